@@ -62,7 +62,7 @@ def arrange_report(inputs: ReportInputs) -> Report:
 def choose_comparison_form(out: Path) -> str:
     """The form that the ending of ``out`` says (.html, .md, .pdf), its libraries loaded.
 
-    Raises UsageError for another ending, PathlabError where a library is missing.
+    Raises UsageError for another ending, and where a library is missing.
     """
     name = next((form for form in COMPARISON_FORMS if FORMS[form].ending == out.suffix.lower()), None)
     if name is None:

@@ -206,7 +206,7 @@ def test_a_pdf_without_its_extra_ends_before_anything_is_analysed(
         ["compare", str(folder), str(folder), "--report", str(tmp_path / "a.pdf")],
     ):
         assert call_lines(command, capsys) == (
-            1,
+            2,
             [],
             [
                 "pathlab: a PDF needs the package 'weasyprint', which is not installed",

@@ -42,7 +42,7 @@ def choose_forms(named: Iterable[str], out: Path | None) -> tuple[str, ...]:
 
 
 def load_libraries(forms: Iterable[str]) -> None:
-    """Load what the forms need, before anything that takes long. Raises PathlabError if it is missing."""
+    """Load what the forms need, before anything that takes long. Raises UsageError if it is missing."""
     for name in forms:
         if load := FORMS[name].load:
             load()

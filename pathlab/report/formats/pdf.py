@@ -7,7 +7,7 @@ import logging
 from pathlib import Path
 from typing import Any
 
-from pathlab.errors import PathlabError
+from pathlab.errors import PathlabError, UsageError
 from pathlab.report.blocks import Report
 from pathlab.report.formats.html import Shape, read_template, render_page
 from pathlab.report.formats.output_file import write_whole
@@ -21,22 +21,22 @@ ROWS_PRINTED = 60
 def write_pdf(report: Report, out: Path) -> Path:
     """Write the PDF and return its path; the file is replaced as a whole.
 
-    Raises PathlabError where WeasyPrint or Pango is missing, StoreError where the file cannot be written.
+    Raises UsageError where WeasyPrint or Pango is missing, StoreError where the file cannot be written.
     """
     return write_whole(out, render_pdf(report))
 
 
 def load_weasyprint() -> Any:
-    """The module, which only a PDF needs. Raises PathlabError where it or Pango is not installed."""
+    """The module, which only a PDF needs. Raises UsageError where it or Pango is not installed."""
     try:
         return importlib.import_module("weasyprint")
     except ImportError as error:
-        raise PathlabError(
+        raise UsageError(
             "a PDF needs the package 'weasyprint', which is not installed",
             hint="pip install 'pathlab[pdf]', or write HTML",
         ) from error
     except OSError as error:
-        raise PathlabError(
+        raise UsageError(
             "a PDF needs the library Pango, which is not installed",
             hint="Debian: apt-get install libpango-1.0-0 libpangoft2-1.0-0; or write HTML",
         ) from error

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.errors import StoreError, UsageError
 from pathlab.report.blocks import Report, list_figures
 from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.markdown import escape_markdown, figures_folder, render_markdown, write_markdown
@@ -94,7 +94,7 @@ def test_a_pdf_without_its_libraries_is_one_clear_line(
         raise error
 
     monkeypatch.setattr(importlib, "import_module", refuse)
-    with pytest.raises(PathlabError, match=words) as caught:
+    with pytest.raises(UsageError, match=words) as caught:
         load_libraries(FORMS)
     assert hint in (caught.value.hint or "")
 
