@@ -7,20 +7,20 @@ import functools
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.order import plan_rows
+from pathlab.engines.native import NativeEngine
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.slots import CycleSlot, Timetable
 from pathlab.runner.campaign.waiting import StopRequest
-from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted, Waiting
+from pathlab.runner.events import Event, TrialEnded, TrialStarted, Waiting
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
@@ -31,38 +31,24 @@ from tests.require import require_namespaces
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
 
 
-def kill_receiver(times: int) -> Callable[[Event], None]:
-    """SIGKILL for the receiving engines of the first trials, as soon as they carry data."""
-    left = [times]
+def kill_receivers(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """SIGKILL for the receiving engines of the first trials, as their data are about to start."""
+    run, left = NativeEngine.run, iter(range(times))
 
-    def strike(event: Event) -> None:
-        if isinstance(event, RateNow) and left[0] and event.row not in struck:
-            left[0] -= 1
-            struck.add(event.row)
-            for number in children(os.getpid()):
-                words = Path(f"/proc/{number}/cmdline").read_bytes().split(b"\0")
-                if words[1:2] == [b"receive"]:
-                    os.kill(number, signal.SIGKILL)
+    def kill_and_run(engine: NativeEngine) -> None:
+        if next(left, None) is not None:
+            os.kill(engine._jobs["receiver"].pid, signal.SIGKILL)
+        run(engine)
 
-        if isinstance(event, TrialEnded):
-            struck.clear()
-
-    struck: set[int] = set()
-    return strike
+    monkeypatch.setattr(NativeEngine, "run", kill_and_run)
 
 
-def children(number: int) -> Iterator[int]:
-    """All processes below one."""
-    for thread in Path(f"/proc/{number}/task").iterdir():
-        for child in (thread / "children").read_text().split():
-            yield int(child)
-            yield from children(int(child))
-
-
-def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(tmp_path: Path) -> None:
-    watch = Watch(at=kill_receiver(1))
-    factors = {"streams": [1, 2, 3], "duration": ["300ms"]}
-    outcome = run(campaign_of(factors=factors, cycles=2), tmp_path / "out", watch)
+def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_receivers(monkeypatch, 1)
+    watch = Watch()
+    outcome = run(campaign_of(factors={"streams": [1, 2, 3]}, cycles=2), tmp_path / "out", watch)
     assert (outcome.complete, outcome.failed, outcome.missing) == (6, 1, 0)
     rows = [(r.plan_row, r.attempt, r.status) for r in stored(tmp_path / "out")]
     assert rows == [
@@ -78,10 +64,12 @@ def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(tmp_path: Path) -> 
     assert journal(tmp_path / "out")[-1][0] == "finished"
 
 
-def test_without_retries_a_failed_row_is_left_to_the_next_run(tmp_path: Path) -> None:
-    watch = Watch(at=kill_receiver(1))
-    campaign = campaign_of(factors={"streams": [1, 2], "duration": ["300ms"]}, retries=0)
-    outcome = run(campaign, tmp_path / "out", watch)
+def test_without_retries_a_failed_row_is_left_to_the_next_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kill_receivers(monkeypatch, 1)
+    campaign = campaign_of(factors={"streams": [1, 2]}, retries=0)
+    outcome = run(campaign, tmp_path / "out")
     assert (outcome.complete, outcome.missing) == (1, 1)
     assert run(campaign, tmp_path / "out").missing == 0
     assert [r.plan_row for r in stored(tmp_path / "out")] == [0, 1, 0]
