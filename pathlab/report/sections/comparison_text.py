@@ -93,13 +93,13 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             title_justify="left",
             pad_edge=False,
             show_edge=False,
-            padding=(0, 1, 0, 0),
+            padding=0,
         )
         table.add_column("Combination", overflow="fold", min_width=len("Combination"))
         table.add_column("Metric", no_wrap=True)
         for heading in ("Before", "After", "Change", confidence, *common.trial_headings()):
             table.add_column(heading, justify="right", no_wrap=True)
-        table.add_column("Verdict", min_width=len(ChangeVerdict.EQUIVALENT))
+        table.add_column("Verdict", overflow="fold", min_width=len(ChangeVerdict.EQUIVALENT))
         for row in found.rows:
             if row.label == label:
                 table.add_row(*_format_row(row, common))

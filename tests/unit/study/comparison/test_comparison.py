@@ -337,6 +337,19 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
     assert "±5 %" in text
 
 
+def test_a_terminal_of_80_columns_has_room_for_the_verdicts() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2), metrics=("throughput", "loaded-rtt"))
+    few = [replace_verdict(row) for row in found.rows]
+    out = io.StringIO()
+    render_comparison(dataclasses.replace(found, rows=tuple(few)), Console(file=out, width=80))
+    words = out.getvalue().split()
+    assert words.count("undecided:") == words.count("inconclusive") == len(few) > 0
+
+
+def replace_verdict(row: ComparisonRow) -> ComparisonRow:
+    return dataclasses.replace(row, verdict=ChangeVerdict.UNDECIDED, reason="inconclusive")
+
+
 def set_interval(row: ComparisonRow, low: float, high: float) -> ComparisonRow:
     """The row with an interval of its ratio that ends there."""
     interval = dataclasses.replace(row.change.interval, low=math.log(low), high=math.log(high))
