@@ -261,11 +261,13 @@ class LiveView:
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
         if event.done and self._shows:
             self._table.add_stored(event.folder)
-        trials = f"{event.rows} trials"
+        trials, left = f"{event.rows} trials", f", about {format_time(event.estimate_ns)} left"
         if event.done:
             trials = f"resuming: {event.done} of {trials} done"
-        left = f"about {format_time(event.estimate_ns)} left. Results: {event.folder}"
-        self._print(Text.assemble("Campaign ", (event.name, "bold"), f": {trials}, {left}"))
+        if event.done == event.rows:
+            trials, left = f"all {event.rows} trials done", ""
+        text = f": {trials}{left}. Results: {event.folder}"
+        self._print(Text.assemble("Campaign ", (event.name, "bold"), text))
         ends_at = time.monotonic() + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
             event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at

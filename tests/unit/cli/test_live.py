@@ -85,6 +85,23 @@ def test_without_a_terminal_there_are_lines_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("done", "line"),
+    [
+        (1, "Campaign sweep: resuming: 1 of 2 trials done, about 10 s left. Results: out"),
+        (2, "Campaign sweep: all 2 trials done. Results: out"),
+    ],
+)
+def test_a_continued_run_says_what_is_done(done: int, line: str) -> None:
+    screen = io.StringIO()
+    event = CampaignStarted(
+        name="sweep", folder=Path("out"), rows=2, done=done, estimate_ns=10**10, work_ns=10**10
+    )
+    with LiveView(Console(file=screen, width=200)) as view:
+        view(event)
+    assert screen.getvalue() == line + "\n"
+
+
 def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     text = show(terminal=True)
     assert "a to b  2 x 64 KiB  dscp=8" in text
