@@ -45,7 +45,7 @@ def read_toml_text(kind: str, label: str, hint: str) -> str:
         text = f"{kind.removesuffix(' file')} file '{label}' cannot be read: {reason}"
         raise CampaignError(text, hint=hint) from error
     if len(content) > TEXT_MAX_BYTES:
-        raise CampaignError(f"'{label}' is larger than 4 MiB", hint="A campaign file is a few lines of TOML.")
+        raise CampaignError(f"'{label}' is larger than 4 MiB", hint="name a TOML file of a few lines")
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -34,8 +34,8 @@ from pathlab.study.trials import TrialTable
 
 #: Setting of the plan that a message's cost goes by.
 MESSAGE_SIZE = "message_bytes"
-#: Parts of an engine's CPU time, as the store names them.
 NOTHING = measure_spread(np.empty(0))
+#: Parts of an engine's CPU time, as the store names them.
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
 
 
