@@ -70,16 +70,16 @@ native-test: engine
 engines: dev
 	@$(MAKE) -s -j2 -C native ZIG='$(abspath $(BIN))/python -m ziglang' engines
 
-# Many tests wait more than they compute, so several run at once, with the engine that ships; those that compare
-# numbers run alone, with the engine of the checkout.
+# Many tests wait more than they compute, so several run at once; those that compare numbers run alone. All of them run
+# the engine that ships, where there is one for this machine.
 ifdef PYTEST_ARGS
 test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 else
 test: dev test-packages native-test engines
 	@engine='$(CURDIR)'/native/build/machines/pathlab-engine-$$(uname -m); test -e "$$engine" || engine=; \
-	  PATHLAB_TEST_ENGINE=$$engine $(BIN)/python -m pytest -n 3 -m 'not quiet'
-	@$(BIN)/python -m pytest -m quiet
+	  export PATHLAB_TEST_ENGINE=$$engine; $(BIN)/python -m pytest -n 3 -m 'not quiet' && \
+	  PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet
 endif
 
 test-pythons: engine

@@ -84,11 +84,9 @@ class Trusting:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path) -> Path:
     require_namespaces()
     require_engine()
-    if os.environ.get("PATHLAB_TEST_ENGINE"):
-        monkeypatch.setenv("PATHLAB_ENGINE", os.environ["PATHLAB_TEST_ENGINE"])
     return tmp_path / "results"
 
 
