@@ -260,8 +260,8 @@ def _format_rival_rate(found: Recommendation) -> str:
     change = rate.median_ratio - 1
     text = (
         f"{format_ratio(abs(change))} {'more' if change > 0 else 'less'}"
-        if change
-        else "the same by its median"
+        if abs(change) >= SHOWN_RATIO
+        else f"the same within {format_ratio(SHOWN_RATIO)} by its median"
     )
     return text if rate.equivalent is False else f"{text} (equivalence undecided)"
 
@@ -343,6 +343,8 @@ _CERTAIN_WORDS = {
 }
 #: With more conditions the page folds the details of each, and the terminal prints a line.
 SHOWN_IN_FULL = 3
+#: A smaller difference of medians is below what a trial resolves, so its digits mean nothing.
+SHOWN_RATIO = 0.001
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 

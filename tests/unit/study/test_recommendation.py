@@ -50,10 +50,10 @@ def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_
 def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
     found = answer(make_quickstart(cycles=2))
     assert (found.confidence, found.more_cycles) == (Confidence.LOW, 4)
-    told = describe_recommendation(found)
-    assert told.lead.startswith("Tentatively, use ")
-    assert told.lead.endswith("(2 trials, too few for a confidence interval).")
-    assert dict(told.facts)["Confidence"] == "low - only 2 trials each. 4 more cycles should settle it"
+    described = describe_recommendation(found)
+    assert described.lead.startswith("Tentatively, use ")
+    assert described.lead.endswith("(2 trials, too few for a confidence interval).")
+    assert dict(described.facts)["Confidence"] == "low - only 2 trials each. 4 more cycles should settle it"
 
 
 def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
@@ -129,13 +129,13 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles:
     assert found.preferred_for is Reason.DELAY
     assert found.preferred_by is (DifferenceTest.RANGES if few else DifferenceTest.INTERVALS)
     assert found.confidence is (Confidence.LOW if few else Confidence.HIGH)
-    told = describe_recommendation(found)
-    assert told.sentences[0].startswith(
-        "12 × 64 kB carries the same by its median (equivalence undecided) but adds 48.6 ms instead of "
-        "16.5 ms."
+    described = describe_recommendation(found)
+    assert described.sentences[0].startswith(
+        "12 × 64 kB carries the same within 0.1 % by its median (equivalence undecided) but adds 48.6 ms "
+        "instead of 16.5 ms."
     )  # equal rates have no variation
-    assert told.sentences[0].endswith("the difference is not tested.") == few
-    confidence = dict(told.facts)["Confidence"]
+    assert described.sentences[0].endswith("the difference is not tested.") == few
+    confidence = dict(described.facts)["Confidence"]
     assert confidence.startswith("low - only " if few else "high - ")
     assert confidence.endswith("too little or adds more delay or loss") == (not few)
 
@@ -146,8 +146,8 @@ def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     assert found.recommended.levels == (12, 64_000)
     assert found.preferred_for is Reason.WINDOW
     assert describe_recommendation(found).sentences[0] == (
-        "4 × 256 kB carries the same by its median (equivalence undecided), and no difference in delay or "
-        "loss was shown (adds 16.5 ms against 17.5 ms). We recommend the smaller total window."
+        "4 × 256 kB carries the same within 0.1 % by its median (equivalence undecided), and no difference "
+        "in delay or loss was shown (adds 16.5 ms against 17.5 ms). We recommend the smaller total window."
     )
 
 
@@ -190,11 +190,11 @@ def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(cycles
     assert found.recommended.levels == (4, 256_000)
     assert found.confidence is Confidence.LOW
     assert [one.levels for one in found.still_rising] == [(4, 256_000)]
-    told = describe_recommendation(found)
+    described = describe_recommendation(found)
     trials = "1 of 1 trial" if cycles == 1 else "3 of 3 trials"
     assert any(f"With 4 × 256 kB the RTT was still rising at the end of the steady window ({trials})" in text
-               for text in told.sentences)  # fmt: skip
-    assert "Longer trials should settle it" in dict(told.facts)["Confidence"]
+               for text in described.sentences)  # fmt: skip
+    assert "Longer trials should settle it" in dict(described.facts)["Confidence"]
 
 
 def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:
