@@ -111,10 +111,8 @@ def test_the_pair_is_drawn_with_its_verdict_and_costs(measured: ReportInputs) ->
     assert plot.panels[0].x.tick_labels == ("8 × 64 KiB : 2 × 256 KiB",)
     assert "1 pair with the same total window (Holm-corrected): more streams win." in plot.sentence
     blocks = list(build_blocks(cells.SECTION.outline(measured)))
-    costs = next(
-        one for one in blocks if not isinstance(one, Plot) and "Each pair" in getattr(one, "title", "")
-    )
-    table = find_table(iter(costs.blocks), "streams-windows-costs-1")  # type: ignore[union-attr]
+    costs = next(one for one in blocks if isinstance(one, Fold) and "Each pair" in one.title)
+    table = find_table(iter(costs.blocks), "streams-windows-costs-1")
     assert [heading.label for heading in table.headings[2:]] == ["dRTT", "loss", "RV", "CPU-s/GB", "Jain"]
 
 
