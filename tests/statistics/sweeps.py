@@ -7,7 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
+from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from tests.statistics.noise import draw_autoregressive
 
 Rows = NDArray[np.float64]
@@ -62,3 +64,14 @@ def draw_factors(kind: str, rng: np.random.Generator, cycles: int, cells: int = 
         # Unit innovations at 0.5 have variance 4/3.
         factors = 1 + 0.1 * np.sqrt(0.75) * draw_autoregressive(rng, cells, cycles).T
     return np.maximum(factors, 0.0).ravel()
+
+
+def simulate(
+    family: Family, kind: str, cycles: int, rng: np.random.Generator, *, only: bool = False
+) -> Saturation:
+    streams, numbers = number_trials(cycles)
+    rates = np.tile(true_rates(family), cycles) * draw_factors(kind, rng, cycles)
+    families = frozenset([family]) if only else frozenset(Family)
+    return fit_saturation(
+        streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=300), families=families
+    )

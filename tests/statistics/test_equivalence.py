@@ -11,20 +11,14 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 
 from pathlab.analysis.estimators.corrections import correct_holm, holm_levels
-from pathlab.analysis.estimators.interval import IntervalBuilder
 from pathlab.analysis.estimators.margins import log_margins
-from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann
+from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.equivalence import evaluate_ratio, evaluate_shift
 from tests.statistics.noise import RUNS, check_coverage, check_share
+from tests.statistics.shift_samples import make_shift
 
 MARGINS = log_margins(0.05)
 CLOSE = np.array([0.01, -0.02, 0.015, 0.004, -0.011, 0.02, -0.006, 0.013, -0.009, 0.002])
-
-
-def make_shift(estimate: float, error: float, freedom: int) -> Shift:
-    builder = IntervalBuilder(n=freedom + 1, method="test")
-    interval = builder.build_student(estimate, error, freedom)
-    return Shift(n=freedom + 1, shift=estimate, interval=interval, standard_error=error, freedom=freedom)
 
 
 def test_equivalence_is_rs() -> None:

@@ -13,24 +13,11 @@ from hypothesis import strategies as st
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.cycles import cycles_beyond
 from pathlab.analysis.verdicts.pairs import (
-    PairedComparison,
     PairVerdict,
-    compare_pairs,
     correct_comparisons,
 )
 from tests.statistics.noise import RUNS, check_coverage, check_share
-
-
-def compare(streams: object, windows: object) -> PairedComparison:
-    return compare_pairs(np.asarray(streams, dtype=float), np.asarray(windows, dtype=float))
-
-
-def draw_cycles(
-    rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rates of both sides in bit/s: the cycles differ, each trial has log-normal noise of its own."""
-    cycle = 5e8 * rng.lognormal(0, 0.2, n)
-    return cycle * ratio * rng.lognormal(0, spread, n), cycle * rng.lognormal(0, spread, n)
+from tests.statistics.pair_samples import compare, draw_cycles
 
 
 def test_each_verdict() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided
@@ -14,19 +11,14 @@ from pathlab.analysis.fits.per_hop import (
     Floor,
     Floors,
     HopEstimates,
-    HopSamples,
     estimate_hops,
     fit_line,
 )
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
+from tests.statistics.hop_samples import DELAYS_NS, RATES, SIZES, Wait, draw
 from tests.statistics.noise import RUNS, check_share
 from tests.unit.discover.path_samples import SimulatedPath
 
-Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
-SIZES = np.linspace(600, 1500, 16)
-RATES = (100e6, 20e6, 50e6)
-DELAYS_NS = (1e6, 3e6, 2e6)
-REPLY_BYTES = 576
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
 WAITS: dict[str, Wait] = {
     "exponential": lambda rng, n: rng.exponential(30e3, n),
@@ -35,18 +27,6 @@ WAITS: dict[str, Wait] = {
     "stalls": lambda rng, n: rng.exponential(20e3, n) + np.where(rng.random(n) < 0.05, 5e6, 0.0),
     "half-queued": lambda rng, n: rng.exponential(10e3, n) + np.where(rng.random(n) < 0.5, 60e3, 0.0),
 }
-
-
-def draw(
-    rng: np.random.Generator, repeats: int, wait: Wait, rates: tuple[float, ...] = RATES
-) -> list[HopSamples]:
-    hops = []
-    for hop in range(1, len(rates) + 1):
-        sizes = np.tile(SIZES, repeats)
-        slope = sum(8e9 / rate for rate in rates[:hop])
-        rtt_ns = 2 * sum(DELAYS_NS[:hop]) + slope * (sizes + REPLY_BYTES) + wait(rng, sizes.size)
-        hops.append(HopSamples(hop=hop, sizes_bytes=sizes, rtt_ns=rtt_ns, reply_bytes=REPLY_BYTES))
-    return hops
 
 
 def simulate(wait: Wait, repeats: int, runs: int, rates: tuple[float, ...] = RATES) -> list[HopEstimates]:

@@ -19,12 +19,7 @@ from pathlab.analysis.planning.cycles import (
 from pathlab.analysis.verdicts.equivalence import evaluate_shift
 from pathlab.analysis.verdicts.pairs import compare_pairs
 from tests.statistics.noise import RUNS, check_share, draw_autoregressive
-
-
-def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
-    """Log ratios of exactly this mean and standard deviation."""
-    values = np.random.default_rng(3).normal(size=n)
-    return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
+from tests.statistics.pilot_samples import pilot
 
 
 def test_power_is_that_of_the_non_central_t() -> None:

@@ -13,18 +13,7 @@ from pathlab.analysis.fits.models import MODELS, Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
-from tests.statistics.sweeps import STREAMS, TRUTH, draw_factors, number_trials, true_rates
-
-
-def simulate(
-    family: Family, kind: str, cycles: int, rng: np.random.Generator, *, only: bool = False
-) -> Saturation:
-    streams, numbers = number_trials(cycles)
-    rates = np.tile(true_rates(family), cycles) * draw_factors(kind, rng, cycles)
-    families = frozenset([family]) if only else frozenset(Family)
-    return fit_saturation(
-        streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=300), families=families
-    )
+from tests.statistics.sweeps import STREAMS, TRUTH, draw_factors, number_trials, simulate, true_rates
 
 
 def fit_recorded() -> Saturation:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.per_hop import (
@@ -16,24 +13,7 @@ from pathlab.analysis.fits.per_hop import (
     find_floors,
 )
 from pathlab.errors import UsageError
-
-Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
-SIZES = np.linspace(600, 1500, 16)
-RATES = (100e6, 20e6, 50e6)
-DELAYS_NS = (1e6, 3e6, 2e6)
-REPLY_BYTES = 576
-
-
-def draw(
-    rng: np.random.Generator, repeats: int, wait: Wait, rates: tuple[float, ...] = RATES
-) -> list[HopSamples]:
-    hops = []
-    for hop in range(1, len(rates) + 1):
-        sizes = np.tile(SIZES, repeats)
-        slope = sum(8e9 / rate for rate in rates[:hop])
-        rtt_ns = 2 * sum(DELAYS_NS[:hop]) + slope * (sizes + REPLY_BYTES) + wait(rng, sizes.size)
-        hops.append(HopSamples(hop=hop, sizes_bytes=sizes, rtt_ns=rtt_ns, reply_bytes=REPLY_BYTES))
-    return hops
+from tests.statistics.hop_samples import DELAYS_NS, RATES, SIZES, draw
 
 
 def test_exact_times_give_exact_hops() -> None:

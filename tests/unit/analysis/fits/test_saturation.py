@@ -10,22 +10,11 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
-from pathlab.analysis.fits.saturation import Saturation, fit_saturation
+from pathlab.analysis.fits.saturation import fit_saturation
 from pathlab.errors import UsageError
-from tests.statistics.sweeps import draw_factors, number_trials, true_rates
+from tests.statistics.sweeps import draw_factors, number_trials, simulate, true_rates
 
 NAN = float("nan")
-
-
-def simulate(
-    family: Family, kind: str, cycles: int, rng: np.random.Generator, *, only: bool = False
-) -> Saturation:
-    streams, numbers = number_trials(cycles)
-    rates = np.tile(true_rates(family), cycles) * draw_factors(kind, rng, cycles)
-    families = frozenset([family]) if only else frozenset(Family)
-    return fit_saturation(
-        streams, rates, cycles=numbers, rng=rng, options=FitOptions(resamples=300), families=families
-    )
 
 
 def test_a_plain_path_by_hand() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,12 +13,7 @@ from pathlab.analysis.planning.cycles import (
     plan_cycles,
 )
 from pathlab.errors import UsageError
-
-
-def pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
-    """Log ratios of exactly this mean and standard deviation."""
-    values = np.random.default_rng(3).normal(size=n)
-    return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
+from tests.statistics.pilot_samples import pilot
 
 
 def test_more_cycles_fall_as_cycles_come_in() -> None:

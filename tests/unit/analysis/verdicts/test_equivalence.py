@@ -7,19 +7,14 @@ import pytest
 from scipy import stats
 
 from pathlab.analysis.estimators.corrections import correct_holm
-from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import log_margins
-from pathlab.analysis.estimators.shifts import Shift, hodges_lehmann
+from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.equivalence import evaluate_ratio, evaluate_shift
 from pathlab.errors import UsageError
+from tests.statistics.shift_samples import make_shift
 
 MARGINS = log_margins(0.05)
-
-
-def make_shift(estimate: float, error: float, freedom: int) -> Shift:
-    builder = IntervalBuilder(n=freedom + 1, method="test")
-    interval = builder.build_student(estimate, error, freedom)
-    return Shift(n=freedom + 1, shift=estimate, interval=interval, standard_error=error, freedom=freedom)
 
 
 def test_estimate_with_its_own_standard_error() -> None:

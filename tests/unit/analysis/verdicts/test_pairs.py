@@ -9,27 +9,14 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.pairs import (
-    PairedComparison,
     PairVerdict,
     compare_cost,
-    compare_pairs,
     match_pairs,
 )
 from pathlab.errors import UsageError
+from tests.statistics.pair_samples import compare, draw_cycles
 
 NAN = float("nan")
-
-
-def compare(streams: object, windows: object) -> PairedComparison:
-    return compare_pairs(np.asarray(streams, dtype=float), np.asarray(windows, dtype=float))
-
-
-def draw_cycles(
-    rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rates of both sides in bit/s: the cycles differ, each trial has log-normal noise of its own."""
-    cycle = 5e8 * rng.lognormal(0, 0.2, n)
-    return cycle * ratio * rng.lognormal(0, spread, n), cycle * rng.lognormal(0, spread, n)
 
 
 def test_missing_trials_leave_their_cycle_out() -> None:
