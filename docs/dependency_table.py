@@ -138,9 +138,9 @@ def _list_lines() -> Iterator[str]:
     yield "| package | purpose | size | import | " + " | ".join(TARGETS) + " |"
     yield "|---|---|---|---|" + "---|" * len(TARGETS)
     for name, (module, purpose) in PURPOSES.items():
-        told = [_name_wheel(wheels[target].get(name)) for target in TARGETS]
+        wheel_cells = [_name_wheel(wheels[target].get(name)) for target in TARGETS]
         size, seconds = _format_size(measure_size(name)), f"{time_import(module):.2f} s"
-        yield f"| {name} | {purpose} | {size} | {seconds} | {' | '.join(told)} |"
+        yield f"| {name} | {purpose} | {size} | {seconds} | {' | '.join(wheel_cells)} |"
     direct = [Requirement(line).name for line in list_requirements()]
     base, printed = list_closure(direct), list_closure([*direct, "weasyprint"])
     others = base - set(PURPOSES)

@@ -82,8 +82,8 @@ print(json.dumps({
 def test_a_factor_takes_its_entry_and_its_typed_field(tree: TreeCopy) -> None:
     tree.insert("pathlab/campaign/factors.py", FACTOR, before='    Factor(\n        "engine"')
     tree.insert("pathlab/campaign/cell.py", "    nap_ns: int | None\n", before="    engine: str")
-    told = json.loads(tree.run(CAMPAIGN_WITH_NAP))
-    assert told == {
+    reported = json.loads(tree.run(CAMPAIGN_WITH_NAP))
+    assert reported == {
         "mistakes": [
             "f:factors.nap.0: '2s' is out of range; expected a value from 1us to 1s",
             "f:factors.engine: iperf3 does not support nap; "
@@ -175,24 +175,24 @@ data = {
     "trial": {"warmup": "0ms", "duration": "200ms"},
     "probes": {"interval": "10ms", "unloaded": 1},
 }
-told = {"known": build_json_schema()["$defs"]["Combination"]["properties"]["engine"]["enum"]}
+reported = {"known": build_json_schema()["$defs"]["Combination"]["properties"]["engine"]["enum"]}
 try:
     build_campaign(data | {"factors": {"streams": 4, "engine": "third"}}, label="f")
 except CampaignError as error:
-    told["refused"] = error.mistakes
+    reported["refused"] = error.mistakes
 campaign = build_campaign(data, label="f")
-told["planned"] = [row.cell.engine for row in plan_rows(campaign)]
+reported["planned"] = [row.cell.engine for row in plan_rows(campaign)]
 outcome = run_campaign(CampaignSource(campaign=campaign, text=""), Path("out"), lambda event: None)
-told["complete"] = outcome.complete
+reported["complete"] = outcome.complete
 with open_results("out") as results:
     trials = results.trials()
-    told["status"] = sorted(set(trials["status"]))
-    told["streams"] = sorted(trials["streams"].tolist())
-    told["received"] = trials["received_steady_bytes"].tolist()
-    told["sent"] = trials["sent_total_bytes"].tolist()
-    told["probes"] = trials["loaded_received"].tolist()
-    told["version"] = set(trials["engine_version"]).pop()
-print(json.dumps(told))
+    reported["status"] = sorted(set(trials["status"]))
+    reported["streams"] = sorted(trials["streams"].tolist())
+    reported["received"] = trials["received_steady_bytes"].tolist()
+    reported["sent"] = trials["sent_total_bytes"].tolist()
+    reported["probes"] = trials["loaded_received"].tolist()
+    reported["version"] = set(trials["engine_version"]).pop()
+print(json.dumps(reported))
 """
 
 
@@ -204,17 +204,17 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATHLAB_ENGINE", str(ROOT / "native" / "build" / "pathlab-engine"))
     tree.write("pathlab/engines/third.py", (ROOT / "tests/contract/third_engine.py").read_text("utf-8"))
     assert tree.changed_files() == ["pathlab/engines/third.py"]
-    told = json.loads(tree.run(USE_OF_THIRD_ENGINE))
-    assert told["known"] == ["native", "iperf3", "third"]
+    reported = json.loads(tree.run(USE_OF_THIRD_ENGINE))
+    assert reported["known"] == ["native", "iperf3", "third"]
     where = "where = \"engine != 'third' or streams <= 3\""
-    assert told["refused"] == [
+    assert reported["refused"] == [
         f"f:factors.engine: third does not support more than 3 streams; expected {where}"
     ]
-    assert (told["planned"], told["complete"], told["status"]) == (["third"] * 2, 2, ["complete"])
-    assert (told["streams"], told["version"]) == ([1, 3], "third 3")
-    assert told["received"] == told["sent"]  # every byte that was sent has been read
-    assert min(told["received"]) > 0
-    assert min(told["probes"]) > 0
+    assert (reported["planned"], reported["complete"], reported["status"]) == (["third"] * 2, 2, ["complete"])
+    assert (reported["streams"], reported["version"]) == ([1, 3], "third 3")
+    assert reported["received"] == reported["sent"]  # every byte that was sent has been read
+    assert min(reported["received"]) > 0
+    assert min(reported["probes"]) > 0
 
 
 MEASURE_A_FAILURE = """
@@ -298,16 +298,16 @@ def read_trials(given):
     probes = [build_probe(0, None, 0, round(whole.number("pinger_ms") * 1e6))]
     columns = {"streams": 0, "interval_ns": 1, "warmup_ns": 0, "duration_ns": 1}
     start = "2026-01-01T00:00:00.000+00:00"
-    told = {"columns": columns, "series": {"unloaded_probes": probes}, "ends": ("a", "b")}
-    return [Measurement(program="pinger", part="probes", started_utc=start, **told).build()]
+    reported = {"columns": columns, "series": {"unloaded_probes": probes}, "ends": ("a", "b")}
+    return [Measurement(program="pinger", part="probes", started_utc=start, **reported).build()]
 """
 IMPORT_A_PING = """
 import pathlab, pathlib
 from pathlab.cli.import_ import import_files
 
 pathlib.Path("ping.json").write_text('{"pinger_ms": 12.5}')
-told = {"source": None, "destination": None, "title": "x", "keep_going": False}
-import_files((pathlib.Path("ping.json"),), pathlib.Path("results"), **told)
+reported = {"source": None, "destination": None, "title": "x", "keep_going": False}
+import_files((pathlib.Path("ping.json"),), pathlib.Path("results"), **reported)
 with pathlab.open("results") as results:
     print(results.origins()[1].program, results.record(1).unloaded_rtt_median_ns)
 """

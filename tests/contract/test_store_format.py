@@ -94,11 +94,11 @@ def test_another_format_is_refused_by_name(stored: Path, other: int, tmp_path: P
     connection.execute("DROP TABLE campaign")  # nothing but meta is read before the refusal
     connection.commit()
     connection.close()
-    told = rf"has format {other}, written by PathLab 9\.8; this program reads format {FORMAT_VERSION}"
-    with pytest.raises(StoreError, match=told) as caught:
+    message = rf"has format {other}, written by PathLab 9\.8; this program reads format {FORMAT_VERSION}"
+    with pytest.raises(StoreError, match=message) as caught:
         pathlab.open(stored)
     assert caught.value.hint == "Install PathLab 9.8 or newer."
-    with pytest.raises(StoreError, match=told):
+    with pytest.raises(StoreError, match=message):
         check_results(stored)
     (listing,) = list_results(tmp_path)
     assert "this program reads format" in str(listing.problem)

@@ -103,15 +103,15 @@ def test_independent_cycles_would_be_told_apart_by_chance() -> None:
 
 @pytest.mark.parametrize("n", [13, 60])
 def test_independent_cycles_still_decide(n: int) -> None:
-    """3 % of noise: a difference of 30 % is told with 13 cycles, one of 10 % with 13 in most campaigns."""
+    """3 % of noise: a difference of 30 % is decided with 13 cycles, one of 10 % with 13 in most campaigns."""
     rng = np.random.default_rng(n)
     noise = 0.03 * rng.normal(size=(2, 100, n))
     for ratio, least in ((1.3, 100), (1.1, 80)):
         ours, theirs = np.exp(noise[0] + math.log(ratio)), np.exp(noise[1])
-        told = sum(
+        decided_count = sum(
             compare_pairs(one, other).verdict is PairVerdict.STREAMS
             for one, other in zip(ours, theirs, strict=True)
         )
-        assert told >= least
+        assert decided_count >= least
         groups = [compare_groups(other, one) for one, other in zip(ours, theirs, strict=True)]
         assert sum((found.interval_ratio.low or 0.0) > 1.0 for found in groups) >= least

@@ -117,8 +117,8 @@ def test_a_torn_database_is_named(tmp_path: Path) -> None:
 
 def test_pruning_failures_keeps_every_complete_trial(tmp_path: Path) -> None:
     with Results.open(fill_results(tmp_path / "stored"), write=True) as results:
-        told = prune_results(results, failed=True, series_before=None, dry_run=True)
-        assert (told.trials, told.series, told.size_after_bytes) == (1, 0, None)
+        preview = prune_results(results, failed=True, series_before=None, dry_run=True)
+        assert (preview.trials, preview.series, preview.size_after_bytes) == (1, 0, None)
         assert len(results.records()) == 3
         done = prune_results(results, failed=True, series_before=None, dry_run=False)
         assert done.trials == 1

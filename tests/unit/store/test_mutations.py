@@ -61,12 +61,12 @@ def try_mutation(
     for name, source in (("other", seed + 1), ("good", seed), ("bad", seed)):
         shutil.copytree(sources[source % 2], name)
     Path("out").mkdir()
-    told = mutate(Path("bad/results.db"), seed)
+    mutation = mutate(Path("bad/results.db"), seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of numpy, on figures that no link has
         sound = None
         for words in commands:
-            where = f"{told}\n{' '.join(words)}"
+            where = f"{mutation}\n{' '.join(words)}"
             if words == ["python"]:
                 use_api(sound, where)
                 continue
@@ -80,7 +80,7 @@ def try_mutation(
                 assert "bad" in said.out, where
                 continue
             # nothing is left of what was asked for, or nothing that is alike
-            empty = said.status == 2 and ("_delete_rows" in told or words[0] == "compare")
+            empty = said.status == 2 and ("_delete_rows" in mutation or words[0] == "compare")
             assert said.status in (0, 5) or empty, where
             if said.status == 5:
                 lines = said.err.splitlines()

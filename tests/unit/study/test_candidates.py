@@ -40,10 +40,10 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     assert found.recommended.streams == 1
     assert [one.exclusion is not None for one in found.candidates] == [False, True]
     # it carries as much as itself, and what carried more is not usable: nothing is decided by that
-    told = describe_recommendation(found)
+    reported = describe_recommendation(found)
     assert found.confidence is Confidence.LOW
-    assert "only one of 2 combinations is usable" in dict(told.facts)["Confidence"]
-    assert not any("No other combination" in text for text in told.sentences)
+    assert "only one of 2 combinations is usable" in dict(reported.facts)["Confidence"]
+    assert not any("No other combination" in text for text in reported.sentences)
 
 
 def test_a_capacity_that_nothing_came_near_is_said() -> None:
@@ -100,9 +100,9 @@ def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[
     assert [(one.streams, one.over_line, one.enough) for one in found.candidates] == [
         *((1, False, False), (4, False, True), (8, True, None))
     ]
-    told = describe_recommendation(found)
-    assert dict(told.facts)["Share of the best"] == "100 %"
-    assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in told.sentences)
+    reported = describe_recommendation(found)
+    assert dict(reported.facts)["Share of the best"] == "100 %"
+    assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in reported.sentences)
 
 
 def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_is_said() -> None:
@@ -110,11 +110,11 @@ def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_
     assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
     assert found.confidence is Confidence.LOW
     assert {one.share_ratio for one in found.candidates} == {1.0}
-    told = describe_recommendation(found)
-    assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in told.lead
-    assert dict(told.facts)["Share of the link's payload rate"] == "100 %"
-    assert dict(told.facts)["Confidence"].startswith("low - 8 trials, which counted more")
-    assert any(text.startswith("Every combination counted more") for text in told.sentences)
+    reported = describe_recommendation(found)
+    assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in reported.lead
+    assert dict(reported.facts)["Share of the link's payload rate"] == "100 %"
+    assert dict(reported.facts)["Confidence"].startswith("low - 8 trials, which counted more")
+    assert any(text.startswith("Every combination counted more") for text in reported.sentences)
 
 
 def test_a_slow_combination_is_not_the_best_because_the_others_counted_too_much() -> None:
@@ -127,5 +127,5 @@ def test_a_slow_combination_is_not_the_best_because_the_others_counted_too_much(
 
 
 def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it() -> None:
-    told = describe_recommendation(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
-    assert not any("The highest median was 12 Mbit/s" in text for text in told.sentences)
+    reported = describe_recommendation(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
+    assert not any("The highest median was 12 Mbit/s" in text for text in reported.sentences)

@@ -364,9 +364,9 @@ def test_what_flent_cannot_show_is_left_out_and_said(
         export(results, "flent", tmp_path / "none", 2)
     assert not (tmp_path / "none").exists()
     export_command(results.path, "flent", tmp_path / "some", (), with_series=True, timestamps=True)
-    out, told = capsys.readouterr()
+    out, errors = capsys.readouterr()
     assert out == f"{tmp_path / 'some'}\n"
     series = "receiver_intervals, loaded_probes or unloaded_probes"
-    assert told == f"Left out: 1 of 3 trials (2), which kept no {series}.\n"
+    assert errors == f"Left out: 1 of 3 trials (2), which kept no {series}.\n"
     export_command(results.path, "csv", tmp_path / "all", (), with_series=True, timestamps=True)
     assert capsys.readouterr().err == ""

@@ -209,8 +209,8 @@ def test_a_real_file_of_lost_datagrams() -> None:
         "message_bytes": 1200,
     }
     (options,) = read_file(DATA / "tcp.json").trials
-    told = {"stream_target_bits_per_s", "stream_pacing_bits_per_s", "mss_bytes", "message_bytes", "dscp"}
-    assert {name: options.settings[name] for name in told} == {
+    stated = {"stream_target_bits_per_s", "stream_pacing_bits_per_s", "mss_bytes", "message_bytes", "dscp"}
+    assert {name: options.settings[name] for name in stated} == {
         "stream_target_bits_per_s": 20_000_000,
         "stream_pacing_bits_per_s": 50_000_000,
         "mss_bytes": 600,

@@ -250,8 +250,8 @@ def test_the_settings_of_an_export_are_iperf3s_own(tmp_path: Path) -> None:
     path = export("iperf3", store(tmp_path / "first", SETTINGS["odd"], record, series), tmp_path / "out")
     strip_iperf3(path)
     (back,) = read_file(path).trials
-    told = {name: level for name, level in back.settings.items() if name not in COMMON}
-    assert told == {
+    other_settings = {name: level for name, level in back.settings.items() if name not in COMMON}
+    assert other_settings == {
         "dscp": 46,
         "message_bytes": 8192,
         "mss_bytes": 600,

@@ -1,4 +1,4 @@
-"""Results against results: changes that were made are told, and chance is not."""
+"""Results against results: changes that were made are reported, and chance is not."""
 
 from __future__ import annotations
 
@@ -195,9 +195,9 @@ def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason
     assert count_excluded(found) == {"r1": {"failed": 1, **dict.fromkeys((*flags, missing), 1)}}
     assert describe_comparison(found)["left_out_trials"] == {"r0": 0, "r1": 5}
     assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 15
-    told = [line for line in list_notes(found) if line.startswith("Excluded")]
-    assert len(told) == 1
-    assert told[0].startswith("Excluded from r1: 1 congestion-not-granted, 1 failed,")
+    notes = [line for line in list_notes(found) if line.startswith("Excluded")]
+    assert len(notes) == 1
+    assert notes[0].startswith("Excluded from r1: 1 congestion-not-granted, 1 failed,")
     (recommendation,) = Study(second).recommend()
     medians = {
         candidate.streams: candidate.throughput_bits_per_s.median
@@ -276,8 +276,8 @@ def test_what_is_not_alike_besides_is_said() -> None:
     ]
     found = compare(first, second)
     assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
-    told = [line for line in list_notes(found) if "Different in" in line]
-    assert told[1] == "Different in r1: measured over, lab before and loopback-fallback after."
+    notes = [line for line in list_notes(found) if "Different in" in line]
+    assert notes[1] == "Different in r1: measured over, lab before and loopback-fallback after."
     assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
 
 
@@ -286,8 +286,8 @@ def test_many_conditions_of_one_side_are_one_line() -> None:
     for number, record in enumerate(second.records):
         if record.streams == 4:
             second.records[number] = dataclasses.replace(record, streams=8 + record.cycle % 2)
-    told = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
-    assert told == [
+    notes = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
+    assert notes == [
         "Only in r0: west → east: 4 × 64 KiB cubic",
         "Only in r1: west → east: 8 and 9 × 64 KiB cubic",
     ]
