@@ -147,6 +147,8 @@ def test_without_pathlab_the_script_says_so(tmp_path: Path) -> None:
         (("--base", "a", "--head", "b", "--json", "--server", "c"), "--server needs --port"),
         (("--base", "a", "--head", "b", "--json", "--cycles", "5"), "--cycles 5 is too few"),
         (("--base", "a", "--head", "b", "--json", "--cycles", "six"), "are whole numbers"),
+        (("--base", "a", "--head", "b", "--json", "--margin", "5"), "--margin '5' is no share"),
+        (("--base", "a", "--head", "b", "--json", "--fail-on", "better"), "--fail-on 'better' is unknown"),
         (("--base", "a", "--head", "b", "--json", "--out", "."), "'.' exists"),
         (("--fast",), "'--fast' is no option"),
         (("--base",), "--base needs a value"),
