@@ -25,6 +25,7 @@ SUMS = "SHA256SUMS"
 
 def write_release(into: Path, *, with_image: bool) -> None:
     """Write all files of the newest commit's version into a folder that they replace. Raises ReleaseError."""
+    check_folder(into)
     programs = {"git": "git", **debian.PROGRAMS, **(image.PROGRAMS if with_image else {})}
     require_programs(programs)
     with tempfile.TemporaryDirectory(prefix="pathlab-release-") as folder:
@@ -36,9 +37,28 @@ def write_release(into: Path, *, with_image: bool) -> None:
         (made / NOTES).write_text(commit.note, encoding="utf-8")
         _write_files(commit, made, work, with_image=with_image)
         _write_sums(made)
-        shutil.rmtree(into, ignore_errors=True)
-        shutil.move(made, into)
+        replace_folder(into, made)
     print(f"{into}/{SUMS} has their digests.")
+
+
+def check_folder(into: Path) -> None:
+    """Raise ReleaseError where a release would replace other files than an earlier one's."""
+    names = sorted(path.name for path in into.iterdir()) if into.is_dir() else [into.name] * into.exists()
+    others = [name for name in names if not name.startswith("pathlab") and name not in (NOTES, SUMS)]
+    if others:
+        raise ReleaseError(
+            f"'{into}' has other files, such as {others[0]}", "name an empty folder with --into"
+        )
+
+
+def replace_folder(into: Path, made: Path) -> None:
+    """The old files go when the new ones are complete on the same file system."""
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=into.parent, prefix=".pathlab-release-") as beside:
+        complete = shutil.move(made, Path(beside) / "new")
+        if into.exists():
+            into.rename(Path(beside) / "old")
+        Path(complete).rename(into)
 
 
 def _write_files(commit: Commit, into: Path, work: Path, *, with_image: bool) -> None:
@@ -76,9 +96,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         write_release(given.into, with_image=not given.no_image)
     except ReleaseError as error:
-        print(f"pathlab: {error}.\n  fix: {error.fix}", file=sys.stderr)
-        return 3
+        return _refuse(str(error), error.fix)
+    except OSError as error:  # a full disk, or a folder where this user may not write
+        return _refuse(str(error), "free space, or name another folder with --into or $TMPDIR")
     return 0
+
+
+def _refuse(message: str, fix: str) -> int:
+    print(f"pathlab: {message}.\n  fix: {fix}", file=sys.stderr)
+    return 3
 
 
 if __name__ == "__main__":

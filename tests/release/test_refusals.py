@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pathlab import __version__
+from release.__main__ import replace_folder
 from release.commands import ReleaseError
 from release.commit import check_versions, read_version
 from release.notes import find_section
@@ -64,19 +66,53 @@ def test_a_checkout_that_is_no_release_is_refused(
     change(checkout)
     into = tmp_path / "dist"
     into.mkdir()
-    (into / "earlier.whl").touch()
+    (into / "pathlab-0.0.1.whl").touch()
     done = release(checkout, into, "--no-image")
     assert done.status == 3
     first, second = done.errors
     assert first == f"pathlab: {message}."
     assert second.startswith("  fix: ")
     assert fix in second
-    assert [path.name for path in into.iterdir()] == ["earlier.whl"]
+    assert [path.name for path in into.iterdir()] == ["pathlab-0.0.1.whl"]
 
 
 def test_every_file_that_states_the_version_agrees() -> None:
     assert read_version(ROOT) == __version__
     check_versions(ROOT, __version__)
+
+
+def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path, released_checkout: Path) -> None:
+    (tmp_path / "thesis.txt").touch()
+    done = release(released_checkout, tmp_path)
+    assert (done.status, done.errors) == (
+        3,
+        [
+            f"pathlab: '{tmp_path}' has other files, such as thesis.txt.",
+            "  fix: name an empty folder with --into",
+        ],
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_a_folder_that_cannot_be_replaced_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, into = tmp_path / "made", tmp_path / "dist"
+    for folder in (made, into):
+        folder.mkdir()
+        (folder / f"pathlab-{folder.name}").touch()
+
+    def fill_disk(*_paths: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "move", fill_disk)
+    with pytest.raises(OSError, match="No space"):
+        replace_folder(into, made)
+    assert [path.name for path in into.iterdir()] == ["pathlab-dist"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dist", "made"]
+    monkeypatch.undo()
+    replace_folder(into, made)
+    assert [path.name for path in into.iterdir()] == ["pathlab-made"]
 
 
 def test_programs_that_are_missing_are_named_with_their_packages(
