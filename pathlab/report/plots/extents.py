@@ -27,6 +27,7 @@ from pathlab.report.plots.model import (
 
 MARGIN_RATIO = 0.05  # of the axis beyond the outermost value
 LABEL_LETTERS, LETTER_RATIO = 14, 0.008  # of a tick's label in one line; of the axis, for half a letter
+LABEL_ROOM_RATIO = 0.19  # of the axis above a line that carries its name
 LABELS_APART_RATIO = 0.035  # of the axis: nearer ones would touch
 FEWEST_BARS = 6  # that a panel has room for, so that a single bar is not as wide as the panel
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -48,7 +49,7 @@ def measure_extents(plot: Plot) -> list[tuple[Extent, Extent]]:
     return [
         (
             _reach(panel.x, values, bool(_find_grid(panel))),
-            _reach(panel.y, _values(panel, vertical=False), bool(_find_grid(panel))),
+            _make_room(_reach(panel.y, _values(panel, vertical=False), bool(_find_grid(panel))), panel),
         )
         for panel, values in zip(plot.panels, across, strict=True)
     ]
@@ -166,6 +167,15 @@ def _layer_values(layer: Layer, *, across: bool) -> Iterator[Numbers | list[floa
                 yield [layer.start, layer.end]
         case Grid():
             yield [-0.5, len(layer.x if across else layer.y) - 0.5]
+
+
+def _make_room(extent: Extent, panel: Panel) -> Extent:
+    """The extent of a linear y axis with room for the name above its highest labelled line."""
+    labelled = [layer.value for layer in panel.layers if isinstance(layer, Rule) and layer.labelled]
+    if not labelled or panel.y.scale is not Scale.LINEAR:
+        return extent
+    needed = extent.low + (max(labelled) - extent.low) / (1 - LABEL_ROOM_RATIO)
+    return Extent(low=extent.low, high=max(extent.high, needed))
 
 
 def _reach(axis: Axis, values: Numbers, exact: bool) -> Extent:

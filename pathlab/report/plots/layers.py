@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 
 from pathlab.report.plots.extents import format_tick
 from pathlab.report.plots.model import (
+    CALLOUT_SIDES,
     Area,
     Bars,
     Curve,
@@ -25,6 +26,7 @@ from pathlab.report.plots.model import (
 from pathlab.report.plots.style import GRID, INK, Slot, choose_slot
 
 FEW = 40  # points of a layer that are drawn large
+RING_POINTS = 14  # across, of a ring around a point
 MARKED_MAX = 60  # points of a line that still carry a marker each
 RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 
@@ -79,7 +81,7 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         # a single value, or one between two gaps, has no line
         marker=slot.marker if marked or not curve.line else "." if stands_alone(curve.y) else "",
         markersize=6 if marked else 4,
-        markerfacecolor="none" if marked else slot.colour,
+        markerfacecolor="none" if marked and not curve.filled else slot.colour,
         label=_label(curve),
         zorder=2.5,
     )
@@ -107,6 +109,9 @@ def stands_alone(values: Numbers) -> bool:
 def _draw_points(axes: Axes, points: Points) -> None:
     slot = _slot(points.slot)
     label = _label(points)
+    if points.callout:
+        _draw_callout(axes, points, slot)
+        return
     if points.at_axis:
         axes.plot(
             points.x,
@@ -147,6 +152,34 @@ def _draw_points(axes: Axes, points: Points) -> None:
         axes.plot(points.x[apart], points.y[apart], "x", color=slot.colour, markersize=4.5, label="_outliers")
 
 
+def _draw_callout(axes: Axes, points: Points, slot: Slot) -> None:
+    axes.plot(
+        points.x,
+        points.y,
+        "o",
+        markerfacecolor="none",
+        markeredgecolor=slot.colour,
+        markersize=RING_POINTS,
+        markeredgewidth=1.8,
+        clip_on=False,
+        zorder=4,
+        label=_label(points),
+    )
+    vertical, horizontal = (points.side or CALLOUT_SIDES[0]).split()
+    apart = {"left": -1, "right": 1, "top": 1, "bottom": -1}
+    for x, y in zip(points.x.tolist(), points.y.tolist(), strict=True):
+        axes.annotate(
+            points.callout or "",
+            (x, y),
+            xytext=(RING_POINTS * 0.6 * apart.get(horizontal, 0), RING_POINTS * 0.6 * apart.get(vertical, 0)),
+            textcoords="offset points",
+            ha={"left": "right", "right": "left"}.get(horizontal, "center"),
+            va={"top": "bottom", "bottom": "top"}.get(vertical, "center"),
+            fontsize=mpl.rcParams["legend.fontsize"],
+            fontweight="bold",
+        )
+
+
 def _draw_band(axes: Axes, band: Area) -> None:
     slot = _slot(band.slot)
     looks: dict[str, Any] = {"alpha": 0.18, "linewidth": 0}
@@ -182,7 +215,19 @@ def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
     line, area = (axes.axvline, axes.axvspan) if rule.vertical else (axes.axhline, axes.axhspan)
     if rule.low is not None and rule.high is not None:
         area(rule.low, rule.high, color=GRID, alpha=0.2, linewidth=0)
-    line(rule.value, color=INK, linewidth=1.1, linestyle=dash, label=rule.name)
+    label = f"_{rule.name}" if rule.labelled else rule.name
+    line(rule.value, color=INK, linewidth=1.1, linestyle=dash, label=label)
+    if rule.labelled:
+        place = axes.get_yaxis_transform()
+        axes.annotate(
+            rule.name,
+            (1 if rule.at_right else 0, rule.value),
+            xycoords=place,
+            xytext=(-3 if rule.at_right else 3, 4),
+            textcoords="offset points",
+            ha="right" if rule.at_right else "left",
+            fontsize=mpl.rcParams["legend.fontsize"],
+        )
 
 
 def _draw_span(axes: Axes, span: Span) -> None:

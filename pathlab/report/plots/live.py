@@ -100,7 +100,7 @@ def _describe_axis(axis: Axis, extent: Extent, letters: int) -> dict[str, Any]:
 
 def _describe_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
     """The fields of a layer and its look; what is not set is left out."""
-    found: dict[str, Any] = {"legend": not isinstance(layer, Grid)}
+    found: dict[str, Any] = {"legend": getattr(layer, "legend", not isinstance(layer, Grid))}
     for field in fields(layer):
         value = getattr(layer, field.name)
         if isinstance(value, np.ndarray):

@@ -50,7 +50,8 @@ class Curve:
 
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
-    value holds from its ``x`` on to the next one.
+    value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
+    else.
     """
 
     name: str
@@ -63,6 +64,14 @@ class Curve:
     line: bool = True
     step: bool = False
     legend: bool = True
+    filled: bool = False
+
+
+#: Sides of a point for its callout, the preferred first.
+CALLOUT_SIDES = (
+    *("bottom right", "bottom center", "bottom left", "top left", "top center", "top right"),
+    *("middle right", "middle left"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +79,7 @@ class Points:
     """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks outliers.
 
     ``hover`` says of each point what it is. ``hollow``: open markers, for values that enter no median.
+    ``callout``: a ring around each point, with this text on ``side``, which ``preparation`` chooses.
     """
 
     name: str
@@ -81,6 +91,8 @@ class Points:
     at_axis: bool = False  # without a height, such as lost probes: crosses on the x axis, y is not used
     legend: bool = True
     hollow: bool = False
+    callout: str | None = None
+    side: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +125,8 @@ class Bars:
 class Rule:
     """A straight line at one value across the panel: a known capacity, a breakpoint.
 
-    ``low`` and ``high``: its interval, shaded.
+    ``low`` and ``high``: its interval, shaded. ``labelled``: its name is written above the line (a
+    horizontal one only), not in the legend; ``at_right``: at its right end, as ``preparation`` chooses.
     """
 
     name: str
@@ -121,6 +134,13 @@ class Rule:
     vertical: bool = False
     low: float | None = None
     high: float | None = None
+    labelled: bool = False
+    at_right: bool = False
+
+    @property
+    def legend(self) -> bool:
+        """Whether the legend names it."""
+        return not self.labelled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.escaping import escape_controls
+from pathlab.report.plots.callouts import place_texts
+from pathlab.report.plots.extents import measure_extents
 from pathlab.report.plots.model import (
     Area,
     Bars,
@@ -61,7 +63,9 @@ def prepare_plot(plot: Plot) -> Plot:
     ]
     remarks = [_as_sentence(text) for text in remarks if text]
     sentence = " ".join([plot.sentence, *remarks]).strip()
-    return replace(plot, panels=panels, sentence=sentence, prepared=True)
+    ready = replace(plot, panels=panels, sentence=sentence, prepared=True)
+    pairs = zip(panels, measure_extents(ready), strict=True)
+    return replace(ready, panels=tuple(place_texts(panel, extents) for panel, extents in pairs))
 
 
 def keep_columns(x: Numbers, y: Numbers, *, logarithmic: bool = False) -> Places:

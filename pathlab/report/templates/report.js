@@ -54,7 +54,7 @@
       };
       if (layer.step) { trace.line.shape = "hv"; }
       if (layer.marked) {
-        trace.marker = { symbol: MARKERS[layer.look] + "-open", size: 8, color: colour };
+        trace.marker = { symbol: MARKERS[layer.look] + (layer.filled ? "" : "-open"), size: 8, color: colour };
         trace.cliponaxis = false;
       }
       if (layer.low && layer.high) {
@@ -74,6 +74,13 @@
         return [{
           ...common, x, y: x.map(() => 0.025), yaxis: frame.floor, hovertemplate: "%{x}<extra></extra>",
           marker: { symbol: "x-thin", size: 8, line: { width: 2, color: colour } },
+        }];
+      }
+      if (layer.callout) {
+        return [{
+          ...common, mode: "markers+text", x, y: layer.y, hoverinfo: "skip", textposition: layer.side,
+          text: x.map(() => "<b>" + plain(layer.callout) + "</b>"), textfont: { color: colour },
+          marker: { symbol: "circle-open", size: 19, color: colour, line: { width: 2, color: colour } },
         }];
       }
       const apart = new Set(layer.outlier);
@@ -150,6 +157,13 @@
         ...stretch(frame, layer.vertical, layer.value, layer.value), ...entitle(layer, frame),
         type: "line", layer: "above", line: { color: frame.plot.ink, width: 1.3, dash },
       });
+      if (layer.labelled) {
+        const height = frame.panel.y.log ? Math.log10(layer.value) : layer.value;
+        frame.notes.push({
+          xref: frame.x + " domain", yref: frame.y, x: layer.at_right ? 1 : 0, y: height, yshift: 3,
+          xanchor: layer.at_right ? "right" : "left", yanchor: "bottom", text: plain(layer.name), showarrow: false,
+        });
+      }
       return [];
     },
     span(layer, frame) {
@@ -226,7 +240,7 @@
     let top = 1;
     plot.panels.forEach((panel, number) => {
       const suffix = number ? String(number + 1) : "";
-      const frame = { panel, plot, number, suffix, named, rules: 0, shapes: layout.shapes };
+      const frame = { panel, plot, number, suffix, named, rules: 0, shapes: layout.shapes, notes: layout.annotations };
       // marks without a height have an axis of their own over y
       Object.assign(frame, { x: "x" + suffix, y: "y" + suffix, floor: "y" + (100 + number) });
       const domain = [Math.max(0, top - plot.heights[number] / inner), top];

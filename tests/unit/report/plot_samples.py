@@ -163,6 +163,30 @@ def make_hostile() -> Plot:
     )
 
 
+def make_answer() -> Plot:
+    """Two panels over streams with a ringed point, named lines and open markers."""
+    streams = np.array([1.0, 2.0, 4.0, 8.0])
+    x = Axis(label="Streams", scale=Scale.LOG2, ticks=(1.0, 2.0, 4.0, 8.0), tick_labels=("1", "2", "4", "8"))
+    heights = (
+        ("Mbit/s", np.array([12.0, 24.0, 38.0, 38.5]), 38.6),
+        ("ms", np.array([0.1, 1.0, 13.0, 45.0]), 50.0),
+    )
+    panels = []
+    for unit, y, limit in heights:
+        ring = Points(
+            name="recommended", x=streams[2:3], y=y[2:3], slot=6, legend=False, callout="recommended"
+        )
+        layers = (
+            Curve(name="window 64 KiB", x=streams, y=y, low=0.9 * y, high=1.1 * y, filled=True),
+            Points(name="window 256 KiB", x=streams, y=y * 0.8, slot=1, hollow=True),
+            Rule(name=f"limit: {limit:g} {unit}", value=limit, labelled=True),
+            ring,
+        )
+        axis = Axis(label="Value", unit=unit, from_zero=True)
+        panels.append(Panel(x=x, y=axis, layers=layers, title=f"In {unit}"))
+    return make_plot(*panels, name="answer-1", title="Throughput and RTT increase", shared_x=True)
+
+
 def make_empty() -> Plot:
     return Plot(name="empty", title="Duration", condition=CONDITION, sentence="", empty="one duration only")
 
@@ -175,6 +199,7 @@ def list_samples() -> list[Plot]:
         make_grid(),
         make_bars(),
         make_logarithmic(),
+        make_answer(),
         make_hostile(),
         make_empty(),
     ]

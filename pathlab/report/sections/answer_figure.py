@@ -1,0 +1,228 @@
+"""The figure of the first screen: throughput and RTT increase of every combination, the answer marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.names import enumerate_cells
+from pathlab.report.plots.model import Axis, Layer, Panel, Points, Rule, Scale
+from pathlab.report.sections import quantities as of
+from pathlab.report.sections.lazy import Drawing, LazyPlot, lazy_plot
+from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_spreads, gather
+from pathlab.report.sections.quantities import Quantity, Scaled
+from pathlab.report.sections.views import build_streams_axis, place_streams
+from pathlab.study.cells import Cell, Levels, MeasuredCondition
+from pathlab.study.recommendation import Recommendation
+from pathlab.study.selection import Sample
+from pathlab.units import format_rate, format_time, format_window
+
+TITLE = "Throughput and RTT increase by streams and window"
+#: A line that is farther away than this many times the largest value would flatten everything below it.
+FAR_FACTOR = 4.0
+PANELS = (of.THROUGHPUT, replace(of.RISE_MEAN, label="RTT increase under load (dRTT)"))
+
+
+def outline_answer_figure(inputs: ReportInputs, condition: MeasuredCondition) -> LazyPlot:
+    """The figure ``answer-N`` of a condition."""
+    return lazy_plot(condition, "answer", TITLE, plot_answer, inputs, condition)
+
+
+def plot_answer(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
+    """Medians with their intervals over streams, a series for each window; over windows for one stream count.
+
+    Trials are drawn where they are too few for an interval. Open markers are provisional: of combinations
+    without a usable trial, or that say nothing of the path.
+    """
+    answers = inputs.answers("recommendation", condition)
+    scene = _Scene(inputs=inputs, condition=condition, answer=answers[0].result if answers else None)
+    found = [(quantity, panel) for quantity in PANELS if (panel := scene.draw_panel(quantity)) is not None]
+    return Drawing(
+        sentences=tuple(scene.describe([quantity for quantity, _ in found])),
+        panels=tuple(panel for _, panel in found),
+        empty="no trial with a throughput completed",
+    )
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """What both panels share: the combinations, their places on the x axis and the answer."""
+
+    inputs: ReportInputs
+    condition: MeasuredCondition
+    answer: Recommendation | None
+
+    @cached_property
+    def provisional(self) -> tuple[Cell, ...]:
+        """Combinations whose numbers are no property of the path."""
+        refused = set() if self.answer is None else {one.levels for one in self.answer.excluded}
+        usable = {_levels(cell) for cell in self.condition.cells}
+        return tuple(
+            cell
+            for cell in self.condition.every_cell
+            if _levels(cell) not in usable or (_levels(cell) in refused and cell in self.condition.cells)
+        )
+
+    @cached_property
+    def firm(self) -> tuple[Cell, ...]:
+        """The other combinations."""
+        apart = {_levels(cell) for cell in self.provisional}
+        return tuple(cell for cell in self.condition.cells if _levels(cell) not in apart)
+
+    @cached_property
+    def over_windows(self) -> bool:
+        """Whether x is the window: there is one number of streams, and several windows."""
+        return len({streams for streams, _ in self.condition.levels}) == 1 < len(self.condition.levels)
+
+    @cached_property
+    def axis(self) -> Axis:
+        """The x axis, marked at the measured levels; autotuned windows follow the largest size."""
+        if not self.over_windows:
+            levels = sorted({streams for streams, _ in self.condition.levels})
+            scale = Scale.LOG2 if len(levels) > 1 else Scale.LINEAR
+            return replace(build_streams_axis(levels), scale=scale)
+        windows = self.condition.every_window
+        return Axis(
+            label="Window",
+            scale=Scale.LOG2,
+            ticks=tuple(self._place_window(window) for window in windows),
+            tick_labels=tuple(format_window(window) for window in windows),
+        )
+
+    def _place_window(self, window_bytes: int | None) -> float:
+        sizes = [size for size in self.condition.every_window if size is not None]
+        return float(2 * sizes[-1] if window_bytes is None else window_bytes)
+
+    def place(self, cells: Sequence[Cell]) -> Floats:
+        """The places of combinations of one window on the x axis."""
+        if self.over_windows:
+            return np.array([self._place_window(cell.window_bytes) for cell in cells])
+        streams = np.array([float(cell.streams) for cell in cells])
+        windows = self.condition.every_window
+        return place_streams(streams, self.axis, windows.index(cells[0].window_bytes), len(windows))
+
+    def list_series(self, cells: Sequence[Cell]) -> Iterator[tuple[str, int, list[Cell]]]:
+        """Name, slot and combinations of each series."""
+        if self.over_windows:
+            if cells:
+                streams = cells[0].streams
+                yield f"{streams} stream{'' if streams == 1 else 's'}", 0, list(cells)
+            return
+        for window in self.condition.every_window:
+            series = [cell for cell in cells if cell.window_bytes == window]
+            if series:
+                yield f"window {format_window(window)}", self.inputs.slot(window), series
+
+    def draw_panel(self, quantity: Quantity) -> Panel | None:
+        """The panel of one quantity; None where no trial has it."""
+        values = quantity.take(self.condition.complete)
+        if np.isnan(values).all():
+            return None
+        unit = quantity.choose_unit(values)
+        layers: list[Layer] = [*self._draw_trials(quantity, unit)]
+        firm = list(self.list_series(self.firm))
+        for name, slot, cells in firm:
+            spreads = [cell.measure(quantity.take) for cell in cells]
+            curve = draw_spreads(name, self.place(cells), spreads, unit.size, slot)
+            layers.append(replace(curve, filled=True))
+        layers += self._draw_provisional(quantity, unit, {name for name, _, _ in firm})
+        layers += self._draw_lines(quantity, unit, values)
+        layers += self._draw_ring(quantity, unit)
+        return Panel(
+            x=self.axis,
+            y=Axis(label=quantity.short or quantity.label, unit=unit.unit, from_zero=True),
+            layers=tuple(layers),
+            title=quantity.label,
+        )
+
+    def _draw_trials(self, quantity: Quantity, unit: Scaled) -> Iterator[Layer]:
+        """The trials of combinations whose median has no interval."""
+        few = [cell for cell in self.firm if not cell.measure(quantity.take).interval.decided]
+        clouds = []
+        for name, slot, cells in self.list_series(few):
+            across = Quantity(label=self.axis.label, take=self._place_trials)
+            clouds.append(gather(name, slot, cells, (across, quantity)))
+        for layer in draw_clouds(clouds, (1.0, unit.size), self.inputs.points).layers:
+            yield replace(layer, outlier=None)
+
+    def _place_trials(self, sample: Sample) -> Floats:
+        """The places of trials of one window on the x axis."""
+        placed = np.full(len(sample), np.nan)
+        for cell in self.condition.cells:
+            placed[np.isin(sample.places, cell.sample.places)] = self.place([cell])[0]
+        return placed
+
+    def _draw_provisional(self, quantity: Quantity, unit: Scaled, named: set[str]) -> Iterator[Layer]:
+        """Medians of provisional combinations; the legend names a series that has no others."""
+        for name, slot, cells in self.list_series(self.provisional):
+            middles = [cell.measure(quantity.take).median for cell in cells]
+            known = np.array([np.nan if value is None else value for value in middles])
+            yield Points(
+                name=name if name in named else f"{name} (provisional)",
+                x=self.place(cells),
+                y=known / unit.size,
+                slot=slot,
+                hover=tuple(f"{cell.name}, provisional" for cell in cells),
+                legend=name not in named,
+                hollow=True,
+            )
+
+    def _draw_lines(self, quantity: Quantity, unit: Scaled, values: Floats) -> Iterator[Rule]:
+        """The payload rate of the lab's link or the fitted capacity, or the delay of a full queue."""
+        name, value = self._find_line(quantity)
+        if value is not None and value <= FAR_FACTOR * float(np.nanmax(values)):
+            yield Rule(name=name, value=value / unit.size, labelled=True)
+
+    def _find_line(self, quantity: Quantity) -> tuple[str, float | None]:
+        """The name and the value of a quantity's reference line; None where it is not known."""
+        if quantity is not PANELS[0]:
+            link = self.condition.direct_link
+            delay = None if link is None else link.full_queue_ns
+            return f"delay of a full queue: {format_time(delay)}", delay
+        if self.condition.bottleneck is not None:
+            rate = self.condition.bottleneck.data_bits_per_s
+            return f"link rate minus headers: {format_rate(rate)}", rate
+        capacity = None if self.answer is None or self.answer.capacity is None else self.answer.capacity.value
+        return f"fitted capacity: {format_rate(capacity)}", capacity
+
+    def _draw_ring(self, quantity: Quantity, unit: Scaled) -> Iterator[Layer]:
+        """The ring around the recommended combination."""
+        for cell in self._list_recommended():
+            median = cell.measure(quantity.take).median
+            if median is not None:
+                yield Points(
+                    name="recommended",
+                    x=self.place([cell]),
+                    y=np.array([median / unit.size]),
+                    slot=INK_SLOT,
+                    legend=False,
+                    callout="recommended",
+                )
+
+    def _list_recommended(self) -> list[Cell]:
+        chosen = None if self.answer is None else self.answer.recommended
+        return [
+            cell for cell in self.condition.cells if chosen is not None and _levels(cell) == chosen.levels
+        ]
+
+    def describe(self, shown: Sequence[Quantity]) -> Iterator[str]:
+        """What the marks mean, and what is beyond the axes."""
+        yield "Markers: medians; bars: 95 % CI."
+        if not all(cell.throughput.interval.decided for cell in self.firm):
+            yield "Dots: trials, where they are too few for one."
+        if self.provisional:
+            yield f"Open markers are provisional: {enumerate_cells(map(_levels, self.provisional))}."
+        for quantity in shown:
+            values = quantity.take(self.condition.complete)
+            name, value = self._find_line(quantity)
+            if value is not None and value > FAR_FACTOR * float(np.nanmax(values)):
+                yield f"Beyond the axis: {name}."
+
+
+def _levels(cell: Cell) -> Levels:
+    return cell.streams, cell.window_bytes

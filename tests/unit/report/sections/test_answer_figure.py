@@ -1,0 +1,125 @@
+"""The figure of the first screen: medians, intervals, reference lines and the recommended combination."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.plots.model import Curve, Plot, Points, Rule, Scale
+from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.store.records import TrialRecord
+from tests.unit.report.section_samples import find_curve, make_inputs, take_trials
+from tests.unit.study.trials import make_sweep
+from tests.unit.synthetic_results import GOODPUT_BITS_PER_S, LAB, QUEUE_BYTES, RATE_BITS_PER_S
+
+LEVELS = [(streams, window) for window in (32768, 65536) for streams in (1, 4, 8)]
+FULL_QUEUE_MS = QUEUE_BYTES * 8e3 / RATE_BITS_PER_S
+
+
+def draw(inputs: ReportInputs) -> Plot:
+    """The figure of the first condition."""
+    return outline_answer_figure(inputs, inputs.conditions[0]).build()
+
+
+def make_results(
+    cycles: int = 6,
+    levels: list[tuple[int, int | None]] = LEVELS,  # type: ignore[assignment]
+    change: Callable[[TrialRecord], TrialRecord] = lambda record: record,
+) -> ReportInputs:
+    return make_inputs(make_sweep(cycles, levels=levels, change=change, environment={"lab": LAB}))
+
+
+@pytest.fixture(scope="module")
+def inputs() -> ReportInputs:
+    return make_results()
+
+
+def test_each_window_is_a_series_of_medians_with_intervals(inputs: ReportInputs) -> None:
+    plot = draw(inputs)
+    assert plot.name == "answer-1"
+    assert [panel.y.unit for panel in plot.panels] == ["Mbit/s", "ms"]
+    assert plot.panels[0].x.scale is Scale.LOG2
+    assert plot.panels[0].x.tick_labels == ("1", "4", "8")
+    for window, name in ((32768, "window 32 KiB"), (65536, "window 64 KiB")):
+        curve = find_curve(plot, name)
+        assert curve.low is not None
+        assert np.isfinite(curve.low).all()  # six trials each
+        rates = [
+            take_trials(
+                inputs,
+                lambda one, cell=(streams, window): (one.streams, one.window_requested_bytes) == cell,  # type: ignore[misc]
+                lambda one: one.throughput_bits_per_s,
+            )
+            for streams in (1, 4, 8)
+        ]
+        assert curve.y == pytest.approx([np.median(some) / 1e6 for some in rates])
+    trials = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and not layer.callout]
+    assert trials == []  # intervals say the same
+
+
+def test_the_recommended_combination_is_ringed_in_both_panels(inputs: ReportInputs) -> None:
+    plot = draw(inputs)
+    chosen = inputs.answers("recommendation")[0].result.recommended
+    assert chosen is not None
+    expected = (chosen.throughput_bits_per_s.median / 1e6, chosen.drtt_ns.median / 1e6)
+    for panel, height in zip(plot.panels, expected, strict=True):
+        (ring,) = (layer for layer in panel.layers if isinstance(layer, Points) and layer.callout)
+        assert ring.callout == "recommended"
+        assert ring.y == pytest.approx([height])
+        assert ring.x == pytest.approx([chosen.streams], rel=0.05)
+
+
+def test_the_lab_gives_the_reference_lines(inputs: ReportInputs) -> None:
+    rules = [layer for panel in draw(inputs).panels for layer in panel.layers if isinstance(layer, Rule)]
+    assert [rule.value for rule in rules] == pytest.approx(
+        [GOODPUT_BITS_PER_S / 1e6, FULL_QUEUE_MS], rel=1e-3
+    )
+    assert [rule.name.partition(":")[0] for rule in rules] == [
+        "link rate minus headers",
+        "delay of a full queue",
+    ]
+
+
+def test_a_line_far_above_the_measurements_is_said_instead() -> None:
+    narrow = make_results(levels=[(1, 8192), (2, 8192)])
+    plot = draw(narrow)
+    assert not any(isinstance(layer, Rule) for layer in plot.panels[0].layers)
+    assert "Beyond the axis: link rate minus headers" in plot.sentence
+
+
+def test_trials_are_dots_where_an_interval_needs_more() -> None:
+    plot = draw(make_results(cycles=2))
+    dots = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and not layer.callout]
+    assert sum(len(layer.x) for layer in dots) == 2 * len(LEVELS)
+    assert "Dots: trials" in plot.sentence
+
+
+def test_lab_limited_combinations_have_open_markers() -> None:
+    def limit(record: TrialRecord) -> TrialRecord:
+        return replace(record, flags=("lab", "lab-limited")) if record.streams == 4 else record
+
+    plot = draw(make_results(change=limit))
+    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
+    assert [layer.name for layer in hollow] == ["window 32 KiB", "window 64 KiB"]
+    assert all(layer.x == pytest.approx([4.0], rel=0.05) for layer in hollow)
+    assert all(len(layer.x) == 2 for layer in plot.panels[0].layers if isinstance(layer, Curve))
+    assert "Open markers are provisional: 4 × (32 KiB, 64 KiB)." in plot.sentence
+
+
+def test_without_a_usable_trial_the_numbers_are_still_drawn() -> None:
+    plot = draw(make_results(change=lambda one: replace(one, flags=("lab", "lab-limited"))))
+    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
+    assert sum(len(layer.x) for layer in hollow) == len(LEVELS)
+    assert all(layer.legend and layer.name.endswith("(provisional)") for layer in hollow)
+
+
+def test_one_stream_count_puts_windows_on_the_axis() -> None:
+    plot = draw(make_results(levels=[(4, 16384), (4, 65536), (4, None)]))
+    axis = plot.panels[0].x
+    assert (axis.label, axis.tick_labels) == ("Window", ("16 KiB", "64 KiB", "auto"))
+    curve = find_curve(plot, "4 streams")
+    assert curve.x == pytest.approx([16384, 65536, 131072])
