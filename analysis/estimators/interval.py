@@ -37,6 +37,7 @@ class Undecided(StrEnum):
     NO_FIT = "no-model-fits"
     RIVALS = "rivals-not-distinguished"
     NO_BREAK = "no-break"
+    PROVISIONAL = "provisional"  # of trials that no test takes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -46,6 +46,13 @@ RULE = (
 )
 
 
+#: What to do about provisional figures.
+REPEAT = (
+    "The machine could not keep up with the emulation, so repeat it on an idle machine: "
+    "pathlab run CAMPAIGN --new --wait-idle 2m"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecommendationText:
     """A recommendation in words: a sentence to act on, labelled figures, and what else there is to say."""
@@ -83,6 +90,8 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
 
 def _explain_no_interval(one: Candidate) -> str:
     """Why the median of a combination has no confidence interval."""
+    if one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL:
+        return "provisional"
     if one.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
         return "no confidence interval: they drift or step"
     return "too few for a confidence interval"
@@ -116,6 +125,8 @@ def name_limit(one: Candidate) -> str:
 
 def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
+    if found.provisional:
+        return "low - provisional: no trial is usable. Repeat it on an idle machine"
     chosen = found.recommended
     if chosen is None:
         return f"none - nothing to recommend: {found.reason}"
@@ -158,7 +169,10 @@ def _compare_smaller(found: Recommendation) -> str:
 def _lead(found: Recommendation, chosen: Candidate) -> str:
     verb = "Use" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else "Tentatively, use"
     expected = format_expected(chosen, found.line_bits_per_s)
-    return f"{verb} {name_combination(chosen.streams, chosen.window_bytes)}: expect {expected}."
+    name = name_combination(chosen.streams, chosen.window_bytes)
+    if found.provisional:
+        return f"Provisional: use {name}: expect {expected}. {REPEAT}"
+    return f"{verb} {name}: expect {expected}."
 
 
 SHARES = {

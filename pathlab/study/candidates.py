@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.loss import Loss, pool_loss
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
@@ -26,13 +27,15 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Spread, measure_spread
-from pathlab.study.cells import Levels, MeasuredCondition
+from pathlab.study.cells import Cell, Levels, MeasuredCondition
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import PATH_FLAGS, Sample
 
 #: Trials under one of these say more of a host or of the lab than of the path.
 LIMIT_FLAGS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
+OVERLOADED = "the emulation was overloaded"
+NO_LOSS = pool_loss((), ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,9 @@ class Candidate:
     """One combination: what it carried, what that cost, and whether it carries enough.
 
     Spreads are over the usable trials: complete, windows granted as requested, neither a host nor the lab
-    at its limit; ``n`` of ``complete``. ``share_ratio`` is the median over
+    at its limit; ``n`` of ``complete``. ``provisional``: none is usable, so spreads and ``n`` are over those
+    whose only flaw is that the lab was at its limit; they have no interval and nothing is tested with them.
+    ``share_ratio`` is the median over
     ``Recommendation.reference_bits_per_s``. ``enough`` True: shown to carry enough, False: shown not to,
     None: undecided; ``more_cycles`` more would probably decide (None: not known). ``exclusion``: why it
     cannot be recommended as a property of the path. ``over_line``: its median is above the link's payload
@@ -70,6 +75,7 @@ class Candidate:
     more_cycles: int | None = None
     over_line: bool = False
     climb: CellClimb | None = None
+    provisional: bool = False
 
     @property
     def levels(self) -> Levels:
@@ -80,6 +86,11 @@ class Candidate:
     def median_bits_per_s(self) -> float | None:
         """The median of the throughput."""
         return self.throughput_bits_per_s.median
+
+    @property
+    def testable(self) -> bool:
+        """Whether tests may take its trials: no provisional ones, nor those beside them."""
+        return self.throughput_bits_per_s.interval.undecided is not Undecided.PROVISIONAL
 
     @property
     def size_bytes(self) -> float | None:
@@ -101,7 +112,7 @@ class Candidate:
             drtt_interval=self.drtt_ns.interval,
             drtt_least_ns=self.drtt_ns.least,
             drtt_most_ns=self.drtt_ns.most,
-            loss=self.loaded_loss,
+            loss=NO_LOSS if self.provisional else self.loaded_loss,
             total_window_bytes=self.size_bytes,
             streams=self.streams,
         )
@@ -118,7 +129,8 @@ class CandidateSet:
     @property
     def delay_margin_ns(self) -> float:
         """Differences of dRTT up to this do not matter: the margin's share of the idle round trip."""
-        idle = measure_spread(self.measured.sample.get("unloaded_rtt_mean_ns")).median
+        taken = self.measured.sample if len(self.measured.sample) else self.measured.lab_limited
+        idle = measure_spread(taken.get("unloaded_rtt_mean_ns")).median
         return 0.0 if idle is None else MARGIN_RATIO * idle
 
 
@@ -137,16 +149,38 @@ class RateComparison:
 def build_candidates(measured: MeasuredCondition, limits: Mapping[Levels, CellLimit]) -> CandidateSet:
     """Every cell of a condition, not yet compared with the others; none without a complete trial."""
     limited = np.logical_or.reduce([measured.complete.table.flagged(flag) for flag in LIMIT_FLAGS])
-    taken = {(cell.streams, cell.window_bytes): cell.sample for cell in measured.cells}
+    known = {(cell.streams, cell.window_bytes): cell for cell in measured.all_cells}
     candidates, rates = [], {}
     for streams, window, complete in measured.complete.by_cell():
         levels = (streams, window)
-        some = taken.get(levels) or complete.take(np.zeros(len(complete), dtype=bool))
-        limit = limits.get(levels)
-        exclusion = _find_exclusion(complete, some, limited, limit)
-        candidates.append(_describe(levels, len(complete), some, limit, exclusion))
-        rates[levels] = _rate_by_cycle(some)
+        cell, limit = replace(known[levels], complete=complete), limits.get(levels)
+        candidates.append(_describe(cell, limit, _find_exclusion(cell, limited, limit)))
+        rates[levels] = _rate_by_cycle(cell.sample)
     return CandidateSet(measured=measured, candidates=tuple(candidates), by_cycle=rates)
+
+
+def admit_overloaded(group: CandidateSet) -> CandidateSet:
+    """The candidates with those that the lab's overload alone excluded; nothing can be tested with them."""
+    admitted = (
+        replace(
+            one,
+            exclusion=None,
+            throughput_bits_per_s=_refuse_interval(one.throughput_bits_per_s),
+            drtt_ns=_refuse_interval(one.drtt_ns),
+        )
+        if one.exclusion == OVERLOADED
+        else one
+        for one in group.candidates
+    )
+    return replace(group, candidates=tuple(admitted), by_cycle={})
+
+
+def _refuse_interval(spread: Spread) -> Spread:
+    interval = spread.interval
+    builder = IntervalBuilder(
+        n=interval.n, method=interval.method, confidence_ratio=interval.confidence_ratio
+    )
+    return replace(spread, interval=builder.refuse(Undecided.PROVISIONAL))
 
 
 def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> CandidateSet:
@@ -191,8 +225,8 @@ def evaluate_candidates(
     pairs = {levels: _pair(group, levels, first) for levels in usable}
     tests = {
         levels: evaluate_ratio(ours, theirs)
-        for levels, (ours, theirs) in pairs.items()
-        if first is not None and levels != first and not usable[levels].over_line
+        for (levels, (ours, theirs)), one in zip(pairs.items(), usable.values(), strict=True)
+        if first is not None and levels != first and one.testable and not one.over_line
     }
     same = dict(zip(tests, correct_holm([test.p_value for test in tests.values()]), strict=True))
     evaluated = []
@@ -201,7 +235,9 @@ def evaluate_candidates(
             evaluated.append(one)
             continue
         p_value = same.get(one.levels)
-        equivalent = True if one.levels == first else None if p_value is None else p_value < ALPHA_RATIO
+        equivalent = None if p_value is None else p_value < ALPHA_RATIO
+        if one.levels == first and one.testable:
+            equivalent = True
         ratios = _ratios(pairs[one.levels])
         enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
         if equivalent and one.throughput_bits_per_s.interval.decided:
@@ -265,6 +301,8 @@ def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
 
     ``tests``: so many cells are tested for equivalence, corrected together.
     """
+    if not one.testable:
+        return None
     if one.n < MINIMUM_CYCLES:
         return MINIMUM_CYCLES - one.n
     logs = np.log(ratios)
@@ -281,47 +319,53 @@ def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
     return min((cycles for cycles in outlooks if cycles is not None), default=None)
 
 
-def _find_exclusion(
-    complete: Sample, taken: Sample, limited: NDArray[np.bool_], limit: CellLimit | None
-) -> str | None:
+def _find_exclusion(cell: Cell, limited: NDArray[np.bool_], limit: CellLimit | None) -> str | None:
     """Why the cell says nothing about the path; None where it does."""
+    complete = cell.complete
     held = int(limited[complete.places].sum())
+    if cell.is_provisional:
+        return OVERLOADED
     if held * 2 > len(complete):
         lab = int(complete.table.flagged(Flag.LAB_LIMITED)[complete.places].sum())
-        return "the emulation was overloaded" if lab * 2 >= held else "a host was at its limit"
+        return OVERLOADED if lab * 2 >= held else "a host was at its limit"
     if limit is not None and limit.limit is Limit.HOST_CPU:
         return "a host was at its limit"
     if np.isnan(complete.rates_bits_per_s).all():
         return "no throughput is known"
-    if len(taken) == 0:
+    if len(cell.sample) == 0:
         return "no trial had the windows and the congestion control as requested"
     return None
 
 
-def _describe(
-    levels: Levels, complete: int, part: Sample, limit: CellLimit | None, exclusion: str | None
-) -> Candidate:
+def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Candidate:
+    part = cell.shown
     spent, carried = part.cpu_s, part.get("received_total_bytes") / 1e9
     known = np.where(carried > 0, carried, np.nan)
+    measure = _measure_provisional if cell.is_provisional else measure_spread
     return Candidate(
-        streams=levels[0],
-        window_bytes=levels[1],
+        streams=cell.streams,
+        window_bytes=cell.window_bytes,
         n=len(part),
-        complete=complete,
-        throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
-        drtt_ns=measure_spread(part.rise_ns),
+        complete=len(cell.complete),
+        throughput_bits_per_s=measure(part.rates_bits_per_s),
+        drtt_ns=measure(part.rise_ns),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
         unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),
-        variability_ratio=measure_spread(part.measure_variability()),
-        sender_cpu_s_per_gb=measure_spread(spent["sender"] / known),
-        receiver_cpu_s_per_gb=measure_spread(spent["receiver"] / known),
+        variability_ratio=measure(part.measure_variability()),
+        sender_cpu_s_per_gb=measure(spent["sender"] / known),
+        receiver_cpu_s_per_gb=measure(spent["receiver"] / known),
         effective_window_bytes=measure_spread(part.get("window_effective_bytes")).median,
         limit=None if limit is None else limit.limit,
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
         exclusion=exclusion,
         over_line=bool(len(part))
         and 2 * int(part.table.flagged(Flag.OVER_LINE_RATE)[part.places].sum()) >= len(part),
+        provisional=cell.is_provisional,
     )
+
+
+def _measure_provisional(values: Floats) -> Spread:
+    return _refuse_interval(measure_spread(values))
 
 
 def _rate_by_cycle(part: Sample) -> dict[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,15 @@ from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.links import find_bottleneck, find_direct_link
-from pathlab.study.selection import ExclusionCount, Rules, Sample, collect_sample, name_exclusions, select
+from pathlab.study.selection import (
+    PROVISIONAL_FLAGS,
+    ExclusionCount,
+    Rules,
+    Sample,
+    collect_sample,
+    name_exclusions,
+    select,
+)
 from pathlab.study.trials import Condition, TrialTable
 from pathlab.units import format_window
 
@@ -34,7 +43,9 @@ MEDIA = {
 class Cell:
     """The trials of one combination: streams and window requested (None: autotuned).
 
-    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete.
+    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete. ``provisional``
+    are those whose only flaw is that the lab was at its limit, where none counts; no fit, test or verdict
+    takes them.
     """
 
     streams: int
@@ -42,11 +53,22 @@ class Cell:
     sample: Sample
     complete: Sample
     failed: int = 0
+    provisional: Sample | None = None
 
     @property
     def name(self) -> str:
         """The cell in short: ``4 × 64 KiB``."""
         return f"{self.streams} × {format_window(self.window_bytes)}"
+
+    @property
+    def shown(self) -> Sample:
+        """The trials whose medians are shown: those that count, else the provisional ones."""
+        return self.sample if self.provisional is None else self.provisional
+
+    @property
+    def is_provisional(self) -> bool:
+        """Whether what is shown is provisional."""
+        return self.provisional is not None
 
     @property
     def throughput(self) -> Spread:
@@ -81,20 +103,21 @@ class Cell:
 class MeasuredCondition:
     """One condition: ``sample`` are the trials that medians and fits are made of, of all ``complete`` ones.
 
-    ``stored`` are all of its trials. ``number``: from 1, in the order in which conditions were first
-    measured. ``settings``: what sets it apart from the other conditions, by the campaign file's names.
+    ``stored`` are all of its trials, ``lab_limited`` the complete ones whose only flaw is that. ``number``:
+    from 1, in the order in which conditions were first measured. ``settings``: what sets it apart from the
+    other conditions, by the campaign file's names.
     ``bottleneck`` is the lab's narrowest link, ``direct_link`` its only one (None: not known).
     """
 
     def __init__(
         self,
         number: int,
-        samples: tuple[Sample, Sample, Sample],
+        samples: tuple[Sample, Sample, Sample, Sample],
         settings: Mapping[str, str],
         environment: Mapping[str, Any],
     ) -> None:
         self.number = number
-        self.stored, self.complete, self.sample = samples
+        self.stored, self.complete, self.lab_limited, self.sample = samples
         self.settings = settings
         known = self.sample if len(self.sample) else self.complete
         self.bottleneck = find_bottleneck(environment, known)
@@ -159,15 +182,19 @@ class MeasuredCondition:
     @cached_property
     def all_cells(self) -> tuple[Cell, ...]:
         """Every cell with a stored trial, complete or not, by window, then streams."""
-        return tuple(
-            Cell(
-                streams=streams,
-                window_bytes=window,
-                sample=part.take(np.isin(part.places, self.sample.places)),
-                complete=(complete := part.take(part.read_texts("status") == Status.COMPLETE)),
-                failed=len(part) - len(complete),
-            )
-            for streams, window, part in self.stored.by_cell()
+        return tuple(itertools.starmap(self._build_cell, self.stored.by_cell()))
+
+    def _build_cell(self, streams: int, window_bytes: int | None, part: Sample) -> Cell:
+        complete = part.take(part.read_texts("status") == Status.COMPLETE)
+        sample = part.take(np.isin(part.places, self.sample.places))
+        limited = part.take(np.isin(part.places, self.lab_limited.places))
+        return Cell(
+            streams=streams,
+            window_bytes=window_bytes,
+            sample=sample,
+            complete=complete,
+            failed=len(part) - len(complete),
+            provisional=limited if len(limited) and not len(sample) else None,
         )
 
     @property
@@ -179,6 +206,16 @@ class MeasuredCondition:
     def cells(self) -> tuple[Cell, ...]:
         """Every cell with a trial that counts, by window, then streams."""
         return tuple(cell for cell in self.all_cells if len(cell.sample))
+
+    @cached_property
+    def shown_cells(self) -> tuple[Cell, ...]:
+        """Every cell with a median to show, usable or provisional, by window, then streams."""
+        return tuple(cell for cell in self.all_cells if len(cell.shown))
+
+    @property
+    def has_provisional(self) -> bool:
+        """Whether one of its cells has provisional figures alone."""
+        return any(cell.is_provisional for cell in self.all_cells)
 
     @cached_property
     def every_cell(self) -> tuple[Cell, ...]:
@@ -268,15 +305,17 @@ def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[
     """
     counted = select(table, Rules(as_requested=True))
     complete = select(table, Rules(flags=(), needed=()))
+    besides_lab = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS))
     settings = _format_settings([one.condition for one in counted])
     places: dict[Condition, list[int]] = {}
     for place, condition in enumerate(table.conditions):
         places.setdefault(condition, []).append(place)
     found: list[MeasuredCondition] = []
-    for sample, every in zip(counted, complete, strict=True):
+    for sample, wide, every in zip(counted, besides_lab, complete, strict=True):
         stored = collect_sample(table, np.array(places[sample.condition]))
         number = 1 + sum(bool(one.number) for one in found) if len(every) else 0
-        samples = (stored, every, sample)
+        lab_limited = wide.take(~np.isin(wide.places, sample.places))
+        samples = (stored, every, lab_limited, sample)
         found.append(MeasuredCondition(number, samples, settings[sample.condition], environment))
     shared = Counter(one.name for one in found)
     for one in found:

@@ -22,6 +22,7 @@ from pathlab.study.candidates import (
     Candidate,
     CandidateSet,
     RateComparison,
+    admit_overloaded,
     build_candidates,
     compare_rates,
     divide_medians,
@@ -72,7 +73,9 @@ class Recommendation:
     them and about the recommended one. ``line_bits_per_s`` is the payload rate of the lab's narrowest link.
     ``share_of_best_ratio`` is the recommended one's median over the best one's, ``share_of_link_ratio`` the
     best one's over the link's payload rate. ``equal_windows`` counts the verdicts on more streams against
-    larger windows at the same total window. ``drift`` is the verdict over the campaign.
+    larger windows at the same total window. ``drift`` is the verdict over the campaign. ``provisional``: no
+    combination is usable, and by medians alone this one would be recommended of those that the overloaded
+    emulation excluded; ``reason`` stays, and confidence is low.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Recommendation:
     line_bits_per_s: float | None = None
     equal_windows: Mapping[str, int] = field(default_factory=dict)
     drift: DriftVerdict | None = None
+    provisional: bool = False
 
     @property
     def excluded(self) -> tuple[Candidate, ...]:
@@ -179,8 +183,11 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     measured = group.measured
     line_bits_per_s = None if measured.bottleneck is None else measured.bottleneck.data_bits_per_s
     group = mark_over_line(group, line_bits_per_s)
-    usable = [one for one in group.candidates if _is_usable(one)]
     refused = _refuse(group, name, line_bits_per_s)
+    provisional = not any(map(_is_usable, group.candidates))
+    if provisional:
+        group, fitted = admit_overloaded(group), None
+    usable = [one for one in group.candidates if _is_usable(one)]
     if not usable or measured.key.medium == Flag.LOOPBACK_FALLBACK or measured.key.is_udp:
         return refused
     reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
@@ -192,7 +199,7 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     pool = sure or _list_likely(evaluated, against)
     margin_ns = group.delay_margin_ns
     chosen, rival, found = _choose(pool, margin_ns)
-    left = [one for one in evaluated if one.enough is None and one not in pool]
+    left = [one for one in evaluated if one.enough is None and one not in pool and not provisional]
     undecided = tuple(one for one in left if _choose([chosen, one], margin_ns)[0] is one)
     confidence = Confidence.LOW
     if sure and (len(evaluated) > 1 or capacity is not None) and found.evidence is not DifferenceTest.RANGES:
@@ -213,9 +220,10 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         preferred_for=found.reason,
         preferred_by=found.evidence,
         confidence=confidence,
-        reason=None,
+        reason=refused.reason if provisional else None,
         undecided=undecided,
         more_cycles=_find_most(outlooks),
+        provisional=provisional,
     )
 
 

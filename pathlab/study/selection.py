@@ -20,6 +20,8 @@ from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Trials that say nothing at all: the lab was beyond what it emulates truly.
 LAB_FLAGS = (Flag.LAB_LIMITED,)
+#: Flags that provisional trials do not bear: a lab at its limit is their only flaw.
+PROVISIONAL_FLAGS = tuple(flag for flag in PATH_FLAGS if flag not in LAB_FLAGS)
 #: Flags of trials that no comparison takes; a host's limit may be the very difference.
 COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Flags of trials that are kept, and said.

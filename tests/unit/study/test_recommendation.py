@@ -105,12 +105,26 @@ def test_what_a_host_or_the_lab_limited_is_never_recommended(flag: str, reason: 
     assert found.recommended.streams == 2
     assert [(one.streams, one.exclusion) for one in found.excluded] == [(1, reason)]
     assert f"Not considered: 1 × 64 KiB ({reason})." in describe_recommendation(found).sentences
-    everything = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=(flag,))))
-    assert (everything.recommended, everything.confidence) == (None, Confidence.NONE)
+
+
+def test_where_a_host_limited_everything_nothing_is_recommended() -> None:
+    found = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=("host-limited",))))
+    assert (found.recommended, found.confidence) == (None, Confidence.NONE)
     assert (
-        describe_recommendation(everything).lead
-        == f"Nothing can be recommended: {reason} in the only combination."
+        describe_recommendation(found).lead
+        == "Nothing can be recommended: a host was at its limit in the only combination."
     )
+
+
+def test_where_the_lab_limited_everything_the_recommendation_is_provisional() -> None:
+    change = rate({(1, 64): 13e6}, flags=("lab", "lab-limited"))
+    words = describe_recommendation(answer(make([(1, 64 * KIB)], 8, change)))
+    assert words.lead == (
+        "Provisional: use 1 stream with a 64 KiB window: expect about 13.0 Mbit/s (8 trials, provisional). "
+        "The machine could not keep up with the emulation, so repeat it on an idle machine: "
+        "pathlab run CAMPAIGN --new --wait-idle 2m"
+    )
+    assert dict(words.facts)["Confidence"].startswith("low - provisional")
 
 
 def test_a_loopback_fallback_recommends_nothing() -> None:

@@ -1,0 +1,119 @@
+"""Lab-limited trials are provisional: shown where nothing is usable, in no test, and never more than low."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.store.records import TrialRecord
+from pathlab.study.analyses import Study
+from pathlab.study.document import build_analysis_document
+from pathlab.study.recommendation import Confidence
+from tests.unit.study.recommendations import KIB, answer, make, rate
+from tests.unit.synthetic_results import SyntheticResults
+
+LEVELS = [(1, 64 * KIB), (2, 64 * KIB)]
+RATES = {(1, 64): 50e6, (2, 64): 100e6}
+
+
+def mark(streams: Iterable[int], flags: tuple[str, ...], *, from_cycle: int = 0) -> SyntheticResults:
+    """Eight cycles of 1 and 2 streams; trials with so many streams bear the flags, from that cycle on."""
+    wanted, change = set(streams), rate(RATES)
+
+    def flag(record: TrialRecord) -> TrialRecord:
+        marked = record.streams in wanted and record.cycle >= from_cycle
+        return replace(change(record), flags=("lab", *flags) if marked else ("lab",))
+
+    return make(LEVELS, 8, flag)
+
+
+def test_only_lab_limited_trials_are_provisional_and_usable_ones_are_not_mixed_with_them() -> None:
+    (condition,) = Study(mark([1], ("lab-limited",))).conditions()
+    limited, usable = condition.all_cells
+    assert limited.is_provisional
+    assert not usable.is_provisional
+    assert (len(limited.sample), len(limited.shown), len(usable.shown)) == (0, 8, 8)
+    assert limited.throughput.median is None
+    assert condition.cells == (usable,)
+    assert condition.shown_cells == (limited, usable)
+    assert condition.has_provisional
+    (condition,) = Study(mark([1], ("lab-limited",), from_cycle=1)).conditions()
+    assert not condition.has_provisional  # one trial is usable: its figures alone are shown
+    assert len(condition.all_cells[0].shown) == 1
+
+
+@pytest.mark.parametrize("other", ["host-limited", "window-short", "congestion-not-granted"])
+def test_a_trial_with_another_flaw_is_not_provisional(other: str) -> None:
+    for flags in ((other,), ("lab-limited", other)):
+        (condition,) = Study(mark([1, 2], flags)).conditions()
+        assert not condition.has_provisional
+        assert condition.shown_cells == ()
+        assert answer(mark([1, 2], flags)).recommended is None
+
+
+def test_a_path_with_provisional_figures_alone_gets_a_provisional_recommendation() -> None:
+    found = answer(mark([1, 2], ("lab-limited",)))
+    assert found.recommended is not None
+    assert (found.recommended.streams, found.recommended.provisional) == (2, True)
+    assert (found.provisional, found.confidence) == (True, Confidence.LOW)
+    assert found.reason == "the emulation was overloaded in both combinations"
+    assert found.recommended.median_bits_per_s == pytest.approx(100e6, rel=0.02)
+    assert found.recommended.n == 8
+    for one in found.candidates:
+        assert (one.enough, one.equivalent, one.more_cycles, one.limit) == (None, None, None, None)
+        assert one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL
+        assert one.drtt_ns.interval.undecided is Undecided.PROVISIONAL
+    assert (found.undecided, found.more_cycles, found.capacity) == ((), None, None)
+
+
+def test_the_smallest_of_provisional_ones_that_carry_enough_by_their_medians_is_named() -> None:
+    change = rate({(1, 64): 99e6, (2, 64): 100e6}, flags=("lab", "lab-limited"))
+    found = answer(make(LEVELS, 8, change))
+    assert found.provisional
+    assert found.recommended is not None
+    assert found.recommended.streams == 1
+
+
+def test_provisional_figures_change_nothing_of_what_is_said_of_usable_ones() -> None:
+    levels = [*LEVELS, (4, 64 * KIB)]
+    change = rate({(1, 64): 50e6, (2, 64): 100e6, (4, 64): 300e6})
+
+    def flag(record: TrialRecord) -> TrialRecord:
+        return replace(change(record), flags=("lab-limited",) if record.streams == 4 else ())
+
+    found, alone = answer(make(levels, 8, flag)), answer(make(LEVELS, 8, change))
+    assert (found.provisional, found.confidence) == (False, alone.confidence)
+    assert found.recommended is not None
+    assert found.recommended.streams == 2
+    one, two, four = found.candidates
+    assert [each.enough for each in (one, two)] == [each.enough for each in alone.candidates]
+    assert (four.provisional, four.exclusion) == (True, "the emulation was overloaded")
+    assert (four.enough, four.equivalent, four.n) == (None, None, 8)
+    assert four.median_bits_per_s == pytest.approx(300e6, rel=0.02)
+
+
+def test_few_usable_trials_of_an_overloaded_combination_are_taken_without_the_others() -> None:
+    found = answer(mark([1, 2], ("lab-limited",), from_cycle=2))
+    assert (found.provisional, found.confidence) == (True, Confidence.LOW)
+    assert found.recommended is not None
+    assert (found.recommended.n, found.recommended.provisional) == (2, False)
+
+
+def test_the_document_says_what_is_provisional_and_keeps_it_out_of_every_other_analysis() -> None:
+    document = build_analysis_document(Study(mark([1, 2], ("lab-limited",))))
+    (recommendation,) = document["analyses"].pop("recommendation")
+    result = recommendation["result"]
+    assert (result["provisional"], result["confidence"]) == (True, "low")
+    assert [one["provisional"] for one in result["candidates"]] == [True, True]
+    assert result["candidates"][0]["throughput_bits_per_s"]["interval"]["undecided"] == "provisional"
+    assert recommendation["selection"]["used"] == 0
+    used = {
+        one["selection"]["used"]
+        for name, answers in document["analyses"].items()
+        if name not in ("cells",)
+        for one in answers
+    }
+    assert used <= {0}
