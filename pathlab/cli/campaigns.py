@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from pathlab.campaign.budget import estimate_campaign
 from pathlab.campaign.host_model import LOCAL
@@ -21,6 +20,7 @@ from pathlab.campaign.schema import build_json_schema, describe_campaign_file
 from pathlab.campaign.template import TemplateAnswers, list_lab_ends, read_levels, write_template
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import CampaignError, UsageError
+from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.units import format_time
 
 QUICK = "quick"
@@ -28,19 +28,19 @@ QUICK = "quick"
 
 def list_campaigns() -> None:
     """Show the campaigns that ship with PathLab, and the time they take."""
-    table = Table(box=None, pad_edge=False)
-    for heading in ("name", "what it measures", "trials", "time", f"--profile {QUICK}"):
-        table.add_column(heading, justify="right" if heading == "trials" else "left")
+    columns = (
+        PrintedColumn("name", left=True),
+        PrintedColumn("what it measures", 1, wraps=True),
+        PrintedColumn("trials", 2),
+        PrintedColumn("time"),
+        PrintedColumn(f"--profile {QUICK}", 3),
+    )
+    rows = []
     for name in list_shipped():
         whole, quick = (estimate_campaign(load_campaign(name, profile=kind)) for kind in (None, QUICK))
-        table.add_row(
-            name,
-            load_campaign(name).title,
-            str(whole.trials),
-            format_time(whole.time_ns),
-            format_time(quick.time_ns),
-        )
-    TerminalConsole().print(table)
+        times = (format_time(whole.time_ns), format_time(quick.time_ns))
+        rows.append((name, load_campaign(name).title, str(whole.trials), *times))
+    PrintedTable(columns=columns, rows=rows).print_to(TerminalConsole())
 
 
 def show(name: str) -> None:

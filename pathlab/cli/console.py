@@ -1,7 +1,12 @@
-"""The terminal as every subcommand writes to it: colours are ours, and texts of others do nothing."""
+"""The terminal as every subcommand writes to it: colours are ours, and texts of others do nothing.
+
+Lines are as long as the terminal is wide, or as the variable ``COLUMNS`` says. Without both, as in a pipe, no
+line is broken.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -11,12 +16,16 @@ from rich.text import Text
 
 from pathlab.escaping import escape_controls
 
+UNLIMITED_WIDTH = 1_000_000
+
 
 class TerminalConsole(Console):
     """A console whose styles reach the terminal and whose texts cannot: no markup, no links, no controls."""
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
         super().__init__(stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
+        if not self.is_terminal and "COLUMNS" not in os.environ:
+            self.width = UNLIMITED_WIDTH
 
     @property
     def file(self) -> IO[str]:

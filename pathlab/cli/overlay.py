@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from pathlab.report.answer_table import format_cell, list_warnings, name_condition
+from pathlab.printed_table import PrintedParagraph
+from pathlab.report.answer_table import format_cell, list_warnings, name_condition, print_answers
 from pathlab.report.names import shorten_levels
 from pathlab.study.answer import Answer
 from pathlab.study.references import ReferenceOverlay
@@ -39,19 +38,20 @@ def render_overlays(name: str, answers: Sequence[Answer[ReferenceOverlay]], cons
         )
         return
     for answer in answers:
-        console.print(_build_table(answer))
+        _print_overlay(answer, console)
         for line in list_warnings([answer]):
-            console.print(f"  {line}", style="dim")
-    console.print("The ratio's interval includes half a step of the published figure.", style="dim")
+            console.print(PrintedParagraph(line, "dim", mark="  "))
+    console.print(
+        PrintedParagraph("The ratio's interval includes half a step of the published figure.", "dim")
+    )
 
 
-def _build_table(answer: Answer[ReferenceOverlay]) -> Table:
+def _print_overlay(answer: Answer[ReferenceOverlay], console: Console) -> None:
     found, cell = answer.result, shorten_levels(answer.streams or 0, answer.window_bytes)
     title = f"{found.reference}, {answer.quantity}, compared with {cell}: {name_condition(answer.condition)}"
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for heading in (found.level_name, *(column.heading for column in COLUMNS)):
-        table.add_column(heading, justify="right", overflow="fold")
     whole: Answer[Any] = answer
-    for row in found.rows:
-        table.add_row(f"{row.level:g}", *(format_cell(one, replace(whole, result=row)) for one in COLUMNS))
-    return table
+    rows = [
+        (f"{row.level:g}", *(format_cell(one, replace(whole, result=row)) for one in COLUMNS))
+        for row in found.rows
+    ]
+    print_answers((found.level_name, *(column.heading for column in COLUMNS)), rows, title, console)

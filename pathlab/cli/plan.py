@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
 from pathlab.campaign.conduct_model import format_stop_rule
@@ -18,6 +17,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.cli.choices import Choices
 from pathlab.cli.console import TerminalConsole
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.runner.campaign.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
@@ -35,10 +35,13 @@ def show_plan(campaign: str, shown: int, *, show_all: bool, as_json: bool, **cho
     console = TerminalConsole()
     _print_rows(model, rows, len(rows) if show_all else shown, console)
     estimate = estimate_campaign(model, rows)
-    _print_sums(model, estimate, console)
+    for sentence in _list_sums(model, estimate):
+        console.print(PrintedParagraph(sentence))
+    for path in estimate.paths:
+        console.print(PrintedParagraph(_path_text(path), mark="  "))
     if model.lab is not None and len(model.lab.links) > 1:
         for share in share_links(model, rows, estimate.time_ns):
-            console.print(_link_text(share), soft_wrap=True)
+            console.print(PrintedParagraph(_link_text(share), mark="  "))
 
 
 def _print_json(model: Campaign, rows: Sequence[PlanRow]) -> None:
@@ -60,29 +63,35 @@ def _print_json(model: Campaign, rows: Sequence[PlanRow]) -> None:
 def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: Console) -> None:
     profile = f", profile '{model.profile}'" if model.profile else ""
     title = f"{model.title}: plan of '{model.name}', seed {model.seed}{profile}"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    columns, others, constant = _arrange_factors(model, rows)
-    headings = ["order", "cycle", "path", *name_levels(dict.fromkeys(columns))]
-    for heading in (*headings, *(["other factors"] if others else []), "time", "bytes at most"):
-        right = heading not in ("path", "congestion", "other factors")
-        whole = heading in ("order", "time", "bytes at most")
-        table.add_column(heading, justify="right" if right else "left", no_wrap=whole)
+    names, others, constant = _arrange_factors(model, rows)
+    columns = [
+        PrintedColumn("order"),
+        PrintedColumn("cycle", 1),
+        PrintedColumn("path", 2, left=True, constant="{}" if len(model.paths) == 1 else ""),
+        *(PrintedColumn(name, left=name == "congestion") for name in name_levels(dict.fromkeys(names))),
+        PrintedColumn("other factors", wraps=True),
+        PrintedColumn("time", 3),
+        PrintedColumn("bytes at most", 4),
+    ]
     estimator = Estimator(model)
+    texts = []
     for row in rows[:shown]:
         estimate, levels = estimator.trial(row), row.cell.levels
-        table.add_row(
-            f"{row.row + 1}{' control' if row.control else ''}",
-            str(row.cycle + 1),
-            f"{row.path.source} to {row.path.destination}",
-            *(format_level(name, levels[name]) for name in columns),
-            *([_format_levels(row, others)] if others else []),
-            format_time(estimate.time_ns),
-            _bytes_text(estimate.bytes_max),
+        texts.append(
+            (
+                f"{row.row + 1}{' control' if row.control else ''}",
+                str(row.cycle + 1),
+                f"{row.path.source} to {row.path.destination}",
+                *(format_level(name, levels[name]) for name in names),
+                _format_levels(row, others),
+                format_time(estimate.time_ns),
+                _bytes_text(estimate.bytes_max),
+            )
         )
     if shown:
-        console.print(table)
+        PrintedTable(columns=columns, rows=texts, title=title, elsewhere="--json").print_to(console)
         if constant:
-            console.print(f"In all trials: {_format_levels(rows[0], constant)}.")
+            console.print(PrintedParagraph(f"In all trials: {_format_levels(rows[0], constant)}."))
     if len(rows) > shown:
         console.print(f"{len(rows) - shown} {'more ' if shown else ''}rows (--all shows every row).")
 
@@ -110,42 +119,38 @@ def _bytes_text(size_bytes: int | None) -> str:
     return "unknown" if size_bytes is None else format_volume(size_bytes)
 
 
-def _print_sums(model: Campaign, estimate: CampaignEstimate, console: Console) -> None:
+def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
     at_cap = format_time(estimate.time_max_ns)
     until = (
         ""
         if model.until_ratio is None
         else f", fewer if {format_stop_rule(model.until_ratio)} is reached earlier"
     )
-    console.print(
-        f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
-    )
+    yield f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
     cells = count_cells(model)
     if model.points is not None and cells < model.points:
-        console.print(
+        yield (
             f"{cells} of {model.points} requested points are left: others were drawn twice or violate the "
             "constraints."
         )
     if model.every_ns is not None:
-        console.print(
+        yield (
             f"A cycle begins every {format_time(model.every_ns)}: "
             f"the last one after about {format_time((model.cycles_planned - 1) * model.every_ns)}."
         )
     if model.budget.hours:
-        console.print(f"Trials run only within {', '.join(model.budget.hours)} (local time).")
+        yield f"Trials run only within {', '.join(model.budget.hours)} (local time)."
     if estimate.bytes_max is None:
-        console.print(
+        yield (
             "Bytes sent: unknown without a rate or a round-trip time "
             "(set `capacity` and `rtt` of the paths, or `rate` in [budget])."
         )
     else:
-        console.print(f"Bytes sent: at most {format_volume(estimate.bytes_max)}.")
-    for path in estimate.paths:
-        console.print(_path_text(path), soft_wrap=True)
+        yield f"Bytes sent: at most {format_volume(estimate.bytes_max)}."
 
 
 def _path_text(path: PathEstimate) -> str:
-    text = f"  {path.source} to {path.destination}: {path.trials} trials, bytes {_at_most(path.bytes_max)}"
+    text = f"{path.source} to {path.destination}: {path.trials} trials, bytes {_at_most(path.bytes_max)}"
     if path.share_ratio is not None:
         share = format_ratio(min(1.0, path.share_ratio))
         text += f"; on average at most {share} of {format_rate(path.rate_bits_per_s)}"
@@ -153,7 +158,7 @@ def _path_text(path: PathEstimate) -> str:
 
 
 def _link_text(share: LinkShare) -> str:
-    link = f"  link {share.number + 1}, {share.source} to {share.destination}"
+    link = f"link {share.number + 1}, {share.source} to {share.destination}"
     part = format_ratio(min(1.0, share.share_ratio))
     return f"{link}: on average at most {part} of {format_rate(share.rate_bits_per_s)}"
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 
 import click
-from rich import box
-from rich.table import Table
 
 from pathlab.cli.console import TerminalConsole
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.reference.series import list_tables, load_table
-from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.answer_table import format_row, list_headings, print_answers
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
 from pathlab.study.references import fit_columns
@@ -34,23 +33,19 @@ def show(name: str, *, as_json: bool) -> None:
         click.echo(json.dumps(document, allow_nan=False, indent=1))
         return
     console = TerminalConsole()
-    shown = Table(*table.columns, title=name, title_justify="left", box=box.SIMPLE_HEAD)
-    for row in zip(*table.columns.values(), strict=True):
-        shown.add_row(*(f"{value:g}" for value in row))
-    console.print(shown)
+    published = [[f"{value:g}" for value in row] for row in zip(*table.columns.values(), strict=True)]
+    columns = [PrintedColumn(heading, number) for number, heading in enumerate(table.columns)]
+    PrintedTable(columns=columns, rows=published, title=name, elsewhere="--json").print_to(console)
     if fits:
         entry = ANALYSES["message_cost"]
-        fitted = Table("column", *list_headings(entry)[1:], title="t(m) = a + m / r", box=box.SIMPLE_HEAD)
+        headings = ("column", *list_headings(entry)[1:])
+        fitted = []
         for column, fit in fits.items():
-            published = Condition(path_source=name, path_destination=column, medium="published", settings=())
+            condition = Condition(path_source=name, path_destination=column, medium="published", settings=())
             selection = SampleSelection(trials=fit.n, used=fit.n)
-            fitted.add_row(
-                *format_row(
-                    entry, Answer(condition=published, selection=selection, result=fit, quantity=column)
-                )
-            )
-        console.print(fitted)
-        console.print(
-            "Each size has one published value: the intervals show the scatter around the line.",
-            style="dim",
-        )
+            answer = Answer(condition=condition, selection=selection, result=fit, quantity=column)
+            fitted.append(format_row(entry, answer))
+        console.print()
+        print_answers(headings, fitted, "t(m) = a + m / r", console)
+        note = "Each size has one published value: the intervals show the scatter around the line."
+        console.print(PrintedParagraph(note, "dim"))

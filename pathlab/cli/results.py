@@ -8,11 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich import box
-from rich.table import Table
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
+from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.names import format_utc
 from pathlab.store.archive import Listing, list_results, merge_results, prune_results
 from pathlab.store.check import check_results
@@ -20,6 +19,14 @@ from pathlab.store.results import Results
 from pathlab.units import format_volume, parse_time_ns
 
 _DAY_NS = 86_400_000_000_000
+LISTED = (
+    PrintedColumn("Folder", left=True),
+    PrintedColumn("Campaign", 1, left=True),
+    PrintedColumn("Created", 4, left=True),
+    PrintedColumn("Complete", 2),
+    PrintedColumn("Failed", 3),
+    PrintedColumn("Size", 5),
+)
 
 
 def list_folder(folder: Path, *, as_json: bool) -> None:
@@ -32,14 +39,9 @@ def list_folder(folder: Path, *, as_json: bool) -> None:
         click.echo(f"no results in '{folder}'")
         return
     console = TerminalConsole()
-    table = Table(box=box.SIMPLE_HEAD)
-    for heading in ("Folder", "Campaign", "Created", "Complete", "Failed", "Size"):
-        table.add_column(heading, justify="right" if heading in ("Complete", "Failed", "Size") else "left")
-    for one in listings:
-        if one.problem is None:
-            table.add_row(*_format_listing(one))
-    if table.row_count:
-        console.print(table)
+    rows = [_format_listing(one) for one in listings if one.problem is None]
+    if rows:
+        PrintedTable(columns=LISTED, rows=rows, elsewhere="--json").print_to(console)
     for one in listings:
         if one.problem is not None:
             console.print(f"{one.path}: {one.problem}", soft_wrap=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.table import Table
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
@@ -18,12 +17,13 @@ from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.remote.hosts import build_access
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
 from pathlab.study.engine_ratio import EngineRatio, compare_engines
-from pathlab.units import format_rate, parse_time_ns
+from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns
 
 ENGINES = ("native", "iperf3")
 
@@ -112,24 +112,23 @@ def _describe(ratio: EngineRatio) -> dict[str, Any]:
 
 
 def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("streams", "pairs", *ENGINES, " / ".join(ENGINES), "95 % interval"):
-        table.add_column(heading, justify="right")
+    columns = (
+        PrintedColumn("streams"),
+        PrintedColumn("pairs", 3),
+        *(PrintedColumn(engine, 2) for engine in ENGINES),
+        PrintedColumn(" / ".join(ENGINES)),
+        PrintedColumn("95 % CI", 1),
+    )
+    rows = []
     for ratio in ratios:
         interval = ratio.interval
         bounds = "undecided"
         if interval.low is not None and interval.high is not None:
-            bounds = f"{interval.low:.3f} to {interval.high:.3f}"
-        table.add_row(
-            str(ratio.streams),
-            str(ratio.pairs),
-            "–" if ratio.first_bits_per_s is None else format_rate(ratio.first_bits_per_s),
-            "–" if ratio.second_bits_per_s is None else format_rate(ratio.second_bits_per_s),
-            "–" if ratio.ratio is None else f"{ratio.ratio:.3f}",
-            bounds,
-        )
+            bounds = f"{interval.low:.3f}–{interval.high:.3f}"
+        rates = (format_rate(ratio.first_bits_per_s), format_rate(ratio.second_bits_per_s))
+        quotient = NOT_MEASURED if ratio.ratio is None else f"{ratio.ratio:.3f}"
+        rows.append((str(ratio.streams), str(ratio.pairs), *rates, quotient, bounds))
     console.print()
-    console.print(table)
-    console.print(
-        "Medians over cycles with both engines; bytes counted by the receiver in the steady window."
-    )
+    PrintedTable(columns=columns, rows=rows, elsewhere="--json").print_to(console)
+    note = "Medians over cycles with both engines; bytes counted by the receiver in the steady window."
+    console.print(PrintedParagraph(note))

@@ -8,15 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.campaign.factors import format_levels
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.phrases import FORMATS, format_count, format_figure, format_interval, format_reason
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
@@ -28,6 +27,18 @@ from pathlab.units import NOT_MEASURED, format_bytes
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
+#: Columns of words, which may continue on the next line.
+WORDS = (
+    "undecided",
+    "verdict",
+    "limit",
+    "trials by limit",
+    "none, because",
+    "model",
+    "limited by",
+    "rule",
+    "trials",
+)
 #: What a distribution is of, by its name in answers.
 QUANTITIES = {
     "throughput_bits_per_s": "throughput",
@@ -128,29 +139,22 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
             continue
         for condition in dict.fromkeys(answer.condition for answer in found):
             part = [answer for answer in found if answer.condition == condition]
-            console.print(_build_table(entry, condition, part))
+            title = f"{entry.title}: {name_condition(condition)}"
+            rows = [format_row(entry, answer) for answer in part]
+            print_answers(list_headings(entry), rows, title, console)
             for line in (*list_undecided(entry, part), *list_warnings(part)):
                 if (condition, line) not in stated:
-                    console.print(f"  {line}", style="dim")
+                    console.print(PrintedParagraph(line, "dim", mark="  "))
             stated |= {(condition, line) for line in (*list_undecided(entry, part), *list_warnings(part))}
 
 
-def _build_table(entry: AnalysisEntry, condition: Condition, answers: Sequence[Answer[Any]]) -> Table:
-    table = Table(
-        title=f"{entry.title}: {name_condition(condition)}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    for number, heading in enumerate(list_headings(entry)):
-        if number:
-            table.add_column(heading, justify="right", overflow="fold")
-        else:
-            table.add_column(heading, overflow="fold", min_width=len(heading))
-    for answer in answers:
-        table.add_row(*format_row(entry, answer))
-    return table
+def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, console: Console) -> None:
+    """Print answers as a table: the first column is always shown, the last ones are left out first."""
+    columns = [PrintedColumn(headings[0], wraps=True)]
+    for number, heading in enumerate(headings[1:], 1):
+        words = heading in WORDS
+        columns.append(PrintedColumn(heading, number, wraps=words, constant=f"{heading} {{}}"))
+    PrintedTable(columns=columns, rows=rows, title=title, elsewhere="--json").print_to(console)
 
 
 def name_condition(condition: Condition) -> str:

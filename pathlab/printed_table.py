@@ -1,0 +1,237 @@
+"""Tables and paragraphs for a terminal: what does not fit is left out by whole columns, never by digits.
+
+A table states what all rows share above itself, leaves empty columns out, and drops those of least priority
+until the rest fits. A number stays on one line with its unit. A pipe has no width, so it gets all columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from pathlab.escaping import escape_line
+from pathlab.units import NOT_MEASURED
+
+GAP = "  "
+WORDS_MIN_WIDTH = 16  # below this, a column of words is left out before its words are stacked any further
+#: What belongs together on one line: a number and its unit, and the terms of a product.
+_UNIT = re.compile(r"(?<=\d) (?=[%A-Za-zµ])|(?<=×) | (?=×)")
+_BOUND = "\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedColumn:
+    """One column: ``priority`` 0 is always shown, of the others the largest is left out first.
+
+    ``left``: set flush left, as words are. ``wraps``: words that may continue on the next line, flush left.
+    ``constant``: how the value is stated above the table where all rows have the same, such as
+    ``Granted {}``; empty: the column stays.
+    """
+
+    heading: str
+    priority: int = 0
+    left: bool = False
+    wraps: bool = False
+    constant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrangement:
+    """The columns shown by number with their widths, and those left out; ``folded``: headings wrap."""
+
+    widths: dict[int, int]
+    left_out: tuple[int, ...] = ()
+    folded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrintedTable:
+    """A table that fits the console that it is printed to. ``styles``: one for each row, or none.
+
+    ``elsewhere`` names what shows every column besides a wider terminal and a pipe, such as ``--json``.
+    """
+
+    columns: Sequence[PrintedColumn]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    styles: Sequence[str] = field(default=())
+    elsewhere: str = ""
+
+    def print_to(self, console: Console) -> None:
+        """Print the table; a single word wider than the console is not cut."""
+        console.print(self, soft_wrap=True)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        width = options.max_width
+        rows = [[escape_line(cell) for cell in row] for row in self.rows]
+        shown = [number for number, _ in enumerate(self.columns) if any(_says(row[number]) for row in rows)]
+        constant = [
+            number for number in shown if self.columns[number].constant and _is_constant(rows, number)
+        ]
+        yield from _print_lines(wrap_words(self.title, width), "bold")
+        stated = "; ".join(self.columns[number].constant.format(rows[0][number]) for number in constant)
+        yield from _print_lines(wrap_words(stated, width), "dim")
+        shown = [number for number in shown if number not in constant]
+        styles = self.styles or [""] * len(rows)
+        found = _arrange(self.columns, rows, shown, width)
+        if found is None:
+            yield from _stack(self.columns, rows, shown, styles, width)
+            return
+        headings = [column.heading for column in self.columns]
+        yield from _print_lines(self._align(headings, found, fold=found.folded), "bold")
+        for row, style in zip(rows, styles, strict=True):
+            yield from _print_lines(self._align(row, found), style)
+        if found.left_out:
+            yield from _print_lines(wrap_words(self._explain(found, width), width), "dim")
+
+    def _align(self, cells: Sequence[str], found: _Arrangement, *, fold: bool = False) -> Iterator[str]:
+        """The lines of one row."""
+        parts: list[list[str]] = []
+        for number, width in found.widths.items():
+            column, text = self.columns[number], cells[number]
+            lines = wrap_words(text, width) if fold or column.wraps else [text]
+            left = column.left or column.wraps
+            parts.append([_pad(line, width, left=left) for line in lines or [""]])
+        depth = max(map(len, parts), default=0)
+        blank = [[" " * width] for width in found.widths.values()]
+        for lines, empty in zip(parts, blank, strict=True):
+            rest = empty * (depth - len(lines))
+            lines[:] = [*rest, *lines] if fold else [*lines, *rest]
+        for line in zip(*parts, strict=True):
+            yield GAP.join(line).rstrip()
+
+    def _explain(self, found: _Arrangement, width: int) -> str:
+        names = ", ".join(self.columns[number].heading for number in sorted(found.left_out))
+        ways = ", ".join(["wider terminal", "pipe", *([self.elsewhere] if self.elsewhere else [])])
+        return f"Not shown in {width} columns: {names} ({ways})."
+
+
+@dataclass(frozen=True, slots=True)
+class PrintedParagraph:
+    """Words that continue below their own beginning; ``mark`` is what stands before the first line."""
+
+    text: str
+    style: str = ""
+    mark: str = ""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        indent = cell_len(self.mark)
+        lines = wrap_words(escape_line(self.text), max(1, options.max_width - indent))
+        marks = [self.mark, *[" " * indent] * len(lines)]
+        yield from _print_lines(
+            (f"{mark}{line}" for mark, line in zip(marks, lines, strict=False)), self.style
+        )
+
+
+def wrap_words(text: str, width: int) -> list[str]:
+    """Lines of at most ``width``, broken between words only; a number keeps its unit. No line for no text."""
+    lines: list[str] = []
+    for bound in _UNIT.sub(_BOUND, text).split(" "):
+        word = bound.replace(_BOUND, " ")
+        if lines and cell_len(lines[-1]) + 1 + cell_len(word) <= width:
+            lines[-1] += f" {word}"
+        elif word or not lines:
+            lines.append(word)
+    return lines if text else []
+
+
+def _print_lines(lines: Sequence[str] | Iterator[str], style: str) -> RenderResult:
+    for line in lines:
+        yield Text(line, style=style, no_wrap=True, overflow="ignore", end="\n")
+
+
+def _says(text: str) -> bool:
+    return text not in ("", NOT_MEASURED)
+
+
+def _is_constant(rows: Sequence[Sequence[str]], number: int) -> bool:
+    return len(rows) > 1 and len({row[number] for row in rows}) == 1
+
+
+def _pad(text: str, width: int, *, left: bool) -> str:
+    blank = " " * (width - cell_len(text))
+    return f"{text}{blank}" if left else f"{blank}{text}"
+
+
+def _widest_word(text: str) -> int:
+    return max(map(cell_len, wrap_words(text, 1)), default=0)
+
+
+def _find_folded_width(heading: str) -> int:
+    """The least width of a heading on two lines."""
+    return next(
+        width
+        for width in range(_widest_word(heading), cell_len(heading) + 1)
+        if len(wrap_words(heading, width)) <= 2
+    )
+
+
+def _arrange(
+    columns: Sequence[PrintedColumn], rows: Sequence[Sequence[str]], shown: Sequence[int], width: int
+) -> _Arrangement | None:
+    """The most columns that fit; None where those that are always shown do not."""
+    kept = list(shown)
+    left_out: list[int] = []
+    while True:
+        for folded in (False, True):
+            widths = _find_widths(columns, rows, kept, width, folded=folded)
+            if widths is not None:
+                return _Arrangement(widths, tuple(left_out), folded)
+        optional = [number for number in kept if columns[number].priority]
+        if not optional:
+            return None
+        left_out.append(max(optional, key=lambda number: (columns[number].priority, number)))
+        kept.remove(left_out[-1])
+
+
+def _find_widths(
+    columns: Sequence[PrintedColumn],
+    rows: Sequence[Sequence[str]],
+    kept: Sequence[int],
+    width: int,
+    *,
+    folded: bool,
+) -> dict[int, int] | None:
+    """The width of each column; None where they do not fit."""
+    least: dict[int, int] = {}
+    whole: dict[int, int] = {}
+    for number in kept:
+        heading = columns[number].heading
+        head = _find_folded_width(heading) if folded else cell_len(heading)
+        whole[number] = least[number] = max([head, *(cell_len(row[number]) for row in rows)])
+        if columns[number].wraps:
+            words = max([head, *(_widest_word(row[number]) for row in rows)])
+            least[number] = max(words, min(whole[number], WORDS_MIN_WIDTH))
+    spare = width - sum(least.values()) - len(GAP) * (len(kept) - 1)
+    if spare < 0:
+        return None
+    for number in sorted(kept, key=lambda number: whole[number] - least[number]):
+        waiting = sum(whole[other] > least[other] for other in kept)
+        more = min(whole[number] - least[number], spare // max(1, waiting))
+        least[number] += more
+        spare -= more
+        whole[number] = least[number]
+    return least
+
+
+def _stack(
+    columns: Sequence[PrintedColumn],
+    rows: Sequence[Sequence[str]],
+    shown: Sequence[int],
+    styles: Sequence[str],
+    width: int,
+) -> RenderResult:
+    """Each row as lines of heading and value, where the columns that are always shown do not fit."""
+    indent = max(cell_len(columns[number].heading) for number in shown) + len(GAP)
+    for place, (row, style) in enumerate(zip(rows, styles, strict=True)):
+        yield from _print_lines([""] if place else [], "")
+        for number in shown:
+            heading = columns[number].heading
+            lines = wrap_words(row[number], max(1, width - indent)) or [""]
+            for mark, line in zip([heading, *[""] * len(lines)], lines, strict=False):
+                yield from _print_lines([f"{_pad(mark, indent, left=True)}{line}".rstrip()], style)
