@@ -21,6 +21,7 @@ SURVEY_NS, SURVEY_MAX_NS = (
     60 * SECOND_NS,
 )  # one way of a path (pathlab/runner/hosts/path_surveys.py)
 UNLIMITED_BITS_PER_S = 10**15
+CALIBRATION_NS = 1_300_000_000  # of all hosts at once; seen on a small machine
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
 
 
@@ -189,7 +190,7 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     """
     estimator = Estimator(campaign)
     rows = plan_rows(campaign) if rows is None else rows
-    surveys = _count_surveys(campaign)
+    surveys = count_surveys(campaign)
     estimates, lanes = [estimator.trial(row) for row in rows], campaign.concurrency
     time_ns = surveys * SURVEY_NS + span_rows(rows, [item.time_ns for item in estimates], lanes)
     longest_ns = span_rows(rows, [item.time_max_ns for item in estimates], lanes)
@@ -217,8 +218,8 @@ def sum_bounds(bounds: Sequence[int | None]) -> int | None:
     return None if None in bounds else sum(filter(None, bounds))
 
 
-def _count_surveys(campaign: Campaign) -> int:
-    """Each way of each path once, or twice."""
+def count_surveys(campaign: Campaign) -> int:
+    """Surveys of a run: each way of each path once, or twice."""
     ends = [(path.source, path.destination) for path in campaign.paths]
     ways = {*ends, *((destination, source) for source, destination in ends)}
     return {"none": 0, "before": 1, "before and after": 2}[campaign.survey] * len(ways)

@@ -25,6 +25,7 @@ from pathlab.runner.events import (
     CampaignStarted,
     Emit,
     Event,
+    Preparing,
     RateNow,
     RttNow,
     RunNotice,
@@ -226,6 +227,8 @@ class LiveView:
         if isinstance(event, RunNotice):
             self._notes.append(escape_line(event.text))
             self._print_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
+        elif isinstance(event, Preparing):
+            self._prepare(event)
         elif isinstance(event, CampaignStarted):
             self._start(event)
         elif isinstance(event, Waiting):
@@ -256,19 +259,27 @@ class LiveView:
         if not self._quiet:
             self._console.print(text, highlight=False, soft_wrap=True)
 
+    def _prepare(self, event: Preparing) -> None:
+        """What is done before the bar is shown is a line of its own."""
+        self._update(place=event.text)
+        if self._task is None:
+            self._print_always(Text(event.text, style="dim"))
+
     def _start(self, event: CampaignStarted) -> None:
         self._rows, self._before, self._total_ns = event.rows, event.done, event.work_ns
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
         if event.done and self._shows:
             self._table.add_stored(event.folder)
-        trials, left = f"{event.rows} trials", f", about {format_time(event.estimate_ns)} left"
+        left_ns = event.preparation_ns + event.estimate_ns
+        trials, left = f"{event.rows} trials", f", about {format_time(left_ns)} left"
         if event.done:
             trials = f"resuming: {event.done} of {trials} done"
         if event.done == event.rows:
             trials, left = f"all {event.rows} trials done", ""
         text = f": {trials}{left}. Results: {event.folder}"
         self._print(Text.assemble("Campaign ", (event.name, "bold"), text))
-        ends_at = time.monotonic() + event.estimate_ns / 1e9
+        self._goes_on_s = time.monotonic() + event.preparation_ns / 1e9
+        ends_at = self._goes_on_s + event.estimate_ns / 1e9
         self._task = self._bar.add_task(
             event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
         )
@@ -278,6 +289,7 @@ class LiveView:
     def _start_trial(self, event: TrialStarted) -> None:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)
         self._running[event.row] = (event.estimate_ns, time.monotonic())
+        self._goes_on_s = 0.0  # whatever it waited for is over
         self._watched = event.row
         self._rates.clear()
         self._rtts.clear()

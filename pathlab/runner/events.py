@@ -29,8 +29,18 @@ class RunNotice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preparing:
+    """A step before the first trial begins, such as ``connecting to a, b``. The first event of every run."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignStarted:
-    """The plan is stored and the hosts are ready. ``done`` rows were complete before this run."""
+    """The plan is stored and the hosts answer. ``done`` rows were complete before this run.
+
+    The run takes ``preparation_ns`` (calibration, surveys) besides ``estimate_ns``.
+    """
 
     name: str
     folder: Path
@@ -38,6 +48,7 @@ class CampaignStarted:
     done: int
     estimate_ns: int  # of the rows still to do, as many at once as allowed
     work_ns: int  # of the same rows, one after the other
+    preparation_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,11 +107,22 @@ class CampaignEnded:
     reason: str | None
 
 
-Event = RunNotice | CampaignStarted | Waiting | TrialStarted | RateNow | RttNow | TrialEnded | CampaignEnded
+Event = (
+    RunNotice
+    | Preparing
+    | CampaignStarted
+    | Waiting
+    | TrialStarted
+    | RateNow
+    | RttNow
+    | TrialEnded
+    | CampaignEnded
+)
 Emit = Callable[[Event], None]
 
 _NAMES: Mapping[type, str] = {
     RunNotice: "notice",
+    Preparing: "preparing",
     CampaignStarted: "campaign-started",
     Waiting: "waiting",
     TrialStarted: "trial-started",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab import __version__
-from pathlab.campaign.budget import Estimator
+from pathlab.campaign.budget import CALIBRATION_NS, SURVEY_NS, Estimator, count_surveys
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.engines.spec import TrialPath
@@ -25,9 +25,9 @@ from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.slots import Timetable, describe_missed
 from pathlab.runner.campaign.waiting import StopRequest
-from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit
+from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
 from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
-from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.hosts.environment import Environment, list_hosts
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import name_run
@@ -92,14 +92,18 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     kept. An interrupted or failed row is stored as such and stays unfinished.
     """
     campaign, interruption = source.campaign, Interruption()
+    hosts = ", ".join(list_hosts(campaign))
+    emit(Preparing(text=f"{'starting the lab, ' if campaign.lab else ''}connecting to {hosts}"))
     with (
         interruption.watch(),
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
-        environment.calibrate()
         run = CampaignRun(campaign, environment, results, emit)
+        run.announce()
+        emit(Preparing(text=f"calibrating {hosts}"))
+        environment.calibrate()
         try:
             run.begin()
             run.all_cycles(interruption)
@@ -174,6 +178,7 @@ class CampaignRun(RunParts):
         marked = any(entry.kind == "changed" for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
         if self.campaign.survey != "none":
+            self.emit(Preparing(text="surveying the paths"))
             self._surveys.take(self._paths(), BEFORE)
 
     def _find_other_routes(self) -> Iterator[str]:
@@ -183,12 +188,9 @@ class CampaignRun(RunParts):
             if reading is not None and reading.changed:
                 yield f"{path.source} to {path.destination}: the route is another one"
 
-    def all_cycles(self, interruption: Interruption) -> None:
-        """Run what is unfinished, in the plan's order, until it is done or something ends it."""
-        records = self.results.records()
-        self._precision.add(records)
-        todo = self._unsettled(records)
-        estimator = Estimator(self.campaign)
+    def announce(self) -> None:
+        """Report what is to be done and how long it takes."""
+        todo, estimator = self._unsettled(self.results.records()), Estimator(self.campaign)
         self.emit(
             CampaignStarted(
                 name=self.campaign.name,
@@ -197,8 +199,15 @@ class CampaignRun(RunParts):
                 done=len(self.rows) - len(todo),
                 estimate_ns=self._estimate_ns(todo, estimator),
                 work_ns=sum(estimator.trial(row).time_ns for row in todo),
+                preparation_ns=CALIBRATION_NS + SURVEY_NS * count_surveys(self.campaign),
             )
         )
+
+    def all_cycles(self, interruption: Interruption) -> None:
+        """Run what is unfinished, in the plan's order, until it is done or something ends it."""
+        records = self.results.records()
+        self._precision.add(records)
+        todo = self._unsettled(records)
         runner = RowRunner(self.campaign, self._environment, self._routes, self.emit)
         cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)

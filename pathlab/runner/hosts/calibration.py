@@ -15,7 +15,7 @@ _NS_PER_MS = 1_000_000
 def calibrate(session: Session, congestion: str | None) -> dict[str, Any]:
     """Measure a host with the congestion control that trials will use (None: its default).
 
-    Raises HostError when the engine cannot. Takes about two seconds.
+    Raises HostError when the engine cannot. Takes more than a second.
     """
     options: dict[str, str | int] = {
         "streams": ",".join(map(str, STREAM_COUNTS)),

@@ -53,6 +53,11 @@ def may_set_congestion(name: str) -> bool:
     return True
 
 
+def list_hosts(campaign: Campaign) -> list[str]:
+    """The ends of the campaign's paths, each once."""
+    return list(dict.fromkeys(host for path in campaign.paths for host in (path.source, path.destination)))
+
+
 class Environment:
     """Sessions and lab of one run. Use as a context manager; everything ends with it.
 
@@ -151,7 +156,7 @@ class Environment:
         the same time, one gets all its hosts.
         """
         ends = [(path.source, path.destination) for path in self._campaign.paths]
-        hosts = list(dict.fromkeys(host for pair in ends for host in pair))
+        hosts = list_hosts(self._campaign)
         failures: dict[str, PathlabError] = {}
         with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
             for host, opened in [(host, pool.submit(self._open_session, host)) for host in hosts]:

@@ -18,6 +18,7 @@ from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
     Event,
+    Preparing,
     RateNow,
     RttNow,
     RunNotice,
@@ -41,8 +42,11 @@ DONE = make_record(
     unloaded_rtt_median_ns=4e7,
     flags=("lab", "control"),
 )
+STARTED = CampaignStarted(
+    name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10, work_ns=10**10
+)
 EVENTS: list[Event] = [
-    CampaignStarted(name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10, work_ns=10**10),
+    STARTED,
     Waiting(reason="outside the hours", until_utc="2026-01-05T22:00:00+00:00"),
     TrialStarted(
         row=0,
@@ -100,6 +104,22 @@ def test_a_continued_run_says_what_is_done(done: int, line: str) -> None:
     with LiveView(Console(file=screen, width=200)) as view:
         view(event)
     assert screen.getvalue() == line + "\n"
+
+
+def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left() -> None:
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=200), bar_only=True) as view:
+        view(Preparing(text="connecting to a, b"))
+        assert screen.getvalue() == "connecting to a, b\n"
+        view(STARTED)
+        view(Preparing(text="calibrating a, b"))
+    assert screen.getvalue() == "connecting to a, b\n"  # from here on it is the bar's
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
+        view(replace(STARTED, preparation_ns=60 * 10**9))
+        view(Preparing(text="calibrating a, b"))
+    assert "2 trials, about 70 s left" in screen.getvalue()
+    assert re.search(r"calibrating a, b .*1:(10|09) left", screen.getvalue())
 
 
 def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
