@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby
 from typing import TypeAlias
 
 from pathlab.report.plots.model import Plot
@@ -84,13 +86,33 @@ class Fold:
 Block: TypeAlias = Paragraph | Subheading | Bullets | Facts | Preformatted | TableBlock | Plot | Fold
 
 
+class Question(StrEnum):
+    """The questions after the answer, in their order; each folds the chapters that answer it."""
+
+    WHY = "Why this one?"
+    BOTTLENECK = "What is the bottleneck?"
+    COST = "What does it cost?"
+    CERTAINTY = "How certain is it?"
+    TRIALS = "Single trials"
+    METHOD = "How was it measured?"
+
+    @property
+    def key(self) -> str:
+        """Its name in links: ``why-this-one``."""
+        return self.rstrip("?").lower().replace(" ", "-")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A chapter; ``key``: letters, digits and dashes, unique in the report."""
+    """A chapter; ``key``: letters, digits and dashes, unique in the report.
+
+    ``question``: the one whose fold it is in; None: it is always shown.
+    """
 
     key: str
     title: str
     blocks: tuple[Block, ...]
+    question: Question | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,9 +128,9 @@ class Notice:
 class Report:
     """A report: its opening, and all of its chapters in order.
 
-    ``facts`` are shown below the title. ``recommendations`` are the numbers of ``opening``;
-    ``sections`` are how it was measured, the experiments, and the appendices. ``campaign`` and ``trials``:
-    None where it is about several campaigns.
+    ``facts`` are shown below the title. ``recommendations`` are the numbers of ``opening``. Those of
+    ``sections`` with the same question follow each other. ``campaign`` and ``trials``: None where it is
+    about several campaigns.
     """
 
     title: str
@@ -120,6 +142,12 @@ class Report:
     sections: tuple[Section, ...]
     campaign: Mapping[str, str | int] | None = None
     trials: RunCounts | None = None
+
+
+def group_sections(report: Report) -> list[tuple[Question | None, tuple[Section, ...]]]:
+    """The chapters of a report by their question, in reading order."""
+    groups = groupby(report.sections, key=lambda section: section.question)
+    return [(question, tuple(sections)) for question, sections in groups]
 
 
 def list_blocks(blocks: Sequence[Block]) -> Iterator[Block]:

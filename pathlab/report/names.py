@@ -11,10 +11,9 @@ SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are name
 
 
 def name_combination(streams: int, window_bytes: int | None) -> str:
-    """Streams and window in words: ``4 streams with a 64 KiB window each``."""
-    each = " each" if streams > 1 else ""
+    """Streams and window in words: ``4 streams with a 64 KiB window``."""
     count = "1 stream" if streams == 1 else f"{streams} streams"
-    window = "autotuned windows" if window_bytes is None else f"a {format_bytes(window_bytes)} window{each}"
+    window = "autotuned windows" if window_bytes is None else f"a {format_bytes(window_bytes)} window"
     return f"{count} with {window}"
 
 

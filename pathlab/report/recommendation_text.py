@@ -55,25 +55,45 @@ REPEAT = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecommendationText:
-    """A recommendation in words: a sentence to act on, labelled figures, and what else there is to say."""
+    """A recommendation in words: a sentence to act on, and key numbers, the confidence last.
+
+    ``reasons``: why this one; ``certainty``: how certain it is, the confidence first.
+    """
 
     name: str
     lead: str
-    facts: tuple[tuple[str, str], ...]
-    sentences: tuple[str, ...]
+    numbers: tuple[tuple[str, str], ...]
+    reasons: tuple[str, ...]
+    certainty: tuple[str, ...]
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is said besides the lead and the numbers."""
+        return (*self.reasons, *self.certainty)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The sentences that a terminal has room for."""
+        return (*self.certainty[:1], *self.reasons)[:REMARKS]
 
 
 def describe_recommendation(found: Recommendation) -> RecommendationText:
     """The recommendation of one condition in words, every one made from its numbers."""
     chosen = found.recommended
     if chosen is None:
-        lead = f"Nothing can be recommended: {found.reason}."
-        return RecommendationText(name=found.name, lead=lead, facts=(), sentences=tuple(_list_limits(found)))
+        return RecommendationText(
+            name=found.name,
+            lead=f"Nothing can be recommended: {found.reason}.",
+            numbers=(),
+            reasons=tuple(_list_limits(found)),
+            certainty=(),
+        )
     return RecommendationText(
         name=found.name,
         lead=_lead(found, chosen),
-        facts=tuple(_list_facts(found, chosen)),
-        sentences=tuple(_list_sentences(found, chosen)),
+        numbers=tuple(_list_numbers(found, chosen)),
+        reasons=tuple(_list_reasons(found, chosen)),
+        certainty=tuple(_describe_certainty(found, chosen)),
     )
 
 
@@ -84,7 +104,8 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
         return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
     interval = one.throughput_bits_per_s.interval
     if interval.decided:
-        return f"{text} (median, {format_ci(interval, format_rate)})"
+        unit = text.partition(" ")[2]  # once, where both ends have the same
+        return f"{text} ({format_ci(interval, format_rate).removesuffix(f' {unit}')})"
     return f"about {text} ({format_count(one.n, 'trial')}, {_explain_no_interval(one)})"
 
 
@@ -108,12 +129,11 @@ def format_rise(spread: Spread) -> str:
 
 
 def format_cpu(one: Candidate) -> str:
-    """CPU seconds per GB at both ends."""
+    """CPU seconds per GB at the sender and at the receiver: ``0.21 / 2``."""
     ends = one.sender_cpu_s_per_gb, one.receiver_cpu_s_per_gb
     if all(end.median is None for end in ends):
         return "not measured"
-    texts = [NOT_MEASURED if end.median is None else f"{end.median:.2g} s" for end in ends]
-    return f"{texts[0]} per GB at the sender, {texts[1]} at the receiver"
+    return " / ".join(NOT_MEASURED if end.median is None else f"{end.median:.2g}" for end in ends)
 
 
 def name_limit(one: Candidate) -> str:
@@ -126,7 +146,7 @@ def name_limit(one: Candidate) -> str:
 def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
     if found.provisional:
-        return "low - provisional: no trial is usable. Repeat it on an idle machine"
+        return f"low - provisional, no trial is usable. {REPEAT}"
     chosen = found.recommended
     if chosen is None:
         return f"none - nothing to recommend: {found.reason}"
@@ -170,9 +190,15 @@ def _lead(found: Recommendation, chosen: Candidate) -> str:
     verb = "Use" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else "Tentatively, use"
     expected = format_expected(chosen, found.line_bits_per_s)
     name = name_combination(chosen.streams, chosen.window_bytes)
-    if found.provisional:
-        return f"Provisional: use {name}: expect {expected}. {REPEAT}"
-    return f"{verb} {name}: expect {expected}."
+    head = f"Provisional: use {name}" if found.provisional else f"{verb} {name}"
+    return f"{head}: {expected}.{_describe_delay(chosen.drtt_ns.median)}"
+
+
+def _describe_delay(drtt_ns: float | None) -> str:
+    """The added delay as the end of the lead; empty where it was not measured."""
+    if drtt_ns is None:
+        return ""
+    return f" Adds {format_time(drtt_ns) if drtt_ns > 0 else 'no'}{' of' * (drtt_ns > 0)} delay."
 
 
 SHARES = {
@@ -182,22 +208,44 @@ SHARES = {
 }
 
 
-def _list_facts(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
-    if found.reference is not None:
-        yield SHARES[found.reference], format_ratio(chosen.share_ratio)
-    yield "Added delay", format_rise(chosen.drtt_ns)
-    yield "Probe loss under load", format_loss(chosen.loaded_loss)
-    shared = "; includes the emulator, which shares these cores" if found.medium == LAB else ""
-    yield "CPU cost", format_cpu(chosen) + shared
-    yield "Limited by", name_limit(chosen)
-    yield "Confidence", format_confidence(found)
+def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
+    loss, rise_ns = chosen.loaded_loss, chosen.drtt_ns.median
+    yield "Throughput", format_rate(chosen.throughput_bits_per_s.median)
+    yield "Added delay (dRTT)", "not measured" if rise_ns is None else format_time(rise_ns)
+    lost = "not measured" if loss.loss_ratio is None else f"{loss.lost} of {loss.sent}"
+    yield "Probe loss under load", lost
+    yield CPU_LABEL, format_cpu(chosen)
+    yield "Limited by", LIMITS[chosen.limit] if chosen.limit is not None else "undecided"
+    yield "Confidence", found.confidence.capitalize()
 
 
-def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
-    best = found.best
-    yield from _name_rival(found, chosen)
+def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+    """The confidence and what would raise it, the intervals of the key numbers, and what they may hide."""
+    yield f"Confidence: {format_confidence(found)}."
     for one in found.still_rising:
         yield _describe_climb(one)
+    if found.confidence is Confidence.LOW and found.undecided:
+        names = enumerate_cells(one.levels for one in found.undecided)
+        yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
+    if chosen.drtt_ns.median is not None:
+        yield f"Added delay: {format_rise(chosen.drtt_ns)}."
+    if chosen.loaded_loss.loss_ratio is not None:
+        yield f"Probe loss under load: {format_loss(chosen.loaded_loss)}."
+    if chosen.limit is None:
+        yield f"Limited by: {name_limit(chosen)}."
+    if found.medium == LAB:
+        yield "CPU figures include the emulator, which shares these cores."
+    yield from _describe_over_line(found)
+    if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
+        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
+        yield f"The path {word} during the campaign. The recommendation is for its average condition."
+
+
+def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+    best = found.best
+    yield from _name_rival(found, chosen)
+    if found.reference is not None:
+        yield f"{SHARES[found.reference]}: {format_ratio(chosen.share_ratio)}."
     if best is not None and best.levels != chosen.levels and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
@@ -207,7 +255,6 @@ def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         )
     elif best is not None and not found.lone and not found.over_line:
         yield f"No other{' usable' * bool(found.excluded)} combination had a higher median."
-    yield from _describe_over_line(found)
     yield from _describe_capacity(found)
     if found.share_of_link_ratio is not None:
         yield (
@@ -219,15 +266,9 @@ def _list_sentences(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             "Even the combination with the highest median was held by its windows. Larger windows or more "
             "streams would probably carry more."
         )
-    if found.confidence is Confidence.LOW and found.undecided:
-        names = enumerate_cells(one.levels for one in found.undecided)
-        yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
     yield from _list_limits(found)
     if found.equal_windows:
         yield f"More streams or larger windows at the same total window: {_count_verdicts(found)}."
-    if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
-        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
-        yield f"The path {word} during the campaign. The recommendation is for its average condition."
 
 
 def _count_verdicts(found: Recommendation) -> str:
@@ -350,13 +391,11 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
         yield f"Not considered: {names} ({reason})."
 
 
-_CERTAIN_WORDS = {
-    Confidence.HIGH: "high",
-    Confidence.MEDIUM: "medium: carries enough; others undecided",
-    Confidence.LOW: "low",
-}
 #: With more conditions the page folds the details of each, and the terminal prints a line.
 SHOWN_IN_FULL = 3
+#: Sentences below the key numbers on a terminal.
+REMARKS = 3
+CPU_LABEL = "CPU s/GB, sender / receiver"
 #: A smaller difference of medians is below what a trial resolves, so its digits mean nothing.
 SHOWN_RATIO = 0.001
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
@@ -375,5 +414,5 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
         name_limit(one),
-        _CERTAIN_WORDS[found.confidence],
+        str(found.confidence.capitalize()),
     )

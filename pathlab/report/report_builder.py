@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
-from pathlab.report.blocks import Report, Section
+from pathlab.report.blocks import Question, Report, Section
 from pathlab.report.formats.forms import FORMS, load_libraries
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
@@ -16,8 +16,8 @@ from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.opening import build_opening
-from pathlab.report.sections.trials import build_trials
+from pathlab.report.sections.opening import build_opening, build_reasons
+from pathlab.report.sections.trials import build_over_time, build_trials
 from pathlab.study.analyses import Analyses, Study
 from pathlab.study.comparison.rows import ResultsComparison
 from pathlab.study.trials import StudySource
@@ -41,8 +41,6 @@ def build_document(results: StudySource) -> Report:
 def arrange_report(inputs: ReportInputs) -> Report:
     """The report of inputs whose analyses may have been done in part."""
     campaign, counts = inputs.source.campaign, inputs.study.count_trials()
-    recommendations = inputs.study.recommend()
-    chapters = tuple(_list_chapters(inputs)) if counts.complete else ()
     return Report(
         title=campaign.title or campaign.name,
         facts=tuple(_list_facts(inputs)),
@@ -53,9 +51,9 @@ def arrange_report(inputs: ReportInputs) -> Report:
         campaign={name: getattr(campaign, name) for name in CAMPAIGN_FACTS},
         trials=counts,
         notices=list_notices(inputs.study),
-        recommendations=recommendations,
-        opening=build_opening(recommendations),
-        sections=(build_method(inputs), *chapters, *build_appendices(inputs)),
+        recommendations=inputs.study.recommend(),
+        opening=build_opening(inputs),
+        sections=tuple(_list_sections(inputs)),
     )
 
 
@@ -81,12 +79,21 @@ def write_comparison(found: ResultsComparison, out: Path) -> Path:
     return FORMS[choose_comparison_form(out)].write(build_comparison(found), out)
 
 
-def _list_chapters(inputs: ReportInputs) -> Iterator[Section]:
-    """The experiments, single trials, and last what was not measured."""
-    found = build_sections(inputs)
-    yield from (section for section in found if section.key != NOT_MEASURED)
-    yield build_trials(inputs)
-    yield from (section for section in found if section.key == NOT_MEASURED)
+def _list_sections(inputs: ReportInputs) -> Iterator[Section]:
+    """What is always shown, the folds of each question, and last what was not measured."""
+    found: list[Section] = []
+    last: list[Section] = []
+    if inputs.study.count_trials().complete:
+        found += build_over_time(inputs)
+        found += build_reasons(inputs.study.recommend())
+        chapters = build_sections(inputs)
+        found += (section for section in chapters if section.key != NOT_MEASURED)
+        found.append(build_trials(inputs, found))
+        last = [section for section in chapters if section.key == NOT_MEASURED]
+    found += (build_method(inputs), *build_appendices(inputs))
+    for question in (None, *Question):
+        yield from (section for section in found if section.question is question)
+    yield from last
 
 
 def _list_facts(inputs: ReportInputs) -> list[str]:

@@ -70,12 +70,13 @@ def test_every_output_has_the_same_combination_numbers_and_confidence(
 
     described = describe_recommendation(found)
     assert words == encode(described)
-    assert dict(described.facts)["Confidence"].startswith(f"{confidence} - ")
+    assert described.certainty[0].startswith(f"Confidence: {confidence} - ")
     table = call("analyze", str(folder), "--only", "recommendation").out
     assert shorten_levels(*found.recommended.levels) in table
     markdown = out.with_suffix(".md").read_text(encoding="utf-8").replace("\\", "")
     page = unescape(out.with_suffix(".html").read_text(encoding="utf-8")).replace("\xa0", " ")
-    for text in (described.lead, *(value for _, value in described.facts), *described.sentences):
+    for text in (described.lead, *(value for _, value in described.numbers), *described.remarks):
         assert text in printed
+    for text in (described.lead, *(value for _, value in described.numbers), *described.sentences):
         assert text in markdown
         assert text in page

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pathlab.escaping import escape_controls
-from pathlab.report.blocks import Block, Fold, Report, TableBlock, list_figures
+from pathlab.report.blocks import Block, Fold, Report, TableBlock, group_sections, list_figures
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
@@ -77,6 +77,7 @@ def render_page(
     environment.filters["named_twice"] = _is_named_twice
     return environment.get_template("report.html").render(
         report=report,
+        groups=group_sections(report),
         draw=lambda plot: Markup(draw(plot)),
         sheet=Markup(sheet),
         scripts=[Markup(script) for script in scripts],
@@ -128,7 +129,13 @@ class _LiveFigures:
 
     def __init__(self, report: Report) -> None:
         sections = (report.opening, *report.sections)
-        shown = [block.name for one in sections for block in one.blocks if isinstance(block, Plot)]
+        shown = [
+            block.name
+            for one in sections
+            if one.question is None
+            for block in one.blocks
+            if isinstance(block, Plot)
+        ]
         self._still = set(shown[:STATIC_FIGURES])
         self._count = 0
         self._size_bytes = 0

@@ -18,6 +18,7 @@ from pathlab.report.blocks import (
     Section,
     Subheading,
     TableBlock,
+    group_sections,
     list_figures,
 )
 from pathlab.report.formats.output_file import write_whole
@@ -59,10 +60,18 @@ def render_markdown(report: Report, figures: str) -> str:
         where = f"{notice.path}: " if notice.path else ""
         lines += [f"> **Warning.** {escape_markdown(where + notice.text)}", ""]
     lines += ["## Contents", ""]
-    lines += [f"- {escape_markdown(section.title)}" for section in report.sections]
+    groups = group_sections(report)
+    lines += [
+        f"- {escape_markdown(title)}"
+        for question, sections in groups
+        for title in ([question] if question else [section.title for section in sections])
+    ]
     lines.append("")
-    for section in report.sections:
-        lines += _write_section(section, figures)
+    for question, sections in groups:
+        if question:
+            lines += [f"## {escape_markdown(question)}", ""]
+        for section in sections:
+            lines += _write_section(section, figures, depth=3 if question else 2)
     return escape_controls("\n".join([*lines, "---", "", escape_markdown(report.footer), ""]))
 
 
@@ -72,18 +81,23 @@ def escape_markdown(text: str) -> str:
     return _NUMBERED.sub(r"\1\\\2", _MARKED.sub(r"\\\1", line))
 
 
-def _write_section(section: Section, figures: str) -> list[str]:
-    return [f"## {escape_markdown(section.title)}", "", *_write_blocks(section.blocks, figures)]
+def _write_section(section: Section, figures: str, depth: int = 2) -> list[str]:
+    """The lines of a chapter whose heading has that ``depth``."""
+    return [_write_heading(section.title, depth), "", *_write_blocks(section.blocks, figures, depth + 1)]
 
 
-def _write_blocks(blocks: Sequence[Block], figures: str) -> Iterator[str]:
+def _write_heading(text: str, depth: int) -> str:
+    return f"{'#' * depth} {escape_markdown(text)}"
+
+
+def _write_blocks(blocks: Sequence[Block], figures: str, depth: int) -> Iterator[str]:
     for block in blocks:
         match block:
             case Paragraph():
                 text = escape_markdown(block.text)
                 yield from (f"**{text}**" if block.lead else text, "")
             case Subheading():
-                yield from (f"### {escape_markdown(block.text)}", "")
+                yield from (_write_heading(block.text, depth), "")
             case Bullets():
                 yield from (f"- {escape_markdown(text)}" for text in block.items)
                 yield ""
@@ -96,20 +110,20 @@ def _write_blocks(blocks: Sequence[Block], figures: str) -> Iterator[str]:
                 fence = _find_fence(block.text)
                 yield from (f"{fence}text", block.text.rstrip("\n"), fence, "")
             case TableBlock():
-                yield from (f"#### {escape_markdown(block.title)}", "")
+                yield from (_write_heading(block.title, depth + 1), "")
                 yield from _write_table(block)
                 if block.note:
                     yield from (escape_markdown(block.note), "")
             case Plot():
-                yield from _write_figure(block, figures)
+                yield from _write_figure(block, figures, depth + 1)
             case Fold():
-                yield from (f"### {escape_markdown(block.title)}", "")
-                yield from _write_blocks(block.blocks, figures)
+                yield from (_write_heading(block.title, depth), "")
+                yield from _write_blocks(block.blocks, figures, depth)
 
 
-def _write_figure(plot: Plot, figures: str) -> Iterator[str]:
+def _write_figure(plot: Plot, figures: str, depth: int) -> Iterator[str]:
     ready = prepare_plot(plot)
-    yield from (f"#### {escape_markdown(f'{plot.title} ({plot.condition})')}", "")
+    yield from (_write_heading(f"{plot.title} ({plot.condition})", depth), "")
     if ready.empty is not None:
         yield from (f"Not drawn: {escape_markdown(ready.empty)}", "")
     else:

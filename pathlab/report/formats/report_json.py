@@ -4,10 +4,11 @@ Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version
 ``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, done, missing,
 cycles, complete, failed, stages), ``rule``, ``notices`` (kind, text, path), ``recommendations`` (per
 condition, as ``analyze --json`` has them under ``recommendation``; ``words`` has the sentences), and
-``sections``: ``key``, ``title``, ``blocks``. A block has a ``type``: ``paragraph``, ``subheading``,
-``bullets``, ``facts``, ``preformatted``, ``table`` (every row), ``figure`` (its numbers under ``data``;
-``empty`` says why it has none) or ``fold`` (``blocks``). What was not measured is null. New fields may
-come within a version; a field that changes its meaning or is removed makes a new one.
+``sections``: ``key``, ``title``, ``question`` (whose fold it is in; null: always shown), ``blocks``. A
+block has a ``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``, ``preformatted``, ``table``
+(every row), ``figure`` (its numbers under ``data``; ``empty`` says why it has none) or ``fold``
+(``blocks``). What was not measured is null. New fields may come within a version; a field that changes its
+meaning or is removed makes a new one.
 """
 
 from __future__ import annotations
@@ -82,7 +83,12 @@ def _describe_recommendation(answer: Answer[Recommendation]) -> dict[str, Any]:
 
 
 def _describe_section(section: Section) -> dict[str, Any]:
-    return {"key": section.key, "title": section.title, "blocks": _describe_blocks(section.blocks)}
+    return {
+        "key": section.key,
+        "title": section.title,
+        "question": section.question,
+        "blocks": _describe_blocks(section.blocks),
+    }
 
 
 def _describe_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:

@@ -53,9 +53,9 @@ def _print_answer(words: RecommendationText, console: Console, *, several: bool,
     _print_point("•", f"{words.name}: {words.lead}" if several else words.lead, "bold", console)
     if not full:
         return
-    for label, text in words.facts:
+    for label, text in words.numbers:
         _print_point(" ", f"{label}: {text}", "", console)
-    for sentence in words.sentences:
+    for sentence in words.remarks:
         _print_point("•", sentence, "", console)
 
 

@@ -11,7 +11,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.answer_table import Row, format_cells, format_row, list_headings
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     choose_format,
@@ -24,7 +24,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Rule
 from pathlab.report.sections.answer_tables import format_note, list_caveats
-from pathlab.report.sections.cell_tables import GRANTS, RATES, UDP, outline_table
+from pathlab.report.sections.cell_tables import RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -166,11 +166,14 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
     return not condition.key.is_udp and bool(condition.by_total_window)
 
 
-def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_table(RATES, inputs.conditions)
     for condition in inputs.conditions:
         yield lazy_text(list_caveats, condition)
     yield from outline_table(UDP, [one for one in inputs.conditions if one.key.is_udp])
+
+
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_pairs(condition):
             yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition)
@@ -179,13 +182,28 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
                 lazy_text(_tabulate_costs, inputs, condition),
             )
             yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
-    yield from outline_table(GRANTS, inputs.conditions)
 
 
-def _find_gap(inputs: ReportInputs) -> str | None:
+def _find_combinations_gap(inputs: ReportInputs) -> str | None:
     return None if inputs.conditions else "no trial was completed"
 
 
+def _find_gap(inputs: ReportInputs) -> str | None:
+    if any(map(_has_pairs, inputs.conditions)):
+        return None
+    return "it needs two combinations with the same total window"
+
+
+COMBINATIONS = LazySection(
+    key="combinations",
+    title="All combinations",
+    find_gap=_find_combinations_gap,
+    outline=_outline_combinations,
+)
 SECTION = LazySection(
-    key="windows-vs-streams", title="Windows against streams", find_gap=_find_gap, outline=_outline
+    key="windows-vs-streams",
+    title="Windows against streams",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
 )

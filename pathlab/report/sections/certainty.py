@@ -9,7 +9,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.stopping import StopReason
 from pathlab.analysis.verdicts.drift import Drift
 from pathlab.report.answer_table import format_cells
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
@@ -154,4 +154,10 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return None if inputs.conditions else "no trial was completed"
 
 
-SECTION = LazySection(key="certainty", title="Confidence", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="certainty",
+    title="Trials and cycles",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.CERTAINTY,
+)

@@ -20,19 +20,22 @@ from pathlab.report.sections import (
     surface,
     sweep,
 )
+from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots
 
 SECTIONS: tuple[LazySection, ...] = (
-    cells.SECTION,
+    cells.COMBINATIONS,
     sweep.SECTION,
+    cells.SECTION,
     surface.SECTION,
-    effect.SECTION,
     duration.SECTION,
-    cpu.COSTS,
-    cpu.PRODUCTS,
-    routes.SECTION,
     messages.SECTION,
     limits.SECTION,
+    routes.SECTION,
+    sweep.COSTS,
+    effect.SECTION,
+    cpu.COSTS,
+    cpu.PRODUCTS,
     certainty.SECTION,
 )
 
@@ -47,7 +50,9 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
             gaps.append(Paragraph(text=f"{chapter.title}: {gap}."))
             continue
         blocks = tuple(build_blocks(chapter.outline(inputs)))
-        sections.append(Section(key=chapter.key, title=chapter.title, blocks=blocks))
+        sections.append(
+            Section(key=chapter.key, title=chapter.title, blocks=blocks, question=chapter.question)
+        )
     if gaps:
         sections.append(Section(key="not-measured", title="Not measured", blocks=tuple(gaps)))
     return tuple(sections)
@@ -76,6 +81,8 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    for condition in inputs.conditions:
+        yield outline_answer_figure(inputs, condition)
     for chapter in SECTIONS:
         if chapter.find_gap(inputs) is None:
             yield from list_plots(chapter.outline(inputs))

@@ -9,7 +9,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.cpu_cost import CpuCost
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_ci,
@@ -273,10 +273,17 @@ def _find_products_gap(inputs: ReportInputs) -> str | None:
     return f"CPU cost at a constant total window needs at least {LEAST_LEVELS} stream counts"
 
 
-COSTS = LazySection(key="cpu-cost", title=COSTS_TITLE, find_gap=_find_costs_gap, outline=_outline_costs)
+COSTS = LazySection(
+    key="cpu-cost",
+    title=COSTS_TITLE,
+    find_gap=_find_costs_gap,
+    outline=_outline_costs,
+    question=Question.COST,
+)
 PRODUCTS = LazySection(
     key="fixed-product",
     title="CPU by number of streams at the same total window",
     find_gap=_find_products_gap,
     outline=_outline_products,
+    question=Question.COST,
 )

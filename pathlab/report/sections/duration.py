@@ -11,7 +11,7 @@ import numpy as np
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.report.answer_table import format_row, list_headings
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_ci, format_few_trials, format_reason, format_spread
 from pathlab.report.plots.model import Axis, Layer, Scale
@@ -157,4 +157,10 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return None if _list_groups(inputs) else "it needs trials of several durations on a path"
 
 
-SECTION = LazySection(key="duration", title="Trial duration", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="duration",
+    title="Trial duration",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
+)

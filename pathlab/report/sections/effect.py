@@ -10,7 +10,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_count,
@@ -240,5 +240,9 @@ def _find_gap(inputs: ReportInputs) -> str | None:
 
 
 SECTION = LazySection(
-    key="throughput-effect", title="RTT against throughput", find_gap=_find_gap, outline=_outline
+    key="throughput-effect",
+    title="RTT against throughput",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.COST,
 )

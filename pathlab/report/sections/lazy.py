@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
-from pathlab.report.blocks import Block, Fold, Paragraph
+from pathlab.report.blocks import Block, Fold, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Layer, Panel, Plot
 
@@ -81,6 +81,7 @@ class LazySection:
     title: str
     find_gap: Callable[[ReportInputs], str | None]
     outline: Callable[[ReportInputs], Iterable[LazyBlock]]
+    question: Question | None = None
 
 
 class Numbered(Protocol):

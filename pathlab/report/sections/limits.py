@@ -9,13 +9,14 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.answer_table import format_row, list_headings
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import choose_format, format_count
 from pathlab.report.plots.model import Axis, Bars, Layer
 from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
+from pathlab.report.sections.cell_tables import GRANTS, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -142,6 +143,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
             yield lazy_plot(condition, FAIRNESS.key, FAIRNESS.title, plot_view, inputs, condition, FAIRNESS)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
         yield from outline_tables(inputs, "fairness")
+    yield from outline_table(GRANTS, inputs.conditions)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -153,4 +155,5 @@ SECTION = LazySection(
     title="Limits of the throughput, and fairness",
     find_gap=_find_gap,
     outline=_outline,
+    question=Question.BOTTLENECK,
 )

@@ -12,7 +12,7 @@ import numpy as np
 
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_row, list_headings
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_few_trials, format_interval, format_reason
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
@@ -156,4 +156,10 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "the plan sets no message sizes"
 
 
-SECTION = LazySection(key="message-size", title="Message size", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="message-size",
+    title="Message size",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
+)

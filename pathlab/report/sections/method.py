@@ -8,7 +8,16 @@ import pandas as pd
 
 from pathlab._version import VERSION
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
-from pathlab.report.blocks import Block, Facts, Fold, Paragraph, Preformatted, Section, TableBlock
+from pathlab.report.blocks import (
+    Block,
+    Facts,
+    Fold,
+    Paragraph,
+    Preformatted,
+    Question,
+    Section,
+    TableBlock,
+)
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count
@@ -85,7 +94,8 @@ def build_method(inputs: ReportInputs) -> Section:
     """The chapter on plan, order, exclusions and definitions."""
     return Section(
         key="method",
-        title="How it was measured",
+        title="Trials, hosts and definitions",
+        question=Question.METHOD,
         blocks=(
             Facts(items=tuple(_list_facts(inputs.study))),
             Paragraph(text=_describe_order(inputs.source)),
@@ -101,7 +111,7 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     sections = []
     if study.count_trials().failed:
         failures = tabulate_failures("Trials that did not complete", study.study_table())
-        sections.append(Section(key="failures", title="Trials that failed", blocks=(failures,)))
+        sections.append(_build_appendix("failures", "Trials that failed", failures))
     blocks: list[Block] = []
     if plan := study.study_plan():
         title = f"The plan, row by row ({len(plan)})"
@@ -115,8 +125,12 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
         text = Preformatted(text=source.campaign.text)
         blocks.append(Fold(title="Campaign file", blocks=(text,)))
     if blocks:
-        sections.append(Section(key="appendices", title="Appendices", blocks=tuple(blocks)))
+        sections.append(_build_appendix("appendices", "Appendices", *blocks))
     return tuple(sections)
+
+
+def _build_appendix(key: str, title: str, *blocks: Block) -> Section:
+    return Section(key=key, title=title, blocks=blocks, question=Question.METHOD)
 
 
 def _fold(table: TableBlock) -> Fold:

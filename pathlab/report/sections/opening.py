@@ -1,50 +1,96 @@
-"""The report's first chapter: the recommendation of each path."""
+"""The recommendation of each path: the answer at first sight, and the chapters of its reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
-from pathlab.report.blocks import Block, Bullets, Facts, Fold, Paragraph, Section, Subheading, TableBlock
+from pathlab.report.blocks import (
+    Block,
+    Bullets,
+    Facts,
+    Fold,
+    Paragraph,
+    Question,
+    Section,
+    Subheading,
+    TableBlock,
+)
+from pathlab.report.inputs import ReportInputs
 from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
     SHOWN_IN_FULL,
+    RecommendationText,
     describe_recommendation,
     shorten_recommendation,
 )
+from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 
+Answers = Sequence[Answer[Recommendation]]
 
-def build_opening(answers: Sequence[Answer[Recommendation]]) -> Section:
+
+def build_opening(inputs: ReportInputs) -> Section:
     """The answer of every condition; with several a table of all of them first."""
+    answers = inputs.study.recommend()
     blocks: list[Block] = []
     if not answers:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))
     if len(answers) > 1:
         blocks.append(_tabulate(answers))
-    for answer in answers:
-        shown = tuple(_describe(answer))
-        if len(answers) > SHOWN_IN_FULL:
-            blocks.append(Fold(title=answer.result.name, blocks=shown))
-        else:
-            blocks += [Subheading(text=answer.result.name), *shown]
-    if any(answer.result.recommended is not None for answer in answers):
-        blocks.append(Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),)))
+    figures = {one.key: outline_answer_figure(inputs, one) for one in inputs.conditions}
+
+    def show(answer: Answer[Recommendation]) -> Iterator[Block]:
+        text = describe_recommendation(answer.result)
+        yield Paragraph(text=text.lead, lead=True)
+        if text.numbers:
+            yield Facts(items=text.numbers)
+        if figure := figures.get(answer.condition):
+            yield figure.build()
+
+    blocks += _list_per_condition(answers, show)
     return Section(key="answer", title="The answer", blocks=tuple(blocks))
 
 
-def _describe(answer: Answer[Recommendation]) -> Iterator[Block]:
-    text = describe_recommendation(answer.result)
-    yield Paragraph(text=text.lead, lead=True)
-    if text.facts:
-        yield Facts(items=text.facts)
-    if text.sentences:
-        yield Bullets(items=text.sentences)
+def build_reasons(answers: Answers) -> Iterator[Section]:
+    """Why the recommendation is as it is, and how certain; none where there is nothing to say."""
+    reasons = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.reasons)))
+    if any(answer.result.recommended is not None for answer in answers):
+        reasons.append(Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),)))
+    certainty = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.certainty)))
+    for key, title, blocks, question in (
+        ("reasons", "The recommendation", reasons, Question.WHY),
+        ("confidence", "Confidence of the recommendation", certainty, Question.CERTAINTY),
+    ):
+        if blocks:
+            yield Section(key=key, title=title, blocks=tuple(blocks), question=question)
 
 
-def _tabulate(answers: Sequence[Answer[Recommendation]]) -> TableBlock:
+def _list_words(
+    answer: Answer[Recommendation], choose: Callable[[RecommendationText], tuple[str, ...]]
+) -> Iterator[Block]:
+    if items := choose(describe_recommendation(answer.result)):
+        yield Bullets(items=items)
+
+
+def _list_per_condition(
+    answers: Answers, show: Callable[[Answer[Recommendation]], Iterator[Block]]
+) -> Iterator[Block]:
+    """The blocks of every condition: below its name where there are several, folded where they are many."""
+    for answer in answers:
+        shown = tuple(show(answer))
+        if not shown:
+            continue
+        if len(answers) > SHOWN_IN_FULL:
+            yield Fold(title=answer.result.name, blocks=shown)
+        else:
+            yield from (Subheading(text=answer.result.name),) if len(answers) > 1 else ()
+            yield from shown
+
+
+def _tabulate(answers: Answers) -> TableBlock:
     rows = (shorten_recommendation(answer.result) for answer in answers)
     words = set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}
     return build_table("answers", "Every path and setting", SHORT_HEADINGS, rows, words=words)

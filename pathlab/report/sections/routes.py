@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.report.answer_table import Row
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count, format_range, format_reason
 from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Points, Scale
@@ -155,5 +155,9 @@ def _find_gap(inputs: ReportInputs) -> str | None:
 
 
 SECTION = LazySection(
-    key="path", title="Route and capacity of the paths", find_gap=_find_gap, outline=_outline
+    key="path",
+    title="Route and capacity of the paths",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.BOTTLENECK,
 )

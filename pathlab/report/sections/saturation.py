@@ -53,7 +53,7 @@ OPTIMUM = "Added delay per Mbit/s, by number of streams"
 
 
 def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
-    """The models of every window of one condition, and the streams with the least cost."""
+    """The models of every window of one condition."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
     yield lazy_text(tabulate_answers, inputs, "saturation", condition)
     if windows:
@@ -74,6 +74,10 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
         )
         models = lazy_text(_tabulate_models, inputs, condition)
         yield LazyFold(title=f"Every model and every window: {condition.name}", blocks=(models, *own))
+
+
+def outline_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
+    """The streams with the least cost of one condition."""
     if any(len(condition.along(window)) > 1 for window in condition.windows):
         yield lazy_text(tabulate_answers, inputs, "optimum", condition)
         yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.surface import Surface
-from pathlab.report.blocks import Block
+from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_estimate, format_p_value
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
@@ -196,5 +196,9 @@ def _find_gap(inputs: ReportInputs) -> str | None:
 
 
 SECTION = LazySection(
-    key="surface", title="Response surface over streams and windows", find_gap=_find_gap, outline=_outline
+    key="surface",
+    title="Response surface over streams and windows",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
 )

@@ -1,13 +1,14 @@
-"""The chapter on the number of streams: every figure against it, and where throughput saturates."""
+"""The chapters on the number of streams: throughput and where it saturates, and what more of them cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pathlab.report.blocks import Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.lazy import LazyBlock, LazySection
-from pathlab.report.sections.saturation import outline_saturation
-from pathlab.report.sections.views import outline_views
+from pathlab.report.sections.saturation import outline_optimum, outline_saturation
+from pathlab.report.sections.views import VIEWS, outline_views
 from pathlab.study.cells import MeasuredCondition
 
 
@@ -19,8 +20,14 @@ def _varies(condition: MeasuredCondition) -> bool:
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_varies, inputs.conditions):
-        yield from outline_views(condition, inputs)
+        yield from outline_views(condition, inputs, VIEWS[:1])
         yield from outline_saturation(inputs, condition)
+
+
+def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    for condition in filter(_varies, inputs.conditions):
+        yield from outline_views(condition, inputs, VIEWS[1:])
+        yield from outline_optimum(inputs, condition)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
@@ -29,4 +36,17 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "it needs more than one stream count for a window"
 
 
-SECTION = LazySection(key="streams-sweep", title="Number of streams", find_gap=_find_gap, outline=_outline)
+SECTION = LazySection(
+    key="streams-sweep",
+    title="Number of streams",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
+)
+COSTS = LazySection(
+    key="streams-cost",
+    title="Delay and loss by number of streams",
+    find_gap=_find_gap,
+    outline=_outline_costs,
+    question=Question.COST,
+)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pathlab.errors import UsageError
-from pathlab.report.blocks import Block, Fold, Paragraph, Section
+from pathlab.report.blocks import Block, Fold, Paragraph, Question, Section, list_blocks
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Panel, Plot, Span
 from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.recommendation_text import SHOWN_IN_FULL
 from pathlab.report.sections.contributions import outline_contributions
 from pathlab.report.sections.lazy import LazyPlot
 from pathlab.report.sections.trial_panels import (
@@ -54,8 +55,32 @@ SERIES_NAMES = {
 }
 
 
-def build_trials(inputs: ReportInputs) -> Section:
-    """Shares of the streams, and one trial of each combination, as far as a page has room for them."""
+def build_over_time(inputs: ReportInputs) -> Iterator[Section]:
+    """A trial of each recommended combination, as far as a page has room for them; none without any."""
+    found = {one.key: one for one in inputs.study.conditions()}
+    plots = [
+        prepare_plot(plot_trial(inputs, cell.choose_trial()))
+        for answer in inputs.study.recommend()
+        if (chosen := answer.result.recommended) is not None
+        for cell in found[answer.condition].all_cells
+        if (cell.streams, cell.window_bytes) == chosen.levels
+    ][:TRIALS_MAX]
+    if not plots:
+        return
+    title = "The recommended combination over time"
+    blocks: list[Block] = list(plots)
+    if len(plots) > SHOWN_IN_FULL:
+        title = "The recommended combinations over time"
+        blocks = [Fold(title=f"{plot.condition}: {plot.title}", blocks=(plot,)) for plot in plots]
+    yield Section(key="over-time", title=title, blocks=tuple(blocks))
+
+
+def build_trials(inputs: ReportInputs, shown: Sequence[Section] = ()) -> Section:
+    """Shares of the streams, and one trial of each combination, as far as a page has room for them.
+
+    Without the figures of the sections ``shown``.
+    """
+    drawn = {block.name for one in shown for block in list_blocks(one.blocks) if isinstance(block, Plot)}
     conditions = _list_conditions(inputs)
     blocks: list[Block] = []
     for condition in conditions:
@@ -67,14 +92,15 @@ def build_trials(inputs: ReportInputs) -> Section:
         )
         kept = [cell for cell in condition.all_cells if len(cell.complete)]  # with round trips alone too
         cells = choose_evenly(sort_by_throughput(kept), TRIALS_MAX // len(conditions))
+        numbers = [cell.choose_trial() for cell in cells]
         blocks += _fold_plots(
-            [prepare_plot(plot_trial(inputs, cell.choose_trial())) for cell in cells],
+            [prepare_plot(plot_trial(inputs, one)) for one in numbers if f"trial-{one}" not in drawn],
             f"A trial of each other combination of {condition.name}",
         )
     if not blocks:
         blocks.append(Paragraph(text="No trial completed."))
     blocks.insert(0, Paragraph(text=_introduce(inputs), note=True))
-    return Section(key="trials", title="Single trials", blocks=tuple(blocks))
+    return Section(key="trials", title="Streams and trials", blocks=tuple(blocks), question=Question.TRIALS)
 
 
 def list_trial_plots(inputs: ReportInputs) -> Iterator[LazyPlot]:

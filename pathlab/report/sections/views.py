@@ -54,9 +54,11 @@ VIEWS = tuple(
 FAIRNESS = View(key="fairness", title="Fairness over streams (Jain's index)", quantities=(of.FAIRNESS,))
 
 
-def outline_views(condition: MeasuredCondition, inputs: ReportInputs) -> Iterator[LazyBlock]:
+def outline_views(
+    condition: MeasuredCondition, inputs: ReportInputs, views: Sequence[View]
+) -> Iterator[LazyBlock]:
     """The figures over streams of one condition."""
-    for view in VIEWS:
+    for view in views:
         yield lazy_plot(condition, view.key, view.title, plot_view, inputs, condition, view)
 
 

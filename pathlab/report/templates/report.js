@@ -376,6 +376,28 @@
     return Promise.all(chosen.filter((figure) => figure.dataset.state === "waiting").map(draw));
   }
 
+  // A link into a fold opens it, and those around it.
+  function reveal() {
+    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+      fold.open = true;
+    }
+    if (target) { target.scrollIntoView(); }
+  }
+  window.addEventListener("hashchange", reveal);
+  document.addEventListener("click", function (event) {
+    const link = event.target.closest("a[href^='#']");
+    if (link && link.hash && link.hash === window.location.hash) { reveal(); }
+  });
+  if (window.location.hash) { reveal(); }
+  // Paper shows the folds of every question; afterwards they are as they were.
+  let opened = [];
+  window.addEventListener("beforeprint", function () {
+    opened = Array.from(document.querySelectorAll("details.question:not([open])"));
+    opened.forEach((fold) => { fold.open = true; });
+  });
+  window.addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
+
   if (!window.Plotly) { return; }
   count();  // from here on no figure needs to say how it could be had without this script
   if ("IntersectionObserver" in window) {

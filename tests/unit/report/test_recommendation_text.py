@@ -14,6 +14,7 @@ from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.recommendation_text import (
+    CPU_LABEL,
     LIMITS,
     RULE,
     describe_recommendation,
@@ -36,15 +37,15 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
             flags = ("lab-limited",) if record.streams == lab_limited else ()
             return replace(record, throughput_bits_per_s=carried, flags=flags)
 
-        return dict(describe_recommendation(answer(make(levels, 8, change))).facts)["Confidence"]
+        return describe_recommendation(answer(make(levels, 8, change))).certainty[0]
 
     window = 64 * KIB
     assert sure([(2, window), (4, window)]).endswith(
-        "it carries enough (8 trials); nothing smaller was measured"
+        "it carries enough (8 trials); nothing smaller was measured."
     )
-    assert sure([(1, window), (3, window)]).endswith("and everything smaller does not")
+    assert sure([(1, window), (3, window)]).endswith("and everything smaller does not.")
     words = sure([(1, window), (3, window), (2, window)], lab_limited=2)
-    assert words.endswith("and everything usable that is smaller does not")
+    assert words.endswith("and everything usable that is smaller does not.")
 
 
 @pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])
@@ -52,20 +53,21 @@ def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> No
     results = make_quickstart(cycles=6, levels=[(1, 256 * KIB), (1, 64 * KIB)])
     results.records = [replace(record, **{missing: None}) for record in results.records]  # type: ignore[arg-type]
     found = answer(results)
-    facts = dict(describe_recommendation(found).facts)
+    numbers = dict(describe_recommendation(found).numbers)
     if missing == "loaded_sent":
-        assert facts["Probe loss under load"] == "not measured"
+        assert numbers["Probe loss under load"] == "not measured"
     elif missing == "loaded_rtt_mean_ns":
-        assert facts["Added delay"] == "not measured"
+        assert numbers["Added delay (dRTT)"] == "not measured"
     else:
-        assert facts["CPU cost"].startswith("– per GB at the sender")
-    assert not any("nan" in text or "None" in text for text in facts.values())
+        assert numbers[CPU_LABEL].startswith("– / ")
+    assert not any("nan" in text or "None" in text for text in numbers.values())
 
 
 def test_no_trial_gives_no_answer() -> None:
     empty = SyntheticResults(make_quickstart(cycles=1, levels=[(1, None)]).campaign, [], [], {})
-    assert gather_inputs(empty).study.recommend() == ()
-    (block,) = build_opening(()).blocks
+    inputs = gather_inputs(empty)
+    assert inputs.study.recommend() == ()
+    (block,) = build_opening(inputs).blocks
     assert "no trial completed" in str(block)
 
 
@@ -79,7 +81,7 @@ def test_the_terminal_says_what_the_page_says() -> None:
     printed = console.file.getvalue()
     words = describe_recommendation(answers[0].result)
     assert words.lead in printed
-    for text in (*words.sentences, *(f"{label}: {value}" for label, value in words.facts)):
+    for text in (*words.remarks, *(f"{label}: {value}" for label, value in words.numbers)):
         assert text in printed
 
 
@@ -88,10 +90,11 @@ def test_many_conditions_have_a_table_and_folds() -> None:
     results.records = [
         replace(record, path_destination=f"east{number}") for number in range(5) for record in results.records
     ]
-    answers = gather_inputs(results).study.recommend()
+    inputs = gather_inputs(results)
+    answers = inputs.study.recommend()
     assert len(answers) == 5
-    names = [type(block).__name__ for block in build_opening(answers).blocks]
-    assert names == ["TableBlock", *["Fold"] * 6]
+    names = [type(block).__name__ for block in build_opening(inputs).blocks]
+    assert names == ["TableBlock", *["Fold"] * 5]
     assert {len(shorten_recommendation(one.result)) for one in answers} == {8}
 
 
@@ -115,7 +118,7 @@ def test_trials_that_drift_are_not_called_too_few() -> None:
     assert "(20 trials, no confidence interval: they drift or step)" in format_expected(drifting, None)
     both = (drifting, replace(drifting, streams=2))
     words = describe_recommendation(replace(found, recommended=drifting, candidates=both))
-    assert dict(words.facts)["Confidence"] == "low - 20 trials, no confidence interval: they drift or step"
+    assert words.certainty[0] == "Confidence: low - 20 trials, no confidence interval: they drift or step."
 
 
 def test_delays_of_few_trials_are_not_called_trials_each() -> None:
@@ -128,7 +131,7 @@ def test_delays_of_few_trials_are_not_called_trials_each() -> None:
 
     words = describe_recommendation(answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change)))
     assert any("3 trials and 10 trials: the difference is not tested." in text for text in words.sentences)
-    assert "only" not in dict(words.facts)["Confidence"]
+    assert "only" not in words.certainty[0]
 
 
 def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:

@@ -42,7 +42,7 @@ def test_windows_that_were_not_granted_are_no_evidence() -> None:
     # it carries as much as itself, and what carried more is not usable: nothing is decided by that
     reported = describe_recommendation(found)
     assert found.confidence is Confidence.LOW
-    assert "only one of 2 combinations is usable" in dict(reported.facts)["Confidence"]
+    assert "only one of 2 combinations is usable" in reported.certainty[0]
     assert not any("No other combination" in text for text in reported.sentences)
 
 
@@ -101,7 +101,7 @@ def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[
         *((1, False, False), (4, False, True), (8, True, None))
     ]
     reported = describe_recommendation(found)
-    assert dict(reported.facts)["Share of the best"] == "100 %"
+    assert "Share of the best: 100 %." in reported.reasons
     assert any(text.startswith("Not the reference: 8 × 64 KiB counted more") for text in reported.sentences)
 
 
@@ -111,9 +111,9 @@ def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_
     assert found.confidence is Confidence.LOW
     assert {one.share_ratio for one in found.candidates} == {1.0}
     reported = describe_recommendation(found)
-    assert "expect at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in reported.lead
-    assert dict(reported.facts)["Share of the link's payload rate"] == "100 %"
-    assert dict(reported.facts)["Confidence"].startswith("low - 8 trials, which counted more")
+    assert ": at most 38.6 Mbit/s (measured 39.4 Mbit/s, more than the link can carry)" in reported.lead
+    assert "Share of the link's payload rate: 100 %." in reported.reasons
+    assert reported.certainty[0].startswith("Confidence: low - 8 trials, which counted more")
     assert any(text.startswith("Every combination counted more") for text in reported.sentences)
 
 

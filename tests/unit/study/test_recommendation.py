@@ -52,8 +52,8 @@ def test_too_few_cycles_are_tentative_and_say_how_many_would_decide() -> None:
     assert (found.confidence, found.more_cycles) == (Confidence.LOW, 4)
     described = describe_recommendation(found)
     assert described.lead.startswith("Tentatively, use ")
-    assert described.lead.endswith("(2 trials, too few for a confidence interval).")
-    assert dict(described.facts)["Confidence"] == "low - only 2 trials each. 4 more cycles should settle it"
+    assert "(2 trials, too few for a confidence interval). Adds " in described.lead
+    assert described.certainty[0] == "Confidence: low - only 2 trials each. 4 more cycles should settle it."
 
 
 def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
@@ -81,10 +81,7 @@ def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen() -> None:
     assert found.recommended.streams == 2
     assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
     assert found.more_cycles is not None
-    assert (
-        "1 × 64 KiB may carry enough too (undecided)"
-        in dict(describe_recommendation(found).facts)["Confidence"]
-    )
+    assert "1 × 64 KiB may carry enough too (undecided)" in describe_recommendation(found).certainty[0]
 
 
 @pytest.mark.parametrize(
@@ -119,12 +116,13 @@ def test_where_a_host_limited_everything_nothing_is_recommended() -> None:
 def test_where_the_lab_limited_everything_the_recommendation_is_provisional() -> None:
     change = rate({(1, 64): 13e6}, flags=("lab", "lab-limited"))
     words = describe_recommendation(answer(make([(1, 64 * KIB)], 8, change)))
-    assert words.lead == (
-        "Provisional: use 1 stream with a 64 KiB window: expect about 13.0 Mbit/s (8 trials, provisional). "
-        "The machine could not keep up with the emulation, so repeat it on an idle machine: "
-        "pathlab run CAMPAIGN --new --wait-idle 2m"
+    assert words.lead.startswith(
+        "Provisional: use 1 stream with a 64 KiB window: about 13.0 Mbit/s (8 trials, provisional). Adds "
     )
-    assert dict(words.facts)["Confidence"].startswith("low - provisional")
+    assert words.certainty[0] == (
+        "Confidence: low - provisional, no trial is usable. The machine could not keep up with the "
+        "emulation, so repeat it on an idle machine: pathlab run CAMPAIGN --new --wait-idle 2m."
+    )
 
 
 def test_a_loopback_fallback_recommends_nothing() -> None:
@@ -149,9 +147,9 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles:
         "instead of 16.5 ms."
     )  # equal rates have no variation
     assert described.sentences[0].endswith("the difference is not tested.") == few
-    confidence = dict(described.facts)["Confidence"]
-    assert confidence.startswith("low - only " if few else "high - ")
-    assert confidence.endswith("too little or adds more delay or loss") == (not few)
+    confidence = described.certainty[0]
+    assert confidence.startswith("Confidence: low - only " if few else "Confidence: high - ")
+    assert confidence.endswith("too little or adds more delay or loss.") == (not few)
 
 
 def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
@@ -208,7 +206,7 @@ def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(cycles
     trials = "1 of 1 trial" if cycles == 1 else "3 of 3 trials"
     assert any(f"With 4 × 256 kB the RTT was still rising at the end of the steady window ({trials})" in text
                for text in described.sentences)  # fmt: skip
-    assert "Longer trials should settle it" in dict(described.facts)["Confidence"]
+    assert "Longer trials should settle it" in described.certainty[0]
 
 
 def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:

@@ -39,7 +39,7 @@ def test_markdown_says_everything_and_its_figures_are_there(report: Report, tmp_
     text = out.read_text(encoding="utf-8")
     assert text.startswith("# A \\| B \\<i\\>\\*emphasis\\*\\</i\\>\n")
     for section in (report.opening, *report.sections):
-        assert f"\n## {escape_markdown(section.title)}\n" in text
+        assert f"\n{'###' if section.question else '##'} {escape_markdown(section.title)}\n" in text
     drawn = {plot.name for plot in list_figures(report) if plot.empty is None}
     assert drawn
     linked = re.findall(r"!\[[^]]*\]\(([^)]*)\)", text)

@@ -34,14 +34,14 @@ def sections(inputs: ReportInputs) -> tuple[Section, ...]:
 
 def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[Section, ...]) -> None:
     assert [section.key for section in sections] == [
-        *("windows-vs-streams", "streams-sweep", "surface", "throughput-effect", "cpu-cost"),
-        *("fixed-product", "limits", "certainty", "not-measured"),
+        *("combinations", "streams-sweep", "windows-vs-streams", "surface", "limits", "streams-cost"),
+        *("throughput-effect", "cpu-cost", "fixed-product", "certainty", "not-measured"),
     ]
     texts = [block.text for block in sections[-1].blocks if isinstance(block, Paragraph)]
     assert [text.split(":")[0] for text in texts] == [
         "Trial duration",
-        "Route and capacity of the paths",
         "Message size",
+        "Route and capacity of the paths",
     ]
     assert "several durations" in texts[0]
 

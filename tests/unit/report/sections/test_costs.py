@@ -57,7 +57,7 @@ def measured() -> ReportInputs:
 
 
 def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -> None:
-    table = find_table(build_blocks(cells.SECTION.outline(measured)), "windows-streams")
+    table = find_table(build_blocks(cells.COMBINATIONS.outline(measured)), "windows-streams")
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
@@ -85,7 +85,7 @@ def test_windows_are_shown_as_requested_granted_and_used() -> None:
         return replace(record, window_granted_receiver_bytes=65536, flags=("lab", "window-short"))
 
     inputs = make_inputs(make_sweep(3, levels=[(1, 65536), (2, 65536)], change=cut))
-    folds = list(build_blocks(cells.SECTION.outline(inputs)))
+    folds = list(build_blocks(limits.SECTION.outline(inputs)))
     fold = next(one for one in folds if isinstance(one, Fold) and one.title.startswith("Windows requested"))
     table = find_table(iter(fold.blocks), "windows-granted")
     labels = [heading.label for heading in table.headings]
