@@ -5,6 +5,7 @@
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
+#   make screenshots  pictures of RESULTS= (compared with OTHER=) for README, in docs/images
 #   make plotly       the bundle of plotly.js in VERSION=, with npm
 #   make format       puts every file into its format
 #   make wheel        the wheel for every machine, in dist/
@@ -19,7 +20,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages plotly format wheel release bench clean
+.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages screenshots plotly format wheel release bench clean
 
 quickstart: install
 	@$(BIN)/pathlab run quickstart --new
@@ -105,6 +106,9 @@ pages: $(INSTALLED)
 	@$(BIN)/python docs/analyses_table.py
 	@$(BIN)/python docs/cli_pages.py
 	@$(BIN)/python docs/engine_page.py
+
+screenshots: dev
+	@$(BIN)/python -m docs.screenshots $(RESULTS) $(OTHER)
 
 plotly: $(INSTALLED)
 	@$(BIN)/python docs/plotly_bundle.py $(VERSION)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.browser import find_chromium
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
 
@@ -35,6 +36,13 @@ def _namespaces_refusal() -> str:
 def require_namespaces() -> None:
     """Skip or fail where this machine cannot make the lab's namespaces, quoting what it refused."""
     require(not _namespaces_refusal(), f"network namespaces: {_namespaces_refusal()}")
+
+
+def require_chromium() -> str:
+    """The browser's program, of ``tests/packages.sh``."""
+    program = find_chromium()
+    require(program, "chromium (apt-get install chromium)")
+    return str(program)
 
 
 def require_engine() -> str:

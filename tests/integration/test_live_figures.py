@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from docs.browser import Browser
 from pathlab.report.plots.live import SCRIPT, describe_plot, read_library
 from pathlab.report.plots.model import Area, Curve, Grid, Plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import BLANK, GRID, MARKERS
-from tests.integration.browser import Browser
+from tests.require import require_chromium
 from tests.unit.report.plot_samples import (
     list_samples,
     make_grid,
@@ -35,7 +36,7 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Describe]:
     """What the page's script makes of a plot, checked by plotly.js; one browser for all tests here."""
     page = tmp_path_factory.mktemp("figures") / "page.html"
     page.write_text(f"<script>{read_library()}</script><script>{SCRIPT}</script>", encoding="utf-8")
-    with Browser() as browser:
+    with Browser(require_chromium()) as browser:
         browser.open(page)
 
         def ask(plot: Plot) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from docs.browser import Browser
 from pathlab.report.formats.html import write_html
 from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.live import SCRIPT, SHEET, describe_plot, read_library
 from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.report_builder import build_document
-from tests.integration.browser import Browser
+from tests.require import require_chromium
 from tests.unit.report.plot_samples import list_samples
 from tests.unit.synthetic_results import make_quickstart
 
@@ -27,7 +28,7 @@ WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.client
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with Browser() as opened:
+    with Browser(require_chromium()) as opened:
         yield opened
 
 
@@ -110,7 +111,7 @@ def test_the_report_at_the_width_of_a_desk_and_of_a_phone(browser: Browser, tmp_
     results = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536), (1, 262144), (2, None)])
     page = write_html(build_document(results), tmp_path / "report.html")
     for width in (1280, 390):
-        browser.open(page, width=width)
+        browser.open(page, width=width, phone=width == 390)
         browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
         check_drawn(browser)
         check_quiet(browser, page)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from rich.console import Console
 
@@ -18,7 +17,7 @@ from pathlab.report.report_builder import arrange_report, build_document, gather
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
 from pathlab.study.streams import summarise_streams
-from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart, write_results
 
 
 @pytest.fixture
@@ -30,21 +29,7 @@ def synthetic() -> SyntheticResults:
 
 @pytest.fixture
 def stored(synthetic: SyntheticResults, tmp_path: Path) -> Iterator[Results]:
-    folder = tmp_path / "results"
-    with Results.create(folder, synthetic.campaign, synthetic.plan()) as results:
-        for host in synthetic.hosts():
-            results.add_host(host)
-        for number, record in enumerate(synthetic.records, 1):
-            kinds = (
-                {}
-                if record.status == "failed"
-                else {k: synthetic.series(number, k) for k in synthetic.series_kinds(number)}
-            )
-            tables = {
-                kind: pa.Table.from_pandas(frame, preserve_index=False) for kind, frame in kinds.items()
-            }
-            assert results.add_trial(record, tables) == number
-    with Results.open(folder) as results:
+    with Results.open(write_results(synthetic, tmp_path / "results")) as results:
         yield results
 
 

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from pathlab.store.flags import Status
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
+from pathlab.store.results import Results
 
 RATE_BITS_PER_S = 40_000_000
 DELAY_NS = 20_000_000
@@ -86,6 +89,21 @@ class SyntheticResults:
 
     def series(self, trial_id: int, kind: str) -> pd.DataFrame:
         return self._series[trial_id][kind]
+
+
+def write_results(synthetic: SyntheticResults, folder: Path) -> Path:
+    """Store them as a run does; failed trials have no series."""
+    with Results.create(folder, synthetic.campaign, synthetic.plan()) as results:
+        for host in synthetic.hosts():
+            results.add_host(host)
+        for number, record in enumerate(synthetic.records, 1):
+            kinds = synthetic.series_kinds(number) if record.status != Status.FAILED else ()
+            tables = {
+                kind: pa.Table.from_pandas(synthetic.series(number, kind), preserve_index=False)
+                for kind in kinds
+            }
+            assert results.add_trial(record, tables) == number
+    return folder
 
 
 def make_campaign(**changes: Any) -> CampaignRecord:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import select
@@ -14,21 +15,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from tests.require import require
-
 DEADLINE_S = 60.0
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio"),
-    *("--disable-dev-shm-usage", "--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND"),
+    *("--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND"),
 )
 
 
-def require_chromium() -> str:
-    """The browser's program; skips or fails as ``require`` does where there is none."""
-    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-    require(found, "chromium (apt-get install chromium)")
-    return str(found)
+def find_chromium() -> str | None:
+    """The browser's program; None where there is none."""
+    return next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
 
 
 class Browser:
@@ -38,7 +35,7 @@ class Browser:
     it requested.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
         self.complaints: list[str] = []
         self.requests: list[str] = []
         self._profile = tempfile.TemporaryDirectory(prefix="pathlab-browser-", ignore_cleanup_errors=True)
@@ -46,7 +43,7 @@ class Browser:
         self._from, theirs_out = os.pipe()
         # the browser reads descriptor 3 and writes descriptor 4
         script = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out}'
-        command = ["bash", "-c", script, require_chromium(), *FLAGS, f"--user-data-dir={self._profile.name}"]
+        command = ["bash", "-c", script, program, *FLAGS, f"--user-data-dir={self._profile.name}"]
         self._process = subprocess.Popen(
             [*command, "about:blank"],
             pass_fds=(theirs_in, theirs_out),
@@ -78,7 +75,9 @@ class Browser:
         self._process.wait(DEADLINE_S)
         self._profile.cleanup()
 
-    def open(self, page: Path, *, width: int = 1280, height: int = 900) -> None:
+    def open(
+        self, page: Path, *, width: int = 1280, height: int = 900, phone: bool = False, fragment: str = ""
+    ) -> None:
         """Show a page of this machine at that size and wait until it is loaded."""
         self.complaints.clear()
         self.requests.clear()
@@ -88,16 +87,23 @@ class Browser:
             width=width,
             height=height,
             deviceScaleFactor=1,
-            mobile=width < 600,
+            mobile=phone,
         )
-        self.ask("Page.navigate", url=page.resolve().as_uri())
+        self.ask("Page.navigate", url=page.resolve().as_uri() + fragment)
         self._wait_for("Page.loadEventFired")
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression, awaited if it is a promise; an exception fails the test."""
+        """The value of a JavaScript expression, awaited if it is a promise. Raises AssertionError."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
+
+    def capture(self, *, scale: float = 1.0) -> bytes:
+        """What the window shows now, as PNG with ``scale`` pixels for each of the page's."""
+        width, height = self.evaluate("[window.innerWidth, window.innerHeight]")
+        left, top = self.evaluate("[window.scrollX, window.scrollY]")
+        clip = {"x": left, "y": top, "width": width, "height": height, "scale": scale}
+        return base64.b64decode(self.ask("Page.captureScreenshot", format="png", clip=clip)["data"])
 
     def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
         """The answer to one command; raises AssertionError for a refusal."""

@@ -1,0 +1,163 @@
+"""Makes the screenshots of README and documentation from stored results: what a user sees, no text of ours.
+
+    python -m docs.screenshots RESULTS [OTHER]     writes docs/images/*.png and says so
+
+They are the first screen of RESULTS' report at the width of a desk and of a phone, dark, and printed (the
+first page of the PDF); the live view of the run at 60, 80 and 120 columns, replayed from the stored trials
+(docs/live_replay.py); and ``pathlab compare RESULTS OTHER``. Terminals are pseudo-terminals, whose screens
+pyte keeps and Chromium draws. Needs the extra ``dev`` and Chromium, and no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from PIL import Image
+
+from docs.browser import Browser, find_chromium
+from docs.terminal import TerminalScreen, render_screen, run_in_terminal
+
+ROOT = Path(__file__).resolve().parents[1]
+COLUMNS = (60, 80, 120)
+LINES, LINES_OF_OUTPUT = 24, 200
+#: Where in the run the live view is shown, as a share of its trials.
+MOMENT = 0.6
+FORMATS = ("html", "pdf")
+DESK, PHONE = (1200, 900), (390, 844)
+#: A window that shows a whole page, its rows above all text, and the greatest brightness around pages.
+VIEWER, PAGE_TOP, VIEWER_LEVEL_MAX, SCROLLBAR_PIXELS = (1300, 1200), 20, 128, 20
+DEADLINE_S, SETTLE_MS = 60.0, 400
+COMPARE_COLUMNS = 80
+COLOURS_MAX = 128
+
+
+def crop_page(picture: bytes) -> bytes:
+    """The first page of a PDF in the browser's viewer, which is dark around its pages."""
+    with Image.open(io.BytesIO(picture)) as image:
+        bright = image.convert("L").point(lambda level: 255 if level > VIEWER_LEVEL_MAX else 0)
+        left, top, right, _ = bright.crop((0, 0, image.width - SCROLLBAR_PIXELS, PAGE_TOP)).getbbox() or (
+            0,
+            0,
+            1,
+            1,
+        )
+        height = next(
+            (row for row in range(top, image.height) if not bright.getpixel((left, row))), image.height
+        )
+        kept = io.BytesIO()
+        image.crop((left, top, right, height)).save(kept, "png")
+    return kept.getvalue()
+
+
+class Screenshots:
+    """Takes pictures of pages with one browser and keeps them in a folder as small PNG files."""
+
+    def __init__(self, browser: Browser, folder: Path, scratch: Path) -> None:
+        self._browser, self._folder, self._scratch = browser, folder, scratch
+        browser.ask("Emulation.setScrollbarsHidden", hidden=True)
+
+    def take_report(self, page: Path) -> Iterator[Path]:
+        """The first screen: on a desk, on a phone, in dark colours."""
+        for name, (width, height), scheme in (
+            ("report", DESK, "light"),
+            ("report-phone", PHONE, "light"),
+            ("report-dark", DESK, "dark"),
+        ):
+            scheme_feature = {"name": "prefers-color-scheme", "value": scheme}
+            self._browser.ask("Emulation.setEmulatedMedia", features=[scheme_feature])
+            self._browser.open(page, width=width, height=height, phone=(width, height) == PHONE)
+            yield self._write(name, self._capture_settled())
+        self._browser.ask("Emulation.setEmulatedMedia", features=[])
+
+    def take_paper(self, printed: Path) -> Path:
+        """The first page of a PDF, as the browser shows it."""
+        width, height = VIEWER
+        self._browser.open(printed, width=width, height=height, fragment="#toolbar=0&navpanes=0&zoom=100")
+        return self._write("report-print", crop_page(self._capture_settled()))
+
+    def take_terminal(self, name: str, screen: TerminalScreen, title: str) -> Path:
+        """A terminal's screen, in the size of its text."""
+        page = self._scratch / f"{name}.html"
+        page.write_text(render_screen(screen, title), encoding="utf-8")
+        self._browser.open(page, height=LINES_OF_OUTPUT)
+        width, height = self._browser.evaluate("[document.body.offsetWidth, document.body.offsetHeight]")
+        self._browser.open(page, width=width, height=height)
+        return self._write(name, self._capture_settled())
+
+    def _capture_settled(self) -> bytes:
+        """What the window shows once it stays the same: figures and PDF files are drawn after the page."""
+        limit, before = time.monotonic() + DEADLINE_S, b""
+        while (now := self._browser.capture()) != before:
+            if time.monotonic() > limit:
+                raise SystemExit("screenshots: the page keeps changing")
+            before = now
+            self._browser.evaluate(f"new Promise(resolve => setTimeout(resolve, {SETTLE_MS}))")
+        return now
+
+    def _write(self, name: str, picture: bytes) -> Path:
+        path = self._folder / f"{name}.png"
+        with Image.open(io.BytesIO(picture)) as image:
+            image.convert("RGB").quantize(COLOURS_MAX, dither=Image.Dither.NONE).save(path, optimize=True)
+        return path
+
+
+def write_report(results: Path, path: Path) -> Path:
+    """The report, in the format of the path."""
+    command = [sys.executable, "-m", "pathlab", "report", str(results), "--out", str(path)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return path
+
+
+def show_live(results: Path, columns: int) -> TerminalScreen:
+    """The live view in the middle of the run."""
+    command = [sys.executable, str(ROOT / "docs" / "live_replay.py"), str(results), "--until", str(MOMENT)]
+    return run_in_terminal(command, columns, LINES)
+
+
+def take_all(shots: Screenshots, results: Path, other: Path | None, scratch: Path) -> Iterator[Path]:
+    """Every picture, one after the other."""
+    with ThreadPoolExecutor() as pool:
+        screens = [pool.submit(show_live, results, columns) for columns in COLUMNS]
+        page, printed = (pool.submit(write_report, results, scratch / f"report.{kind}") for kind in FORMATS)
+        yield from shots.take_report(page.result())
+        yield shots.take_paper(printed.result())
+        for columns, live in zip(COLUMNS, screens, strict=True):
+            yield shots.take_terminal(f"live-{columns}", live.result(), "pathlab run quickstart")
+    if other is not None:
+        words = ["compare", str(results), str(other)]
+        screen = run_in_terminal([sys.executable, "-m", "pathlab", *words], COMPARE_COLUMNS, LINES_OF_OUTPUT)
+        yield shots.take_terminal("compare", screen, f"pathlab {shlex.join(words)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Make the screenshots of README and documentation.")
+    parser.add_argument("results", type=Path, help="a results folder, for instance of a quickstart")
+    parser.add_argument("other", type=Path, nargs="?", help="a second one, for `pathlab compare`")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "images", help="the folder of the pictures"
+    )
+    given = parser.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    program = find_chromium()
+    if program is None:
+        sys.exit("screenshots: no Chromium here.\n  fix: install it (Debian: apt-get install chromium)")
+    total = 0
+    with tempfile.TemporaryDirectory(prefix="pathlab-screenshots-") as scratch, Browser(program) as browser:
+        shots = Screenshots(browser, given.out, Path(scratch))
+        for path in take_all(shots, given.results, given.other, Path(scratch)):
+            total += path.stat().st_size
+            sys.stdout.write(f"{path}  {path.stat().st_size / 1000:.1f} kB\n")
+    sys.stdout.write(f"{total / 1000:.0f} kB in all\n")
+
+
+if __name__ == "__main__":
+    main()

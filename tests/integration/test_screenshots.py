@@ -1,0 +1,95 @@
+"""The pictures of README: what a terminal and a browser show of stored results."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageDraw, ImageStat
+
+from docs.screenshots import COLUMNS, DESK, PHONE, crop_page, main, show_live
+from docs.terminal import render_screen, run_in_terminal
+from tests.require import require_chromium
+from tests.unit.synthetic_results import make_quickstart, write_results
+
+LEVELS = [(1, 65536), (4, 65536), (8, 262144)]
+TOTAL_MAX_BYTES = 600_000
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_results(
+        make_quickstart(cycles=2, levels=LEVELS), tmp_path_factory.mktemp("stored") / "results"
+    )
+
+
+def test_the_live_view_stops_in_the_middle_of_a_trial(folder: Path) -> None:
+    text = "\n".join(show_live(folder, 120).display)
+    assert "quickstart" in text
+    assert "3/6" in text  # the last that has ended
+    assert "trial 4/6" in text
+    assert "Mbit/s" in text.split("trial 4/6")[1]
+
+
+def test_a_terminal_has_its_width_and_its_colours() -> None:
+    words = (
+        "print('\\x1b[2mdim\\x1b[0m \\x1b[1;31m<red>\\x1b[0m', __import__('os').get_terminal_size().columns)"
+    )
+    screen = run_in_terminal([sys.executable, "-c", words], 60, 5)
+    assert screen.display[0].rstrip() == "dim <red> 60"
+    page = render_screen(screen, "a & b")
+    assert '<span style="opacity: .65">dim</span>' in page
+    assert '<span style="color: #e06c75; font-weight: bold">&lt;red&gt;</span> 60</pre>' in page
+    assert "<h1>a &amp; b</h1>" in page
+
+
+def test_a_colour_of_many_is_not_dim() -> None:
+    screen = run_in_terminal(["printf", "\\033[38;2;1;2;3mx\\033[0m"], 60, 5)
+    assert '<span style="color: #010203">x</span>' in render_screen(screen, "")
+
+
+def test_a_command_that_fails_makes_no_picture() -> None:
+    with pytest.raises(SystemExit, match=r"ended with status 7:\nno such thing"):
+        run_in_terminal(["sh", "-c", "echo no such thing; exit 7"], 80, 24)
+
+
+def test_a_printed_page_is_cut_out_of_the_viewer() -> None:
+    viewer = Image.new("RGB", (300, 400), (40, 40, 40))
+    draw = ImageDraw.Draw(viewer)
+    draw.rectangle((50, 3, 199, 302), fill="white")
+    draw.rectangle((20, 310, 229, 399), fill="white")  # the next page, across
+    draw.rectangle((285, 0, 299, 399), fill="white")  # the scroll bar
+    kept = io.BytesIO()
+    viewer.save(kept, "png")
+    with Image.open(io.BytesIO(crop_page(kept.getvalue()))) as page:
+        assert page.size == (150, 300)
+
+
+def measure_brightness(picture: Image.Image) -> float:
+    return ImageStat.Stat(picture.convert("L")).mean[0]
+
+
+@pytest.mark.slow
+def test_one_command_makes_every_picture(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    require_chromium()
+    out = tmp_path / "images"
+    monkeypatch.setattr(sys, "argv", ["screenshots", str(folder), str(folder), "--out", str(out)])
+    main()
+    pictures = {path.stem: Image.open(path) for path in sorted(out.iterdir())}
+    assert set(pictures) == {
+        *("report", "report-phone", "report-dark", "report-print", "compare"),
+        *(f"live-{columns}" for columns in COLUMNS),
+    }
+    assert (pictures["report"].size, pictures["report-phone"].size) == (DESK, PHONE)
+    assert measure_brightness(pictures["report-dark"]) < 60 < measure_brightness(pictures["report"])
+    assert pictures["live-60"].width < pictures["live-80"].width < pictures["live-120"].width
+    for name, picture in pictures.items():
+        assert ImageStat.Stat(picture.convert("L")).stddev[0] > 5, f"{name} is empty"
+        picture.close()
+    assert sum(path.stat().st_size for path in out.iterdir()) < TOTAL_MAX_BYTES
+    written = capsys.readouterr().out
+    assert all(str(out / f"{name}.png") in written for name in pictures)
