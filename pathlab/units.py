@@ -17,6 +17,7 @@ from pathlab.errors import UsageError
 
 NOT_MEASURED = "–"
 SECOND_NS = 10**9
+DAY_NS = 86_400 * SECOND_NS
 LARGEST = 2**63 - 1  # what a column of the store holds
 
 _NUMBER = r"(\d+(?:\.\d+)?|\.\d+)"
@@ -72,6 +73,13 @@ def parse_bytes(text: str | int) -> int:
 def parse_rate_bits_per_s(text: str | int) -> int:
     """Return a rate in bit/s (decimal prefixes). Raises UsageError."""
     return _parse_whole(text, "a rate", RATE_UNITS, RATE_EXPECTED)
+
+
+def parse_age_ns(text: str) -> int:
+    """As ``parse_time_ns``; ``d`` means days, which only ages have."""
+    if text.endswith("d") and text[:-1].isdecimal() and len(text) < 7:
+        return int(text[:-1]) * DAY_NS
+    return parse_time_ns(text)
 
 
 def parse_time_ns(text: str | int | float, *, bare_unit: str | None = None) -> int:

@@ -9,8 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from pathlab.campaign.host_model import HostFile
-from pathlab.campaign.mistakes import format_finding, parse_toml, read_toml_text, refuse, translate
+from pathlab.campaign.mistakes import translate
 from pathlab.campaign.source_text import read_rows, read_table
+from pathlab.campaign.toml_text import format_finding, parse_toml, read_toml_text, refuse
 
 DEFAULT_NAME = "hosts.toml"
 

@@ -16,6 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from pathlab.campaign.file_table import Address, FileTable, HostName
 from pathlab.campaign.quantities import BYTES, COUNT, RATE, TIME, Bounds
+from pathlab.host_names import PORT_MAX, find_name_fault
 
 SSH_NAME_PATTERN = r"^[^\s@/-][^\s@/]*$"  # no leading dash: it must never look like an option
 USER_PATTERN = r"^[^\s@:/-][^\s@:/]*$"
@@ -24,7 +25,6 @@ VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 TAG_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$"
 DEVICE_PATTERN = r"^[^\s/]{1,15}$"
 LOCAL = "local"  # the name of this machine
-PORT_MAX = 65535
 SSH_ONLY = ("address", "user", "port", "key", "jump", "password_env", "python", "cpus", "numa_node")
 PORT_RANGE_EXPECTED = 'expected two ports from 1 to 65535 such as "5201-5300"'
 
@@ -36,6 +36,14 @@ def _check_port_range(value: str) -> str:
     if not 1 <= first <= last <= PORT_MAX:
         text = f"'{value}' is not a range of ports; {PORT_RANGE_EXPECTED}"
         raise PydanticCustomError("port_range", "{text}", {"text": text})
+    return value
+
+
+def _check_address(value: str | None) -> str | None:
+    fault = None if value is None else find_name_fault(value.strip("[]"))
+    if fault is not None:
+        text = f"'{value}' is no name or address: {fault}; expected a name such as \"host.example.org\""
+        raise PydanticCustomError("address", "{text}", {"text": text})
     return value
 
 
@@ -56,7 +64,7 @@ class Host(FileTable):
         description="How PathLab reaches the host: `ssh` (also if left out beside `address`) or `local`, "
         "this machine."
     )
-    address: Annotated[str | None, Field(pattern=SSH_NAME_PATTERN)] = Field(
+    address: Annotated[str | None, Field(pattern=SSH_NAME_PATTERN), AfterValidator(_check_address)] = Field(
         None, description="Name or address that SSH connects to; else the host's name, as for `ssh` itself."
     )
     user: Annotated[str | None, Field(pattern=USER_PATTERN)] = Field(

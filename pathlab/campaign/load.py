@@ -4,58 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from pathlab.campaign.campaign_text import CampaignText, read_campaign
 from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
-from pathlab.campaign.mistakes import format_finding, parse_toml, read_toml_text, refuse, translate
+from pathlab.campaign.mistakes import translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
+from pathlab.campaign.toml_text import format_finding, parse_toml, refuse
 from pathlab.errors import CampaignError, UsageError
-
-SHIPPED_PACKAGE = "pathlab.campaigns"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CampaignText:
-    """A campaign file as it was given: its text, and the name that messages use."""
-
-    label: str
-    text: str
-
-
-def list_shipped() -> tuple[str, ...]:
-    """Return the names of the campaigns that ship with PathLab."""
-    files = resources.files(SHIPPED_PACKAGE).iterdir()
-    return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
-
-
-def read_campaign(source: str | Path) -> CampaignText:
-    """Return the text of a campaign file, or of a shipped campaign by its name. Raises CampaignError."""
-    path = Path(source)
-    name = str(source)
-    shipped = list_shipped()
-    if name in shipped and not path.is_file():
-        text = (resources.files(SHIPPED_PACKAGE) / f"{name}.toml").read_text(encoding="utf-8")
-        return CampaignText(label=f"{name}.toml", text=text)
-    if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
-        message = (
-            f"there is no campaign '{name}': neither a file nor one that ships{suggest_name(name, shipped)}"
-        )
-        raise CampaignError(message, hint=f"Give a TOML file, or one of {list_names(shipped)}.")
-    hint = f"Give a readable TOML file, or one that ships: {list_names(shipped)}."
-    return CampaignText(label=name, text=read_toml_text("campaign", name, hint))
 
 
 def load_campaign(

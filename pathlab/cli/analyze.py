@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.cli.commands.names import LIST
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.overlay import render_overlays
 from pathlab.errors import UsageError
@@ -15,9 +16,6 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES, choose_analyses
 from pathlab.study.selection import survey_table
-
-#: Given instead of an analysis: list all.
-LIST = "list"
 
 
 def analyze(

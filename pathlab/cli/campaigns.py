@@ -13,8 +13,9 @@ from typing import Any
 import click
 
 from pathlab.campaign.budget import estimate_campaign
+from pathlab.campaign.campaign_text import list_shipped, read_campaign
 from pathlab.campaign.host_model import LOCAL
-from pathlab.campaign.load import build_campaign, list_shipped, load_campaign, read_campaign
+from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.campaign.ready_labs import list_ready_labs
 from pathlab.campaign.schema import build_json_schema, describe_campaign_file
 from pathlab.campaign.template import TemplateAnswers, list_lab_ends, read_levels, write_template

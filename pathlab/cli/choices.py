@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pathlab.campaign.load import CampaignText, load_campaign, read_campaign
+from pathlab.campaign.campaign_text import CampaignText, read_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.model import Campaign
 
 

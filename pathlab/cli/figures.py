@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.cli.commands.names import LIST
 from pathlab.errors import UsageError
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
@@ -19,7 +20,6 @@ from pathlab.report.sections import chapters, trials
 from pathlab.report.sections.lazy import LazyPlot
 from pathlab.study.analyses import StudiedResults
 
-LIST = "list"
 TABLE = ".csv"
 
 

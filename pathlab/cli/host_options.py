@@ -11,8 +11,7 @@ from pathlab.campaign.file_table import HOST_NAME_PATTERN
 from pathlab.campaign.host_file import DEFAULT_NAME, read_host_file
 from pathlab.campaign.host_model import LOCAL
 from pathlab.errors import UsageError
-
-_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@\s:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,5}))?")
+from pathlab.host_names import DESTINATION_HINT, parse_destination
 
 
 def read_tables(hosts_file: Path | None) -> dict[str, dict[str, Any]]:
@@ -44,16 +43,13 @@ def name_host(given: str, tables: dict[str, dict[str, Any]]) -> tuple[str, dict[
         return LOCAL, None
     if given in tables:
         return given, tables[given]
-    found = _DESTINATION.fullmatch(given)
-    name = re.sub(r"[^A-Za-z0-9._-]", "-", found["host"].strip("[]")).strip("-.") if found else ""
-    if found is None or not re.fullmatch(HOST_NAME_PATTERN, name) or name == LOCAL:
-        raise UsageError(
-            f"'{given}' is not a host",
-            hint=f"give {LOCAL}, a host of {DEFAULT_NAME}, or [user@]host[:port] as for ssh",
-        )
-    table: dict[str, Any] = {"transport": "ssh", "address": found["host"].strip("[]")}
-    if found["user"]:
-        table["user"] = found["user"]
-    if found["port"]:
-        table["port"] = int(found["port"])
+    found = parse_destination(given)
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", found.address).strip("-.")
+    if not re.fullmatch(HOST_NAME_PATTERN, name) or name == LOCAL:
+        raise UsageError(f"'{given}' is not a host", hint=DESTINATION_HINT)
+    table: dict[str, Any] = {"transport": "ssh", "address": found.address}
+    if found.user:
+        table["user"] = found.user
+    if found.port:
+        table["port"] = found.port
     return name, table

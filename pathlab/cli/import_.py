@@ -11,10 +11,10 @@ import click
 from pathlab import __version__
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
-from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
 from pathlab.store.importing import ReadFile, read_file, store_files
+from pathlab.store.location import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.records import CampaignRecord
 from pathlab.store.results import Results
 from pathlab.units import format_rate, format_time

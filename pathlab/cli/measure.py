@@ -5,25 +5,21 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
-from pathlab.cli.live import LiveView
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
-from pathlab.remote.hosts import build_access
-from pathlab.report.text import render_trial
-from pathlab.runner.campaign.folders import choose_folder
-from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.flags import Status
-from pathlab.store.records import TrialRecord
-from pathlab.store.results import Results
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pathlab.store.records import TrialRecord
 
 LABEL = "measure"
 #: Key of the campaign that a measurement runs, and the option that sets it.
@@ -49,6 +45,13 @@ def measure(
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
     campaign = _campaign(ends, settings, hosts_file)
+    # Takes half a second, so after the checks.
+    from pathlab.cli.console import TerminalConsole
+    from pathlab.cli.live import LiveView
+    from pathlab.remote.hosts import build_access
+    from pathlab.runner.campaign.folders import choose_folder
+    from pathlab.runner.campaign.run import CampaignSource, run_campaign
+
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = TerminalConsole(stderr=as_json)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
@@ -109,6 +112,9 @@ def _in_words_of_options(error: CampaignError) -> str:
 
 def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:
     """Print the trial, unless it failed before anything was measured."""
+    from pathlab.report.text import render_trial
+    from pathlab.store.results import Results
+
     with Results.open(folder) as results:
         trial_id, record = list(results.records_by_id().items())[-1]
         if as_json:

@@ -16,9 +16,8 @@ from pathlab.report.names import format_utc
 from pathlab.store.archive import Listing, list_results, merge_results, prune_results
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
-from pathlab.units import format_volume, parse_time_ns
+from pathlab.units import format_volume, parse_age_ns
 
-_DAY_NS = 86_400_000_000_000
 LISTED = (
     PrintedColumn("Folder", left=True),
     PrintedColumn("Campaign", 1, left=True),
@@ -66,7 +65,7 @@ def prune(results: Path, age: str | None, *, failed: bool, dry_run: bool) -> Non
     """Take failed trials, or series older than ``age``, out of the results, and print how many."""
     before = None
     if age is not None:
-        age_ns = _parse_age_ns(age)
+        age_ns = parse_age_ns(age)
         before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(microseconds=age_ns // 1000)
     with Results.open(results, write=True) as stored:
         done = prune_results(stored, failed=failed, series_before=before, dry_run=dry_run)
@@ -76,13 +75,6 @@ def prune(results: Path, age: str | None, *, failed: bool, dry_run: bool) -> Non
         click.echo(
             f"{format_volume(done.size_before_bytes)} before, {format_volume(done.size_after_bytes)} now"
         )
-
-
-def _parse_age_ns(text: str) -> int:
-    """A time; ``d`` means days, which only ages have."""
-    if text.endswith("d") and text[:-1].isdecimal() and len(text) < 7:
-        return int(text[:-1]) * _DAY_NS
-    return parse_time_ns(text)
 
 
 def check(results: tuple[Path, ...]) -> None:

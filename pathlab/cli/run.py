@@ -6,19 +6,17 @@ import datetime
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pathlab.campaign.load import read_campaign
+from pathlab.campaign.campaign_text import read_campaign
 from pathlab.cli.choices import Choices
-from pathlab.cli.console import TerminalConsole
-from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.errors import PartialCampaign
-from pathlab.remote.hosts import build_access
-from pathlab.runner.campaign.folders import choose_folder
-from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
+
+if TYPE_CHECKING:
+    from pathlab.runner.campaign.run import RunOutcome
 
 
 def run(
@@ -36,7 +34,12 @@ def run(
     model = choices.parse(given)
     # Takes a second, so after the checks; before the run, during which an upgrade may replace the files.
     from pathlab.analysis.libraries import load_all
+    from pathlab.cli.console import TerminalConsole
+    from pathlab.cli.live import LiveView, outlive_reader
     from pathlab.cli.report import close_run
+    from pathlab.remote.hosts import build_access
+    from pathlab.runner.campaign.folders import choose_folder
+    from pathlab.runner.campaign.run import CampaignSource, run_campaign
 
     load_all()
 

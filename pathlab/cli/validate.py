@@ -5,25 +5,22 @@ from __future__ import annotations
 import json
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
-from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
-from pathlab.cli.live import LiveView, outlive_reader
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.remote.hosts import build_access
-from pathlab.runner.campaign.folders import choose_folder
-from pathlab.runner.campaign.run import CampaignSource, run_campaign
-from pathlab.store.results import Results
-from pathlab.study.engine_ratio import EngineRatio, compare_engines
 from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pathlab.study.engine_ratio import EngineRatio
 
 ENGINES = ("native", "iperf3")
 
@@ -45,13 +42,22 @@ def validate(
         hosts = {name: table for name, table in named if table is not None}
         source, destination = (name for name, _ in named)
     data = {**build_campaign_tables(source, destination, options), "hosts": hosts}
-    access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
     try:
         put_hosts(data, tables)  # those to be jumped through
         campaign = build_campaign(data, label="validate")
     except CampaignError as error:
         lines = [mistake.removeprefix("validate:") for mistake in error.mistakes]
         raise UsageError("; ".join(lines), hint="pathlab validate --help") from error
+    # Takes half a second, so after the checks.
+    from pathlab.cli.console import TerminalConsole
+    from pathlab.cli.live import LiveView, outlive_reader
+    from pathlab.remote.hosts import build_access
+    from pathlab.runner.campaign.folders import choose_folder
+    from pathlab.runner.campaign.run import CampaignSource, run_campaign
+    from pathlab.store.results import Results
+    from pathlab.study.engine_ratio import compare_engines
+
+    access = build_access(accept_new_host_keys=options["accept_new_host_keys"])
     console = TerminalConsole(stderr=as_json)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "validate", new=False)

@@ -109,7 +109,7 @@ class RemoteHosts:
     def _resolve(self, name: str, address: str) -> tuple[str, ...]:
         try:
             found = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             text = f"the address of '{address}' is not known here, since it is reached through another host"
             raise HostError(text, host=name, stage="connect", hint=MEASURE_HINT) from error
         return tuple(dict.fromkeys(str(item[4][0]) for item in found))

@@ -169,9 +169,10 @@ class SshConnection:
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_AFTER_MS)
                 opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return opened
-        except socket.gaierror as error:
+        except (socket.gaierror, UnicodeError) as error:
+            # HostName of ~/.ssh/config may be what cannot be encoded for DNS at all.
             raise self._refusal(
-                f"the name {step.address} is not known ({error.strerror})",
+                f"the name {step.address} is not known ({_format_reason(error)})",
                 "correct `address`, or HostName in ~/.ssh/config",
             ) from error
         except TimeoutError as error:

@@ -15,12 +15,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
-from pathlab.store.database import (
-    DATABASE_NAME,
-)
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
+from pathlab.store.location import DATABASE_NAME
 from pathlab.store.overview import count_stored_trials
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results

@@ -12,9 +12,10 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError
-from pathlab.store.database import connect_reading, locate_database, open_engine, read_meta
+from pathlab.store.database import connect_reading, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
+from pathlab.store.location import locate_database
 from pathlab.store.row_check import list_type_faults, list_value_faults
 from pathlab.store.schema import CAMPAIGN, PLAN, SERIES, TABLES, TRIAL
 from pathlab.store.series import decode_series

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from pathlab._version import VERSION
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
+from pathlab.store.location import refuse_foreign
 from pathlab.store.lock import find_writer
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.schema import (
@@ -28,25 +29,8 @@ from pathlab.store.schema import (
     to_row,
 )
 
-DATABASE_NAME = "results.db"
-RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
 BUSY_TIMEOUT_S = 5.0
 _PAGE_BYTES = 1024  # a trial has some twenty series, each of which leaves half a page empty
-HEADER = b"SQLite format 3\x00"
-
-
-def locate_database(path: Path) -> Path:
-    """Return the database of a results folder, or the path itself when it is a file. Raises StoreError."""
-    database = path / DATABASE_NAME if path.is_dir() else path
-    if not database.is_file():
-        what = (
-            f"there is no {DATABASE_NAME} in folder '{path}'" if path.is_dir() else f"'{path}' does not exist"
-        )
-        raise StoreError(what, hint="Give a results folder, or the results.db inside one.")
-    with translate_faults(database), database.open("rb") as file:
-        if file.read(len(HEADER)) != HEADER:
-            raise _not_ours(database)
-    return database
 
 
 def open_engine(database: Path, *, write: bool) -> sa.Engine:
@@ -87,12 +71,12 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
     with translate_faults(database), engine.connect() as connection:
         marked = connection.exec_driver_sql("PRAGMA application_id").scalar_one() == APPLICATION_ID
         if not marked or not sa.inspect(connection).has_table(META.name):
-            raise _not_ours(database)
+            raise refuse_foreign(database)
         _refuse_programs(connection, database)
         rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
     meta = {str(row.name): str(row.value) for row in rows}
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
-        raise _not_ours(database)
+        raise refuse_foreign(database)
     if int(meta["format_version"]) != FORMAT_VERSION:
         writer = meta.get("program_version", "unknown")
         raise StoreError(
@@ -177,10 +161,3 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _not_ours(database: Path) -> StoreError:
-    return StoreError(
-        f"'{database}' is not a PathLab results file",
-        hint="Give a results folder, or the results.db inside one.",
-    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pathlab.errors import UsageError
-from pathlab.store.database import DATABASE_NAME
+from pathlab.store.location import DATABASE_NAME
 from pathlab.store.lock import LOCK_NAME
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.results import Results

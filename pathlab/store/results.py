@@ -13,14 +13,9 @@ import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.check import check_results
-from pathlab.store.database import (
-    DATABASE_NAME,
-    create_database,
-    locate_database,
-    open_engine,
-    read_meta,
-)
+from pathlab.store.database import create_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
+from pathlab.store.location import DATABASE_NAME, locate_database
 from pathlab.store.lock import FolderLock
 from pathlab.store.records import (
     CampaignRecord,

@@ -8,7 +8,8 @@ from importlib import resources
 import pytest
 
 from pathlab.campaign.budget import estimate_campaign
-from pathlab.campaign.load import list_shipped, load_campaign
+from pathlab.campaign.campaign_text import list_shipped
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schema import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file
 

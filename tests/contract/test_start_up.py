@@ -16,20 +16,23 @@ import pytest
 from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.host_model import LOCAL
 from pathlab.cli.commands import names
-from pathlab.cli.main import pathlab
+from pathlab.cli.main import SUBCOMMANDS, pathlab
 from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS
-from pathlab.store.database import RESULTS_ROOT
+from pathlab.report.report_builder import COMPARISON_FORMS
 from pathlab.store.exporting import list_formats
+from pathlab.store.location import HEADER, RESULTS_ROOT
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
+from pathlab.study.registry import ANALYSES
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What help may load besides the standard library.
 LIGHT = {"click", "pathlab"}
 #: Modules of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
 LIGHT_MODULES = {
-    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping"),
+    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping", "pathlab.host_names"),
+    *("pathlab.store", "pathlab.store.location"),
     *(
         "pathlab.cli",
         "pathlab.cli.main",
@@ -159,6 +162,123 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert (rules.metrics, rules.margin_ratio) == (names.COMPARED_METRICS, names.MARGIN_RATIO)
     assert (names.WORSE, names.UNDECIDED) == (ChangeVerdict.WORSE, ChangeVerdict.UNDECIDED)
     assert list_formats() == names.EXPORT_FORMATS
+    assert list(ANALYSES) == names.list_analyses()
+    assert tuple(FORMS[name].ending for name in COMPARISON_FORMS) == names.COMPARISON_ENDINGS
     assert tuple(FORMS) == names.REPORT_FORMS
     assert names.PROBE_METHODS == METHODS
     assert (names.HOST_FILE_NAME, names.LOCAL, names.RESULTS_ROOT) == (DEFAULT_NAME, LOCAL, RESULTS_ROOT)
+
+
+#: Libraries of measurements and analyses, which no refused command line may load.
+SLOW = {"jinja2", "matplotlib", "numpy", "pandas", "paramiko", "pyarrow", "scipy", "sqlalchemy"}
+#: Command lines that are refused, with the exit status and a part of the message. RESULTS: stored results.
+REFUSED = {
+    "plan nosuch": (2, "there is no campaign 'nosuch'"),
+    "plan bad.toml": (2, "bad.toml:line 1"),
+    "plan quickstart --set trial.duratoin=5s": (2, "did you mean 'duration'"),
+    "run nosuch": (2, "there is no campaign 'nosuch'"),
+    "run quickstart --set x": (2, "expected key=value"),
+    "run quickstart --profile nope": (2, "there is no profile 'nope'"),
+    "run quickstart --paths a": (2, "'a' is not a path"),
+    "run quickstart --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
+    "run quickstart --hosts bad.toml": (2, "bad.toml:line 1"),
+    "run quickstart --out file/folder": (5, "--out: 'file/folder' cannot be written: not a directory"),
+    "measure a..b local": (2, "'a..b' is not a host: it has an empty label"),
+    "measure local host:99999": (2, "port 99999 is out of range"),
+    "measure local --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
+    "measure local --out file/folder": (5, "--out: 'file/folder' cannot be written"),
+    "measure local --window bad": (2, "--window: 'bad' is not a size"),
+    "measure local --time x": (2, "--time: 'x' is not a time"),
+    "validate a..b local": (2, "'a..b' is not a host"),
+    "validate a b --time x": (2, "--time: 'x' is not a time"),
+    "validate a b --lab nope": (2, "there is no ready-made lab 'nope'"),
+    "hosts check a..b": (2, "'a..b' is not a host"),
+    "hosts check --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
+    "hosts check --campaign nope": (2, "there is no campaign 'nope'"),
+    "path a..b": (2, "'a..b' is not a host: it has an empty label"),
+    "path local --timeout x": (2, "--timeout: 'x' is not a time"),
+    "path local --figure x.foo": (2, "--figure: 'x.foo' does not end in"),
+    "report nope": (5, "'nope' does not exist"),
+    "report bad.toml": (5, "'bad.toml' is not a PathLab results file"),
+    "report RESULTS --out file/report": (5, "--out: 'file/report' cannot be written"),
+    "analyze nope": (5, "'nope' does not exist"),
+    "analyze RESULTS --only nope": (2, "there is no analysis 'nope'"),
+    "analyze RESULTS --reference nope": (2, "reference 'nope' is not known"),
+    "export nope --format csv": (5, "'nope' does not exist"),
+    "export RESULTS --format csv --out file/x": (5, "--out: 'file/x' cannot be written"),
+    "results show nope": (5, "'nope' does not exist"),
+    "results check nope": (5, "'nope' does not exist"),
+    "results merge RESULTS RESULTS --out file/x": (5, "--out: 'file/x' cannot be written"),
+    "results prune RESULTS --series-older-than x": (2, "'x' is not a time"),
+    "compare nope RESULTS": (5, "'nope' does not exist"),
+    "compare RESULTS RESULTS --report x.foo": (2, "'x.foo' does not end in .html, .md or .pdf"),
+    "compare RESULTS RESULTS --report file/x.html": (5, "--report: 'file/x.html' cannot be written"),
+    "import nope": (5, "'nope' cannot be read"),
+    "reference show nope": (2, "reference 'nope' is not known"),
+    "lab up nope": (2, "there is no lab 'nope'"),
+    "lab show lan --figure nope/x.svg": (2, "--figure: there is no folder 'nope'"),
+    "campaigns show nope": (2, "there is no campaign 'nope'"),
+    "stop nope": (2, "nothing runs in 'nope'"),
+}
+#: Runs each command line in a process of its own, forked before anything but click is loaded.
+REFUSE = """
+import json, os, sys
+import pathlab.cli.main
+for line in sys.argv[1:]:
+    reading, writing = os.pipe()
+    if os.fork() == 0:
+        os.dup2(writing, 2)
+        try:
+            pathlab.cli.main.main(line.split())
+        except SystemExit as ended:
+            loaded = sorted({name.partition(".")[0] for name in sys.modules})
+            os.write(writing, b"\\0" + json.dumps([ended.code, loaded]).encode())
+        os._exit(0)
+    os.close(writing)
+    with open(reading, encoding="utf-8") as stream:
+        text, _, ended = stream.read().partition("\\0")
+    os.wait()
+    print(json.dumps([line, text, *json.loads(ended)]))
+"""
+
+
+@pytest.fixture(scope="module")
+def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, int, set[str]]]:
+    """By command line: stderr, exit status, top-level modules loaded."""
+    folder = tmp_path_factory.mktemp("refused")
+    (folder / "bad.toml").write_text("name = \n", encoding="utf-8")
+    (folder / "file").write_text("", encoding="utf-8")
+    (folder / "RESULTS").mkdir()
+    (folder / "RESULTS" / "results.db").write_bytes(HEADER)
+    before = sorted(path for path in folder.rglob("*"))
+    done = subprocess.run(
+        [sys.executable, "-c", REFUSE, *REFUSED],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(path for path in folder.rglob("*")) == before
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line: (text, status, set(loaded)) for line, text, status, loaded in lines}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_a_wrong_argument_is_refused_before_anything_that_takes_long_is_loaded(
+    line: str, refusals: dict[str, tuple[str, int, set[str]]]
+) -> None:
+    text, status, loaded = refusals[line]
+    expected, part = REFUSED[line]
+    assert (status, part in text) == (expected, True), text
+    assert text.startswith("pathlab: ")
+    assert "\n  fix: " in text
+    assert "Traceback" not in text
+    assert loaded & SLOW == set()
+
+
+def test_every_command_that_takes_an_argument_is_refused_here() -> None:
+    groups = {name for name in SUBCOMMANDS if any(line.startswith(f"{name} ") for line in REFUSED)}
+    assert groups == set(SUBCOMMANDS) - {"doctor", "completion"}  # which take options alone

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 import pathlab
-from pathlab.campaign.load import load_campaign, read_campaign
+from pathlab.campaign.campaign_text import read_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from tests.integration.running import ROOT, Run, running
 from tests.require import require

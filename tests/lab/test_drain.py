@@ -16,7 +16,8 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.load import CampaignText, load_campaign
+from pathlab.campaign.campaign_text import CampaignText
+from pathlab.campaign.load import load_campaign
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.runner.campaign.run import CampaignSource, run_campaign

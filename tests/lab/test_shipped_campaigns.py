@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import pathlab
-from pathlab.campaign.load import list_shipped
+from pathlab.campaign.campaign_text import list_shipped
 from tests.integration.running import running
 from tests.require import require_namespaces
 

@@ -15,7 +15,8 @@ import pytest
 
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.pairs import PairVerdict
-from pathlab.campaign.load import CampaignText, load_campaign
+from pathlab.campaign.campaign_text import CampaignText
+from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
 from tests.require import require_engine, require_namespaces

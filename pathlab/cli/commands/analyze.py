@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.cli.commands.checks import check_analyses
 from pathlab.cli.commands.declaration import RESULTS, declare, json_flag, option
 
 command = declare(
@@ -26,4 +27,5 @@ command = declare(
     ),
     option("--column", metavar="COLUMN", help="Only this column of the published table."),
     json_flag("Print every figure as one JSON document."),
+    checks=(check_analyses,),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_comparison, check_stored
 from pathlab.cli.commands.declaration import PATH, argument, declare, flag, json_flag, option
 from pathlab.cli.commands.names import COMPARED_METRICS, MARGIN_RATIO, METRICS, UNDECIDED, WORSE
 
@@ -44,4 +45,5 @@ command = declare(
         metavar="FILE",
         help="Write the comparison as a page as well: .html, .md or .pdf.",
     ),
+    checks=(check_stored, check_comparison),
 )

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pathlab.cli.commands.checks import Check
 from pathlab.cli.commands.names import HOST_FILE_NAME, LOCAL
 
 #: A file or folder, given to the action as a ``Path``.
 PATH = click.Path(path_type=Path)
 
 
-def declare(name: str, place: str, text: str, *params: click.Parameter, **settings: Any) -> click.Command:
+def declare(
+    name: str, place: str, text: str, *params: click.Parameter, checks: Sequence[Check] = (), **settings: Any
+) -> click.Command:
     """The command ``name`` with its help; it calls ``pathlab.cli.PLACE`` with the parameters by name.
 
-    That module is imported by then, not before: help and wrong usage load no more than click.
+    That module is imported by then, not before: help and wrong usage load no more than click, and
+    ``checks`` refuse what they can with little more.
     """
     module, _, function = place.rpartition(".")
 
     def call(**given: Any) -> Any:
+        for check in checks:
+            check(given)
         return getattr(importlib.import_module(f"pathlab.cli.{module}"), function)(**given)
 
     call.__name__ = place  # a test compares its parameters with these

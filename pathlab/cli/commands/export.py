@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_place, check_stored
 from pathlab.cli.commands.declaration import PATH, RESULTS, declare, option
 from pathlab.cli.commands.names import EXPORT_FORMATS
 
@@ -29,4 +30,5 @@ command = declare(
         default=True,
         help="openmetrics: start of each trial. Prometheus' backfill needs it; node_exporter refuses it.",
     ),
+    checks=(check_stored, check_place("--out")),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.cli.commands.checks import check_hosts
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     HOSTS_FILE,
@@ -30,5 +31,6 @@ command = group(
         flag("--no-pairs", help="Check each host by itself only."),
         ACCEPT_KEYS,
         json_flag("Print one JSON object per check."),
+        checks=(check_hosts,),
     ),
 )

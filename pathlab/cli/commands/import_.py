@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.cli.commands.checks import check_files, check_place
 from pathlab.cli.commands.declaration import PATH, argument, declare, flag, option
 
 command = declare(
@@ -21,4 +22,5 @@ command = declare(
     option("--destination", help="Call the receiving host this."),
     option("--title", default="Imported measurements", help="Title of a fresh folder."),
     flag("--keep-going", help="Leave out files that cannot be read, and name them."),
+    checks=(check_files, check_place("--into")),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_figure
 from pathlab.cli.commands.declaration import PATH, argument, declare, flag, group, json_flag, option
 
 _NAME = option("--name", help="Name of the lab, where several are up.")
@@ -63,6 +64,7 @@ command = group(
         _NAME,
         json_flag("Print the lab and its counters as JSON."),
         option("--figure", type=PATH, help="Draw it into a file (.svg, .png, .pdf) as well."),
+        checks=(check_figure,),
     ),
     declare("down", "lab.down", "End the lab and everything that runs in it.", _NAME),
 )

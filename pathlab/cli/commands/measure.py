@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_ends, check_place
 from pathlab.cli.commands.declaration import ACCEPT_KEYS, ENDS, HOSTS_FILE, PATH, declare, json_flag, option
 
 command = declare(
@@ -26,4 +27,5 @@ command = declare(
     option("--out", type=PATH, help="Keep the results, with all series, in this folder."),
     HOSTS_FILE,
     ACCEPT_KEYS,
+    checks=(check_ends, check_place("--out")),
 )

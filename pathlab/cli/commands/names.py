@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ast
 import pkgutil
 from pathlib import Path
 
@@ -27,5 +28,24 @@ PROBE_METHODS = ("udp", "icmp", "tcp")
 HOST_FILE_NAME = "hosts.toml"
 #: ``pathlab.campaign.host_model.LOCAL``
 LOCAL = "local"
-#: ``pathlab.store.database.RESULTS_ROOT``
+#: ``pathlab.store.location.RESULTS_ROOT``
 RESULTS_ROOT = Path("results")
+#: Given for a name where all names are to be listed.
+LIST = "list"
+#: Of ``pathlab.report.report_builder.COMPARISON_FORMS``
+COMPARISON_ENDINGS = (".html", ".md", ".pdf")
+
+
+def list_analyses() -> list[str]:
+    """The names of ``pathlab.study.registry.ANALYSES``, read from the entries' source text."""
+    source = (Path(__file__).parents[2] / "study" / "analyses.py").read_text(encoding="utf-8")
+    found = []
+    for method in ast.walk(ast.parse(source)):
+        if isinstance(method, ast.FunctionDef):
+            for entry in method.decorator_list:
+                if isinstance(entry, ast.Call) and ast.unparse(entry.func) == "analysis":
+                    given = {
+                        one.arg: ast.literal_eval(one.value) for one in entry.keywords if one.arg == "name"
+                    }
+                    found.append(str(given.get("name", method.name)))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_figure, check_target, check_times
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     ENDS,
@@ -51,4 +52,5 @@ command = declare(
     ),
     HOSTS_FILE,
     ACCEPT_KEYS,
+    checks=(check_target, check_figure, check_times("timeout", "budget")),
 )

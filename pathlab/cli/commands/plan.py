@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_campaign
 from pathlab.cli.commands.declaration import CHOICES, argument, declare, flag, json_flag, option
 
 #: Rows printed by default; with all of them the sums would scroll out of sight.
@@ -21,4 +22,5 @@ command = declare(
     option("--rows", "shown", type=click.IntRange(0), default=ROWS_SHOWN, help="Rows to print; 0: none."),
     flag("--all", "show_all", help="Print every row."),
     json_flag("Print the rows as JSON lines."),
+    checks=(check_campaign,),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.cli.commands.checks import check_reference
 from pathlab.cli.commands.declaration import argument, declare, group, json_flag
 
 command = group(
@@ -14,5 +15,6 @@ command = group(
         "Print the published table NAME and, by message size, the fit t(m) = a + m / r.",
         argument("name"),
         json_flag("Print table and fits as JSON."),
+        checks=(check_reference,),
     ),
 )

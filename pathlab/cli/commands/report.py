@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_report
 from pathlab.cli.commands.declaration import PATH, RESULTS, declare, flag, option
 from pathlab.cli.commands.names import REPORT_FORMS
 
@@ -29,4 +30,5 @@ command = declare(
     ),
     option("--style", type=PATH, help="matplotlib style sheet that --figure is drawn with."),
     flag("--quiet", help="Print the paths of what was written only."),
+    checks=(check_report,),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_age, check_place, check_stored
 from pathlab.cli.commands.declaration import PATH, RESULTS, argument, declare, flag, group, json_flag, option
 from pathlab.cli.commands.names import RESULTS_ROOT
 
@@ -42,6 +43,7 @@ command = group(
             help="Trials to skip, to print the next ones.",
         ),
         json_flag("Print JSON: the campaign and counts, no trials."),
+        checks=(check_stored,),
     ),
     declare(
         "merge",
@@ -49,6 +51,7 @@ command = group(
         "Make one results folder of several RESULTS, cycles counted on; the sources do not change.",
         _SEVERAL,
         option("--out", type=PATH, required=True, help="Folder to make."),
+        checks=(check_stored, check_place("--out")),
     ),
     declare(
         "prune",
@@ -62,6 +65,7 @@ command = group(
             help="Series of trials begun longer ago, such as 30d; their figures stay.",
         ),
         flag("--dry-run", help="Only say what would go."),
+        checks=(check_stored, check_age),
     ),
     declare(
         "check",
@@ -71,5 +75,6 @@ command = group(
         Exit status 5 if one is damaged.
         """,
         _SEVERAL,
+        checks=(check_stored,),
     ),
 )

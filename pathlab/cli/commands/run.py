@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.cli.commands.checks import check_campaign, check_place
 from pathlab.cli.commands.declaration import ACCEPT_KEYS, CHOICES, PATH, argument, declare, flag, option
 
 command = declare(
@@ -19,4 +20,5 @@ command = declare(
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),
     flag("--json-events", help="Print what happens as JSON lines (docs/EVENTS.md)."),
+    checks=(check_campaign, check_place("--out")),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from pathlab.cli.commands.checks import check_place, check_times, check_validated_ends
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     HOSTS_FILE,
@@ -34,4 +35,5 @@ command = declare(
     ACCEPT_KEYS,
     option("--out", type=PATH, help="Keep the results in this folder."),
     json_flag("Print the ratios as JSON."),
+    checks=(check_validated_ends, check_times("duration", "warmup"), check_place("--out")),
 )

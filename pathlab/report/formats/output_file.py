@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.database import HEADER
+from pathlab.store.location import HEADER
 
 
 def write_whole(out: Path, content: bytes) -> Path:

@@ -9,7 +9,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.errors import PathlabError, UsageError
 from pathlab.runner.campaign.resumption import refuse_other_campaign
 from pathlab.runner.journal import is_finished
-from pathlab.store.database import DATABASE_NAME, RESULTS_ROOT
+from pathlab.store.location import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.results import Results
 
 

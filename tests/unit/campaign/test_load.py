@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.load import CampaignText, build_campaign, load_campaign, read_campaign
+from pathlab.campaign.campaign_text import CampaignText, read_campaign
+from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.errors import CampaignError
 
 STREAMS_EXPECTED = "expected a whole number from 1 to 4096; one or a list of them"

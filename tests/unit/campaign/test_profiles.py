@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.factors import FACTORS_BY_KEY
-from pathlab.campaign.load import CampaignText, load_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import CampaignError
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample

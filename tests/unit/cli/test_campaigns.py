@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from pathlab.campaign.load import list_shipped, load_campaign, read_campaign
+from pathlab.campaign.campaign_text import list_shipped, read_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.cli.commands.campaigns import command as campaigns
 from pathlab.cli.commands.plan import command as plan

@@ -1,0 +1,195 @@
+"""What can be refused before the module of a command, which takes long to import, is loaded.
+
+A check takes a command's parameters by name. It raises what the command itself would raise later.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pathlab.cli.commands.names import COMPARISON_ENDINGS, HOST_FILE_NAME, LIST, LOCAL, list_analyses
+from pathlab.errors import StoreError, UsageError
+from pathlab.host_names import find_name_fault, parse_destination
+from pathlab.store.location import locate_database
+
+Given = Mapping[str, Any]
+Check = Callable[[Given], None]
+
+
+def check_stored(given: Given) -> None:
+    """Results, and those of ``unchanged``, are there."""
+    results = given["results"]
+    for path in (*(results if isinstance(results, tuple) else (results,)), given.get("unchanged")):
+        if path is not None:
+            locate_database(path)
+
+
+def check_ends(given: Given) -> None:
+    """The hosts file is TOML, and each end is one of its hosts or what ssh would take."""
+    known = _list_hosts(given["hosts_file"])
+    for end in given["ends"]:
+        if end not in known:
+            parse_destination(end)
+
+
+def check_target(given: Given) -> None:
+    """As ``check_ends``; the second end of a path may be any address unless an agent has to run there."""
+    source, target = given["ends"]
+    check_ends({**given, "ends": (source, target) if given["both"] else (source,)})
+    fault = find_name_fault(target)
+    if fault is not None and target not in _list_hosts(given["hosts_file"]):
+        raise UsageError(f"'{target}' is not a host: {fault}", hint="give a name or an address")
+
+
+def check_validated_ends(given: Given) -> None:
+    """As ``check_ends``, unless the hosts are those of a lab."""
+    if given["lab"] is None:
+        check_ends({**given, "ends": (given["source"], given["destination"])})
+
+
+def check_hosts(given: Given) -> None:
+    """As ``check_ends`` for any number of hosts, or the campaign that names them."""
+    check_ends({**given, "ends": given["hosts"]})
+    if given["campaign"]:
+        check_campaign(given)
+
+
+def _list_hosts(hosts_file: Path | None) -> set[str]:
+    known = {LOCAL}
+    if hosts_file is None and not Path(HOST_FILE_NAME).is_file():
+        return known
+    from pathlab.campaign.toml_text import parse_toml, read_toml_text
+
+    path = hosts_file or Path(HOST_FILE_NAME)
+    tables = parse_toml("hosts file", path, read_toml_text("hosts file", str(path), "Give a TOML file."))
+    hosts = tables.get("hosts")
+    return known | set(hosts if isinstance(hosts, dict) else ())
+
+
+def check_campaign(given: Given) -> None:
+    """The campaign is a file or one that ships, and it and the hosts file are TOML."""
+    from pathlab.campaign.campaign_text import read_campaign
+    from pathlab.campaign.toml_text import parse_toml
+
+    text = read_campaign(given["campaign"])
+    parse_toml("campaign", text.label, text.text)
+    hosts_file = given.get("hosts_file") or given.get("hosts")
+    if isinstance(hosts_file, Path):
+        _list_hosts(hosts_file)
+
+
+def check_analyses(given: Given) -> None:
+    """Analyses, published table and results are there; ``list`` needs no results."""
+    names, reference = given["names"], given["reference"]
+    if LIST in names:
+        return
+    known = list_analyses() if names else ()
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(known)}")
+    if reference is not None:
+        from pathlab.reference.series import load_table
+
+        load_table(reference)
+    check_stored(given)
+
+
+def check_reference(given: Given) -> None:
+    """The published table is there."""
+    from pathlab.reference.series import load_table
+
+    load_table(given["name"])
+
+
+def check_times(*names: str) -> Check:
+    """A check that these options are times; a bare number is seconds."""
+
+    def check(given: Given) -> None:
+        from pathlab.units import parse_time_ns
+
+        for name in names:
+            try:
+                parse_time_ns(given[name], bare_unit="s")
+            except UsageError as error:
+                option = {"duration": "time"}.get(name, name)
+                raise UsageError(f"--{option}: {error}", hint=error.hint) from error
+
+    return check
+
+
+def check_files(given: Given) -> None:
+    """Files to import can be opened; with ``keep_going`` those that cannot are left out later."""
+    for path in () if given["keep_going"] else given["files"]:
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreError(f"'{path}' cannot be read: {reason}", hint="Nothing was imported.") from error
+
+
+def check_comparison(given: Given) -> None:
+    """The page of a comparison has a known ending and can be written."""
+    page = given["report"]
+    if page is None:
+        return
+    if page.suffix.lower() not in COMPARISON_ENDINGS:
+        known = " or ".join((", ".join(COMPARISON_ENDINGS[:-1]), COMPARISON_ENDINGS[-1]))
+        raise UsageError(f"'{page}' does not end in {known}", hint="for JSON: pathlab compare --json")
+    check_writable("--report", page)
+
+
+def check_age(given: Given) -> None:
+    """The age of series to delete is a time."""
+    if given["age"] is not None:
+        from pathlab.units import parse_age_ns
+
+        parse_age_ns(given["age"])
+
+
+def check_figure(given: Given) -> None:
+    """The figure's file has a known ending and a folder."""
+    if given["figure"] is not None:
+        from pathlab.report.plots.figure_file import check_figure_file
+
+        check_figure_file(given["figure"], "--figure")
+
+
+def check_report(given: Given) -> None:
+    """The report's place takes files: ``out``, else beside the results, of a figure the working folder."""
+    place = Path() if given["figure"] is not None else locate_database(given["results"]).parent
+    if given["figure"] != LIST:
+        check_writable("--out", given["out"] or place)
+
+
+def check_place(option: str) -> Check:
+    """A check that the file or folder of an option, where it is given, can be made or written into."""
+    name = option.removeprefix("--")
+
+    def check(given: Given) -> None:
+        if given[name] is not None:
+            check_writable(option, given[name])
+
+    return check
+
+
+def check_writable(option: str, place: Path) -> None:
+    """Raise StoreError unless a file or folder can be made at ``place``, or in it if it is a folder.
+
+    The nearest folder that exists is tried; nothing is left in it.
+    """
+    try:
+        folder = place.absolute()
+        while not folder.exists():
+            folder = folder.parent
+        folder = folder.parent if folder == place.absolute() and not folder.is_dir() else folder
+        trial = folder / f".pathlab-{os.getpid()}.new"
+        trial.mkdir()
+        trial.rmdir()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise StoreError(
+            f"{option}: '{place}' cannot be written: {reason}", hint="name a place that may be written"
+        ) from error

@@ -1,0 +1,78 @@
+"""Hosts as they are named for ssh, and what no name or address can look like: known without a look-up."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+
+from pathlab.errors import UsageError
+
+PORT_MAX = 65535
+DESTINATION_HINT = "give local, a host of hosts.toml, or [user@]host[:port] as for ssh"
+_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@:\[\]]+|\[[^\]]+\])(?::(?P<port>\d+))?")
+LABEL_MAX_CHARACTERS = 63
+NAME_MAX_CHARACTERS = 253
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """What ssh would connect to; None where it chooses itself."""
+
+    address: str
+    user: str | None = None
+    port: int | None = None
+
+
+def parse_destination(text: str) -> Destination:
+    """Read ``[user@]host[:port]``; an IPv6 address with a port is in brackets. Raises UsageError."""
+    found = _DESTINATION.fullmatch(text)
+    fault, port = None, None
+    if found is None:
+        address = ""
+    else:
+        address = found["host"].strip("[]")
+        port = int(found["port"]) if found["port"] else None
+        fault = find_name_fault(address)
+        if port is not None and not 1 <= port <= PORT_MAX:
+            fault = f"port {port} is out of range; expected 1 to {PORT_MAX}"
+    if found is None or fault is not None:
+        raise UsageError(f"'{text}' is not a host{f': {fault}' if fault else ''}", hint=DESTINATION_HINT)
+    return Destination(address=address, user=found["user"], port=port)
+
+
+def find_name_fault(name: str) -> str | None:
+    """Why a text is neither a name nor an address of a host; None where a look-up may find it.
+
+    Names of ``~/.ssh/config`` pass as well. Lengths: RFC 1035, section 2.3.4.
+    """
+    refused = re.search(r"[\s/@\"'\x00-\x1f\x7f]", name)
+    if refused:
+        character = "a space" if refused[0].isspace() else f"{refused[0]!r}"
+        return f"{character} cannot be part of a name"
+    if ":" in name:
+        try:
+            ipaddress.IPv6Address(name)
+        except ValueError:
+            return "it is not an IPv6 address"
+        return None
+    labels = name.removesuffix(".").split(".")
+    if not all(labels):
+        return "it has an empty label (nothing before, between or after the dots)" if name else "it is empty"
+    if name.startswith("-"):
+        return "a name does not start with '-'"
+    encoded = []
+    for label in labels:
+        try:
+            encoded.append(label.encode("idna" if not label.isascii() else "ascii"))
+        except UnicodeError:
+            return f"'{label}' cannot be encoded as a label (IDNA)"
+    longest = max(map(len, encoded))
+    if longest > LABEL_MAX_CHARACTERS:
+        return f"a label has {longest} characters; {LABEL_MAX_CHARACTERS} at most"
+    length = sum(map(len, encoded)) + len(encoded) - 1
+    if length > NAME_MAX_CHARACTERS:
+        return f"it has {length} characters; {NAME_MAX_CHARACTERS} at most"
+    if all(label.isdecimal() for label in labels) and len(labels) == 4 and max(map(int, labels)) > 255:
+        return "it is not an IPv4 address"
+    return None

@@ -1,0 +1,35 @@
+"""Where results are: the folder, and the database in it. Loads nothing that takes long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pathlab.errors import StoreError
+
+DATABASE_NAME = "results.db"
+RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
+HEADER = b"SQLite format 3\x00"
+_HINT = "Give a results folder, or the results.db inside one."
+
+
+def locate_database(path: Path) -> Path:
+    """Return the database of a results folder, or the path itself when it is a file. Raises StoreError."""
+    try:
+        database = path / DATABASE_NAME if path.is_dir() else path
+        if not database.is_file():
+            there = f"there is no {DATABASE_NAME} in folder '{path}'"
+            raise StoreError(there if path.is_dir() else f"'{path}' does not exist", hint=_HINT)
+        with database.open("rb") as file:
+            if file.read(len(HEADER)) != HEADER:
+                raise refuse_foreign(database)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise StoreError(
+            f"results file '{path}' cannot be used: {reason}", hint="Check folder, owner and mode."
+        ) from error
+    return database
+
+
+def refuse_foreign(database: Path) -> StoreError:
+    """The error for a file of another program."""
+    return StoreError(f"'{database}' is not a PathLab results file", hint=_HINT)
