@@ -15,6 +15,7 @@ from tests.unit.synthetic_results import make_failed, make_quickstart
 #: Each prints tables; RESULTS stands for a folder of results, ROOT for the folder that holds it.
 COMMANDS = (
     "analyze RESULTS",
+    "compare RESULTS RESULTS --metric throughput --metric drtt --metric loss",
     "campaigns list",
     "plan quickstart",
     "plan wan --rows 5",

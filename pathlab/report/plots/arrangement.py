@@ -15,7 +15,7 @@ from pathlab.report.plots.extents import Extent, break_title, count_letters, for
 from pathlab.report.plots.model import Axis, Grid, Panel, Plot
 
 WIDTH_INCH = 6.6  # between the margins of A4; still readable on a phone
-PANEL_INCH, STACKED_INCH, GRID_ROW_INCH = 2.45, 1.3, 0.36
+PANEL_INCH, STACKED_INCH, GRID_ROW_INCH, ROW_INCH = 2.45, 1.3, 0.36, 0.24
 LINE_INCH, LETTER_INCH, PAD_INCH = 0.175, 0.089, 0.08  # of type of 10 points
 LINE_LETTERS, LETTERS_PER_INCH = 84, 14
 LEGEND_LETTERS = 92  # of names side by side below a figure
@@ -135,6 +135,8 @@ def _panel_inch(panel: Panel, panels: int) -> float:
     grid = next((layer for layer in panel.layers if isinstance(layer, Grid)), None)
     if grid is not None:
         return max(0.8, GRID_ROW_INCH * len(grid.y))
+    if panel.y.rows:
+        return max(0.8, ROW_INCH * len(panel.y.ticks or ()))
     return PANEL_INCH if panels == 1 else STACKED_INCH
 
 

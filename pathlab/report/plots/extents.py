@@ -28,6 +28,7 @@ from pathlab.report.plots.model import (
 MARGIN_RATIO = 0.05  # of the axis beyond the outermost value
 LABEL_LETTERS, LETTER_RATIO = 14, 0.008  # of a tick's label in one line; of the axis, for half a letter
 LABEL_ROOM_RATIO = 0.19  # of the axis above a line that carries its name
+ROW_LETTERS = 28  # of the name of a row in one line
 LABELS_APART_RATIO = 0.035  # of the axis: nearer ones would touch
 FEWEST_BARS = 6  # that a panel has room for, so that a single bar is not as wide as the panel
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -60,7 +61,8 @@ def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | Non
     if axis.ticks is not None:
         labels = _write_labels(axis)
         pairs = sorted(zip(axis.ticks, labels, strict=True))
-        return [tick for tick, _ in pairs], _drop_crowded(pairs, axis.scale, extent)
+        texts = [text for _, text in pairs] if axis.rows else _drop_crowded(pairs, axis.scale, extent)
+        return [tick for tick, _ in pairs], texts
     if axis.scale is Scale.LOG2:
         first, last = math.ceil(math.log2(extent.low)), math.floor(math.log2(extent.high))
         powers = range(first, last + 1, max(1, -(-(last - first) // 12)))
@@ -118,7 +120,8 @@ def _write_labels(axis: Axis) -> tuple[str, ...]:
         return ()
     if axis.tick_labels is None:
         return tuple(format_tick(tick) for tick in axis.ticks)
-    return tuple("\n".join(break_title(label, LABEL_LETTERS)) for label in axis.tick_labels)
+    letters = ROW_LETTERS if axis.rows else LABEL_LETTERS
+    return tuple("\n".join(break_title(label, letters)) for label in axis.tick_labels)
 
 
 def count_letters(labels: Iterable[str]) -> int:
@@ -182,6 +185,8 @@ def _reach(axis: Axis, values: Numbers, exact: bool) -> Extent:
     if not values.size:
         return Extent(low=1.0, high=10.0) if axis.scale is not Scale.LINEAR else Extent(low=0.0, high=1.0)
     low, high = float(values.min()), float(values.max())
+    if axis.rows:
+        return Extent(low=low - 0.5, high=high + 0.5)
     if exact:
         return Extent(low=low, high=high)
     if axis.scale is not Scale.LINEAR:

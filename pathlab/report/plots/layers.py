@@ -75,7 +75,7 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         curve.x,
         curve.y,
         color=slot.colour,
-        linestyle=slot.dash if curve.line else "none",
+        linestyle=("-" if curve.solid else slot.dash) if curve.line else "none",
         linewidth=1.6 if len(curve.x) <= 200 else 1.1,
         drawstyle="steps-post" if curve.step else "default",
         # a single value, or one between two gaps, has no line

@@ -23,7 +23,7 @@ from pathlab.report.plots.style import BLANK, INK, choose_slot
 SCRIPT = (resources.files("pathlab.report") / "templates" / "report.js").read_text(encoding="utf-8")
 #: Style of the figures of a page.
 SHEET = (resources.files("pathlab.report") / "templates" / "plot.css").read_text(encoding="utf-8")
-PANEL_PX, STACKED_PX, GRID_ROW_PX = 330, 150, 34
+PANEL_PX, STACKED_PX, GRID_ROW_PX, ROW_PX = 330, 150, 34, 24
 LETTER_PX, LINE_LETTERS = 8, 60
 _LIBRARY = resources.files("pathlab.report") / "plotly"
 _SCRIPT_END = re.compile(r"<(?=/script|!--)", re.IGNORECASE)
@@ -86,6 +86,8 @@ def _panel_px(panel: Panel, panels: int) -> int:
     grid = next((layer for layer in panel.layers if isinstance(layer, Grid)), None)
     if grid is not None:
         return max(120, GRID_ROW_PX * len(grid.y))
+    if panel.y.rows:
+        return max(120, ROW_PX * len(panel.y.ticks or ()))
     return PANEL_PX if panels == 1 else STACKED_PX
 
 
@@ -115,6 +117,7 @@ def _describe_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
     if isinstance(layer, Curve):
         marked = layer.markers and len(layer.x) <= MARKED_MAX
         found["marked"] = marked or not layer.line or stands_alone(layer.y)
+        found["look"] = 0 if layer.solid else found["look"]
     if isinstance(layer, Grid):
         found["texts"] = format_fields(layer)
     kind = {"kind": type(layer).__name__.lower()}

@@ -28,7 +28,8 @@ class Axis:
     """An axis: what it shows and in which unit.
 
     ``ticks`` and ``tick_labels`` (of equal length) name the only places to mark, such as the streams that
-    were measured; None: the renderer's choice. ``from_zero``: the axis begins at 0.
+    were measured; None: the renderer's choice. ``from_zero``: the axis begins at 0. ``rows``: of a y axis
+    whose ticks name rows one below the other; every name is shown, and the panel is as high as they need.
     """
 
     label: str
@@ -37,6 +38,7 @@ class Axis:
     ticks: tuple[float, ...] | None = None
     tick_labels: tuple[str, ...] | None = None
     from_zero: bool = False
+    rows: bool = False
 
     @property
     def title(self) -> str:
@@ -51,7 +53,7 @@ class Curve:
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
     value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
-    else.
+    else. ``solid``: without the dashes of its slot.
     """
 
     name: str
@@ -65,6 +67,7 @@ class Curve:
     step: bool = False
     legend: bool = True
     filled: bool = False
+    solid: bool = False
 
 
 #: Sides of a point for its callout, the preferred first.

@@ -1,4 +1,4 @@
-"""A comparison of results as a report: the verdicts first, then each change with its interval, row by row."""
+"""A comparison of results as a report: a sentence and a figure, then the tables, then the rules."""
 
 from __future__ import annotations
 
@@ -7,193 +7,197 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pathlab._version import VERSION
-from pathlab.report.blocks import Block, Bullets, Paragraph, Report, Section, TableBlock
-from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Rule
-from pathlab.report.sections.comparison_text import (
-    count_verdicts,
+from pathlab.report.blocks import Block, Bullets, Fold, Paragraph, Report, Section, Subheading, TableBlock
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Points, Rule
+from pathlab.report.sections.comparison_changes import (
+    POINTS,
+    capitalise_title,
+    count_rows,
     format_change,
-    format_compared,
-    format_metric,
-    format_result_cell,
-    format_trials,
-    format_verdict,
-    list_notes,
+    list_summaries,
 )
+from pathlab.report.sections.comparison_names import CellNames, name_cells
+from pathlab.report.sections.comparison_table import WORDS, find_trials, group_rows, list_change_columns
+from pathlab.report.sections.comparison_text import list_notes
 from pathlab.report.tables import build_table
-from pathlab.study.comparison.metrics import METRICS, ComparedMetric
+from pathlab.study.comparison.metrics import ComparedMetric
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison, find_least_bound
 from pathlab.units import NOT_MEASURED, format_ratio
 
-#: Most rows that are named on the axis of a figure; more are numbered as in the table.
-NAMED_ROWS = 6
-#: Rows of one verdict that are described in words at the top.
-ROWS_IN_WORDS = 8
-#: In what a difference is drawn, by the metric's unit: its name and its size.
-DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": ("%", 0.01)}
-HEADINGS = ("Row", "Combination", "Before", "After", "Change", "95 % CI", "p", "Trials", "Verdict")
+#: Most combinations of a figure; of more, those that changed most.
+DRAWN_ROWS = 40
+#: Unit and size in which a difference is drawn, by the metric's unit.
+DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": (POINTS, 0.01)}
+#: The figures, one for each unit of a change.
+FIGURES = {"%": "changes", "ms": "changes-delay", POINTS: "changes-loss"}
+SLOTS = {
+    ChangeVerdict.WORSE: 1,
+    ChangeVerdict.BETTER: 2,
+    ChangeVerdict.EQUIVALENT: 0,
+    ChangeVerdict.UNDECIDED: 6,
+}
 
 
 def build_comparison(found: ResultsComparison) -> Report:
-    """The report of a comparison; one chapter for each of the results that are compared with the first."""
-    several = len({(row.cell.source, row.cell.destination) for row in found.rows}) > 1
-    sections = tuple(
-        _build_section(number, label, found, with_path=several)
-        for number, label in enumerate(found.labels[1:], start=1)
-    )
+    """The report of a comparison: the answer on its first page, how it was reached folded below."""
+    names = name_cells(found.rows)
+    folded = Fold(title="Rules, noise floor, and what was not compared", blocks=(_list_notes(found),))
     return Report(
         title=f"{', '.join(found.labels[1:])} against {found.labels[0]}",
         facts=(
             "Comparison of results",
-            f"{len(found.rows)} rows",
+            *names.shared,
+            count_rows(found),
             f"margin ±{format_ratio(found.rules.margin_ratio)}",
             f"PathLab {VERSION}",
         ),
         footer=f"Written by PathLab {VERSION}",
         notices=(),
         recommendations=(),
-        opening=_build_opening(found),
-        sections=sections,
+        opening=Section(key="answer", title="What changed", blocks=tuple(_list_answer(found, names))),
+        sections=(Section(key="method", title="How was it compared?", blocks=(folded,)),),
     )
 
 
-def _build_opening(found: ResultsComparison) -> Section:
-    blocks: list[Block] = [Paragraph(text=count_verdicts(found), lead=True)]
-    several = len(found.labels) > 2
-    for change in (ChangeVerdict.WORSE, ChangeVerdict.BETTER):
-        rows = [row for row in found.rows if row.verdict is change]
-        if rows:
-            texts = [
-                _describe_row(row, found.rules.margin_ratio, several=several) for row in rows[:ROWS_IN_WORDS]
-            ]
-            if len(rows) > ROWS_IN_WORDS:
-                texts.append(f"{len(rows) - ROWS_IN_WORDS} more are in the tables below.")
-            blocks += [Paragraph(text=f"{str(change).capitalize()}:"), Bullets(items=tuple(texts))]
-    blocks.append(Paragraph(text="How verdicts were reached:"))
-    blocks.append(Bullets(items=tuple(list_notes(found))))
-    return Section(key="answer", title="What changed", blocks=tuple(blocks))
+def _list_notes(found: ResultsComparison) -> Bullets:
+    return Bullets(items=tuple(list_notes(found)))
 
 
-def _describe_row(row: ComparisonRow, margin_ratio: float, *, several: bool) -> str:
-    """One row as a sentence."""
-    change, interval = format_change(row, margin_ratio)
-    before, after = (format_metric(value, row.metric) for value in (row.before_median, row.after_median))
-    kind = "ratio" if row.is_ratio else "difference"
-    where = f"{row.label}, " * several + format_result_cell(row.cell)
-    return f"{where}: {row.metric.title} {before} before, {after} after ({kind} {change}; {interval})."
+def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
+    """For each of the results: sentences, figure, and a table for each metric."""
+    for number, label in enumerate(found.labels[1:], start=1):
+        if len(found.labels) > 2:
+            yield Subheading(text=f"{label} against {found.labels[0]}")
+        for place, text in enumerate(list_summaries(found, label)):
+            yield Paragraph(text=text, lead=place == 0)
+        groups = group_rows(found, label)
+        for unit, name in FIGURES.items():
+            drawn = [rows for rows in groups if _find_unit(rows[0].metric)[0] == unit and _has_interval(rows)]
+            if drawn:
+                yield _draw(drawn, f"{name}-{number}", found, names)
+        for rows in groups:
+            yield _tabulate(rows, f"rows-{rows[0].metric.name}-{number}", found, names)
 
 
-def _build_section(number: int, label: str, found: ResultsComparison, *, with_path: bool) -> Section:
-    blocks: list[Block] = []
-    for name in found.rules.metrics:
-        rows = [row for row in found.rows if row.label == label and row.metric.name == name]
-        if rows:
-            metric = METRICS[name]
-            blocks.append(_draw(rows, metric, f"{name}-{number}", found, with_path=with_path))
-            blocks.append(
-                _tabulate(
-                    rows, metric, f"rows-{name}-{number}", found.rules.margin_ratio, with_path=with_path
-                )
-            )
-    return Section(key=f"against-{number}", title=f"{label} against {found.labels[0]}", blocks=tuple(blocks))
+def _has_interval(rows: Sequence[ComparisonRow]) -> bool:
+    return any(row.interval.decided for row in rows)
 
 
 def _draw(
-    rows: Sequence[ComparisonRow],
-    metric: ComparedMetric,
-    name: str,
-    found: ResultsComparison,
-    *,
-    with_path: bool,
+    groups: Sequence[Sequence[ComparisonRow]], name: str, found: ResultsComparison, names: CellNames
 ) -> Plot:
-    """The change of every row with its interval; differences within the margin are shaded."""
-    ratio = metric.bound is None
-    unit, size = ("", 1.0) if ratio else DRAWN_UNITS.get(metric.unit, (metric.unit, 1.0))
-    measured = "after / before" if ratio else "after minus before"
-    title = f"{_start_sentence(metric.title)}: {measured}"
-    condition = f"{rows[0].label} against {found.labels[0]}"
-    layers = tuple(_list_layers(rows, found, size, ratio=ratio))
-    if all(isinstance(layer, Rule) for layer in layers):
-        reason = "no row has a change to draw: " + ", ".join(
-            sorted({row.reason for row in rows if row.reason})
+    """The change of each combination with its interval, a panel for each metric; the margin is shaded."""
+    confidence = format_ratio(1 - found.rules.alpha_ratio)
+    sentences = [f"Points: changes; lines: {confidence} confidence intervals; shaded: within the margin."]
+    hidden = max(map(len, groups)) - DRAWN_ROWS
+    if hidden > 0:
+        sentences.append(
+            f"Shown: the {DRAWN_ROWS} combinations that changed most; {hidden} more are in the table."
         )
-        return Plot(name=name, title=title, condition=condition, sentence="", empty=reason)
-    ticks = tuple(float(place) for place in range(1, len(rows) + 1))
-    named = len(rows) <= NAMED_ROWS
-    labels = tuple(
-        format_result_cell(row.cell, with_path=with_path) if named else str(place)
-        for place, row in enumerate(rows, start=1)
-    )
-    label = "Combination" if named else "Row, as numbered in the table"
-    upwards = Axis(label=measured.capitalize(), unit=unit or None)
-    panel = Panel(x=Axis(label=label, ticks=ticks, tick_labels=labels), y=upwards, layers=layers)
     return Plot(
-        name=name, title=title, condition=condition, sentence=_describe_figure(rows, found), panels=(panel,)
+        name=name,
+        title=f"Change of {groups[0][0].metric.title if len(groups) == 1 else 'each combination'}",
+        condition=f"{groups[0][0].label} against {found.labels[0]}",
+        sentence=" ".join(sentences),
+        panels=tuple(_build_panel(_choose_rows(rows), found, names) for rows in groups),
+        shared_x=True,
     )
 
 
-def _start_sentence(title: str) -> str:
-    """A metric's title with a capital, unless it is a symbol such as dRTT."""
-    return title if title[1:2].isupper() else title[0].upper() + title[1:]
+def _choose_rows(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
+    """At most ``DRAWN_ROWS`` rows in their order: decided changes first, then the largest."""
+    changed = (ChangeVerdict.WORSE, ChangeVerdict.BETTER)
+    places = sorted(
+        range(len(rows)),
+        key=lambda place: (rows[place].verdict not in changed, -abs(rows[place].change.shift or 0.0)),
+    )
+    return [rows[place] for place in sorted(places[:DRAWN_ROWS])]
+
+
+def _build_panel(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> Panel:
+    metric = rows[0].metric
+    texts = tuple(names.format(row.cell) for row in rows)
+    return Panel(
+        x=Axis(label="Change", unit=_find_unit(metric)[0]),
+        y=Axis(label="Combination", ticks=_find_heights(rows), tick_labels=texts, rows=True),
+        layers=tuple(_list_layers(rows, found, names)),
+        title=capitalise_title(metric),
+    )
+
+
+def _find_heights(rows: Sequence[ComparisonRow]) -> tuple[float, ...]:
+    """Where each row is drawn, the first at the top."""
+    return tuple(float(len(rows) - place) for place in range(len(rows)))
 
 
 def _list_layers(
-    rows: Sequence[ComparisonRow], found: ResultsComparison, size: float, *, ratio: bool
+    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames
 ) -> Iterator[Layer]:
-    margin = found.rules.margin_ratio
+    """The margin, and for each verdict the intervals and the points on them."""
+    low, high = _find_margin(rows, found.rules.margin_ratio)
+    yield Rule(name="no change", value=0.0, vertical=True, low=low, high=high)
+    for verdict, slot in SLOTS.items():
+        known = [
+            (row, height)
+            for row, height in zip(rows, _find_heights(rows), strict=True)
+            if row.verdict is verdict and row.estimate is not None
+        ]
+        if not known:
+            continue
+        ends = [
+            [_scale(end, row.metric) for end in (row.interval.low, row.interval.high)] for row, _ in known
+        ]
+        along = np.array([[*pair, np.nan] for pair in ends], dtype=np.float64).ravel()
+        up = np.repeat(np.array([height for _, height in known]), 3)
+        yield Curve(
+            name=f"{verdict}, interval", x=along, y=up, slot=slot, markers=False, legend=False, solid=True
+        )
+        yield Points(
+            name=str(verdict),
+            x=np.array([_scale(row.estimate, row.metric) for row, _ in known], dtype=np.float64),
+            y=np.array([height for _, height in known]),
+            slot=slot,
+            hover=tuple(_describe_point(row, found, names) for row, _ in known),
+            hollow=verdict is ChangeVerdict.UNDECIDED,
+        )
+
+
+def _find_margin(rows: Sequence[ComparisonRow], margin_ratio: float) -> tuple[float | None, float | None]:
+    """The margin as it is drawn; of differences the least one, None where it is not known."""
+    metric = rows[0].metric
+    if metric.bound is None:
+        return _scale(1 / (1 + margin_ratio), metric), _scale(1 + margin_ratio, metric)
     bound = find_least_bound(rows)
-    if ratio:
-        yield Rule(name="no change", value=1.0, low=1 / (1 + margin), high=1 + margin)
-    elif bound is not None:
-        yield Rule(name="no change", value=0.0, low=-bound / size, high=bound / size)
-    for slot, change in enumerate(ChangeVerdict):
-        chosen = [(place, row) for place, row in enumerate(rows, start=1) if row.verdict is change]
-        known = [(place, *ends) for place, row in chosen if (ends := _read_ends(row)) is not None]
-        if known:
-            x, y, low, high = (np.array(column, dtype=np.float64) for column in zip(*known, strict=True))
-            yield Curve(
-                name=str(change),
-                x=x,
-                y=y / size,
-                low=low / size,
-                high=high / size,
-                slot=slot,
-                line=False,
-            )
+    return (None, None) if bound is None else (_scale(-bound, metric), _scale(bound, metric))
 
 
-def _read_ends(row: ComparisonRow) -> tuple[float, float, float] | None:
-    """The change and the ends of its interval, NaN where that is undecided."""
-    if row.estimate is None:
-        return None
-    low, high = (np.nan if end is None else end for end in (row.interval.low, row.interval.high))
-    return row.estimate, low, high
+def _find_unit(metric: ComparedMetric) -> tuple[str, float]:
+    """The unit in which a change is drawn and its size."""
+    return ("%", 0.01) if metric.bound is None else DRAWN_UNITS[metric.unit]
 
 
-def _describe_figure(rows: Sequence[ComparisonRow], found: ResultsComparison) -> str:
-    """What the figure shows, by its numbers."""
-    counts = [(change, sum(row.verdict is change for row in rows)) for change in ChangeVerdict]
-    verdicts = ", ".join(f"{count} {change}" for change, count in counts if count)
-    first = rows[0]
-    noise = ""
-    if first.noise is not None:
-        size = format_ratio(first.noise - 1) if first.is_ratio else format_metric(first.noise, first.metric)
-        noise = f" Results without any change differ by ±{size}."
-    return f"{verdicts}, Holm-corrected over all {len(found.rows)} rows; shaded: within the margin.{noise}"
+def _scale(value: float | None, metric: ComparedMetric) -> float:
+    """A ratio as a change, or a difference, in its drawn unit; NaN for None."""
+    if value is None:
+        return np.nan
+    return (value - (metric.bound is None)) / _find_unit(metric)[1]
+
+
+def _describe_point(row: ComparisonRow, found: ResultsComparison, names: CellNames) -> str:
+    change, interval = format_change(row, found.rules.margin_ratio)
+    return f"{names.format(row.cell)}: {change} ({interval})"
 
 
 def _tabulate(
-    rows: Sequence[ComparisonRow], metric: ComparedMetric, name: str, margin_ratio: float, *, with_path: bool
+    rows: Sequence[ComparisonRow], name: str, found: ResultsComparison, names: CellNames
 ) -> TableBlock:
-    texts = (
-        (
-            str(place),
-            format_result_cell(row.cell, with_path=with_path),
-            *format_compared(row, margin_ratio),
-            NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}",
-            format_trials(row),
-            format_verdict(row),
-        )
-        for place, row in enumerate(rows, start=1)
-    )
-    words = ("Combination", "Verdict")
-    return build_table(name, f"Every row of {metric.title}", HEADINGS, texts, words=words)
+    """Every combination of one metric; beside the verdict its p-value and why it is undecided."""
+    columns = list_change_columns(rows, found, names)
+    headings = [f"{one.name} ({one.unit})" if one.unit else one.name for one in columns]
+    cells = [list(one.texts) for one in columns]
+    if columns[-1].name == "Verdict":
+        cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
+        headings.insert(-1, "p")
+        cells.insert(-1, [NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}" for row in rows])
+    title = ", ".join(filter(None, [capitalise_title(rows[0].metric), find_trials(rows)]))
+    return build_table(name, title, headings, zip(*cells, strict=True), words=WORDS)

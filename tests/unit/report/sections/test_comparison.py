@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,12 @@ import pytest
 from pathlab.errors import UsageError
 from pathlab.report.blocks import list_figures
 from pathlab.report.formats.html import render_html
-from pathlab.report.plots.model import Curve
+from pathlab.report.plots.live import describe_plot
+from pathlab.report.plots.model import Curve, Points, Rule
+from pathlab.report.plots.printed import render_svg
 from pathlab.report.report_builder import write_comparison
 from pathlab.report.sections.comparison import build_comparison
+from pathlab.report.sections.comparison_changes import list_summaries
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.comparison.metrics import METRICS
@@ -101,23 +105,39 @@ def test_json_has_differences_beside_ratios() -> None:
     assert by_metric["drtt"]["noise_difference"] is not None
 
 
-def test_the_page_has_the_verdicts_first_then_every_change_with_its_interval() -> None:
+def test_the_page_has_the_sentences_first_then_every_change_with_its_interval() -> None:
     found = compare(make(1, delayed(0.0)), make(2, delayed(5e6)), *METRICS)
     report = build_comparison(found)
     page = render_html(report).replace("\u00a0", " ")
-    counts = ", ".join(f"{found.count(change)} {change}" for change in ChangeVerdict if found.count(change))
-    assert f"{len(found.rows)} rows: {counts}." in page
-    assert page.index("Worse:") < page.index('id="against-1"')
+    sentence = next(text for text in list_summaries(found, "after") if text.startswith("dRTT"))
+    assert re.match(r"dRTT rose by [\d.]+ (ms )?to [\d.]+ ms \(95 % CI \+4", sentence)
+    assert page.index(sentence) < page.index('id="figure-changes-1"') < page.index('id="table-rows-')
     plots = {plot.name: plot for plot in list_figures(report)}
-    assert set(plots) == {f"{name}-1" for name in METRICS if name != "udp-loss"}  # TCP has none
-    (panel,) = plots["drtt-1"].panels
-    (curve,) = (layer for layer in panel.layers if isinstance(layer, Curve))
-    assert curve.low is not None
-    assert curve.high is not None
-    assert (curve.low < curve.y).all()
-    assert curve.y == pytest.approx([5.0, 5.0], rel=0.05)  # ms
-    for row in found.rows:
-        assert f"{row.change.first_n}/{row.change.second_n}" in page
+    assert set(plots) == {"changes-1", "changes-delay-1", "changes-loss-1"}
+    (panel,) = plots["changes-delay-1"].panels
+    (points,) = (layer for layer in panel.layers if isinstance(layer, Points))
+    (interval,) = (layer for layer in panel.layers if isinstance(layer, Curve))
+    assert points.x == pytest.approx([5.0, 5.0], rel=0.05)  # ms
+    assert (interval.x[0::3] < points.x).all()
+    assert (interval.x[1::3] > points.x).all()
+    assert (panel.y.tick_labels, panel.y.ticks) == (("1 × 64 KiB", "4 × 64 KiB"), (2.0, 1.0))
+    assert plots["changes-1"].panels[0].title == "Throughput"
+    (margin,) = (layer for layer in plots["changes-1"].panels[0].layers if isinstance(layer, Rule))
+    assert (margin.low, margin.value, margin.high) == pytest.approx((-100 / 21, 0, 5))
+
+
+def test_a_figure_of_many_combinations_names_all_of_its_rows() -> None:
+    base = make_quickstart(cycles=6, levels=[(streams, 64 * KIB) for streams in range(1, 50)])
+    found = compare(base, base, "throughput")
+    (plot,) = list_figures(build_comparison(found))
+    (panel,) = plot.panels
+    assert len(panel.y.tick_labels or ()) == 40
+    assert "Shown: the 40 combinations that changed most; 9 more are in the table." in plot.sentence
+    drawn = render_svg(plot, "x")
+    assert all(f">{label}<" in drawn for label in panel.y.tick_labels or ())
+    described = describe_plot(plot)
+    assert described["heights"] == [960]
+    assert "" not in described["panels"][0]["y"]["marks"][1]
 
 
 def test_names_of_results_cannot_inject() -> None:
@@ -127,10 +147,16 @@ def test_names_of_results_cannot_inject() -> None:
     assert "<script>b" not in page
 
 
-def test_nothing_decided_is_an_honest_page() -> None:
+def test_what_has_no_interval_is_not_drawn() -> None:
     blind = make(1, without_idle)
     report = build_comparison(compare(blind, blind, "throughput", "drtt"))
-    assert all(plot.name == "throughput-1" for plot in list_figures(report))
+    assert [plot.name for plot in list_figures(report)] == ["changes-1"]
+    few = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
+    report = build_comparison(compare(few, few, "throughput"))
+    assert not list(list_figures(report))
+    page = render_html(report).replace("\u00a0", " ")
+    assert page.count("No verdict: 2 trials per side are too few (6 needed).") == 1
+    assert "undecided" not in page.split("<body>")[1].split("</header>")[1]
 
 
 @pytest.mark.parametrize("ending", [".md", ".html"])

@@ -18,7 +18,7 @@ from pathlab.report.blocks import TableBlock
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
-from pathlab.report.sections.comparison_text import render_comparison
+from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.report.text import tabulate_cells
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results

@@ -7,6 +7,7 @@ import functools
 import io
 import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,9 @@ import pytest
 from rich.console import Console
 
 from pathlab.errors import UsageError
-from pathlab.report.sections.comparison_text import (
-    describe_comparison,
-    format_change,
-    list_notes,
-    render_comparison,
-)
+from pathlab.report.sections.comparison_changes import format_change, list_summaries
+from pathlab.report.sections.comparison_table import render_comparison
+from pathlab.report.sections.comparison_text import describe_comparison, list_notes
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
@@ -288,8 +286,8 @@ def test_many_conditions_of_one_side_are_one_line() -> None:
             second.records[number] = dataclasses.replace(record, streams=8 + record.cycle % 2)
     notes = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
     assert notes == [
-        "Only in r0: west → east: 4 × 64 KiB cubic",
-        "Only in r1: west → east: 8 and 9 × 64 KiB cubic",
+        "Only in r0: west → east: 4 × 64 KiB cubic.",
+        "Only in r1: west → east: 8 and 9 × 64 KiB cubic.",
     ]
 
 
@@ -328,22 +326,94 @@ def test_json_holds_every_row_and_the_table_every_verdict() -> None:
     )
     assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
     assert row["verdict"] == "worse"
-    out = io.StringIO()
-    render_comparison(found, Console(file=out, width=400))
-    text = out.getvalue()
-    assert "r1 against r0, west → east" in text
-    assert text.count(" worse") == 4  # two rows, what it means, and the sum
-    assert "Noise floor" in text
-    assert "±5 %" in text
 
 
-def test_a_terminal_of_80_columns_has_room_for_the_verdicts() -> None:
-    found = compare(make_results(seed=1), make_results(seed=2), metrics=("throughput", "loaded-rtt"))
-    few = [replace_verdict(row) for row in found.rows]
+def render(found: ResultsComparison, width: int) -> str:
     out = io.StringIO()
-    render_comparison(dataclasses.replace(found, rows=tuple(few)), Console(file=out, width=80))
-    words = out.getvalue().split()
-    assert words.count("undecided:") == words.count("inconclusive") == len(few) > 0
+    render_comparison(found, Console(file=out, width=width))
+    return out.getvalue()
+
+
+def make_changed() -> ResultsComparison:
+    """Eight combinations: two slower, one with two trials, the rest alike; names longer than a terminal."""
+    levels = [(streams, window) for streams in (1, 2, 4, 8) for window in (65_536, 262_144)]
+    base = make_quickstart(cycles=12, levels=levels)
+    sides = []
+    for seed, slow in ((1, 1.0), (2, 0.82)):
+        rng = np.random.default_rng(seed)
+        records = [
+            dataclasses.replace(
+                one,
+                throughput_bits_per_s=(one.throughput_bits_per_s or 0.0)
+                * float(np.exp(rng.normal(0, 0.002)))
+                * (slow if one.streams == 4 else 1.0),
+            )
+            for one in base.records
+            if seed == 1 or one.cycle < 2 or (one.streams, one.window_requested_bytes) != (8, 65_536)
+        ]
+        sides.append(SyntheticResults(base.campaign, base.plan(), records, {}))
+    labels = (f"/srv/{'long-' * 14}before", "/srv/after")
+    return compare_results(
+        list(zip(labels, sides, strict=True)), ComparisonRules(metrics=("throughput", "idle-rtt"))
+    )
+
+
+def test_what_changed_is_a_sentence_and_comes_first() -> None:
+    found = make_changed()
+    (first, second) = list_summaries(found, "/srv/after")
+    assert re.fullmatch(
+        r"Throughput fell by 18 % \(95 % CI −\d\d(\.\d+)? to −\d\d(\.\d+)? %\) in 2 of 8 combinations; "
+        r"5 are equal within ±5 %; 1 undecided: 2 trials per side are too few \(6 needed\)\.",
+        first,
+    )
+    assert second == (
+        "Median RTT of the idle path is equal within ±5 % in 7 of 8 combinations; 1 undecided: 2 trials per "
+        "side are too few (6 needed)."
+    )
+    assert render(found, 400).startswith(f"{first}\n{second}\n")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_narrow_terminal_has_fewer_columns_and_no_cut_text(width: int) -> None:
+    text = render(make_changed(), width)
+    assert "…" not in text
+    lines = text.splitlines()
+    assert f"Before: /srv/{'long-' * 14}before" in lines
+    assert max(len(line.rstrip()) for line in lines if "/srv/" not in line) <= width
+    (row,) = [line for line in lines if line.startswith("4 × 256 KiB") and "−18" in line]
+    assert row.split()[-1] == "worse"
+    assert ("Before" in text.split("Throughput, ")[1].split("1 × 64")[0]) == (width > 60)
+
+
+def test_a_change_up_and_one_down_are_one_sentence() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2, rate=0.9), metrics=("throughput",))
+    faster = compare(make_results(seed=1), make_results(seed=2, rate=1.2), metrics=("throughput",))
+    both = dataclasses.replace(found, rows=(found.rows[0], faster.rows[1]))
+    (sentence,) = list_summaries(both, "r1")
+    assert re.fullmatch(
+        r"Throughput fell by 9\.8 % \(.*\) with 1 × 64 KiB \(1 of 2 combinations\) and rose by \d\d % \(.*\) "
+        r"with 4 × 64 KiB \(1 of 2 combinations\)\.",
+        sentence,
+    )
+    (alone,) = list_summaries(dataclasses.replace(found, rows=found.rows[:1]), "r1")
+    assert alone.endswith("with 1 × 64 KiB.")
+    (all_of_them,) = list_summaries(found, "r1")
+    assert all_of_them.endswith("in both combinations.")
+
+
+def test_what_is_undecided_says_why() -> None:
+    found = compare(make_results(seed=1), make_results(seed=2), metrics=("throughput",))
+    rows = tuple(replace_verdict(row) for row in found.rows)
+    (sentence,) = list_summaries(dataclasses.replace(found, rows=rows), "r1")
+    assert sentence == (
+        "Throughput is undecided in both combinations: intervals reach beyond ±5 %, more trials needed."
+    )
+    noisy = dataclasses.replace(rows[0], reason="within the noise floor", noise=1.08)
+    (sentence,) = list_summaries(dataclasses.replace(found, rows=(noisy, rows[1])), "r1")
+    assert sentence == (
+        "Throughput: 1 undecided: within the noise floor (±8.00 %); 1 undecided: interval reaches beyond "
+        "±5 %, more trials needed."
+    )
 
 
 def replace_verdict(row: ComparisonRow) -> ComparisonRow:
@@ -359,11 +429,12 @@ def set_interval(row: ComparisonRow, low: float, high: float) -> ComparisonRow:
 @pytest.mark.parametrize(
     ("low", "high", "printed"),
     [
-        (1.0004, 1.12, "1.0004–1.120"),  # better: 1.000 would say that no change is possible
-        (0.9, 0.99996, "0.900–0.99996"),
-        (0.953, 1.0502, "0.953–1.0502"),  # undecided: 1.050 would be equivalent
-        (0.9521, 1.04, "0.952–1.040"),
-        (0.9524, 1.04, "0.9524–1.040"),
+        (1.0004, 1.12, "+0.04 to +12.0 %"),  # better: +0.0 would say that no change is possible
+        (0.9, 0.99996, "−10.0 to −0.004 %"),
+        (0.953, 1.0502, "−4.7 to +5.02 %"),  # undecided: +5.0 would be equivalent
+        (0.9521, 1.04, "−4.8 to +4.0 %"),
+        (0.9524, 1.04, "−4.76 to +4.0 %"),
+        (1 / 1.05, 1.0, "−4.8 to 0.0 %"),
     ],
 )
 def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
@@ -376,13 +447,16 @@ def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
 def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:
     metrics = ("throughput", "drtt", "loss")
     found = compare(make_results(seed=1), make_results(seed=2), metrics=metrics)
-    assert (
-        "lies within a ratio of 0.9524 to 1.05 (±5 %), ±5 % of the idle RTT for dRTT, ±0.5 % for loss."
-        in next(list_notes(found))
+    assert "lies within −4.76 to +5 %, ±5 % of the idle RTT for dRTT, ±0.5 pp for loss." in next(
+        list_notes(found)
     )
 
 
-def test_too_few_trials_are_said_once_with_what_is_needed() -> None:
-    found = compare(make_results(seed=1, cycles=3), make_results(seed=2, cycles=3))
-    assert "No verdict: 3 trials per side are too few (6 needed)." in list(list_notes(found))
-    assert not any("undecided" in line for line in list_notes(found))
+@pytest.mark.parametrize(("cycles", "trials"), [(1, "1 trial per side is"), (3, "3 trials per side are")])
+def test_too_few_trials_are_said_once_with_what_is_needed(cycles: int, trials: str) -> None:
+    found = compare(make_results(seed=1, cycles=cycles), make_results(seed=2, cycles=cycles))
+    text = render(found, 200)
+    assert text.startswith(f"No verdict: {trials} too few (6 needed).\n")
+    assert text.count("too few (6 needed)") == 1
+    assert "undecided" not in text
+    assert "CI" not in text  # no empty columns

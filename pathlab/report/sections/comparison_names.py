@@ -1,0 +1,76 @@
+"""Names of compared combinations, without the parts that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pathlab.study.comparison.groups import ComparedCell
+from pathlab.study.comparison.mismatch import format_differing_setting
+from pathlab.study.comparison.rows import ComparisonRow
+from pathlab.units import format_bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellNames:
+    """Names the combinations of some rows; ``shared``: the parts that are the same in all of them."""
+
+    shared: tuple[str, ...]
+    path: bool
+    congestion: bool
+    settings: frozenset[tuple[str, str]]
+
+    def format(self, cell: ComparedCell) -> str:
+        """The combination on one line, as far as it differs from others."""
+        own = replace(
+            cell,
+            source="" if self.path else cell.source,
+            destination="" if self.path else cell.destination,
+            congestion="" if self.congestion else cell.congestion,
+            settings=tuple(one for one in cell.settings if one not in self.settings),
+        )
+        return format_compared_cell(own)
+
+
+def name_cells(rows: Sequence[ComparisonRow]) -> CellNames:
+    """The names of the combinations of ``rows``, of which there is at least one."""
+    first = rows[0].cell
+    path = len({(row.cell.source, row.cell.destination) for row in rows}) == 1
+    congestion = len({row.cell.congestion for row in rows}) == 1
+    settings = frozenset.intersection(*(frozenset(row.cell.settings) for row in rows))
+    parts = (
+        *((format_path(first),) if path else ()),
+        *((first.congestion,) if congestion else ()),
+        *_format_settings(one for one in first.settings if one in settings),
+    )
+    return CellNames(
+        shared=tuple(part for part in parts if part), path=path, congestion=congestion, settings=settings
+    )
+
+
+def format_path(cell: ComparedCell) -> str:
+    """Sender and receiver; empty where host names were ignored."""
+    ends = cell.source, cell.destination
+    return f"{ends[0]} → {ends[1]}" if any(ends) else ""
+
+
+def format_compared_cell(cell: ComparedCell, cells: str | None = None) -> str:
+    """The combination on one line; ``cells``: the text of several streams and windows instead of its own."""
+    window = "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
+    return " ".join(_list_parts(cell, cells or f"{cell.streams} × {window}"))
+
+
+def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:
+    """Path, streams, windows and settings, as far as they are known."""
+    if path := format_path(cell):
+        yield f"{path}:"
+    yield cells
+    if cell.congestion:
+        yield cell.congestion
+    yield from _format_settings(cell.settings)
+
+
+def _format_settings(settings: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Settings that the system did not choose, as text."""
+    named = (format_differing_setting(name, level) for name, level in settings if level != "None")
+    yield from (f"{key}={text}" for key, text in named)

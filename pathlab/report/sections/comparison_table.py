@@ -1,0 +1,128 @@
+"""A comparison of results for a terminal: sentences, a table for each metric, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.sections.comparison_changes import (
+    capitalise_title,
+    format_change,
+    format_metric,
+    list_summaries,
+)
+from pathlab.report.sections.comparison_names import CellNames, name_cells
+from pathlab.report.sections.comparison_text import list_notes
+from pathlab.study.comparison.rows import ComparisonRow, ResultsComparison
+from pathlab.units import NOT_MEASURED, format_ratio
+
+#: What a narrow terminal leaves out; the largest first.
+PRIORITIES = {"Trials": 4, "Before": 3, "After": 2, "Verdict": 1}
+WORDS = ("Combination", "Verdict")
+
+
+def render_comparison(found: ResultsComparison, console: Console) -> None:
+    """Print what changed in sentences, then a table for each of the results and metrics, then the notes."""
+    several = len(found.labels) > 2
+    names = name_cells(found.rows)
+    for label in found.labels[1:]:
+        if several:
+            console.print(f"{label}:", soft_wrap=True)
+        for sentence in list_summaries(found, label):
+            console.print(PrintedParagraph(sentence, "bold"))
+    console.print()
+    console.print(f"Before: {found.labels[0]}", soft_wrap=True)
+    for label in found.labels[1:]:
+        console.print(f"After: {label}", soft_wrap=True)
+        for rows in group_rows(found, label):
+            console.print()
+            _print_table(rows, found, names, console)
+        console.print()
+    for line in list_notes(found):
+        console.print(PrintedParagraph(line))
+
+
+def group_rows(found: ResultsComparison, label: str) -> list[list[ComparisonRow]]:
+    """The rows of ``label``, those of each metric together."""
+    groups: dict[str, list[ComparisonRow]] = {}
+    for row in found.rows:
+        if row.label == label:
+            groups.setdefault(row.metric.name, []).append(row)
+    return list(groups.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeColumn:
+    """One column of the table of a metric; ``unit``: of all its values, which then do not repeat it."""
+
+    name: str
+    unit: str
+    texts: tuple[str, ...]
+
+
+def list_change_columns(
+    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames
+) -> list[ChangeColumn]:
+    """The columns of one metric's rows, without empty ones and without trials where all have as many."""
+    changes = [format_change(row, found.rules.margin_ratio) for row in rows]
+    columns = [
+        ("Combination", [names.format(row.cell) for row in rows]),
+        ("Before", [format_metric(row.before_median, row.metric) for row in rows]),
+        ("After", [format_metric(row.after_median, row.metric) for row in rows]),
+        ("Change", [change for change, _ in changes]),
+        (f"{format_ratio(1 - found.rules.alpha_ratio)} CI", [interval for _, interval in changes]),
+        ("Trials", [format_trials(row) for row in rows]),
+        ("Verdict", [str(row.verdict) for row in rows]),
+    ]
+    intervals = columns[4][1]
+    hidden = {"Trials"} if find_trials(rows) else set()
+    if all(text == NOT_MEASURED for text in intervals):
+        hidden |= {columns[4][0], "Verdict"}  # the sentence says why there is none
+    return [_move_unit(name, texts) for name, texts in columns if name not in hidden]
+
+
+def find_trials(rows: Sequence[ComparisonRow]) -> str:
+    """The numbers of trials that all rows have, for the title: ``6 trials``; empty where they differ."""
+    numbers = {(row.change.first_n, row.change.second_n) for row in rows}
+    if len(numbers) > 1:
+        return ""
+    ((before, after),) = numbers
+    return f"{before} trials each" if before == after else f"{before} trials before, {after} after"
+
+
+def format_trials(row: ComparisonRow) -> str:
+    """The numbers of trials before and after: ``6/7``."""
+    return f"{row.change.first_n}/{row.change.second_n}"
+
+
+def _move_unit(name: str, texts: Sequence[str]) -> ChangeColumn:
+    """The column, with the unit apart where all values have the same."""
+    units = {text.rpartition(" ")[2] for text in texts if text != NOT_MEASURED}
+    if name not in ("Before", "After") or len(units) != 1:
+        return ChangeColumn(name=name, unit="", texts=tuple(texts))
+    (unit,) = units
+    return ChangeColumn(name=name, unit=unit, texts=tuple(text.removesuffix(f" {unit}") for text in texts))
+
+
+def _print_table(
+    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames, console: Console
+) -> None:
+    columns = list_change_columns(rows, found, names)
+    title = ", ".join(filter(None, [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]))
+    PrintedTable(
+        columns=[
+            PrintedColumn(
+                f"{one.name} {one.unit}".rstrip(),
+                PRIORITIES.get(one.name, 0),
+                left=one.name in WORDS,
+                wraps=one.name == WORDS[0],
+            )
+            for one in columns
+        ],
+        rows=list(zip(*(one.texts for one in columns), strict=True)),
+        title=title,
+        elsewhere="--json",
+    ).print_to(console)
