@@ -58,6 +58,8 @@ def test_drops_of_the_devices_count_as_well() -> None:
         (300_001, 1_000_000, False),
         (2_000_000, 40_000_000, True),
         (2_000_001, 40_000_000, False),
+        (4_000_000, 160_000_000, True),
+        (4_000_001, 160_000_000, False),
     ],
 )
 def test_lateness_is_tested_by_the_round_trip(late_ns: int, rtt_ns: int, trusted: bool) -> None:
