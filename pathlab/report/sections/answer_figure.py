@@ -36,8 +36,8 @@ def outline_answer_figure(inputs: ReportInputs, condition: MeasuredCondition) ->
 def plot_answer(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     """Medians with their intervals over streams, a series for each window; over windows for one stream count.
 
-    Trials are drawn where they are too few for an interval. Open markers are provisional: of combinations
-    without a usable trial, or that say nothing of the path.
+    Trials are drawn where they are too few for an interval. Open markers are provisional, or of combinations
+    that measured a host or another window.
     """
     answers = inputs.answers("recommendation", condition)
     scene = _Scene(inputs=inputs, condition=condition, answer=answers[0].result if answers else None)
@@ -60,12 +60,10 @@ class _Scene:
     @cached_property
     def provisional(self) -> tuple[Cell, ...]:
         """Combinations whose numbers are no property of the path."""
-        refused = set() if self.answer is None else {one.levels for one in self.answer.excluded}
-        usable = {_levels(cell) for cell in self.condition.cells}
+        candidates = () if self.answer is None else self.answer.candidates
+        refused = {one.levels for one in candidates if one.exclusion is not None or not one.testable}
         return tuple(
-            cell
-            for cell in self.condition.every_cell
-            if _levels(cell) not in usable or (_levels(cell) in refused and cell in self.condition.cells)
+            cell for cell in self.condition.measured_cells if not len(cell.sample) or _levels(cell) in refused
         )
 
     @cached_property
@@ -160,7 +158,9 @@ class _Scene:
     def _draw_provisional(self, quantity: Quantity, unit: Scaled, named: set[str]) -> Iterator[Layer]:
         """Medians of provisional combinations; the legend names a series that has no others."""
         for name, slot, cells in self.list_series(self.provisional):
-            middles = [cell.measure(quantity.take).median for cell in cells]
+            middles = [
+                replace(cell, sample=_choose_sample(cell)).measure(quantity.take).median for cell in cells
+            ]
             known = np.array([np.nan if value is None else value for value in middles])
             yield Points(
                 name=name if name in named else f"{name} (provisional)",
@@ -192,23 +192,20 @@ class _Scene:
 
     def _draw_ring(self, quantity: Quantity, unit: Scaled) -> Iterator[Layer]:
         """The ring around the recommended combination."""
-        for cell in self._list_recommended():
-            median = cell.measure(quantity.take).median
-            if median is not None:
-                yield Points(
-                    name="recommended",
-                    x=self.place([cell]),
-                    y=np.array([median / unit.size]),
-                    slot=INK_SLOT,
-                    legend=False,
-                    callout="recommended",
-                )
-
-    def _list_recommended(self) -> list[Cell]:
         chosen = None if self.answer is None else self.answer.recommended
-        return [
-            cell for cell in self.condition.cells if chosen is not None and _levels(cell) == chosen.levels
-        ]
+        if chosen is None:
+            return
+        median = chosen.throughput_bits_per_s.median if quantity is PANELS[0] else chosen.drtt_ns.median
+        cells = [cell for cell in self.condition.measured_cells if _levels(cell) == chosen.levels]
+        if median is not None and cells:
+            yield Points(
+                name="recommended",
+                x=self.place(cells),
+                y=np.array([median / unit.size]),
+                slot=INK_SLOT,
+                legend=False,
+                callout="recommended",
+            )
 
     def describe(self, shown: Sequence[Quantity]) -> Iterator[str]:
         """What the marks mean, and what is beyond the axes."""
@@ -216,12 +213,18 @@ class _Scene:
         if not all(cell.throughput.interval.decided for cell in self.firm):
             yield "Dots: trials, where they are too few for one."
         if self.provisional:
-            yield f"Open markers are provisional: {enumerate_cells(map(_levels, self.provisional))}."
+            counts = [one for cell in self.provisional for one in self.condition.count_exclusions(cell)]
+            reasons = ", ".join(sorted({str(one.reason) for one in counts})) or "not usable"
+            yield f"Open markers ({reasons}): {enumerate_cells(map(_levels, self.provisional))}."
         for quantity in shown:
             values = quantity.take(self.condition.complete)
             name, value = self._find_line(quantity)
             if value is not None and value > FAR_FACTOR * float(np.nanmax(values)):
                 yield f"Beyond the axis: {name}."
+
+
+def _choose_sample(cell: Cell) -> Sample:
+    return cell.shown if len(cell.shown) else cell.complete
 
 
 def _levels(cell: Cell) -> Levels:

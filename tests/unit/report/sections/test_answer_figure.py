@@ -107,14 +107,26 @@ def test_lab_limited_combinations_have_open_markers() -> None:
     assert [layer.name for layer in hollow] == ["window 32 KiB", "window 64 KiB"]
     assert all(layer.x == pytest.approx([4.0], rel=0.05) for layer in hollow)
     assert all(len(layer.x) == 2 for layer in plot.panels[0].layers if isinstance(layer, Curve))
-    assert "Open markers are provisional: 4 × (32 KiB, 64 KiB)." in plot.sentence
+    assert "Open markers (lab-limited): 4 × (32 KiB, 64 KiB)." in plot.sentence
 
 
 def test_without_a_usable_trial_the_numbers_are_still_drawn() -> None:
     plot = draw(make_results(change=lambda one: replace(one, flags=("lab", "lab-limited"))))
-    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
+    points = [layer for layer in plot.panels[0].layers if isinstance(layer, Points)]
+    hollow = [layer for layer in points if layer.hollow]
     assert sum(len(layer.x) for layer in hollow) == len(LEVELS)
     assert all(layer.legend and layer.name.endswith("(provisional)") for layer in hollow)
+    assert [layer.callout for layer in points if not layer.hollow] == ["recommended"]
+
+
+def test_host_limited_combinations_are_drawn_open_too() -> None:
+    def limit(record: TrialRecord) -> TrialRecord:
+        return replace(record, flags=("lab", "host-limited")) if record.streams == 8 else record
+
+    plot = draw(make_results(change=limit))
+    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
+    assert all(layer.x == pytest.approx([8.0], rel=0.05) for layer in hollow)
+    assert "Open markers (host-limited): 8 × (32 KiB, 64 KiB)." in plot.sentence
 
 
 def test_one_stream_count_puts_windows_on_the_axis() -> None:
