@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from pathlab.escaping import escape_controls
 from pathlab.report.blocks import Block, Fold, Report, TableBlock, group_sections, list_figures
@@ -97,9 +97,13 @@ def tie_units(text: str) -> str:
     return _BEFORE_UNIT.sub("\u00a0", text)
 
 
-def tie_units_on_paper(text: str) -> str:
-    """The same, and no line breaks within ``bit/s`` (in a browser this would hide it from searches)."""
-    return tie_units(text).replace("bit/s", "bit/\u2060s")
+def tie_units_on_paper(text: str) -> Markup:
+    """The same, and no line breaks within ``bit/s`` (in a browser this would hide it from searches).
+
+    It is markup, because the word joiner would be shown as a control of the text.
+    """
+    shown = escape(escape_controls(tie_units(text)))
+    return shown.replace("bit/s", "bit/\u2060s")
 
 
 def _show_controls(value: Any) -> Any:

@@ -11,7 +11,15 @@ from html.parser import HTMLParser
 import pytest
 
 from pathlab.report.blocks import Question, Report, TableBlock, list_blocks, list_figures
-from pathlab.report.formats.html import ROWS_SHOWN, STATIC_FIGURES, Shape, render_html, render_page, tie_units
+from pathlab.report.formats.html import (
+    ROWS_SHOWN,
+    STATIC_FIGURES,
+    Shape,
+    render_html,
+    render_page,
+    tie_units,
+    tie_units_on_paper,
+)
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
@@ -215,6 +223,15 @@ def test_small_formats() -> None:
         == "38.6\u00a0Mbit/s at 40\u00a0ms, 8\u00a0×\u00a064\u00a0KiB, 5\u00a0%"
     )
     assert tie_units("2 seconds") == "2 seconds"
+
+
+def test_on_paper_a_rate_is_one_word_and_hidden_letters_are_shown() -> None:
+    assert tie_units_on_paper("at 38.6 Mbit/s") == "at 38.6\u00a0Mbit/\u2060s"
+    assert tie_units_on_paper("<b>\u202e") == "&lt;b&gt;\\u202e"
+    rates = make_quickstart(cycles=1)
+    page = render_page(build_document(rates), draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    assert "Mbit/\u2060s" in page
+    assert "\\u2060" not in page
     assert format_setting("window_bytes", 65536) == "64 KiB"
     assert format_setting("window_bytes", None) == "auto"
     assert format_setting("duration_ns", 2_500_000_000) == "2.5 s"
