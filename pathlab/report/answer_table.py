@@ -112,7 +112,8 @@ def format_cell(column: AnswerColumn, answer: Answer[Any]) -> str:
     if value is None and column.heading == "undecided":
         return ""
     text = format_reason(value) if column.heading == "undecided" else format_value(value, unit)
-    return f"{text} ({format_value(column.read_detail(answer), unit)})" if column.detail else text
+    detail = format_value(column.read_detail(answer), unit) if column.detail else NOT_MEASURED
+    return text if detail == NOT_MEASURED else f"{text} ({detail})"
 
 
 def format_row(entry: AnalysisEntry, answer: Answer[Any]) -> Row:

@@ -66,10 +66,13 @@ def format_range(low: str, high: str) -> str:
 
 
 def format_interval(interval: Interval, formatter: Format) -> str:
-    """``3–4 ms``, or why there is no interval."""
+    """``3–4 ms``, ``3–3 ms`` where both ends read alike, or why there is no interval."""
     if interval.low is None or interval.high is None:
         return format_reason(interval.undecided)
-    return format_range(formatter(interval.low), formatter(interval.high))
+    low, high = formatter(interval.low), formatter(interval.high)
+    if low == high:  # a single number in brackets would not read as an interval
+        return f"{low.partition(' ')[0]}{' to ' if low.startswith('-') else '–'}{high}"
+    return format_range(low, high)
 
 
 def format_spread(spread: Spread, formatter: Format) -> str:

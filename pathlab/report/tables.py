@@ -23,6 +23,12 @@ WORDS = frozenset(
 )
 
 
+#: Texts of cells that hold no value.
+NO_VALUE = frozenset({"", NOT_MEASURED})
+#: In a table of fewer rows equal values may be chance, and are compared with each other.
+LEAST_ROWS = 3
+
+
 def build_table(
     name: str,
     title: str,
@@ -32,26 +38,42 @@ def build_table(
     note: str | None = None,
     meanings: Sequence[str] = (),
     words: Collection[str] = (),
+    keep: Collection[str] = (),
 ) -> TableBlock:
-    """A table; a last column ``undecided`` that is empty throughout is left out.
+    """A table without its empty columns; what is the same in every row is said once, in its note.
 
-    ``words``: the columns that hold words; empty: the first and those of ``WORDS``.
+    The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
+    first and those of ``WORDS``.
     """
-    shown, texts = list(columns), list(rows)
-    if shown[-1] == "undecided" and not any(row[-1] for row in texts):
-        shown, texts = shown[:-1], [row[:-1] for row in texts]
-    explained = [*meanings, *[""] * (len(shown) - len(meanings))]
-    left = words or {shown[0], *WORDS}
+    texts = list(rows)
+    explained = [*meanings, *[""] * (len(columns) - len(meanings))]
+    left = words or {columns[0], *WORDS}
+    places, constants = _choose_columns(columns, texts, keep)
+    if constants:
+        same = f"The same in every row: {'; '.join(constants)}."
+        note = f"{same} {note}" if note else same
     return TableBlock(
         name=name,
         title=title,
-        headings=tuple(
-            Heading(label=label, meaning=text) for label, text in zip(shown, explained, strict=False)
-        ),
-        rows=tuple(texts),
-        numeric=tuple(label not in left for label in shown),
+        headings=tuple(Heading(label=columns[place], meaning=explained[place]) for place in places),
+        rows=tuple(tuple(row[place] for place in places) for row in texts),
+        numeric=tuple(columns[place] not in left for place in places),
         note=note,
     )
+
+
+def _choose_columns(
+    columns: Sequence[str], rows: Sequence[tuple[str, ...]], keep: Collection[str]
+) -> tuple[list[int], list[str]]:
+    """The places of the columns to show, and the texts of those that have one value in all rows."""
+    places, constants = [0], list[str]()
+    for place, label in enumerate(columns[1:], start=1):
+        found = {row[place] for row in rows}
+        if label in keep or (len(found - NO_VALUE) and (len(found) > 1 or len(rows) < LEAST_ROWS)):
+            places.append(place)
+        elif found - NO_VALUE:
+            constants.append(f"{label} {found.pop()}")
+    return places, constants
 
 
 def tabulate_plan(title: str, plan: Sequence[PlanRecord], trials: TrialTable) -> TableBlock:

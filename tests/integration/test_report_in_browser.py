@@ -122,3 +122,27 @@ def test_the_report_at_the_width_of_a_desk_and_of_a_phone(browser: Browser, tmp_
             ".filter(area => area.firstChild.getBoundingClientRect().right > window.innerWidth + 1).length"
         )
         assert browser.evaluate(beyond) == 0
+
+
+def test_a_table_wider_than_the_page_says_so_until_its_end(browser: Browser, tmp_path: Path) -> None:
+    page = write_html(build_document(make_quickstart(cycles=2)), tmp_path / "report.html")
+    browser.open(page, width=390)
+    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
+    table = "document.querySelector('#table-windows-streams .scroll')"
+
+    def read(left: int) -> list[str]:
+        shown = (
+            f"getComputedStyle({table}, '::after')"
+            f".getPropertyValue('visibility') + ' ' + getComputedStyle({table}, '::after').content"
+        )
+        frames = "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
+        text = browser.evaluate(f"({table}.scrollLeft = {left}, {frames}.then(() => {shown}))")
+        return str(text).split(" ", 1)
+
+    assert read(0) == ["visible", '"scroll →"']
+    assert read(100) == ["visible", '"scroll →"']
+    head = f"{table}.querySelector('thead th').getBoundingClientRect().left"
+    assert browser.evaluate(f"{head} - {table}.getBoundingClientRect().left") <= 2  # it stays with its column
+    assert read(10_000)[0] == "hidden"
+    broken = "Array.from(document.querySelectorAll('.scroll td.n')).filter(c => c.getClientRects().length > 1"
+    assert browser.evaluate(f"{broken} || getComputedStyle(c).whiteSpace !== 'nowrap').length") == 0

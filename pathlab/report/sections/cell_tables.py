@@ -79,18 +79,18 @@ BUSY = "busy share, softirq included, median"
 RATE_COLUMNS = _build_columns(
     ("n", USED, "usable trials"),
     ("Throughput", "throughput_bits_per_s.median", "median of the aggregate"),
-    ("95 % CI", "throughput_bits_per_s.interval", "of that median, distribution-free"),
+    ("95 % CI", "throughput_bits_per_s.interval", "of the median throughput, distribution-free"),
     ("IQR", "throughput_bits_per_s.quartile_range", "inter-quartile range of the aggregate over trials"),
     ("RTT loaded, min", "loaded_rtt_min_ns.least", "least probe under load"),
-    ("avg", "loaded_rtt_pooled_mean_ns", "mean of all probes under load"),
+    ("RTT loaded, avg", "loaded_rtt_pooled_mean_ns", "mean of all probes under load"),
     ("RTT unloaded, min", "unloaded_rtt_min_ns.least", "least probe without load"),
-    ("avg", "unloaded_rtt_pooled_mean_ns", "mean of all probes without load"),
+    ("RTT unloaded, avg", "unloaded_rtt_pooled_mean_ns", "mean of all probes without load"),
     ("dRTT avg", "drtt_ns.median", "loaded minus unloaded average, median over trials"),
     ("dRTT median", "drtt_median_ns.median", "the same of the medians"),
     ("Loss loaded", "loaded_loss.loss_ratio", "of all probes under load"),
-    ("unloaded", "unloaded_loss.loss_ratio", "of all probes without load"),
+    ("Loss unloaded", "unloaded_loss.loss_ratio", "of all probes without load"),
     ("RV loaded", "loaded_variability_ratio.median", "1 - min / mean of RTTs, median over trials"),
-    ("unloaded", "unloaded_variability_ratio.median", "the same without load"),
+    ("RV unloaded", "unloaded_variability_ratio.median", "the same without load"),
 )
 GRANT_COLUMNS = _build_columns(
     ("n", USED, "complete trials"),
@@ -100,9 +100,9 @@ GRANT_COLUMNS = _build_columns(
     ("retransmits", "retransmitted_segments.median", "segments, median over trials"),
     ("Jain", "fairness_jain.median", "fairness over streams, median"),
     ("CPU-s/GB sender", "sender_cpu_s_per_gb.median", ENGINE),
-    ("receiver", "receiver_cpu_s_per_gb.median", ENGINE),
+    ("CPU-s/GB receiver", "receiver_cpu_s_per_gb.median", ENGINE),
     ("busiest core sender", "sender_busiest_core_ratio.median", BUSY),
-    ("receiver", "receiver_busiest_core_ratio.median", BUSY),
+    ("busiest core receiver", "receiver_busiest_core_ratio.median", BUSY),
     ("flags", _list_flags, "flags of the trials"),
 )
 UDP_COLUMNS = _build_columns(

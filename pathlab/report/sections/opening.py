@@ -93,4 +93,6 @@ def _list_per_condition(
 def _tabulate(answers: Answers) -> TableBlock:
     rows = (shorten_recommendation(answer.result) for answer in answers)
     words = set(SHORT_HEADINGS) - {"dRTT", "Loss", "CPU"}
-    return build_table("answers", "Every path and setting", SHORT_HEADINGS, rows, words=words)
+    return build_table(
+        "answers", "Every path and setting", SHORT_HEADINGS, rows, words=words, keep=SHORT_HEADINGS
+    )

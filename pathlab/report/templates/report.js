@@ -398,6 +398,17 @@
   });
   window.addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
 
+  // Tables that are wider than the page say so until their end is in sight.
+  function hint(table) {
+    const left = table.scrollWidth - table.clientWidth - table.scrollLeft;
+    if (left > 1 || table.dataset.more) { table.dataset.more = left > 1 ? "yes" : "no"; }
+  }
+  const tables = Array.from(document.querySelectorAll(".scroll"));
+  tables.forEach(function (table) {
+    table.addEventListener("scroll", () => hint(table), { passive: true });
+    if ("ResizeObserver" in window) { new ResizeObserver(() => hint(table)).observe(table); } else { hint(table); }
+  });
+
   if (!window.Plotly) { return; }
   count();  // from here on no figure needs to say how it could be had without this script
   if ("IntersectionObserver" in window) {

@@ -61,7 +61,7 @@ def test_the_table_of_the_source_is_that_of_the_trials(measured: ReportInputs) -
     labels = [heading.label for heading in table.headings]
     assert labels[:10] == [
         *("Window", "Streams", "n", "Throughput", "95 % CI", "IQR"),
-        *("RTT loaded, min", "avg", "RTT unloaded, min", "avg"),
+        *("RTT loaded, min", "RTT loaded, avg", "RTT unloaded, min", "RTT unloaded, avg"),
     ]
 
     def take(figure: Callable[[TrialRecord], float | None]) -> np.ndarray:
@@ -168,7 +168,7 @@ def test_cpu_over_streams_at_one_product() -> None:
     assert kernel.x.tolist() == [1, 2, 4, 8]
     assert kernel.y == pytest.approx(np.array([5, 10, 20, 40]))
     assert find_curve(plot, "throughput", panel=2).y == pytest.approx(np.full(4, 30), rel=0.02)
-    assert "5 % (95 % CI 5 %) with 1 stream, 40 % (95 % CI 40 %) with 8" in plot.sentence
+    assert "5 % (95 % CI 5–5 %) with 1 stream, 40 % (95 % CI 40–40 %) with 8" in plot.sentence
 
 
 def test_throughput_over_durations_joins_their_conditions() -> None:
