@@ -18,12 +18,11 @@ _BATCH_ROWS = 1_000  # rows read at a time
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """``planned`` rows, those of them without a result, and trials by status; ``udp``: one sent datagrams."""
+    """``planned`` rows, those of them without a result, and trials by status."""
 
     planned: int
     unfinished: int
     by_status: Mapping[str, int]
-    udp: bool = False
 
     @property
     def trials(self) -> int:
@@ -55,13 +54,11 @@ def count_stored_trials(results: Results) -> Counts:
     """Count plan rows and trials. Raises StoreError."""
     by_status = sa.select(TRIAL.c.status, sa.func.count()).group_by(TRIAL.c.status).order_by(TRIAL.c.status)
     planned = sa.select(sa.func.count()).select_from(PLAN)
-    udp = sa.select(sa.exists().where(TRIAL.c.udp_sent_packets.is_not(None)))
     with results.reading() as connection:
         return Counts(
             planned=int(connection.execute(planned).scalar_one()),
             unfinished=int(connection.execute(planned.where(~has_result())).scalar_one()),
             by_status={str(status): int(count) for status, count in connection.execute(by_status)},
-            udp=bool(connection.execute(udp).scalar_one()),
         )
 
 

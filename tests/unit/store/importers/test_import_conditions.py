@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pathlab.cli.console import TerminalConsole
 from pathlab.cli.results_show import print_overview
 from pathlab.errors import UsageError
 from pathlab.report.blocks import TableBlock
@@ -277,13 +278,14 @@ def test_pscheduler_tells_loss_by_stream(tmp_path: Path) -> None:
 
 def test_results_show_has_loss_and_jitter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_plain()])
-    print_overview(folder, limit=None, offset=0)
+    print_overview(folder, TerminalConsole(), limit=None, offset=0)
     lines = capsys.readouterr().out.splitlines()
     assert any("target rate per stream 100 Mbit/s" in line and "transport udp" in line for line in lines)
     (heading,) = [line.split("  ") for line in lines if "UDP loss" in line]
     assert "Jitter" in [cell.strip() for cell in heading]
     assert any("3 of 20 (15 %)" in line and "500 µs" in line for line in lines)
-    print_overview(import_nodes(tmp_path / "tcp", [make_plain()], prefix="t"), limit=None, offset=0)
+    plain = import_nodes(tmp_path / "tcp", [make_plain()], prefix="t")
+    print_overview(plain, TerminalConsole(), limit=None, offset=0)
     assert "UDP loss" not in capsys.readouterr().out
 
 
