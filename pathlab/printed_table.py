@@ -73,9 +73,12 @@ class PrintedTable:
         constant = [
             number for number in shown if self.columns[number].constant and _is_constant(rows, number)
         ]
-        yield from _print_lines(wrap_words(self.title, width), "bold")
         stated = "; ".join(self.columns[number].constant.format(rows[0][number]) for number in constant)
-        yield from _print_lines(wrap_words(stated, width), "dim")
+        if self.title and stated and cell_len(self.title) + cell_len(stated) + 2 <= width:
+            yield Text.assemble((f"{self.title}: ", "bold"), (stated, "dim"), no_wrap=True, overflow="ignore")
+        else:
+            yield from _print_lines(wrap_words(self.title, width), "bold")
+            yield from _print_lines(wrap_words(stated, width), "dim")
         shown = [number for number in shown if number not in constant]
         styles = self.styles or [""] * len(rows)
         found = _arrange(self.columns, rows, shown, width)

@@ -31,6 +31,12 @@ def _runtime_folder() -> Iterator[None]:
         os.environ["XDG_RUNTIME_DIR"] = before
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_width() -> None:
+    """What is captured is as wide as in a pipe; xdist tells its workers the width of its own terminal."""
+    os.environ.pop("COLUMNS", None)
+
+
 @pytest.fixture
 def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hosts do by themselves is not asked in campaigns of this process: it takes two seconds each."""

@@ -46,7 +46,7 @@ def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | Non
     inputs = gather_inputs(stored)
     _print_summary(inputs, console)
     report = arrange_report(inputs)
-    console.print("\nReport:")
+    console.print("Report:")
     for name, place in places.items():
         click.echo(str(FORMS[name].write(report, place)))
 

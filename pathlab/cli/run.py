@@ -56,7 +56,7 @@ def run(
     if json_events:
         _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
     else:
-        console.print("\nReport:")
+        console.print("Report:")
         click.echo(str(report))
     words = ["pathlab", "run", campaign, "--out", str(folder)]
     refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))

@@ -394,7 +394,7 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
 #: With more conditions the page folds the details of each, and the terminal prints a line.
 SHOWN_IN_FULL = 3
 #: Sentences below the key numbers on a terminal.
-REMARKS = 3
+REMARKS = 2
 CPU_LABEL = "CPU s/GB, sender / receiver"
 #: A smaller difference of medians is below what a trial resolves, so its digits mean nothing.
 SHOWN_RATIO = 0.001

@@ -1,16 +1,16 @@
-"""Results for a terminal: the cells of a path, and a single trial. Fits 80 columns."""
+"""Results for a terminal: the cells of a path, and a single trial."""
 
 from __future__ import annotations
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections import Counter
+from collections.abc import Iterator
 
+from rich.console import Console
+
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
-from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
@@ -24,14 +24,40 @@ from pathlab.study.streams import (
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
 
-RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated in each row
-
+RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated
 ENDS = ("sender", "receiver")
-OF_TCP = ("Effective", "Retr.")  # which UDP does not have
-OF_UDP = ("UDP loss", "Jitter")
-HEADINGS = (
-    *("Str.", "Window", "Granted", "Effective", "Throughput", "Mbit/s", "dRTT", "Loss", "Retr.", "n"),
-    *OF_UDP,
+PROVISIONAL = "*"
+CELL_COLUMNS = (
+    PrintedColumn("Streams"),
+    PrintedColumn("Window", constant="Window {}"),
+    PrintedColumn("Granted", 6, constant="granted {}"),
+    PrintedColumn("Effective", 7),
+    PrintedColumn("Throughput"),
+    PrintedColumn("UDP loss", 2),
+    PrintedColumn("Jitter", 5),
+    PrintedColumn("dRTT", 1),
+    PrintedColumn("Loss", 3, constant="probe loss under load {}"),
+    PrintedColumn("Retr.", 4, constant="{} retransmissions"),
+    PrintedColumn("n", constant="n = {}"),
+)
+#: What UDP does not have.
+OF_TCP = ("Effective", "Retr.")
+STREAM_COLUMNS = (
+    PrintedColumn("Stream"),
+    PrintedColumn("Received", 2),
+    PrintedColumn("Rate"),
+    PrintedColumn("Share", 1),
+    PrintedColumn("Retransmissions", 3),
+    PrintedColumn("Last RTT", 4),
+    PrintedColumn("Max in flight", 5),
+)
+RTT_COLUMNS = (
+    PrintedColumn("RTT", left=True),
+    PrintedColumn("min", 2),
+    PrintedColumn("median"),
+    PrintedColumn("mean", 3),
+    PrintedColumn("p95", 1),
+    PrintedColumn("Loss", 1, wraps=True),
 )
 
 
@@ -42,151 +68,134 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
     console.print(f"  {format_utc(record.started_utc)}", style="dim")
     if record.status != Status.COMPLETE:
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
-        console.print(
-            Text(f"{record.status}{stage}: {record.failure or 'no reason recorded'}", style="bold red")
-        )
+        text = f"{record.status}{stage}: {record.failure or 'no reason recorded'}"
+        console.print(PrintedParagraph(text, "bold red"))
     if results is not None:
         _print_streams(record, results, trial_id, console)
-    console.print(_trial_facts(record))
-    console.print(_rtt_table(record, results, trial_id))
+    console.print()
+    for label, text in _list_facts(record):
+        console.print(PrintedParagraph(text, mark=f"{label:<18}"))
+    _print_rtts(record, results, trial_id, console)
     if record.flags:
-        console.print(Text(f"Flags: {', '.join(record.flags)}", style="yellow"))
+        console.print(PrintedParagraph(f"Flags: {', '.join(record.flags)}", "yellow"))
 
 
-def _format_extremes(spread: Spread) -> str:
-    """Extremes of the rates of a cell in Mbit/s, empty for a single trial."""
-    if spread.n < 2 or spread.least is None or spread.most is None:
-        return ""
-    return f"{spread.least / 1e6:.3g}–{spread.most / 1e6:.3g}"
+def count_flags(condition: MeasuredCondition) -> str:
+    """Failed trials of a condition, and trials by flag but for those of the whole run; empty for none."""
+    flags: Counter[str] = Counter()
+    for cell in condition.all_cells:
+        flags.update({name: n for name, n in cell.complete.count_flags().items() if name not in RUN_FLAGS})
+    texts = [f"{count} {name}" for name, count in sorted(flags.items())]
+    failed = sum(cell.failed for cell in condition.all_cells)
+    return ", ".join([*texts, *([f"{failed} failed"] if failed else [])])
 
 
-def list_flags(cell: Cell) -> str:
-    """Failed trials of a cell, and flags other than those of the whole run."""
-    flags = [
-        f"{name}{f' ×{count}' if count > 1 else ''}"
-        for name, count in cell.complete.count_flags().items()
-        if name not in RUN_FLAGS
-    ]
-    if cell.failed:
-        flags.append(f"{cell.failed} failed")
-    return ", ".join(flags)
-
-
-def tabulate_cells(condition: MeasuredCondition, *, wide: bool) -> Table:
-    """The cells of a condition, one a row; ``wide``: with the extremes of the rates and the flags."""
-    table = Table(
-        title=Text(condition.name),
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
+def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:
+    """The cells of a condition, one a row; provisional ones are marked in the last column."""
     cells = sorted(condition.all_cells, key=lambda cell: cell.streams)
-    flagged = wide and any(map(list_flags, cells))
-    hidden = (*(() if wide else ("Mbit/s",)), *(OF_TCP if condition.key.is_udp else OF_UDP))
-    headings = [name for name in HEADINGS if name not in hidden]
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    if flagged:
-        table.add_column("Flags", overflow="fold")
-    for cell in cells:
-        found, complete = describe_cell(cell.sample), len(cell.complete)
-        retransmits, kept = found.retransmitted_segments.median, len(cell.sample)
-        texts = (
-            str(cell.streams),
-            format_window(cell.window_bytes),
-            format_granted(*map(cell.complete.find_least_granted, ENDS)),
-            format_bytes(found.window_effective_bytes.median),
-            format_rate(found.throughput_bits_per_s.median),
-            _format_extremes(found.throughput_bits_per_s),
-            format_time(found.drtt_ns.median),
-            format_ratio(found.loaded_loss.loss_ratio),
-            NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
-            str(complete) if kept == complete else f"{kept} of {complete}",
-            format_ratio(found.udp_loss.loss_ratio),
-            format_time(found.udp_jitter_ns.median),
-        )
-        row = [text for name, text in zip(HEADINGS, texts, strict=True) if name in headings]
-        row += [list_flags(cell)] if flagged else []
-        table.add_row(*row, style=None if complete else "dim")
-    return table
+    return PrintedTable(
+        title=condition.name,
+        columns=CELL_COLUMNS,
+        rows=[_describe_cell(cell, is_udp=condition.key.is_udp) for cell in cells],
+        styles=["" if len(cell.shown) else "dim" for cell in cells],
+    )
+
+
+def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
+    found = describe_cell(cell.shown)
+    retransmits, kept, complete = found.retransmitted_segments.median, len(cell.sample), len(cell.complete)
+    used = str(complete) if kept == complete else f"{kept} of {complete}"
+    texts = (
+        str(cell.streams),
+        format_window(cell.window_bytes),
+        format_granted(*map(cell.complete.find_least_granted, ENDS)),
+        format_bytes(found.window_effective_bytes.median),
+        format_rate(found.throughput_bits_per_s.median),
+        format_ratio(found.udp_loss.loss_ratio),
+        format_time(found.udp_jitter_ns.median),
+        format_time(found.drtt_ns.median),
+        format_ratio(found.loaded_loss.loss_ratio),
+        NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
+        f"{len(cell.shown)}{PROVISIONAL}" if cell.is_provisional else used,
+    )
+    return [
+        "" if is_udp and column.heading in OF_TCP else text
+        for column, text in zip(CELL_COLUMNS, texts, strict=True)
+    ]
 
 
 def _print_streams(record: TrialRecord, results: StudySource, trial_id: int, console: Console) -> None:
     streams = summarise_streams(results, trial_id, record.steady_ns)
     if not streams:
         return
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("Stream", "Received", "Rate", "Share", "Retransmits", "Last RTT", "Max in flight"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    rows = []
     for stream in streams:
         retransmits = stream.retransmitted_segments
-        table.add_row(
-            str(stream.stream),
-            format_bytes(stream.received_bytes),
-            format_rate(stream.rate_bits_per_s),
-            format_ratio(stream.share_ratio),
-            NOT_MEASURED if retransmits is None else str(retransmits),
-            format_time(stream.last_rtt_ns),
-            format_bytes(stream.in_flight_max_bytes),
+        rows.append(
+            (
+                str(stream.stream),
+                format_bytes(stream.received_bytes),
+                format_rate(stream.rate_bits_per_s),
+                format_ratio(stream.share_ratio),
+                NOT_MEASURED if retransmits is None else str(retransmits),
+                format_time(stream.last_rtt_ns),
+                format_bytes(stream.in_flight_max_bytes),
+            )
         )
     total = record.retransmitted_segments
-    table.add_section()
-    table.add_row(
-        "all",
-        format_bytes(record.received_steady_bytes),
-        format_rate(record.throughput_bits_per_s),
-        "",
-        NOT_MEASURED if total is None else str(total),
-        "",
-        format_bytes(record.window_in_flight_max_bytes),
-        style="bold",
+    rows.append(
+        (
+            "all",
+            format_bytes(record.received_steady_bytes),
+            format_rate(record.throughput_bits_per_s),
+            "",
+            NOT_MEASURED if total is None else str(total),
+            "",
+            format_bytes(record.window_in_flight_max_bytes),
+        )
     )
-    console.print(table)
+    styles = [*[""] * len(streams), "bold"]
+    PrintedTable(columns=STREAM_COLUMNS, rows=rows, styles=styles, elsewhere="--json").print_to(console)
 
 
-def _trial_facts(record: TrialRecord) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column()
+def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
+    """The facts of a trial, each with its label."""
     jain = NOT_MEASURED if record.fairness_jain is None else f"{record.fairness_jain:.3f}"
     steady = format_time(record.steady_ns)
-    table.add_row(
-        "Throughput", f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}"
+    yield (
+        "Throughput",
+        f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}",
     )
     datagrams = measure_datagram_loss(record)
     if datagrams is not None:
         loss = format_loss(datagrams)
-        table.add_row("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
+        yield ("UDP", f"{loss}; jitter {format_time(record.udp_jitter_ns)} (RFC 3550)")
     if record.undelivered_bytes:
         missing = format_bytes(record.undelivered_bytes)
-        table.add_row("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
-    table.add_row("Fairness", f"{jain} (Jain; 1 is equal shares)")
+        yield ("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
+    yield ("Fairness", f"{jain} (Jain; 1 is equal shares)")
     granted = record.window_granted_sender_bytes, record.window_granted_receiver_bytes
     least = LINUX_WINDOW_FACTOR * (record.window_requested_bytes or 0)
     short = "; less than requested" if any(size is not None and size < least for size in granted) else ""
-    table.add_row("Window requested", f"{format_window(record.window_requested_bytes)} per stream")
-    table.add_row(
+    yield ("Window requested", f"{format_window(record.window_requested_bytes)} per stream")
+    yield (
         "  granted",
         f"sender {format_bytes(record.window_granted_sender_bytes)}, "
         f"receiver {format_bytes(record.window_granted_receiver_bytes)} "
         f"(Linux reports double the usable size{short})",
     )
-    table.add_row(
+    yield (
         "  effective",
         f"{format_bytes(record.window_effective_bytes)} (rate per stream × loaded RTT); "
         f"largest in flight {format_bytes(record.window_in_flight_max_bytes)}",
     )
     requested = record.congestion_requested or "kernel's default"
     used = [name or NOT_MEASURED for name in (record.congestion_sender, record.congestion_receiver)]
-    table.add_row("Congestion", f"sender {used[0]}, receiver {used[1]} (requested: {requested})")
+    yield ("Congestion", f"sender {used[0]}, receiver {used[1]} (requested: {requested})")
     for end in ("sender", "receiver"):
-        table.add_row(f"CPU, {end}", _cpu_text(record, end))
+        yield (f"CPU, {end}", _cpu_text(record, end))
     medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
-    table.add_row(
-        "dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})"
-    )
-    return table
+    yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
 
 
 def _cpu_text(record: TrialRecord, end: str) -> str:
@@ -200,21 +209,17 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 
-def _rtt_table(record: TrialRecord, results: StudySource | None, trial_id: int) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    for heading in ("RTT", "min", "median", "mean", "p95", "Loss"):
-        table.add_column(heading, justify="left" if heading in ("RTT", "Loss") else "right", no_wrap=True)
-    rows = (
-        ("loaded", record.loaded_rtt_min_ns, record.loaded_rtt_median_ns, record.loaded_rtt_mean_ns),
-        ("unloaded", record.unloaded_rtt_min_ns, record.unloaded_rtt_median_ns, record.unloaded_rtt_mean_ns),
-    )
-    for name, *values in rows:
+def _print_rtts(record: TrialRecord, results: StudySource | None, trial_id: int, console: Console) -> None:
+    rows = []
+    for name in ("loaded", "unloaded"):
+        values = (getattr(record, f"{name}_rtt_{kind}_ns") for kind in ("min", "median", "mean"))
         measured = measure_probe_loss(record, name)
         loss = NOT_MEASURED if measured is None or not measured.sent else format_loss(measured)
         trace = None if results is None else read_probe_trace(results, trial_id, f"{name}_probes")
         upper = NOT_MEASURED if trace is None else format_time(trace.upper_ns)
-        table.add_row(name, *(format_time(value) for value in values), upper, loss)
+        rows.append((name, *map(format_time, values), upper, loss))
+    console.print()
+    PrintedTable(columns=RTT_COLUMNS, rows=rows, elsewhere="--json").print_to(console)
     if record.probe_method:
-        table.caption = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
-        table.caption_justify = "left"
-    return table
+        text = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
+        console.print(PrintedParagraph(text, "dim"))

@@ -56,7 +56,8 @@ def run(
 def find_numbers(lines: list[str]) -> set[str]:
     """Every word with a digit, but for the words that say which columns are left out."""
     shown = re.sub(r"Not shown in \d+ columns: .*?\)\.", "", "\n".join(lines), flags=re.DOTALL)
-    return {word for word in shown.split() if any(letter.isdigit() for letter in word)}
+    words = {word.strip(".,:;()") for word in shown.split()}
+    return {word for word in words if any(letter.isdigit() for letter in word)}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

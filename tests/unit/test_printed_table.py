@@ -34,8 +34,7 @@ def render(width: int, rows: tuple[tuple[str, ...], ...] = ROWS, **options: str)
 
 def test_what_all_rows_share_stands_above_and_empty_columns_are_left_out() -> None:
     assert render(200, title="a → b") == [
-        "a → b",
-        "Granted 128 KiB",
+        "a → b: Granted 128 KiB",
         "Combination    Throughput  Retransmitted segments    Loss  Remarks",
         "4 × 64 KiB    38.6 Mbit/s                       0  0.12 %  lab-limited in 2 trials, over-line-rate",
         "16 × 256 KiB  9.25 Mbit/s                    1234     0 %",

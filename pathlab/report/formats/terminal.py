@@ -1,65 +1,59 @@
-"""The report for a terminal: the tables of the cells, recommendations and warnings."""
+"""The report for a terminal: the answer first, then a table of each condition, then warnings in short."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from pathlab.printed_table import PrintedParagraph
 from pathlab.report.blocks import Notice
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
-from pathlab.report.text import list_flags, tabulate_cells
+from pathlab.report.text import PROVISIONAL, count_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
 
-WIDE_COLUMNS = 100  # from here on there is room for the rates' extremes
+#: Kinds of warnings that the confidence of an answer says already.
+SAID_BY_CONFIDENCE = ("small-sample",)
+EXPLANATION = "Medians of n usable trials; dRTT: RTT increase under load; Linux doubles Granted."
+PROVISIONAL_EXPLANATION = f"n{PROVISIONAL}: provisional, as every trial of these was lab-limited."
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
-    """Print a table of each condition, then its recommendation and warnings."""
-    answers = study.recommend()
-    for condition in study.conditions():
+    """Print the recommendations, a table of each condition, and the warnings that neither of them says."""
+    answers = [describe_recommendation(answer.result) for answer in study.recommend()]
+    for words in answers:
+        lead = f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead
+        console.print(PrintedParagraph(lead, "bold"))
+        for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
+            console.print(PrintedParagraph(line, mark="  "))
+    conditions = study.conditions()
+    for condition in conditions:
         console.print()
-        wide = console.width >= WIDE_COLUMNS
-        console.print(tabulate_cells(condition, wide=wide))
-        for cell in () if wide else condition.all_cells:
-            if flags := list_flags(cell):
-                console.print(Text(f"{cell.name}: {flags}", style="yellow"))
-    if answers:
-        console.print(
-            "Medians of each combination over its usable trials (n): complete, windows and congestion "
-            "control as requested, neither a host nor the lab at its limit. Windows: requested; granted by "
-            "the sender's and the receiver's kernel (Linux reports double the usable size); effective (rate "
-            "per stream × loaded RTT). dRTT: RTT increase under load, a difference of averages. Loss: of the "
-            "probes under load.",
-            style="dim",
-        )
-    console.print()
-    for answer in answers:
-        _print_answer(
-            describe_recommendation(answer.result),
-            console,
-            several=len(answers) > 1,
-            full=len(answers) <= SHOWN_IN_FULL,
-        )
+        tabulate_cells(condition).print_to(console)
+        if flags := count_flags(condition):
+            console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
+    if conditions:
+        provisional = any(condition.has_provisional for condition in conditions)
+        text = f"{EXPLANATION} {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
+        console.print(PrintedParagraph(text, "dim"))
     several = len({notice.path for notice in notices if notice.path}) > 1
     for notice in notices:
-        where = f"{notice.path}: " if several and notice.path else ""
-        _print_point("!", where + notice.text, "bold yellow", console)
+        if notice.kind not in SAID_BY_CONFIDENCE or not answers:
+            where = f"{notice.path}: " if several and notice.path else ""
+            console.print(PrintedParagraph(where + _shorten(notice.text), "bold yellow", mark="! "))
 
 
-def _print_answer(words: RecommendationText, console: Console, *, several: bool, full: bool) -> None:
-    _print_point("•", f"{words.name}: {words.lead}" if several else words.lead, "bold", console)
-    if not full:
-        return
-    for label, text in words.numbers:
-        _print_point(" ", f"{label}: {text}", "", console)
-    for sentence in words.remarks:
-        _print_point("•", sentence, "", console)
+def _list_remarks(words: RecommendationText) -> Iterator[str]:
+    """The key numbers that the lead does not give, in a line, and the first remarks."""
+    labels = {remark.partition(":")[0] for remark in words.remarks}
+    numbers = [
+        f"{label}: {text}" for label, text in words.numbers if text not in words.lead and label not in labels
+    ]
+    if numbers:
+        yield f"{'. '.join(numbers)}."
+    yield from words.remarks
 
 
-def _print_point(mark: str, text: str, style: str, console: Console) -> None:
-    line = Table.grid(padding=(0, 1))
-    line.add_row(Text(mark, style=style), Text(text, style=style))
-    console.print(line)
+def _shorten(text: str) -> str:
+    """The first sentence; the page has the others."""
+    return f"{text.partition('. ')[0].removesuffix('.')}."

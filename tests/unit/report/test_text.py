@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -37,12 +38,36 @@ def test_each_cell_is_one_whole_row_at_100_columns() -> None:
     results.records = [replace(record, window_granted_sender_bytes=212_992) for record in results.records]
     lines = print_summary(results)
     assert max(map(len, lines)) <= 100
-    rows = [line for line in lines if line.split()[:1] and line.split()[0] in {"1", "2", "4", "8"}]
+    rows = [line for line in lines if re.match(r" +[1248]  ", line)]
     assert len(rows) == 8
     assert not any("…" in row for row in rows)
     assert "64 KiB" in rows[0]
     assert "208 KiB/128 KiB" in rows[0]
     assert "13.1 Mbit/s" in rows[0]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("cycles", [2, 6])
+def test_the_answer_comes_first_and_the_rest_fits_a_screen(cycles: int, width: int) -> None:
+    lines = print_summary(make_quickstart(cycles=cycles), width)
+    assert lines[0].startswith(("Use 1 stream", "Tentatively, use 1 stream"))
+    assert max(map(len, lines)) <= width
+    if width >= 80:
+        assert len(lines) <= 24 - len(("Report:", "its path", "the prompt"))
+    text = "\n".join(lines)
+    assert text.count("Confidence:") == 1
+    assert "a 95 % confidence interval needs" not in text
+
+
+def test_flags_are_one_line_and_provisional_medians_are_marked() -> None:
+    results = make_quickstart(cycles=2)
+    results.records = [replace(one, flags=("lab", "lab-limited")) for one in results.records]
+    lines = print_summary(results, 80)
+    assert [line for line in lines if line.startswith("Trials: ")] == ["Trials: 16 lab-limited."]
+    assert sum("lab-limited" in line for line in lines) <= 3
+    assert any("n = 2*" in line for line in lines) or any(line.endswith("  2*") for line in lines)
+    assert any("provisional" in line for line in lines)
+    assert any("38.6 Mbit/s" in line for line in lines)
 
 
 def test_failed_cells_are_marked() -> None:
@@ -58,8 +83,8 @@ def test_several_paths_are_told_apart() -> None:
     back = [replace(record, path_source="east", path_destination="west") for record in results.records]
     results.records += back
     text = "\n".join(print_summary(results))
-    assert "• east → west: Tentatively, use 1 stream" in text
-    assert "• west → east: Tentatively, use 1 stream" in text
+    assert "east → west: Tentatively, use 1 stream" in text
+    assert "west → east: Tentatively, use 1 stream" in text
 
 
 def test_trial_shows_streams_windows_rtts_and_loss() -> None:
