@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
@@ -88,7 +88,13 @@ def format_estimate(estimate: Estimate, formatter: Format) -> str:
     """An estimate with its interval, or why there is none."""
     if estimate.value is None:
         return f"undecided ({format_reason(estimate.undecided)})"
-    return f"{formatter(estimate.value)} ({format_ci(estimate.interval, formatter)})"
+    return formatter(estimate.value) + format_in_brackets(estimate.interval, formatter)
+
+
+def format_in_brackets(interval: Interval, formatter: Format) -> str:
+    """`` (95 % CI 3–4 ms)`` behind a value; nothing for too few trials, which is stated once of all."""
+    few = interval.undecided is Undecided.TOO_FEW_SAMPLES
+    return "" if few else f" ({format_ci(interval, formatter)})"
 
 
 def format_p_value(value: float) -> str:

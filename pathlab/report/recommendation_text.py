@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
+from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.report.names import enumerate_cells, format_loss, name_combination, shorten_levels
 from pathlab.report.phrases import format_ci, format_count, format_reason
@@ -267,6 +268,11 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             "streams would probably carry more."
         )
     yield from _list_limits(found)
+    if set(found.equal_windows) - {str(PairVerdict.UNDECIDED)} or chosen.n >= MINIMUM_CYCLES:
+        yield from _describe_equal_windows(found)
+
+
+def _describe_equal_windows(found: Recommendation) -> Iterator[str]:
     if found.equal_windows:
         yield f"More streams or larger windows at the same total window: {_count_verdicts(found)}."
 

@@ -25,7 +25,7 @@ from pathlab.study.trials import StudySource
 #: What the JSON document has of the campaign.
 CAMPAIGN_FACTS = ("name", "title", "digest", "seed", "created_utc", "program_version")
 COMPARISON_FORMS = ("html", "md", "pdf")
-NOT_MEASURED = "not-measured"  # key of the chapter that says what the results cannot show
+NOT_DECIDED = "not-decided"  # key of the list of analyses that are not shown
 
 
 def gather_inputs(results: StudySource) -> ReportInputs:
@@ -80,16 +80,16 @@ def write_comparison(found: ResultsComparison, out: Path) -> Path:
 
 
 def _list_sections(inputs: ReportInputs) -> Iterator[Section]:
-    """What is always shown, the folds of each question, and last what was not measured."""
+    """What is always shown, the folds of each question, and last what is not shown."""
     found: list[Section] = []
     last: list[Section] = []
     if inputs.study.count_trials().complete:
         found += build_over_time(inputs)
         found += build_reasons(inputs.study.recommend())
         chapters = build_sections(inputs)
-        found += (section for section in chapters if section.key != NOT_MEASURED)
+        found += (section for section in chapters if section.key != NOT_DECIDED)
         found.append(build_trials(inputs, found))
-        last = [section for section in chapters if section.key == NOT_MEASURED]
+        last = [section for section in chapters if section.key == NOT_DECIDED]
     found += (build_method(inputs), *build_appendices(inputs))
     for question in (None, *Question):
         yield from (section for section in found if section.question is question)

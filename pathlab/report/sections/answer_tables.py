@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
-from pathlab.report.answer_table import format_row, list_headings, list_undecided, list_warnings
+from pathlab.report.answer_table import Row, format_row, list_headings, list_undecided, list_warnings
 from pathlab.report.blocks import Block, Paragraph
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_few_trials
-from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
+from pathlab.report.phrases import format_few_trials, format_reason
+from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazyText, lazy_text
+from pathlab.report.sections.shortfalls import FEW, find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES, AnalysisEntry
+from pathlab.units import NOT_MEASURED
 
 #: A table of more rows is shown on demand.
 LONG_ROWS = 24
@@ -59,12 +62,29 @@ def outline_tables(inputs: ReportInputs, name: str, choose: Choose | None = None
     per_condition = entry.per == "condition"
     rows = [1 if per_condition else len(condition.levels) for condition in inputs.conditions]
     if per_condition or sum(rows) <= LONG_ROWS:
-        text = lazy_text(tabulate_answers, inputs, name, None, choose)
+        text = outline_answers(inputs, name, None, choose)
         yield LazyFold(title=entry.title, blocks=(text,)) if name in FOLDED else text
         return
     for condition in inputs.conditions:
-        text = lazy_text(tabulate_answers, inputs, name, condition, choose)
+        text = outline_answers(inputs, name, condition, choose)
         yield LazyFold(title=f"{entry.title}: {condition.name}", blocks=(text,))
+
+
+def outline_answers(
+    inputs: ReportInputs,
+    name: str,
+    condition: MeasuredCondition | None = None,
+    choose: Choose | None = None,
+) -> LazyText:
+    """The table of ``tabulate_answers``, which is left out where too few trials leave it undecided."""
+    return lazy_text(
+        tabulate_answers,
+        inputs,
+        name,
+        condition,
+        choose,
+        lacks=partial(find_shortfall, inputs, name, condition),
+    )
 
 
 def tabulate_answers(
@@ -82,18 +102,31 @@ def tabulate_answers(
     shown = [
         (one, answer)
         for one in conditions
+        if find_shortfall(inputs, name, one) is None
         for answer in inputs.answers(name, one)
         if answer.selection.used and (choose is None or choose(answer))
     ]
     if shown:
-        rows = ((one.name,) * several + format_row(entry, answer) for one, answer in shown)
+        headings = list_headings(entry)
+        rows = (
+            (one.name,) * several + _leave_few(headings, format_row(entry, answer)) for one, answer in shown
+        )
         yield build_table(
             f"{name.replace('_', '-')}-table{f'-{condition.number}' if condition else ''}",
             entry.title + (f": {condition.name}" if condition else ""),
-            ("path",) * several + list_headings(entry),
+            ("path",) * several + headings,
             rows,
             note=format_note([answer for _, answer in shown], entry, conditions),
         )
+
+
+def _leave_few(headings: Sequence[str], row: Row) -> Row:
+    """A row without the reason for a value that too few trials do not give; a column states it."""
+    few = {format_reason(one) for one in FEW}
+    return tuple(
+        NOT_MEASURED if text in few and heading != "undecided" else text
+        for heading, text in zip(headings, row, strict=True)
+    )
 
 
 def write_paragraph(text: str, *, note: bool = False) -> Iterator[Block]:

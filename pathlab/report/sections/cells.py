@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
+from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
@@ -176,10 +178,11 @@ def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_pairs(condition):
-            yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition)
+            lacks = partial(find_shortfall, inputs, "streams_vs_windows", condition)
+            yield lazy_plot(condition, "streams-windows", PAIRS, plot_pairs, inputs, condition, lacks=lacks)
             both = (
-                lazy_text(_tabulate_pairs, inputs, condition),
-                lazy_text(_tabulate_costs, inputs, condition),
+                lazy_text(_tabulate_pairs, inputs, condition, lacks=lacks),
+                lazy_text(_tabulate_costs, inputs, condition, lacks=lacks),
             )
             yield LazyFold(title=f"Each pair, and its costs: {condition.name}", blocks=both)
 
@@ -206,4 +209,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
+    setting='factors.window=["64KiB","256KiB"]',
 )

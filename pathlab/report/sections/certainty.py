@@ -15,6 +15,7 @@ from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
+from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.order import find_strongest_correlation
@@ -132,7 +133,10 @@ SENTENCES = {
 def _describe_condition(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     """What the analyses of one condition say, in a paragraph."""
     sentences = [
-        text for name, describe in SENTENCES.items() for text in describe(inputs.answers(name, condition))
+        text
+        for name, describe in SENTENCES.items()
+        if find_shortfall(inputs, name, condition) is None
+        for text in describe(inputs.answers(name, condition))
     ]
     yield from write_paragraph(f"{condition.name}: {' '.join(sentences)}" if sentences else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pathlab.report.blocks import Paragraph, Section
+from pathlab.report.blocks import Section
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Plot
 from pathlab.report.sections import (
@@ -21,7 +21,8 @@ from pathlab.report.sections import (
     sweep,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
-from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots
+from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots, list_shortfalls
+from pathlab.report.sections.shortfalls import Shortfall, build_shortfalls
 
 SECTIONS: tuple[LazySection, ...] = (
     cells.COMBINATIONS,
@@ -41,21 +42,25 @@ SECTIONS: tuple[LazySection, ...] = (
 
 
 def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
-    """Every chapter that the results can fill, then one that says in a line why each other one is missing."""
-    sections, gaps = [], []
+    """Every chapter that the results fill, then the list of analyses that are not shown."""
+    sections: list[Section] = []
+    lacking: list[Shortfall] = []
+    gaps: list[Shortfall] = []
     for chapter in SECTIONS:
         gap = chapter.find_gap(inputs)
         if gap is not None:
-            gap = gap if chapter is routes.SECTION else _find_exclusion(inputs) or gap
-            gaps.append(Paragraph(text=f"{chapter.title}: {gap}."))
+            excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
+            setting = None if excluded else chapter.setting
+            needs = (excluded or gap).removeprefix("it needs ")
+            gaps.append(Shortfall(title=chapter.title, needs=needs, setting=setting))
             continue
-        blocks = tuple(build_blocks(chapter.outline(inputs)))
-        sections.append(
-            Section(key=chapter.key, title=chapter.title, blocks=blocks, question=chapter.question)
-        )
-    if gaps:
-        sections.append(Section(key="not-measured", title="Not measured", blocks=tuple(gaps)))
-    return tuple(sections)
+        blocks = tuple(chapter.outline(inputs))
+        lacking += list_shortfalls(blocks)
+        if built := tuple(build_blocks(blocks)):
+            sections.append(
+                Section(key=chapter.key, title=chapter.title, blocks=built, question=chapter.question)
+            )
+    return (*sections, *build_shortfalls(inputs, [*lacking, *gaps]))
 
 
 def _find_exclusion(inputs: ReportInputs) -> str | None:

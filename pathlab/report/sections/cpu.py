@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import tabulate_answers
+from pathlab.report.sections.answer_tables import outline_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -32,6 +33,7 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Spread
@@ -236,8 +238,11 @@ def _has_cells(condition: MeasuredCondition) -> bool:
 def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         if _has_cells(condition):
-            yield lazy_plot(condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition)
-            yield lazy_text(tabulate_answers, inputs, "cpu_cost", condition)
+            lacks = partial(find_shortfall, inputs, "cpu_cost", condition)
+            yield lazy_plot(
+                condition, "cpu-throughput", COSTS_TITLE, plot_costs, inputs, condition, lacks=lacks
+            )
+            yield outline_answers(inputs, "cpu_cost", condition)
 
 
 def _find_costs_gap(inputs: ReportInputs) -> str | None:
@@ -270,7 +275,7 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
 def _find_products_gap(inputs: ReportInputs) -> str | None:
     if any(_has_cpu(condition) and _find_series(condition) for condition in inputs.conditions):
         return None
-    return f"CPU cost at a constant total window needs at least {LEAST_LEVELS} stream counts"
+    return f"it needs {LEAST_LEVELS} stream counts with the same total window"
 
 
 COSTS = LazySection(
@@ -279,6 +284,7 @@ COSTS = LazySection(
     find_gap=_find_costs_gap,
     outline=_outline_costs,
     question=Question.COST,
+    setting="factors.streams=[1,2,4,8]",
 )
 PRODUCTS = LazySection(
     key="fixed-product",
@@ -286,4 +292,5 @@ PRODUCTS = LazySection(
     find_gap=_find_products_gap,
     outline=_outline_products,
     question=Question.COST,
+    setting='factors.window=["64KiB","128KiB","256KiB"]',
 )

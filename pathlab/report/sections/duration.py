@@ -163,4 +163,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
+    setting='factors.duration=["2s","4s","8s"]',
 )

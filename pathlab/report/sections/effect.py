@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from pathlab.report.sections.frequencies import outline_frequencies
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazySection, draw_panel, lazy_plot, lazy_text
 from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import (
@@ -222,7 +224,8 @@ def _is_shown(condition: MeasuredCondition) -> bool:
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     conditions = list(filter(_is_shown, inputs.conditions))
     for condition in conditions:
-        yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition)
+        lacks = partial(find_shortfall, inputs, "breakpoint", condition)
+        yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition, lacks=lacks)
         yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
     yield from outline_tables(inputs, "breakpoint")
     yield lazy_text(_tabulate_variability, inputs)
@@ -245,4 +248,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.COST,
+    setting="factors.streams=[1,2,4,8]",
 )

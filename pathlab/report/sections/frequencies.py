@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.quantities import Quantity
+from pathlab.report.sections.shortfalls import FEW, find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.delay import QuantitySpread
@@ -45,9 +47,10 @@ def outline_frequencies(inputs: ReportInputs, condition: MeasuredCondition) -> I
     drawn = [
         name for name, (_, _, quantity) in COUNTED.items() if np.any(quantity.take(condition.sample) > 0)
     ]
+    lacks = partial(find_shortfall, inputs, "distributions", condition)
     for name in drawn:
         key, title, _ = COUNTED[name]
-        yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name)
+        yield lazy_plot(condition, key, title, plot_frequency, inputs, condition, name, lacks=lacks)
     if drawn:
         fits = lazy_text(_tabulate_fits, inputs, condition)
         yield LazyFold(title=f"All fits with their parameters: {condition.name}", blocks=(fits,))
@@ -158,6 +161,8 @@ def _tabulate_source_fits(quantity: Quantity, found: QuantitySpread) -> Iterator
     scale = (
         f"scale {quantity.format(decline.scale)} ({format_interval(decline.scale_interval, quantity.format)})"
     )
+    if {decline.undecided, climb.undecided} <= FEW:
+        return
     yield (
         quantity.label,
         "frequencies, exponential",

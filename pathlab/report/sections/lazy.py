@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeAlias
 from pathlab.report.blocks import Block, Fold, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Layer, Panel, Plot
+from pathlab.report.sections.shortfalls import Shortfall
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,15 +32,23 @@ def draw_panel(x: Axis, y: Axis, layers: Iterable[Layer], *sentences: str) -> Dr
     return Drawing(sentences=sentences, panels=(Panel(x=x, y=y, layers=tuple(layers)),))
 
 
+#: Why a block is left out of the report; None where it is shown.
+Lacks: TypeAlias = Callable[[], Shortfall | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazyPlot:
-    """A figure to be made, with its name, title and condition. ``on_demand``: made by name alone."""
+    """A figure to be made, with its name, title and condition.
+
+    ``on_demand``: made by name alone; so is one that ``lacks`` something.
+    """
 
     name: str
     title: str
     condition: str
     draw: Callable[[], Drawing]
     on_demand: bool = False
+    lacks: Lacks | None = None
 
     def build(self) -> Plot:
         """The figure."""
@@ -60,6 +69,7 @@ class LazyText:
     """Text and tables to be made; none where there is nothing to say."""
 
     build: Callable[[], Iterable[Block]]
+    lacks: Lacks | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,13 +85,17 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazySection:
-    """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None."""
+    """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
+
+    ``setting``: a key of the campaign file with a value, by which results fill it.
+    """
 
     key: str
     title: str
     find_gap: Callable[[ReportInputs], str | None]
     outline: Callable[[ReportInputs], Iterable[LazyBlock]]
     question: Question | None = None
+    setting: str | None = None
 
 
 class Numbered(Protocol):
@@ -102,6 +116,7 @@ def lazy_plot(
     *arguments: Any,
     suffix: str = "",
     on_demand: bool = False,
+    lacks: Lacks | None = None,
 ) -> LazyPlot:
     """The figure ``key-NUMBER`` that is drawn from these arguments."""
     return LazyPlot(
@@ -110,6 +125,7 @@ def lazy_plot(
         condition=one.title,
         draw=partial(draw, *arguments),
         on_demand=on_demand,
+        lacks=lacks,
     )
 
 
@@ -118,15 +134,26 @@ def format_suffix(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "-", f" {text.replace(' ', '')}")
 
 
-def lazy_text(build: Callable[..., Iterable[Block]], *arguments: Any) -> LazyText:
+def lazy_text(build: Callable[..., Iterable[Block]], *arguments: Any, lacks: Lacks | None = None) -> LazyText:
     """Text and tables, made from these arguments."""
-    return LazyText(build=partial(build, *arguments))
+    return LazyText(build=partial(build, *arguments), lacks=lacks)
+
+
+def list_shortfalls(blocks: Iterable[LazyBlock]) -> Iterator[Shortfall]:
+    """What the blocks that are not shown lack."""
+    for block in blocks:
+        if isinstance(block, LazyFold):
+            yield from list_shortfalls(block.blocks)
+        elif block.lacks is not None and (found := block.lacks()) is not None:
+            yield found
 
 
 def build_blocks(blocks: Iterable[LazyBlock]) -> Iterator[Block]:
-    """The blocks in their order; a fold without any is left out."""
+    """The blocks in their order, without those that lack something; a fold without any is left out."""
     apart = []
     for block in blocks:
+        if not isinstance(block, LazyFold) and block.lacks is not None and block.lacks() is not None:
+            continue
         if isinstance(block, LazyPlot) and block.on_demand:
             apart.append(block.name)
         elif isinstance(block, LazyPlot):

@@ -153,7 +153,7 @@ def _find_gap(inputs: ReportInputs) -> str | None:
         return None
     if any(condition.key.get(MESSAGE_SIZE) is not None for condition in inputs.conditions):
         return "no trial with a message size carried traffic"
-    return "the plan sets no message sizes"
+    return "it needs trials with several message sizes"
 
 
 SECTION = LazySection(
@@ -162,4 +162,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
+    setting='factors.message=["256","1KiB","4KiB","16KiB"]',
 )

@@ -151,7 +151,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if list_surveys(inputs.source.journal()) else "the campaign surveyed no path (key 'survey')"
+    return None if list_surveys(inputs.source.journal()) else "it needs a survey of the path"
 
 
 SECTION = LazySection(
@@ -160,4 +160,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.BOTTLENECK,
+    setting="survey=before",
 )

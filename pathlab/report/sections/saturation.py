@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.fits.model_average import FitBand
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
@@ -15,16 +16,16 @@ from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
-    format_ci,
     format_estimate,
     format_figure,
+    format_in_brackets,
     format_interval,
     format_reason,
     join_words,
 )
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Rule
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import tabulate_answers
+from pathlab.report.sections.answer_tables import outline_answers
 from pathlab.report.sections.lazy import (
     Drawing,
     LazyBlock,
@@ -36,6 +37,7 @@ from pathlab.report.sections.lazy import (
 )
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
 from pathlab.report.sections.quantities import Scaled, choose_unit
+from pathlab.report.sections.shortfalls import FEW, find_shortfall
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
@@ -55,7 +57,7 @@ OPTIMUM = "Added delay per Mbit/s, by number of streams"
 def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The models of every window of one condition."""
     windows = [window for window in condition.windows if len(condition.along(window)) >= MINIMUM_LEVELS]
-    yield lazy_text(tabulate_answers, inputs, "saturation", condition)
+    yield outline_answers(inputs, "saturation", condition)
     if windows:
         yield lazy_plot(condition, "saturation", SATURATION, plot_windows, inputs, condition)
         own = tuple(
@@ -79,8 +81,9 @@ def outline_saturation(inputs: ReportInputs, condition: MeasuredCondition) -> It
 def outline_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[LazyBlock]:
     """The streams with the least cost of one condition."""
     if any(len(condition.along(window)) > 1 for window in condition.windows):
-        yield lazy_text(tabulate_answers, inputs, "optimum", condition)
-        yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition)
+        lacks = partial(find_shortfall, inputs, "optimum", condition)
+        yield outline_answers(inputs, "optimum", condition)
+        yield lazy_plot(condition, "optimum", OPTIMUM, plot_optimum, inputs, condition, lacks=lacks)
 
 
 def _leave_empty(answers: Sequence[Answer[Any]]) -> Drawing:
@@ -169,8 +172,7 @@ def plot_optimum(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
             if found.streams is not None
             else f"undecided ({format_reason(found.undecided)})"
         )
-        interval = f" ({format_ci(found.interval, format_figure)})" if found.streams is not None else ""
-        sentences.append(f"{name}: {least}{interval}")
+        sentences.append(f"{name}: {least}{format_in_brackets(found.interval, format_figure)}")
     x, y = build_streams_axis(condition.stream_counts), Axis(label="dRTT / throughput", unit="ms per Mbit/s")
     text = f"Streams with the least mean dRTT / mean throughput, window {'; '.join(sentences)}."
     return draw_panel(x, y, layers, text)
@@ -271,6 +273,7 @@ def _tabulate_models(inputs: ReportInputs, condition: MeasuredCondition) -> Iter
         (format_window(answer.window_bytes), *_tabulate_family(answer.result, fit))
         for answer in answers
         for fit in answer.result.fits
+        if fit.undecided not in FEW
     ]
     if rows:
         yield build_table(
@@ -295,6 +298,12 @@ def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
     )
 
 
+def _format_end(interval: Interval) -> str:
+    """The interval behind a parameter; nothing for too few trials, which is stated once of all."""
+    few = interval.undecided is Undecided.TOO_FEW_SAMPLES
+    return "" if few else f" ({format_interval(interval, format_figure)})"
+
+
 def _format_weight(ratio: float | None) -> str:
     """A weight in percent; ``< 0.1 %`` for a smaller one."""
     return "< 0.1 %" if ratio is not None and ratio < 0.001 else format_ratio(ratio)
@@ -303,8 +312,7 @@ def _format_weight(ratio: float | None) -> str:
 def _format_parameters(found: Saturation, fit: FamilyFit) -> str:
     if fit.family is found.best:
         return "; ".join(
-            f"{one.name} = {format_figure(one.value)} "
-            f"({format_interval(one.interval, format_figure)}) {one.unit}".strip()
+            f"{one.name} = {format_figure(one.value)}{_format_end(one.interval)} {one.unit}".strip()
             for one in found.parameters
         )
     return (

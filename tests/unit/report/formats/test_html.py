@@ -108,7 +108,7 @@ def test_page_needs_nothing_else(page: str) -> None:
 
 def test_page_begins_with_the_answer_and_goes_on_in_order(page: str, report: Report) -> None:
     shown = ["The recommended combination over time", "All combinations"]
-    titles = [*shown, *Question, "Not measured"]
+    titles = [*shown, *Question, "Not decided yet"]
     assert Outline(page).headings == ["The answer", "Contents", *titles]
     asked = [section.title for section in report.sections if section.question is Question.METHOD]
     assert asked == ["Trials, hosts and definitions", "Trials that failed", "Appendices"]

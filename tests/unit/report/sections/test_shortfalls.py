@@ -1,0 +1,105 @@
+"""Analyses with too few trials or levels: not drawn, named once, with a command that decides them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pathlab.report.blocks import Section
+from pathlab.report.formats.report_json import describe_report
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.report_builder import arrange_report
+from pathlab.report.sections import chapters
+from pathlab.report.sections.shortfalls import NEEDS, Per, find_shortfall
+from pathlab.study.registry import ANALYSES
+from tests.unit.report.section_samples import find_table, list_blocks, make_inputs
+from tests.unit.synthetic_results import make_quickstart
+
+KIB = 1024
+LEVELS = [(streams, size * KIB) for streams in (1, 2, 4) for size in (64, 256)]
+FEW_WORDS = re.compile("undecided|too few|no confidence interval", re.IGNORECASE)
+
+
+def make_report_inputs(cycles: int) -> ReportInputs:
+    return make_inputs(make_quickstart(cycles=cycles, levels=LEVELS))
+
+
+@pytest.fixture(scope="module")
+def two_cycles() -> ReportInputs:
+    return make_report_inputs(2)
+
+
+def read_list(sections: tuple[Section, ...]) -> dict[str, tuple[str, str]]:
+    """What is needed, and the command, of each analysis that is not shown."""
+    rows = find_table(list_blocks([one for one in sections if one.key == "not-decided"]), "undecided").rows
+    return {title: (needs, command) for title, needs, command in rows}
+
+
+def walk_texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from walk_texts(one)
+
+
+def test_two_cycles_leave_the_word_to_the_list(two_cycles: ReportInputs) -> None:
+    document = describe_report(arrange_report(two_cycles))
+    texts = [
+        text
+        for section in document["sections"]
+        if section["key"] != "not-decided"
+        for text in walk_texts(section["blocks"])
+    ]
+    found = [text for text in texts if FEW_WORDS.search(text)]
+    assert sum(len(FEW_WORDS.findall(text)) for text in found) <= 10, found
+
+
+def test_what_is_not_drawn_is_named_once_and_can_be_had_by_name(two_cycles: ReportInputs) -> None:
+    sections = chapters.build_sections(two_cycles)
+    drawn = {getattr(block, "name", "") for block in list_blocks(sections)}
+    missing = {"streams-windows-1", "optimum-1", "delay-throughput-1", "frequency-throughput-1"}
+    assert not missing & drawn
+    assert missing <= {lazy.name for lazy in chapters.list_lazy_plots(two_cycles)}
+    for name in missing:
+        assert chapters.find_plot(two_cycles, name) is not None
+    listed = read_list(sections)
+    for name in ("streams_vs_windows", "optimum", "breakpoint", "distributions", "precision", "drift"):
+        assert ANALYSES[name].title in listed
+    assert listed["Knee of the delay curve"][0] == "50 usable trials"
+    assert listed["Precision"][1] == "pathlab run quickstart --set cycles=6"
+    duration = shlex.split(listed["Trial duration"][1])
+    assert duration[-1] == 'factors.duration=["2s","4s","8s"]'
+
+
+def test_the_number_of_cycles_that_is_named_decides(two_cycles: ReportInputs) -> None:
+    needed: dict[int, list[str]] = {}
+    for name in NEEDS:
+        found = find_shortfall(two_cycles, name)
+        if found is not None and NEEDS[name].per is not Per.TRIAL:
+            setting = found.setting or ""
+            assert setting.startswith("cycles="), found
+            needed.setdefault(int(setting.removeprefix("cycles=")), []).append(name)
+    assert len(needed) > 3
+    for cycles, names in needed.items():
+        inputs = make_report_inputs(cycles)
+        assert [name for name in names if find_shortfall(inputs, name) is not None] == []
+
+
+def test_enough_trials_list_only_what_was_not_varied() -> None:
+    listed = read_list(chapters.build_sections(make_report_inputs(12)))
+    assert set(listed) == {
+        *("Trial duration", "Message size", "Route and capacity of the paths"),
+        *("CPU by number of streams at the same total window", "Warm-up"),
+    }
+
+
+def test_a_campaign_that_does_not_ship_is_not_named() -> None:
+    results = make_quickstart(cycles=1, levels=LEVELS[:2])
+    results.campaign = replace(results.campaign, name="own")
+    listed = read_list(chapters.build_sections(make_inputs(results)))
+    assert all(command.startswith("pathlab run CAMPAIGN --set ") for _, command in listed.values())
