@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,22 +37,28 @@ DESK, PHONE = (1200, 900), (390, 844)
 VIEWER, PAGE_TOP, VIEWER_LEVEL_MAX, SCROLLBAR_PIXELS = (1300, 1200), 20, 128, 20
 DEADLINE_S, SETTLE_MS = 60.0, 400
 COMPARE_COLUMNS = 80
+#: Whether a figure inside the window is still to be drawn.
+WAITING = """Array.from(document.querySelectorAll("figure.plot[data-state=waiting]")).some(figure => {
+    const area = figure.getBoundingClientRect();
+    return area.height && area.top < window.innerHeight;
+})"""
 COLOURS_MAX = 128
 
 
-def crop_page(picture: bytes) -> bytes:
-    """The first page of a PDF in the browser's viewer, which is dark around its pages."""
+def crop_page(picture: bytes) -> bytes | None:
+    """The first page of a PDF in the browser's viewer, dark around its pages; None while it shows no text."""
     with Image.open(io.BytesIO(picture)) as image:
-        bright = image.convert("L").point(lambda level: 255 if level > VIEWER_LEVEL_MAX else 0)
-        left, top, right, _ = bright.crop((0, 0, image.width - SCROLLBAR_PIXELS, PAGE_TOP)).getbbox() or (
-            0,
-            0,
-            1,
-            1,
-        )
+        grey = image.convert("L")
+        bright = grey.point(lambda level: 255 if level > VIEWER_LEVEL_MAX else 0)
+        found = bright.crop((0, 0, image.width - SCROLLBAR_PIXELS, PAGE_TOP)).getbbox()
+        if found is None:
+            return None
+        left, top, right, _ = found
         height = next(
             (row for row in range(top, image.height) if not bright.getpixel((left, row))), image.height
         )
+        if min(grey.crop((left, top, right, height)).getextrema()) > VIEWER_LEVEL_MAX:
+            return None
         kept = io.BytesIO()
         image.crop((left, top, right, height)).save(kept, "png")
     return kept.getvalue()
@@ -82,7 +88,7 @@ class Screenshots:
         """The first page of a PDF, as the browser shows it."""
         width, height = VIEWER
         self._browser.open(printed, width=width, height=height, fragment="#toolbar=0&navpanes=0&zoom=100")
-        return self._write("report-print", crop_page(self._capture_settled()))
+        return self._write("report-print", self._capture_settled(crop_page))
 
     def take_terminal(self, name: str, screen: TerminalScreen, title: str) -> Path:
         """A terminal's screen, in the size of its text."""
@@ -93,10 +99,12 @@ class Screenshots:
         self._browser.open(page, width=width, height=height)
         return self._write(name, self._capture_settled())
 
-    def _capture_settled(self) -> bytes:
-        """What the window shows once it stays the same: figures and PDF files are drawn after the page."""
-        limit, before = time.monotonic() + DEADLINE_S, b""
-        while (now := self._browser.capture()) != before:
+    def _capture_settled(self, cut: Callable[[bytes], bytes | None] = bytes) -> bytes:
+        """What ``cut`` keeps of the window once it stays the same: figures are drawn after their page."""
+        limit, before = time.monotonic() + DEADLINE_S, None
+        while (
+            (now := cut(self._browser.capture())) is None or now != before or self._browser.evaluate(WAITING)
+        ):
             if time.monotonic() > limit:
                 raise SystemExit("screenshots: the page keeps changing")
             before = now

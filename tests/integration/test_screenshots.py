@@ -55,15 +55,24 @@ def test_a_command_that_fails_makes_no_picture() -> None:
         run_in_terminal(["sh", "-c", "echo no such thing; exit 7"], 80, 24)
 
 
+def encode(image: Image.Image) -> bytes:
+    kept = io.BytesIO()
+    image.save(kept, "png")
+    return kept.getvalue()
+
+
 def test_a_printed_page_is_cut_out_of_the_viewer() -> None:
     viewer = Image.new("RGB", (300, 400), (40, 40, 40))
     draw = ImageDraw.Draw(viewer)
+    assert crop_page(encode(viewer)) is None  # before the first page
     draw.rectangle((50, 3, 199, 302), fill="white")
+    assert crop_page(encode(viewer)) is None  # before its text
+    draw.rectangle((90, 90, 110, 95), fill="black")
     draw.rectangle((20, 310, 229, 399), fill="white")  # the next page, across
     draw.rectangle((285, 0, 299, 399), fill="white")  # the scroll bar
-    kept = io.BytesIO()
-    viewer.save(kept, "png")
-    with Image.open(io.BytesIO(crop_page(kept.getvalue()))) as page:
+    found = crop_page(encode(viewer))
+    assert found is not None
+    with Image.open(io.BytesIO(found)) as page:
         assert page.size == (150, 300)
 
 
