@@ -49,9 +49,13 @@ def render_printed(plot: Plot, key: str) -> str:
 def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
     """The element of a prepared plot around its picture; of an empty one a box with its reason."""
     name = escape(ready.name)
-    opening = f'<figure class="plot" id="figure-{name}" data-name="{name}" data-state="{state}">'
+    title = f"title-{name}"
+    opening = (
+        f'<figure class="plot" id="figure-{name}" data-name="{name}" data-state="{state}" '
+        f'aria-labelledby="{title}">'
+    )
     head = (
-        f'<div class="plot-head"><strong>{escape(ready.title)}</strong> '
+        f'<div class="plot-head"><strong id="{title}">{escape(ready.title)}</strong> '
         f"<span>{escape(ready.condition)}</span></div>"
     )
     if ready.empty is not None:

@@ -1,0 +1,267 @@
+"""What a reader sees of a report and where: first screen, length, folds, links, contrast, print."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from docs.browser import Browser
+from pathlab.report.formats.html import write_html
+from pathlab.report.report_builder import build_document
+from tests.require import require_chromium
+from tests.unit.synthetic_results import make_quickstart
+
+DESK, PHONE = (1200, 900), (390, 844)
+SCREENS_MAX, HTML_MAX_BYTES = 6, 1_500_000
+#: Cycles of eight combinations: 16 and 48 trials.
+CYCLES = (2, 6)
+TABS_MAX = 60
+#: WCAG 2.1, 1.4.3: of text, and of text from 24 px, or 18.66 px where it is bold.
+CONTRAST_MIN, CONTRAST_LARGE_MIN = 4.5, 3.0
+
+AREA = """(selector => {
+    const found = document.querySelector(selector);
+    if (!found) { return null; }
+    const area = found.getBoundingClientRect();
+    return [area.top + window.scrollY, area.bottom + window.scrollY, area.height];
+})"""
+FOLDS = "Array.from(document.querySelectorAll('details'))"
+OPEN_ALL = f"{FOLDS}.forEach(fold => {{ fold.open = true; }})"
+DRAWN = "window.pathlabPlots.drawAll()"
+#: Links whose target is not there, or is inside a closed fold, after a click.
+DEAD_LINKS = """(async () => {
+    const dead = [];
+    for (const link of document.querySelectorAll("nav a[href^='#']")) {
+        document.querySelectorAll("details").forEach(fold => { fold.open = false; });
+        link.click();
+        await new Promise(resolve => setTimeout(resolve, 0));
+        const target = document.getElementById(link.hash.slice(1));
+        const seen = target && (target.matches("details") ? target.open : target.checkVisibility());
+        if (!seen) { dead.push(link.hash); }
+    }
+    return dead;
+})()"""
+#: Texts with too little contrast against what is behind them: text, colours, ratio.
+FAINT = """(([least, leastLarge]) => {
+    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+    const parse = colour => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return Array.from(canvas.getImageData(0, 0, 1, 1).data);
+    };
+    const luminance = colour => colour.slice(0, 3).reduce((sum, part, place) => {
+        const share = part / 255;
+        return sum + [0.2126, 0.7152, 0.0722][place]
+            * (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
+    }, 0);
+    const behind = element => {
+        for (let at = element; at; at = at.parentElement) {
+            const colour = parse(getComputedStyle(at).backgroundColor);
+            if (colour[3] > 250) { return colour; }
+        }
+        return [255, 255, 255, 255];
+    };
+    const faint = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const element = walker.currentNode.parentElement, text = walker.currentNode.data.trim();
+        if (!text || element.closest("script, style, .bartext-inside")) { continue; }
+        if (!element.checkVisibility()) { continue; }
+        const style = getComputedStyle(element);
+        const colours = [parse(element.closest("svg") ? style.fill : style.color), behind(element)];
+        const [dark, light] = colours.map(luminance).sort((one, other) => one - other);
+        const ratio = (light + 0.05) / (dark + 0.05);
+        const size = parseFloat(style.fontSize), bold = parseInt(style.fontWeight) >= 700;
+        const enough = size >= 24 || (bold && size >= 18.66) ? leastLarge : least;
+        if (ratio < enough) { faint.push([text.slice(0, 40), colours.join(" on "), ratio]); }
+    }
+    return faint;
+})"""
+#: Figures that have no name for a reader who does not see them.
+NAMELESS = """Array.from(document.querySelectorAll("figure")).filter(figure => {
+    const ids = (figure.getAttribute("aria-labelledby") || "").split(" ");
+    const named = ids.map(id => document.getElementById(id)).some(part => part && part.textContent.trim());
+    return !named && !figure.getAttribute("aria-label");
+}).map(figure => figure.id)"""
+
+
+def build_page(cycles: int, folder: Path) -> Path:
+    return write_html(build_document(make_quickstart(cycles=cycles)), folder / f"{cycles}.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with Browser(require_chromium()) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    return {cycles: build_page(cycles, folder) for cycles in CYCLES}
+
+
+def show(browser: Browser, page: Path, size: tuple[int, int]) -> None:
+    browser.ask("Emulation.setEmulatedMedia", media="", features=[])
+    browser.open(page, width=size[0], height=size[1], phone=size == PHONE)
+
+
+def measure(browser: Browser, selector: str) -> tuple[float, float]:
+    """Top and bottom of an element in the page, which is shown."""
+    found = browser.evaluate(f"{AREA}({selector!r})")
+    assert found is not None, f"the page has no {selector}"
+    assert found[2] > 0, f"{selector} is not shown"
+    return found[0], found[1]
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_the_first_screen_has_the_answer(
+    browser: Browser, pages: dict[int, Path], cycles: int, size: tuple[int, int]
+) -> None:
+    show(browser, pages[cycles], size)
+    for selector in (".opening .lead", ".opening .facts"):
+        assert measure(browser, selector)[1] <= size[1], f"{selector} ends below the first screen"
+    top, bottom = measure(browser, "#figure-answer-1")
+    assert top < size[1] * (1 if size == DESK else 0.75)
+    assert size == PHONE or bottom <= size[1], "the figure ends below the first screen"
+    assert browser.evaluate("document.getElementById('figure-answer-1').dataset.state") == "drawn"
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
+def test_the_page_is_short_until_a_fold_is_opened(
+    browser: Browser, pages: dict[int, Path], cycles: int
+) -> None:
+    show(browser, pages[cycles], DESK)
+    assert browser.evaluate("document.documentElement.scrollHeight") <= SCREENS_MAX * DESK[1]
+    closed = browser.evaluate(f"{FOLDS}.filter(fold => !fold.open).length")
+    assert closed >= 4
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
+def test_a_phone_does_not_scroll_sideways(browser: Browser, pages: dict[int, Path], cycles: int) -> None:
+    show(browser, pages[cycles], PHONE)
+    for step in ("0", OPEN_ALL, DRAWN):
+        browser.evaluate(step)
+        assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0], f"after {step}"
+
+
+def test_the_file_is_small(pages: dict[int, Path]) -> None:
+    for page in pages.values():
+        assert page.stat().st_size <= HTML_MAX_BYTES
+
+
+def press_enter(browser: Browser) -> None:
+    key: dict[str, Any] = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
+    browser.ask("Input.dispatchKeyEvent", type="keyDown", **key)
+    browser.ask("Input.dispatchKeyEvent", type="keyUp", **key)
+
+
+def test_every_fold_opens_by_keyboard(browser: Browser, pages: dict[int, Path]) -> None:
+    show(browser, pages[2], DESK)
+    count = browser.evaluate(f"{FOLDS}.length")
+    assert count >= 4
+    for place in range(count):  # outer folds come first
+        fold = f"{FOLDS}[{place}]"
+        if browser.evaluate(f"{fold}.open"):
+            continue
+        focused = browser.evaluate(
+            f"(fold => {{ fold.querySelector('summary').focus(); "
+            f"return document.activeElement === fold.querySelector('summary'); }})({fold})"
+        )
+        press_enter(browser)
+        assert focused
+        assert browser.evaluate(f"{fold}.open"), browser.evaluate(f"{fold}.textContent.slice(0, 60)")
+
+
+def test_what_has_the_focus_is_marked(browser: Browser, pages: dict[int, Path]) -> None:
+    show(browser, pages[2], DESK)
+    tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+    style = """(element => {
+        const style = getComputedStyle(element);
+        const marked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+        return [element.tagName, marked || style.boxShadow !== "none"];
+    })(document.activeElement)"""
+    seen: dict[str, bool] = {}
+    for _ in range(TABS_MAX):
+        browser.ask("Input.dispatchKeyEvent", type="keyDown", **tab)
+        browser.ask("Input.dispatchKeyEvent", type="keyUp", **tab)
+        name, marked = browser.evaluate(style)
+        seen[name] = marked and seen.get(name, True)
+        if name == "SUMMARY":
+            break
+    assert seen.keys() >= {"A", "DIV", "SUMMARY"}  # the contents, a table, a question
+    assert all(seen.values()), seen
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
+def test_links_of_the_contents_open_the_fold_around_their_target(
+    browser: Browser, pages: dict[int, Path], cycles: int
+) -> None:
+    show(browser, pages[cycles], DESK)
+    assert browser.evaluate("document.querySelectorAll(\"nav a[href^='#']\").length") >= 4
+    assert browser.evaluate(DEAD_LINKS) == []
+
+
+def test_an_address_with_a_fragment_opens_the_fold_around_its_target(
+    browser: Browser, pages: dict[int, Path]
+) -> None:
+    show(browser, pages[2], DESK)
+    inside = browser.evaluate("document.querySelector('details details[id], details figure[id]').id")
+    browser.open(pages[6], width=DESK[0], height=DESK[1], fragment=f"#{inside}")
+    assert browser.evaluate(f"document.getElementById({inside!r}).checkVisibility()")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_have_contrast(browser: Browser, pages: dict[int, Path], scheme: str) -> None:
+    show(browser, pages[2], DESK)
+    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+    for step in (OPEN_ALL, DRAWN):
+        browser.evaluate(step)
+    dark = browser.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark is (scheme == "dark")
+    assert browser.evaluate(f"{FAINT}([{CONTRAST_MIN}, {CONTRAST_LARGE_MIN}])") == []
+
+
+def test_paper_shows_every_question_in_black_on_white(browser: Browser, pages: dict[int, Path]) -> None:
+    show(browser, pages[2], DESK)
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    browser.ask("Emulation.setEmulatedMedia", media="print", features=dark)
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    shown = "Array.from(document.querySelectorAll('details.question > :not(summary)'))"
+    assert browser.evaluate(f"{shown}.filter(part => !part.checkVisibility()).length") == 0
+    assert browser.evaluate(f"{shown}.length") >= 4
+    answer = "document.querySelector('#figure-answer-1 {}').checkVisibility()"
+    assert browser.evaluate(answer.format(".plot-still"))
+    assert not browser.evaluate(answer.format(".plot-live"))
+    browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert browser.evaluate("document.querySelectorAll('details.question[open]').length") == 0
+
+
+def test_structure_for_those_who_do_not_see_it(browser: Browser, pages: dict[int, Path]) -> None:
+    show(browser, pages[2], DESK)
+    assert browser.evaluate("document.documentElement.lang") == "en"
+    browser.evaluate(OPEN_ALL)
+    headings = browser.evaluate(
+        "Array.from(document.querySelectorAll('h1, h2, h3, h4, h5, h6'))"
+        ".map(heading => [Number(heading.tagName[1]), heading.textContent])"
+    )
+    levels = [level for level, _ in headings]
+    assert levels.count(1) == 1
+    skipped = [text for (before, _), (now, text) in itertools.pairwise(headings) if now > before + 1]
+    assert skipped == []
+    assert browser.evaluate(NAMELESS) == []
+    assert browser.evaluate("Array.from(document.querySelectorAll('img')).filter(i => !i.alt).length") == 0
+    summaries = browser.evaluate(
+        f"{FOLDS}.map(fold => fold.querySelector('summary')?.textContent.trim() || '')"
+    )
+    assert "" not in summaries
+    names = browser.evaluate("Array.from(document.querySelectorAll('[id]')).map(element => element.id)")
+    assert len(names) == len(set(names))
