@@ -7,6 +7,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, to_hex
+from matplotlib.patches import Rectangle
 
 from pathlab.report.plots.extents import format_tick
 from pathlab.report.plots.model import (
@@ -23,9 +25,10 @@ from pathlab.report.plots.model import (
     Scale,
     Span,
 )
-from pathlab.report.plots.style import GRID, INK, Slot, choose_slot
+from pathlab.report.plots.style import DIVERGING, GRID, INK, PALETTE, Slot, choose_slot
 
 FEW = 40  # points of a layer that are drawn large
+WHITE_ON_LUMINANCE = 0.179  # of a shade: below it white contrasts more than black
 RING_POINTS = 14  # across, of a ring around a point
 MARKED_MAX = 60  # points of a line that still carry a marker each
 RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
@@ -54,9 +57,44 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
 def format_fields(grid: Grid) -> list[list[str]]:
     """The number of each field as it is shown; "" where nothing was measured."""
     return [
-        ["" if not np.isfinite(value) else format_tick(float(f"{value:.3g}")) for value in row]
+        ["" if not np.isfinite(value) else _format_field(value, signed=grid.diverging) for value in row]
         for row in grid.values.tolist()
     ]
+
+
+def _format_field(value: float, *, signed: bool) -> str:
+    text = format_tick(float(f"{value:.3g}"))
+    return f"+{text}" if signed and value > 0 else text
+
+
+def colour_fields(grid: Grid, shades: str = PALETTE) -> list[list[tuple[str, str]]]:
+    """The shade of each field and the ink that reads best on it, both as hex; where nothing is, "" twice.
+
+    ``shades`` names a palette of matplotlib, for a grid that is not diverging.
+    """
+    known = grid.values[np.isfinite(grid.values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    palette = mpl.colormaps[shades]
+    if grid.diverging:
+        high = max(abs(low), abs(high))
+        low = -high
+        palette = LinearSegmentedColormap.from_list("diverging", DIVERGING, N=257)
+    span = (high - low) or 1.0
+    shares = np.where(np.isfinite(grid.values), (grid.values - low) / span, np.nan)
+    return [
+        [_colour_field(palette(share)) if np.isfinite(share) else ("", "") for share in row]
+        for row in shares.tolist()
+    ]
+
+
+def _colour_field(shade: tuple[float, float, float, float]) -> tuple[str, str]:
+    luminance = float(np.dot((0.2126, 0.7152, 0.0722), [_linearise(part) for part in shade[:3]]))
+    return to_hex(shade), "#ffffff" if luminance < WHITE_ON_LUMINANCE else "#000000"
+
+
+def _linearise(part: float) -> float:
+    """A part of an sRGB colour as light (WCAG 2.2, relative luminance)."""
+    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
 
 def _slot(number: int) -> Slot:
@@ -235,21 +273,12 @@ def _draw_span(axes: Axes, span: Span) -> None:
 
 
 def _draw_grid(axes: Axes, grid: Grid) -> None:
-    shown = np.ma.masked_invalid(grid.values)
-    colours = mpl.colormaps[mpl.rcParams["image.cmap"]]
-    axes.pcolormesh(
-        np.arange(len(grid.x) + 1) - 0.5,
-        np.arange(len(grid.y) + 1) - 0.5,
-        shown,
-        cmap=colours,
-        linewidth=0.8,
-        edgecolor="white",
-    )
     axes.grid(visible=False)
-    low, high = (float(shown.min()), float(shown.max())) if shown.count() else (0.0, 1.0)
-    for row, texts in enumerate(format_fields(grid)):
-        for column, text in enumerate(texts):
-            share = (float(grid.values[row, column]) - low) / ((high - low) or 1.0) if text else 0.0
-            ink = "#ffffff" if share < 0.55 else "#000000"
-            size = 8 if len(grid.x) <= 10 else 6.5
-            axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=size)
+    size = 8 if len(grid.x) <= 10 else 6.5
+    fields = zip(format_fields(grid), colour_fields(grid, mpl.rcParams["image.cmap"]), strict=True)
+    for row, (texts, colours) in enumerate(fields):
+        for column, (text, (shade, ink)) in enumerate(zip(texts, colours, strict=True)):
+            if text:
+                place = (column - 0.5, row - 0.5)
+                axes.add_patch(Rectangle(place, 1, 1, facecolor=shade, edgecolor="white", linewidth=0.8))
+            axes.text(column, row, text, ha="center", va="center", color=ink or INK, fontsize=size)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.report.plots.extents import Extent, break_title, mark_axis, measure_extents
-from pathlab.report.plots.layers import MARKED_MAX, format_fields, stands_alone
+from pathlab.report.plots.layers import MARKED_MAX, colour_fields, format_fields, stands_alone
 from pathlab.report.plots.model import Axis, Curve, Grid, Layer, Panel, Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
 from pathlab.report.plots.style import BLANK, INK, choose_slot
@@ -120,6 +120,7 @@ def _describe_layer(layer: Layer, panel: Panel) -> dict[str, Any]:
         found["look"] = 0 if layer.solid else found["look"]
     if isinstance(layer, Grid):
         found["texts"] = format_fields(layer)
+        found["colours"] = colour_fields(layer)
     kind = {"kind": type(layer).__name__.lower()}
     return kind | {name: value for name, value in found.items() if value is not None and value is not False}
 

@@ -160,7 +160,7 @@ class Grid:
     """A value for each pair of levels, such as the response surface; ``values``: shape (len(y), len(x)).
 
     The lowest row is ``y[0]``. Each field shows its number; the colour says the same in shades. ``unit``: of
-    the values.
+    the values. ``diverging``: differences, whose shades part at 0.
     """
 
     name: str
@@ -168,6 +168,7 @@ class Grid:
     y: tuple[str, ...]
     values: Numbers
     unit: str
+    diverging: bool = False
 
 
 Layer: TypeAlias = Curve | Points | Area | Bars | Rule | Span | Grid

@@ -1,7 +1,9 @@
 """Colours, markers, dashes and type of every figure, in print and in the browser.
 
-Colours are those of Okabe and Ito (2008). Markers and line styles differ as well, so that a figure also reads
-in grey. A slot chooses all of them together, the same in every figure of a report.
+The first colours are those of Okabe and Ito (2008) that contrast with paper and with a dark page; the others
+were searched for in the same range of luminance, farthest apart in OKLab with full colour vision and with
+deuteranopia and protanopia as Machado et al. (2009) simulate them. Markers and line styles differ as well, so
+that a figure also reads in grey. A slot chooses all of them together, the same in every figure of a report.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ INK = "#1f2328"  # replaced by the page's own colour in SVG and in the browser
 GRID = "#8b949e"
 BLANK = "no value to draw"  # shown in a panel without a value
 PALETTE = "cividis"  # shades of a grid, readable with every kind of colour vision and in grey
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", INK)
+#: As many as a figure has named streams; the same on paper, on the page and on the dark page.
+COLOURS = (
+    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#245AFC", "#CF12AB", "#FC516C", "#63637E"),
+    *("#0987FC", "#C6126C", "#B43F00", "#516C3F", "#3F99CF", "#A22DD8", "#7575D8", "#7E873F"),
+)
+#: Below zero, zero, above zero: shades of a grid of differences.
+DIVERGING = ("#0072B2", "#F2F2F2", "#D55E00")
+INK_SLOT = -1  # lines that belong to no series are drawn in the page's own ink
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Dash, ...] = (
     "-",
@@ -88,10 +97,12 @@ class Slot:
 
 def choose_slot(number: int, colours: tuple[str, ...] = COLOURS) -> Slot:
     """The looks of a slot; those after the last colour begin again with other markers, dashes and hatches."""
+    if number == INK_SLOT:
+        return Slot(colour=INK, look=len(MARKERS) - 1, hatch_look=0)
     turn = number // len(colours)
     look = (number + turn) % len(MARKERS)
     return Slot(
         colour=colours[number % len(colours)],
         look=look,
-        hatch_look=(turn + look if turn else number) % len(HATCHES),
+        hatch_look=(number + number // len(HATCHES)) % len(HATCHES),
     )

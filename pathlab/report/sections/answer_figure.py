@@ -12,9 +12,10 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Layer, Panel, Points, Rule, Scale
+from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyPlot, lazy_plot
-from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_spreads, gather
+from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.report.sections.views import build_streams_axis, place_streams
 from pathlab.study.cells import Cell, Levels, MeasuredCondition

@@ -9,6 +9,7 @@ import numpy as np
 from pathlab._version import VERSION
 from pathlab.report.blocks import Block, Bullets, Fold, Paragraph, Report, Section, Subheading, TableBlock
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Points, Rule
+from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections.comparison_changes import (
     POINTS,
     capitalise_title,
@@ -34,7 +35,7 @@ SLOTS = {
     ChangeVerdict.WORSE: 1,
     ChangeVerdict.BETTER: 2,
     ChangeVerdict.EQUIVALENT: 0,
-    ChangeVerdict.UNDECIDED: 6,
+    ChangeVerdict.UNDECIDED: INK_SLOT,
 }
 
 

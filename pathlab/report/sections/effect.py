@@ -22,11 +22,12 @@ from pathlab.report.phrases import (
     format_spread,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule
+from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.frequencies import outline_frequencies
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazySection, draw_panel, lazy_plot, lazy_text
-from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
+from pathlab.report.sections.points import draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.tables import build_table

@@ -23,8 +23,6 @@ from pathlab.study.selection import Sample, name_exclusions
 from pathlab.units import format_window
 
 Marks = NDArray[np.bool_]
-#: Lines that belong to no window are drawn in the page's own ink.
-INK_SLOT = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

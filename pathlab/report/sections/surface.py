@@ -13,6 +13,7 @@ from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_estimate, format_p_value
 from pathlab.report.plots.model import Axis, Curve, Grid, Panel, Rule, Scale
+from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.lazy import (
@@ -24,7 +25,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
-from pathlab.report.sections.points import INK_SLOT, draw_clouds, draw_rule, gather_windows
+from pathlab.report.sections.points import draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.tables import build_table
 from pathlab.study.cells import Cell, MeasuredCondition, find_extremes
@@ -63,7 +64,7 @@ def plot_residuals(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
         sentence = f"Largest deviation: {values[far]:+.3g} % with {far.name}. {_describe_fit(found)}"
     return Drawing(
         sentences=(sentence,),
-        panels=(_build_grid(condition, values, "Residual (%)", "%"),) if values else (),
+        panels=(_build_grid(condition, values, "Residual (%)", "%", diverging=True),) if values else (),
         empty="the surface was not fitted",
     )
 
@@ -89,7 +90,14 @@ def plot_products(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing
     return draw_panel(x, y, (*points, *fitted, *limits), _describe_fit(found), drawn.words)
 
 
-def _build_grid(condition: MeasuredCondition, values: Mapping[Cell, float], name: str, unit: str) -> Panel:
+def _build_grid(
+    condition: MeasuredCondition,
+    values: Mapping[Cell, float],
+    name: str,
+    unit: str,
+    *,
+    diverging: bool = False,
+) -> Panel:
     windows, levels = condition.windows, condition.stream_counts
     table = np.full((len(windows), len(levels)), np.nan)
     for cell, value in values.items():
@@ -100,6 +108,7 @@ def _build_grid(condition: MeasuredCondition, values: Mapping[Cell, float], name
         y=tuple(format_window(window) for window in windows),
         values=table,
         unit=unit,
+        diverging=diverging,
     )
     return Panel(x=_mark("Streams", grid.x), y=_mark("Window", grid.y), layers=(grid,))
 

@@ -18,9 +18,10 @@ from pathlab.report.phrases import (
     join_words,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Rule, Scale
+from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
-from pathlab.report.sections.points import INK_SLOT, Drawn, draw_clouds, draw_excluded, draw_spreads, gather
+from pathlab.report.sections.points import Drawn, draw_clouds, draw_excluded, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition, find_extremes

@@ -134,13 +134,16 @@
     // A bar for each field: the smallest bundle of plotly.js has no heatmap.
     grid(layer) {
       const fields = layer.values.flatMap((line, row) => line.map(
-        (value, column) => ({ row, column, value, text: layer.texts[row][column] })));
+        (value, column) => ({
+          row, column, value, text: layer.texts[row][column],
+          shade: layer.colours[row][column][0], ink: layer.colours[row][column][1],
+        })));
       const measured = fields.filter((field) => field.value !== null);
       const list = (pick) => measured.map(pick);
       return [{
         type: "bar", x: list((field) => field.column), width: 0.98,
         base: list((field) => field.row - 0.48), y: list(() => 0.96),
-        marker: { color: list((field) => field.value), colorscale: "Cividis", showscale: false },
+        marker: { color: list((field) => field.shade) }, insidetextfont: { color: list((field) => field.ink) },
         text: list((field) => field.text), textposition: "inside", insidetextanchor: "middle", textangle: 0,
         constraintext: "none", hovertemplate: "%{text} " + plain(layer.unit) + "<extra></extra>",
       }];

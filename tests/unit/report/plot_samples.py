@@ -18,6 +18,7 @@ from pathlab.report.plots.model import (
     Scale,
     Span,
 )
+from pathlab.report.plots.style import INK_SLOT
 
 CONDITION = "west → east · lab, emu-packet · 2026-01-02"
 HOSTILE = "a & b <i>\"c\"</i> 'd' $x$ %{y} </script><!-- — 東京"
@@ -174,7 +175,7 @@ def make_answer() -> Plot:
     panels = []
     for unit, y, limit in heights:
         ring = Points(
-            name="recommended", x=streams[2:3], y=y[2:3], slot=6, legend=False, callout="recommended"
+            name="recommended", x=streams[2:3], y=y[2:3], slot=INK_SLOT, legend=False, callout="recommended"
         )
         layers = (
             Curve(name="window 64 KiB", x=streams, y=y, low=0.9 * y, high=1.1 * y, filled=True),
