@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
 from pathlab.campaign.load import load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
@@ -18,26 +17,40 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.lab import daemon
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.remote.engine import find_engine
-from pathlab.report.lab_text import describe_direction, draw_text
+from pathlab.report.lab_text import describe_direction, print_lab
 from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
 from pathlab.runner.hosts.lab_changes import change_settings
 from pathlab.runner.hosts.lab_topology import build_topology
+from pathlab.units import format_rate, format_time
 
 FIGURE_DPI = 200
 
 
 def list_labs() -> None:
     """Show the ready-made labs, and which labs are up."""
-    table = Table(box=None, show_header=False, pad_edge=False)
+    columns = (
+        PrintedColumn("Lab", left=True),
+        PrintedColumn("Rate", 3),
+        PrintedColumn("One way", 2),
+        PrintedColumn("Round trip"),
+        PrintedColumn("What it is", 1, wraps=True),
+    )
+    rows = []
     for name in list_ready_labs():
-        table.add_row(name, describe_ready_lab(name))
+        plan = build_topology(load_lab(name))
+        host, peer = plan.hosts[0], plan.hosts[-1]
+        delay_ns = sum(way.delay_ns for way in plan.directions(host, peer))
+        times = (format_time(delay_ns), format_time(plan.idle_rtt_ns(host, peer)))
+        rows.append((name, format_rate(plan.bottleneck(host, peer)[0]), *times, describe_ready_lab(name)))
     console = TerminalConsole()
-    console.print(table)
+    PrintedTable(columns=columns, rows=rows).print_to(console)
     names = daemon.list_running_labs()
-    console.print(f"\nup now: {', '.join(names) if names else 'none'}")
+    console.print()
+    console.print(PrintedParagraph(f"up now: {', '.join(names) if names else 'none'}"))
     for ended in daemon.read_exit_reports():
-        click.echo(ended)
+        console.print(PrintedParagraph(ended))
 
 
 def up(topology: str, name: str | None, backend: str | None) -> None:
@@ -52,7 +65,7 @@ def up(topology: str, name: str | None, backend: str | None) -> None:
     plan = build_topology(model)
     started = _start_daemon(chosen, backend or model.backend, plan)
     click.echo(f"lab '{chosen}' is up (back end {started['backend']}):")
-    click.echo(draw_text(plan))
+    print_lab(plan, TerminalConsole())
     first = plan.hosts[0]
     for last in [host for host in plan.hosts if plan.is_joined(first, host)][-1:]:
         click.echo(f"next: pathlab lab exec {first} -- ping -c 3 {plan.address(last, first)}")
@@ -145,7 +158,7 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
     if counters is not None:
         lab = facts["lab"]
         click.echo(f"lab '{title}' is up: back end {lab['backend']}, privilege {lab['privilege']}")
-    click.echo(draw_text(plan, counters))
+    print_lab(plan, TerminalConsole(), counters)
 
 
 def _save_figure(plan: Topology, title: str, path: Path) -> None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
+from rich.console import Console
+from rich.text import Text
+
 from pathlab.lab.topology import Link, LinkSettings, Topology, link_address
+from pathlab.printed_table import PrintedParagraph
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
+NARROW_INDENT = " " * 6
 NOT_SET = (None, 0, "none")
 #: What a direction may have besides rate and delay.
 OPTIONAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
@@ -26,32 +32,57 @@ OPTIONAL: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 def describe_direction(way: LinkSettings) -> str:
     """One direction in a few words."""
     words = ["not limited" if way.rate_bits_per_s is None else format_rate(way.rate_bits_per_s)]
-    words.append(format_time(way.delay_ns))
+    words.append(f"{format_time(way.delay_ns)} one way")
     values = ((getattr(way, name), text, formatter) for name, text, formatter in OPTIONAL)
     words += [text.format(formatter(value)) for value, text, formatter in values if value not in NOT_SET]
     return ", ".join(words)
 
 
-def draw_text(plan: Topology, counters: Sequence[Mapping[str, Any]] | None = None) -> str:
-    """Every link on a line of its own, with addresses; both directions where they differ; then the counts."""
+def print_lab(plan: Topology, console: Console, counters: Sequence[Mapping[str, Any]] | None = None) -> None:
+    """Print every link with addresses, both directions where they differ, the counts, and the round trips.
+
+    A direction is described on the line of its link, or below it where the console is too narrow.
+    """
+    lines = list(_list_links(plan, counters))
+    narrow = max(len(f"{head}  {text}") for head, text in lines) > console.width
+    for head, text in lines:
+        if narrow:
+            if head.strip():
+                console.print(Text(head.rstrip()), soft_wrap=True)
+            console.print(PrintedParagraph(text, mark=NARROW_INDENT))
+        else:
+            console.print(Text(f"{head}  {text}".rstrip()), soft_wrap=True)
+    for text in _list_round_trips(plan):
+        console.print(PrintedParagraph(text))
+
+
+def _list_links(plan: Topology, counters: Sequence[Mapping[str, Any]] | None) -> Iterator[tuple[str, str]]:
+    """The ends of each direction, and what it is; then what it counted."""
     width = max(len(node) for node in plan.nodes)
-    lines = []
     for number, link in enumerate(plan.links):
         left, right = (
             f"{node:{width}} {link_address(number, end):14}" for end, node in enumerate(link.between)
         )
         arrow = "<->" if link.reverse is None else "-->"
-        lines.append(f"  {left} {arrow}  {right}  {describe_direction(link.direction(0))}")
+        yield f"  {left} {arrow}  {right}", describe_direction(link.direction(0))
         if plan.ipv6:
             ends = (f"{'':{width}} {link_address(number, end, 6):14}" for end in (0, 1))
-            lines.append(f"  {'      '.join(ends)}".rstrip())
+            yield f"  {'      '.join(ends)}".rstrip(), ""
         if link.reverse is not None:
-            lines.append(
-                f"  {'':{len(left)}} <--  {'':{len(right)}}  {describe_direction(link.direction(1))}"
-            )
+            yield f"  {'':{len(left)}} <--  {'':{len(right)}}", describe_direction(link.direction(1))
         if counters is not None:
-            lines += [f"  {'':{len(left)}}      {words}" for words in _count_words(link, counters[number])]
-    return "\n".join(lines)
+            for words in _count_words(link, counters[number]):
+                yield f"  {'':{len(left)}}    ", words
+
+
+def _list_round_trips(plan: Topology) -> Iterator[str]:
+    """The idle RTT between hosts, those of one value together."""
+    pairs: dict[int, list[str]] = {}
+    for host, peer in combinations(plan.hosts, 2):
+        if plan.is_joined(host, peer):
+            pairs.setdefault(plan.idle_rtt_ns(host, peer), []).append(f"{host} to {peer}")
+    for rtt_ns, names in pairs.items():
+        yield f"Round trip without load: {format_time(rtt_ns)} ({', '.join(names)})."
 
 
 def _count_words(link: Link, counted: Mapping[str, Any]) -> list[str]:

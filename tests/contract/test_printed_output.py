@@ -17,11 +17,16 @@ COMMANDS = (
     "analyze RESULTS",
     "compare RESULTS RESULTS --metric throughput --metric drtt --metric loss",
     "campaigns list",
+    "lab list",
+    "lab show bufferbloat",
+    "lab show lossy",
+    "lab show three-hops",
     "plan quickstart",
     "plan wan --rows 5",
     "reference show ibm-streams-2.0-facade-intranode",
     "reference show ibm-streams-2.0-fan-out-intranode",
     "results list ROOT",
+    "results show RESULTS",
 )
 
 

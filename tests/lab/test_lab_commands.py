@@ -120,11 +120,12 @@ def test_up_exec_show_down(labs: Labs, topology: str) -> None:
     assert facts["counters"][0]["forward"]["delivered_packets"] == 3
     shown = labs.run("show").stdout
     assert "privilege" in shown
+    assert "Round trip without load: 10 ms (" in shown
     assert "east to middle: 3 packets delivered" in shown
     assert "two-legs" in labs.run("list").stdout
 
     changed = labs.run("change", "middle", "east", "delay=30ms", "rate=none")
-    assert changed.stdout == "middle to east: not limited, 30 ms\n", changed.stderr
+    assert changed.stdout == "middle to east: not limited, 30 ms one way\n", changed.stderr
     first = labs.describe("two-legs")["lab"]["links"][0]
     assert (first["rate_bits_per_s"], first["delay_ns"]) == (50_000_000, 3_000_000)
     assert (first["reverse"]["rate_bits_per_s"], first["reverse"]["delay_ns"]) == (None, 30_000_000)

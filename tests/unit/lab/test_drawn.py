@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from rich.console import Console
 
 from pathlab.campaign.load import load_lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.report.lab_text import draw_text
+from pathlab.report.lab_text import print_lab
 from pathlab.report.plots.lab_figure import draw_figure
 from pathlab.runner.hosts.lab_topology import build_topology
 
@@ -38,6 +40,29 @@ STAR = Topology(
 )
 
 
+def print_lines(plan: Topology, width: int = 200) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    print_lab(plan, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def test_a_delay_is_one_way_and_the_round_trip_is_stated() -> None:
+    lines = print_lines(build_topology(load_lab("three-hops")))
+    assert [line.split("Mbit/s, ")[1].split(",")[0] for line in lines[:3]] == [
+        "1 ms one way",
+        "3 ms one way",
+        "2 ms one way",
+    ]
+    assert lines[3] == "Round trip without load: 12 ms (a to b)."
+
+
+def test_a_narrow_terminal_has_the_settings_below_the_ends() -> None:
+    lines = print_lines(build_topology(load_lab("bufferbloat")), 60)
+    assert lines[1].strip() == "20 Mbit/s, 10 ms one way, queue 1250 kB"
+    assert max(map(len, lines)) <= 60
+
+
 @pytest.mark.parametrize("name", ["bufferbloat", "star", "three-hops", "two-links"])
 def test_words_lie_within_the_picture_and_apart(name: str) -> None:
     figure = draw_figure(STAR if name == "star" else build_topology(load_lab(name)), name)
@@ -51,8 +76,8 @@ def test_words_lie_within_the_picture_and_apart(name: str) -> None:
 
 def test_addresses_of_both_versions_stand_in_the_text() -> None:
     plan = build_topology(load_lab("three-hops"))
-    assert "2001:2" not in draw_text(plan)
-    shown = draw_text(replace(plan, ipv6=True)).splitlines()
-    assert len(shown) == 6
+    assert "2001:2" not in "".join(print_lines(plan))
+    shown = print_lines(replace(plan, ipv6=True))
+    assert len(shown) == 7
     assert shown[2].split()[:2] == ["r1", "198.18.0.5"]
     assert shown[3].split() == ["2001:2:0:1::1", "2001:2:0:1::2"]
