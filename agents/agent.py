@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any, Callable, Dict, Optional
 
 from pathlab.agents import limits
+from pathlab.agents.activity import ActivityMeter
 from pathlab.agents.facts import collect_facts
 from pathlab.agents.host_lock import HostLock, take_host_lock
 from pathlab.agents.jobs import Jobs
@@ -54,7 +55,9 @@ class Agent:
         self._in, self._out = frames_in, frames_out
         self._caps = caps or limits.Caps()
         self._program = program
-        self._features = ["counters", "discovery", "facts", "lock"] + (["engine"] if engine else [])
+        self._features = ["activity", "counters", "discovery", "facts", "lock"] + (
+            ["engine"] if engine else []
+        )
         self._decoder = FrameDecoder()
         self._outbox = Outbox(frames_out)
         self._selector = selectors.PollSelector()
@@ -65,10 +68,12 @@ class Agent:
         self._last_request_ns = time.monotonic_ns()
         self._jobs = Jobs(self._outbox, engine=engine, caps=self._caps)
         self._watches = Watches(self._outbox)
+        self._activity = ActivityMeter()
         self._host_lock: Optional[HostLock] = None
         self._wake, self._woken_by = os.pipe()
         self._operations: Dict[str, Callable[[Message], Dict[str, Any]]] = {
             "facts": lambda _request: collect_facts(),
+            "activity": self._measure_activity,
             "host.lock": self._lock_host,
             "engine.start": self._jobs.start_engine,
             "engine.command": self._jobs.command,
@@ -239,6 +244,12 @@ class Agent:
         except RequestError as error:
             answer.update(ok=False, error={"stage": error.stage, "text": _clip(error)})
         self._outbox.append(encode_frame(answer))
+
+    def _measure_activity(self, _request: Message) -> Dict[str, Any]:
+        try:
+            return self._activity.measure()
+        except (OSError, ValueError) as error:
+            raise RequestError("agent", f"cannot read the cores' activity: {error}") from error
 
     def _lock_host(self, request: Message) -> Dict[str, Any]:
         """Held until the agent ends; a second request takes it anew."""

@@ -16,6 +16,7 @@ MAX_COUNTER_INTERVAL_NS = 10_000_000_000
 MAX_COUNTER_TEXT_BYTES = 1024 * 1024  # of one file of counters; 1024 cores in /proc/stat take about 100 KiB
 MAX_COUNTER_NICS = 512  # a sample of so many takes about 60 KiB; above, they are not sampled
 MAX_COUNTER_QDISCS = 1024
+MAX_ACTIVITY_PROCESSES = 4096  # reading so many takes about 80 ms
 
 GRACE_S = 2.0  # an engine gets this much over its time before the agent ends it
 TERMINATE_GRACE_S = 1.0  # from SIGTERM to SIGKILL

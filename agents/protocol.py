@@ -145,6 +145,7 @@ def _overlap_bytes(buffer: bytearray) -> int:
 REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "hello": {"protocol": "integer", "program": "text", "require": "texts"},
     "facts": {"id": "integer"},
+    "activity": {"id": "integer"},
     "host.lock": {"id": "integer", "owner": "object"},
     "engine.start": {"id": "integer", "subcommand": "text", "options": "object", "limits": "object"},
     "engine.command": {"id": "integer", "job": "integer", "line": "text"},

@@ -236,7 +236,7 @@ class LiveView:
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
             self._goes_on_s = time.monotonic() + wait_s
             self._update(place=f"waiting until {event.until_utc}", rate="")
-            self._print(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
+            self._print_always(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):

@@ -15,6 +15,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.store.flags import Status
+from pathlab.units import parse_time_ns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,7 @@ def measure(
     hosts_file: Path | None,
     out: Path | None,
     *,
+    wait_idle: str | None,
     accept_new_host_keys: bool,
     as_json: bool,
     **settings: Any,
@@ -54,10 +56,12 @@ def measure(
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = TerminalConsole(stderr=as_json)
+    idle_ns = parse_time_ns(wait_idle or 0, bare_unit="s")
+    source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=as_json, bar_only=True) as view:
-            outcome = run_campaign(CampaignSource(campaign=campaign, text="", access=access), folder, view)
+            outcome = run_campaign(source, folder, view)
         record = _show(folder, as_json, console)
     if outcome.interrupted:
         raise PartialCampaign(

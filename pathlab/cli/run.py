@@ -14,6 +14,7 @@ from pathlab.campaign.campaign_text import read_campaign
 from pathlab.cli.choices import Choices
 from pathlab.errors import PartialCampaign
 from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
+from pathlab.units import parse_time_ns
 
 if TYPE_CHECKING:
     from pathlab.runner.campaign.run import RunOutcome
@@ -24,6 +25,7 @@ def run(
     out: Path | None,
     *,
     new: bool,
+    wait_idle: str | None,
     accept_new_host_keys: bool,
     quiet: bool,
     json_events: bool,
@@ -44,7 +46,8 @@ def run(
     load_all()
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
-    source = CampaignSource(campaign=model, text=given.text, access=access)
+    idle_ns = parse_time_ns(wait_idle or 0, bare_unit="s")
+    source = CampaignSource(campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns)
     folder = choose_folder(model, out=out, new=new)
     if json_events:
         outcome = run_campaign(source, folder, outlive_reader(print_event))

@@ -14,6 +14,7 @@ from pathlab.study.trials import TrialTable, list_values
 
 ENDS = ("sender", "receiver")
 ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
+BUSY = "busy"  # kind of an entry on hosts that others used before the first trial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +118,16 @@ def count_trials(
         complete=len(statuses) - len(failed),
         failed=len(failed),
         stages=tuple(sorted(set(failed))),
+    )
+
+
+def describe_busy_hosts(journal: Sequence[JournalRecord]) -> tuple[tuple[str, str], ...]:
+    """Of each run that began on busy hosts the time, ISO 8601, and what the hosts were found to do."""
+    entries = ((entry, entry.facts.get("found") or {}) for entry in journal if entry.kind == BUSY)
+    return tuple(
+        (entry.recorded_utc, "; ".join(f"{name}: {text}" for name, text in found.items()))
+        for entry, found in entries
+        if found
     )
 
 

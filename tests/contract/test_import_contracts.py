@@ -8,7 +8,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 #: What the controller uses of the agent: frames, files to send, and where a host keeps them.
-USED = {"protocol", "deployment", "cache"}
+USED = {"activity", "protocol", "deployment", "cache"}
 DATA = "pathlab.campaigns"
 #: It goes with the agent.
 VERSION = "pathlab._version"

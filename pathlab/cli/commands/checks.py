@@ -105,16 +105,18 @@ def check_reference(given: Given) -> None:
 
 
 def check_times(*names: str) -> Check:
-    """A check that these options are times; a bare number is seconds."""
+    """A check that these options, where they are given, are times; a bare number is seconds."""
 
     def check(given: Given) -> None:
         from pathlab.units import parse_time_ns
 
         for name in names:
+            if given[name] is None:
+                continue
             try:
                 parse_time_ns(given[name], bare_unit="s")
             except UsageError as error:
-                option = {"duration": "time"}.get(name, name)
+                option = {"duration": "time"}.get(name, name).replace("_", "-")
                 raise UsageError(f"--{option}: {error}", hint=error.hint) from error
 
     return check

@@ -82,6 +82,11 @@ ACCEPT_KEYS = flag(
     "--accept-new-host-keys",
     help="Add keys of unknown SSH servers to known_hosts; a changed key is refused all the same.",
 )
+WAIT_IDLE = option(
+    "--wait-idle",
+    metavar="TIME",
+    help="Wait for up to TIME, such as 2m, while a host is busy with other programs.",
+)
 #: What the command line changes of a campaign: the fields of ``pathlab.cli.choices.Choices``.
 CHOICES = (
     option(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import click
 
-from pathlab.cli.commands.checks import check_ends, check_place
-from pathlab.cli.commands.declaration import ACCEPT_KEYS, ENDS, HOSTS_FILE, PATH, declare, json_flag, option
+from pathlab.cli.commands.checks import check_ends, check_place, check_times
+from pathlab.cli.commands.declaration import (
+    ACCEPT_KEYS,
+    ENDS,
+    HOSTS_FILE,
+    PATH,
+    WAIT_IDLE,
+    declare,
+    json_flag,
+    option,
+)
 
 command = declare(
     "measure",
@@ -25,7 +34,8 @@ command = declare(
     option("--unloaded", default=50, help="RTT probes after the traffic."),
     json_flag("Print the record as JSON."),
     option("--out", type=PATH, help="Keep the results, with all series, in this folder."),
+    WAIT_IDLE,
     HOSTS_FILE,
     ACCEPT_KEYS,
-    checks=(check_ends, check_place("--out")),
+    checks=(check_ends, check_place("--out"), check_times("wait_idle")),
 )

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from pathlab.cli.commands.checks import check_campaign, check_place
-from pathlab.cli.commands.declaration import ACCEPT_KEYS, CHOICES, PATH, argument, declare, flag, option
+from pathlab.cli.commands.checks import check_campaign, check_place, check_times
+from pathlab.cli.commands.declaration import (
+    ACCEPT_KEYS,
+    CHOICES,
+    PATH,
+    WAIT_IDLE,
+    argument,
+    declare,
+    flag,
+    option,
+)
 
 command = declare(
     "run",
@@ -17,8 +26,9 @@ command = declare(
     option("--out", type=PATH, help="Results folder; continued if it holds this campaign."),
     flag("--new", help="Start a new run even if an unfinished one of this campaign exists."),
     *CHOICES,
+    WAIT_IDLE,
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),
     flag("--json-events", help="Print what happens as JSON lines (docs/EVENTS.md)."),
-    checks=(check_campaign, check_place("--out")),
+    checks=(check_campaign, check_place("--out"), check_times("wait_idle")),
 )

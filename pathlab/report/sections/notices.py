@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
-from pathlab.report.names import enumerate_cells
+from pathlab.report.names import enumerate_cells, format_utc
 from pathlab.report.phrases import format_count
 from pathlab.store.flags import NOT_GRANTED, Flag
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.study.progress import find_warnings
+from pathlab.study.progress import describe_busy_hosts, find_warnings
 from pathlab.units import format_bytes
 
 #: Most paths that a warning names; of more it gives the number.
@@ -64,6 +64,10 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
         yield Notice(
             kind="fallback",
             text=f"Loopback fallback: {reason}. The numbers describe this machine alone and no network.",
+        )
+    for begun_utc, found in describe_busy_hosts(study.study_source.journal()):
+        yield Notice(
+            kind="busy", text=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {found}."
         )
     if not counts.complete:
         yield Notice(kind="empty", text="No trial completed, so there are no measurements to show.")

@@ -19,6 +19,7 @@ from pathlab.errors import HostError, UsageError
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
 from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, RunParts
+from pathlab.runner.campaign.idle_wait import IdleWait
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.campaign.resumption import refuse_other_plan
@@ -63,11 +64,15 @@ class RunOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignSource:
-    """A validated campaign, the text it was read from, and how its hosts are reached over SSH."""
+    """A validated campaign, the text it was read from, and how its hosts are reached over SSH.
+
+    Busy hosts are waited for up to ``wait_idle_ns`` before the first trial.
+    """
 
     campaign: Campaign
     text: str
     access: RemoteAccess | None = None
+    wait_idle_ns: int = 0
 
 
 def plan_records(campaign: Campaign) -> list[PlanRecord]:
@@ -102,6 +107,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
         run = CampaignRun(campaign, environment, results, emit)
         run.announce()
+        run.await_idle_hosts(source.wait_idle_ns)
         emit(Preparing(text=f"calibrating {hosts}"))
         environment.calibrate()
         try:
@@ -150,6 +156,12 @@ class CampaignRun(RunParts):
         self._precise = False
         self._flags: tuple[str, ...] = ()
         self.stopped_by: str | None = None  # the signal, where one ended the run
+        self._idle_wait = IdleWait(self.wait, emit)
+
+    def await_idle_hosts(self, longest_ns: int) -> None:
+        """Look whether the hosts are busy, and wait for those that are, up to that time."""
+        self._idle_wait.look(self._environment.activity_sources(), longest_ns)
+        self._environment.activities = self._idle_wait.activities
 
     def begin(self) -> None:
         """Record what this run starts with, and what has changed since the run before."""
@@ -171,6 +183,7 @@ class CampaignRun(RunParts):
         self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
         for record in now:
             self.results.add_host(record)
+        self._idle_wait.record(self.journal, lab=self._environment.facts["lab"] is not None)
         for line in find_short_windows(self.rows.values(), now):
             self.journal.add("window-limit", line)
         for change in changes:

@@ -7,12 +7,15 @@ in the results, in the report and as a notice.
 from __future__ import annotations
 
 import datetime
+import functools
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from typing import Any, Self
 
+from pathlab.agents.activity import ActivityMeter
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
@@ -30,6 +33,7 @@ from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.events import Emit, RunNotice
 from pathlab.runner.hosts.calibration import calibrate
+from pathlab.runner.hosts.host_activity import THIS_MACHINE, HostActivity, Measure
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
 from pathlab.runner.trial.probing import PathProber
@@ -85,6 +89,8 @@ class Environment:
         self._probe_methods: dict[TrialPath, str] = {}
         self._refused_congestion: set[str] = set()
         self._calibrations: dict[str, dict[str, Any]] = {}
+        self.activities: Mapping[str, HostActivity] = {}  # by the names of ``activity_sources``
+        self._meter = ActivityMeter()
         self.facts: dict[str, Any] = {"lab": None, "fallback": None}
 
     def __enter__(self) -> Self:
@@ -273,14 +279,32 @@ class Environment:
         finally:
             prober.close()
 
+    def _list_machines(self) -> dict[str, list[str]]:
+        """The hosts with an open session by machine."""
+        machines: dict[str, list[str]] = {}
+        for name in sorted(self._sessions):
+            machines.setdefault(self._machine(name), []).append(name)
+        return machines
+
+    def activity_sources(self) -> dict[str, Measure]:
+        """How to read what others do on each machine, by the name of a host there, or THIS_MACHINE."""
+        firsts = {self._name_machine(first): first for first, *_ in self._list_machines().values()}
+        return {
+            name: self._meter.measure
+            if name == THIS_MACHINE
+            else functools.partial(self._sessions[first].request, "activity")
+            for name, first in firsts.items()
+        }
+
+    def _name_machine(self, host: str) -> str:
+        return host if isinstance(self._transports[host], SshTransport) else THIS_MACHINE
+
     def calibrate(self) -> None:
         """Measure what each machine can do by itself, all at once; hosts on one machine share it.
 
         A host that cannot is named in a notice, and its trials have no ceiling to be compared with.
         """
-        machines: dict[str, list[str]] = {}
-        for name in sorted(self._sessions):
-            machines.setdefault(self._machine(name), []).append(name)
+        machines = self._list_machines()
         if not machines:
             return
         first = self._campaign.factors.levels("congestion")[0]
@@ -315,6 +339,8 @@ class Environment:
             facts = dict(session.facts())
             if name in self._calibrations:
                 facts["calibration"] = dict(self._calibrations[name])
+            if (activity := self.activities.get(self._name_machine(name))) is not None:
+                facts["activity"] = asdict(activity)
             records.append(HostRecord(name=name, recorded_utc=now, facts=facts))
         return records
 

@@ -117,3 +117,19 @@ def test_nothing_measured_and_a_fallback_are_grave() -> None:
     assert notices(results)["fallback"].text.startswith("Loopback fallback: no namespaces. The numbers")
     results.records = []
     assert "No trial completed" in notices(results)["empty"].text
+
+
+def test_a_run_that_began_on_a_busy_machine_says_what_was_measured() -> None:
+    results = make_quickstart(cycles=6)
+    text = "90 % of 2 cores in use (stress: 0.98 of a core)"
+    entry = JournalRecord(
+        recorded_utc="2026-01-01T00:00:00.000+00:00",
+        kind="busy",
+        plan_row=None,
+        text="",
+        facts={"found": {"this machine": text}},
+    )
+    results = SyntheticResults(results.campaign, results.plan(), results.records, {}, journal=[entry])
+    assert notices(results)["busy"].text == (
+        f"Hosts were busy when the run began (2026-01-01 00:00:00 UTC): this machine: {text}."
+    )

@@ -1,0 +1,123 @@
+"""Whether a host is busy: by its cores, by stolen time, by waiting; two looks before it is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from pathlab.agents.activity import ActivityMeter
+from pathlab.errors import HostError
+from pathlab.runner.hosts.host_activity import (
+    GLANCE_S,
+    LOOK_S,
+    HostActivity,
+    Measure,
+    check_activity,
+    describe_busy,
+    measure_activity,
+)
+
+IDLE = {
+    "cores": 2,
+    "span_ns": 1,
+    "busy_ratio": 0.02,
+    "steal_ratio": 0.0,
+    "waiting_ratio": 0.01,
+    "busiest": None,
+}
+HOG = {"name": "stress", "pid": 7, "cores": 0.98}
+
+
+def play(*answers: dict[str, Any]) -> Measure:
+    """An agent that gives these answers after its first one."""
+    left = iter([IDLE, *answers])
+    return lambda: next(left)
+
+
+def look(**answers: dict[str, Any]) -> HostActivity:
+    (found,) = measure_activity({"a": play({**IDLE, **answers})}, lambda _s: None).values()
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("busy_ratio", 0.35), ("steal_ratio", 0.03), ("waiting_ratio", 0.25)]
+)
+def test_each_limit_alone_makes_a_host_busy(name: str, most: float) -> None:
+    figures: dict[str, Any] = {"busy_ratio": 0.1, "steal_ratio": 0.0, "waiting_ratio": 0.0}
+    assert not HostActivity(cores=2, **{**figures, name: most}).busy
+    assert HostActivity(cores=2, **{**figures, name: most + 0.001}).busy
+    assert not HostActivity(cores=2, busy_ratio=None, steal_ratio=None, waiting_ratio=None).busy
+
+
+def test_an_idle_host_costs_a_glance() -> None:
+    pauses: list[float] = []
+    found = measure_activity({"a": play(IDLE), "b": play(IDLE)}, pauses.append)
+    assert pauses == [GLANCE_S]
+    assert [one.busy for one in found.values()] == [False, False]
+    check = check_activity(found["a"])
+    assert (check.state, check.fix) == ("ok", None)
+    assert check.found == "2 % of 2 cores in use, tasks wait for a core 1 % of the time"
+
+
+def test_a_moments_work_is_not_load() -> None:
+    pauses: list[float] = []
+    busy = {**IDLE, "busy_ratio": 0.9, "busiest": HOG}
+    (found,) = measure_activity({"a": play(busy, busy, IDLE)}, pauses.append).values()
+    assert pauses == [GLANCE_S, LOOK_S]
+    assert not found.busy
+    (found,) = measure_activity({"a": play(busy, busy, busy)}, lambda _s: None).values()
+    assert found.busy
+    check = check_activity(found)
+    assert check.state == "limited"
+    assert check.found.startswith("90 % of 2 cores in use (stress: 0.98 of a core)")
+    assert "--wait-idle" in (check.fix or "")
+
+
+def test_a_host_that_cannot_tell_is_left_out() -> None:
+    def fail() -> dict[str, Any]:
+        raise HostError("no", host="b", stage="agent")
+
+    found = measure_activity({"a": play(IDLE), "b": fail}, lambda _s: None)
+    assert list(found) == ["a"]
+    assert check_activity(None).state == "limited"
+    assert measure_activity({}) == {}
+
+
+def test_the_warning_says_what_was_measured_what_it_does_and_what_to_do() -> None:
+    one = HostActivity(
+        cores=2, busy_ratio=0.72, steal_ratio=0.04, waiting_ratio=0.4, busiest="python3", busiest_cores=0.98
+    )
+    assert describe_busy({"this machine": one}, lab=True) == (
+        "this machine is busy: 72 % of 2 cores in use (python3: 0.98 of a core), tasks wait for a core 40 % "
+        "of the time, 4.0 % of the CPU time stolen by other machines. Trials may be lab-limited: packets "
+        "come late, and rates and delays are wrong. End what keeps it busy, or wait for it: --wait-idle 2m"
+    )
+    assert "host-limited" in describe_busy({"b": one}, lab=False)
+
+
+@contextmanager
+def load_cores() -> Iterator[None]:
+    """Busy loops of the least priority on every core, which end by themselves."""
+    loop = "import os, time\nos.nice(19)\nend = time.monotonic() + 30\nwhile time.monotonic() < end: pass"
+    hogs = [subprocess.Popen([sys.executable, "-c", loop]) for _ in range(os.cpu_count() or 1)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+def test_true_load_is_found_and_its_process_named() -> None:
+    meter = ActivityMeter(own=2**30)  # so that the loops of this test are not its own
+    with load_cores():
+        (found,) = measure_activity({"here": meter.measure}).values()
+    assert found.busy
+    assert (found.busy_ratio or 0.0) > 0.5
+    assert found.busiest
