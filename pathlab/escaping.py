@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any, TextIO, cast
+from typing import IO, Any, NoReturn, TextIO, cast
+
+UNREAD_STATUS = 141  # 128 and the number of SIGPIPE, as shells have it
 
 #: Controls (C0 but tab and line feed, DEL, C1), bidirectional and invisible formats, line and paragraph
 #: separators, lone surrogates, tags. A carriage return before a line feed ends a line and is none.
@@ -50,19 +53,38 @@ def _format_character(found: re.Match[str]) -> str:
     return "".join(f"\\u{units[place : place + 2].hex()}" for place in range(0, len(units), 2))
 
 
+def end_unread(stream: IO[str]) -> NoReturn:
+    """End the program with the status of SIGPIPE: the reader of a stream has ended, as in ``| head``.
+
+    Raises SystemExit. What Python flushes at exit goes nowhere, else it would complain.
+    """
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    raise SystemExit(UNREAD_STATUS)
+
+
 class EscapingStream:
     """A text stream onto which nothing is written that acts on a terminal.
 
     It stands in place of ``sys.stdout`` and ``sys.stderr``, so that no caller can forget it. What writes
-    controls of its own, such as colours, escapes its texts itself and writes to ``unescaped``.
+    controls of its own, such as colours, escapes its texts itself and writes to ``unescaped``. Where nobody
+    reads any more, the program ends.
     """
 
     def __init__(self, stream: TextIO) -> None:
         self.unescaped = stream
 
     def write(self, text: str) -> int:
-        self.unescaped.write(escape_controls(text))
+        try:
+            self.unescaped.write(escape_controls(text))
+        except BrokenPipeError:
+            end_unread(self.unescaped)
         return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.unescaped.flush()
+        except BrokenPipeError:
+            end_unread(self.unescaped)
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:

@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from pathlab.escaping import escape_controls
+from pathlab.escaping import end_unread, escape_controls
 
 UNLIMITED_WIDTH = 1_000_000
 
@@ -26,6 +26,10 @@ class TerminalConsole(Console):
         super().__init__(stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
         if not self.is_terminal and "COLUMNS" not in os.environ:
             self.width = UNLIMITED_WIDTH
+
+    def on_broken_pipe(self) -> None:
+        """Nobody reads any more; rich would end with status 1."""
+        end_unread(self.file)
 
     @property
     def file(self) -> IO[str]:

@@ -44,7 +44,7 @@ EPILOG = """\b
 Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign file;
 3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
 continue); 5 results cannot be read or written; 6 compare found what --fail-on names;
-130 interrupted outside a trial."""
+130 interrupted outside a trial; 141 nobody read the output to its end."""
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 
@@ -129,10 +129,6 @@ def _main(arguments: list[str] | None) -> None:
     except (KeyboardInterrupt, Interrupted, click.exceptions.Abort):
         click.echo("pathlab: interrupted", err=True)
         sys.exit(INTERRUPTED_STATUS)
-    except BrokenPipeError:
-        # The reader of the output has ended (``| head``); without this Python would complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except Exception:  # noqa: BLE001 -- a fault of PathLab; its text may be foreign
         traceback.print_exc()
         sys.exit(1)

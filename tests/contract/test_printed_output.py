@@ -1,13 +1,20 @@
-"""What commands print at 60, 80 and 120 columns and into a pipe: no line too wide, no number cut."""
+"""What commands print at 60, 80 and 120 columns and into a pipe: no line too wide, no number cut.
+
+A pipe that is closed ends them with the status of SIGPIPE and without a word.
+"""
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
+from pathlab.cli.main import main
 from tests.command_line import call
 from tests.integration.test_report_commands import store
 from tests.unit.synthetic_results import make_failed, make_quickstart
@@ -30,6 +37,29 @@ COMMANDS = (
 )
 
 
+#: These print no table, and much.
+MORE_COMMANDS = (
+    "--help",
+    "analyze RESULTS --json",
+    "analyze RESULTS --only list",
+    "campaigns schema --json",
+    "campaigns show quickstart",
+    "compare RESULTS RESULTS --json",
+    "doctor",
+    "doctor --json",
+    "hosts check local",
+    "lab show three-hops --json",
+    "path local --no-capacity",
+    "plan quickstart --json",
+    "reference list",
+    "report RESULTS --figure list",
+    "report RESULTS --format md --out x.md",
+    "results check RESULTS",
+    "results show RESULTS --json",
+    "run --help",
+)
+
+
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results = make_quickstart(cycles=2)
@@ -37,6 +67,10 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = tmp_path_factory.mktemp("printed")
     store(results, found / "a-folder-of-results")
     return found
+
+
+def list_words(command: str) -> list[str]:
+    return [{"RESULTS": "a-folder-of-results", "ROOT": "."}.get(word, word) for word in command.split()]
 
 
 def run(
@@ -52,8 +86,7 @@ def run(
     else:
         monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.chdir(root)  # short names of folders: a name is never cut, so a long one is a long line
-    words = [{"RESULTS": "a-folder-of-results", "ROOT": "."}.get(word, word) for word in command.split()]
-    said = call(words, capsys)
+    said = call(list_words(command), capsys)
     assert (said.status, said.err) == (0, "")
     return said.out.splitlines()
 
@@ -78,3 +111,28 @@ def test_no_line_is_too_wide_and_no_number_is_cut(
         assert [line for line in lines if cell_len(line) > columns] == []
         assert "…" not in "".join(lines)
         assert find_numbers(lines) <= known
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *MORE_COMMANDS])
+def test_a_closed_pipe_ends_a_command_without_a_word(
+    command: str, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(root)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(writing, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 -- a descriptor
+        monkeypatch.setattr(sys, "stdout", nowhere)
+        with pytest.raises(SystemExit) as ended:
+            main(list_words(command))
+    assert ended.value.code == 141
+    assert capsys.readouterr().err == ""
+
+
+def test_a_process_whose_reader_has_ended_complains_of_nothing() -> None:
+    command = [sys.executable, "-m", "pathlab", "campaigns", "schema"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
