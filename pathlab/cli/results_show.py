@@ -13,6 +13,7 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.names import format_utc
+from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.store.overview import Counts, TrialLine, count_stored_trials, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -116,6 +117,8 @@ def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | No
         "Throughput: median of the n usable trials (complete, windows and congestion control as requested, "
         "neither host-limited nor lab-limited)."
     )
+    if any(condition.has_provisional for condition in conditions):
+        note = f"{note} {PROVISIONAL_EXPLANATION}"
     console.print(PrintedParagraph(note))
 
 
@@ -148,8 +151,8 @@ def _format_combination(condition: MeasuredCondition, cell: Cell) -> tuple[str, 
         ", ".join(f"{name} {level}" for name, level in condition.settings.items()),
         f"{len(cell.complete):,}",
         f"{cell.failed:,}",
-        f"{len(cell.sample):,}",
-        format_rate(measure_spread(cell.sample.rates_bits_per_s).median),
+        f"{len(cell.shown):,}{PROVISIONAL if cell.is_provisional else ''}",
+        format_rate(measure_spread(cell.shown.rates_bits_per_s).median),
     )
 
 

@@ -26,7 +26,9 @@ from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio,
 
 RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated
 ENDS = ("sender", "receiver")
+#: Mark of a count of provisional trials, and the line that explains it.
 PROVISIONAL = "*"
+PROVISIONAL_EXPLANATION = f"n{PROVISIONAL}: provisional, as every trial of these was lab-limited."
 CELL_COLUMNS = (
     PrintedColumn("Streams"),
     PrintedColumn("Window", constant="Window {}"),

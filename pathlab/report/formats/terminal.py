@@ -9,13 +9,12 @@ from rich.console import Console
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.blocks import Notice
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
-from pathlab.report.text import PROVISIONAL, count_flags, tabulate_cells
+from pathlab.report.text import PROVISIONAL_EXPLANATION, count_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
 
 #: Kinds of warnings that the confidence of an answer says already.
 SAID_BY_CONFIDENCE = ("small-sample",)
 EXPLANATION = "Medians of n usable trials; dRTT: RTT increase under load; Linux doubles Granted."
-PROVISIONAL_EXPLANATION = f"n{PROVISIONAL}: provisional, as every trial of these was lab-limited."
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:

@@ -12,7 +12,7 @@ from pathlab.report.names import format_granted, format_short_loss
 from pathlab.report.sections.answer_tables import LONG_ROWS
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.tables import build_table
-from pathlab.report.text import RUN_FLAGS
+from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION, RUN_FLAGS
 from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import CellFigures, describe_cell
@@ -58,8 +58,10 @@ def _count(field: str) -> Callable[[Answer[CellFigures]], str]:
 
 
 def _choose_cells(condition: MeasuredCondition) -> Iterator[Cell]:
-    """The usable trials of each combination; all complete ones where none is usable."""
-    chosen = {(cell.streams, cell.window_bytes): cell for cell in (*condition.every_cell, *condition.cells)}
+    """The usable trials of each combination; provisional or all complete ones where none is usable."""
+    provisional = (replace(cell, sample=cell.shown) for cell in condition.all_cells if cell.is_provisional)
+    every = (*condition.every_cell, *condition.cells, *provisional)
+    chosen = {(cell.streams, cell.window_bytes): cell for cell in every}
     return (chosen[levels] for levels in condition.levels)
 
 
@@ -163,6 +165,7 @@ def _build_table(
 ) -> Iterator[Block]:
     """The table of these conditions; the first column names them where they are several."""
     several = len(conditions) > 1
+    is_provisional = table is RATES and any(condition.has_provisional for condition in conditions)
     rows = [
         (condition.name,) * several + row for condition in conditions for row in _list_rows(table, condition)
     ]
@@ -175,7 +178,7 @@ def _build_table(
         labels,
         rows,
         meanings=meanings,
-        note=table.note,
+        note=PROVISIONAL_EXPLANATION if is_provisional else table.note,
     )
 
 
@@ -188,6 +191,6 @@ def _list_rows(table: CellTable, condition: MeasuredCondition) -> Iterator[Row]:
         exclusions = condition.count_exclusions(cell)
         if table is RATES and sum(one.trials for one in exclusions) == len(cell.complete):
             reasons = ", ".join(f"{one.trials} {one.reason}" for one in exclusions)
-            texts[RATE_COLUMNS[0]] = f"0 usable ({reasons})"
-            texts[RATE_COLUMNS[2]] = NOT_MEASURED
+            marked = f"{len(cell.sample)}{PROVISIONAL}" if cell.is_provisional else f"0 usable ({reasons})"
+            texts[RATE_COLUMNS[0]], texts[RATE_COLUMNS[2]] = marked, NOT_MEASURED
         yield (format_window(cell.window_bytes), str(cell.streams), *texts.values())

@@ -23,7 +23,7 @@ STEAL_RATIO = 0.03
 #: ... and the share of the time in which a task waited for a core.
 WAITING_RATIO = 0.25
 #: A first look, and a longer one where that finds a host busy: a moment's work must not be taken for load.
-GLANCE_S, LOOK_S = 0.4, 1.6
+GLANCE_S, LOOK_S = 0.4, 0.8
 PARALLEL_MAX = 64
 #: The name of the machine of a lab, and of this one where it is an end.
 THIS_MACHINE = "this machine"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.report.formats.terminal import render_summary
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.document import build_analysis_document
@@ -117,3 +120,14 @@ def test_the_document_says_what_is_provisional_and_keeps_it_out_of_every_other_a
         for one in answers
     }
     assert used <= {0}
+
+
+def test_the_terminal_marks_provisional_medians_and_says_what_the_mark_means() -> None:
+    screen = io.StringIO()
+    study = Study(mark([1], ("lab-limited",)))
+    render_summary(study, (), Console(file=screen, width=100))
+    rows = [line.split() for line in screen.getvalue().splitlines() if line.split()[-1:] in (["8*"], ["8"])]
+    assert [(row[0], row[-1]) for row in rows] == [("1", "8*"), ("2", "8")]
+    assert all("Mbit/s" in row for row in rows)
+    text = " ".join(screen.getvalue().split())
+    assert text.count("n*: provisional, as every trial of these was lab-limited.") == 1

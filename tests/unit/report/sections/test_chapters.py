@@ -102,7 +102,7 @@ def test_failed_trials_alone_fill_no_chapter() -> None:
     assert [section.key for section in chapters.build_sections(inputs)] == ["not-decided"]
 
 
-def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> None:
+def test_lab_limited_trials_are_drawn_and_marked_but_counted_nowhere() -> None:
     def flag(record: TrialRecord) -> TrialRecord:
         return replace(record, flags=("lab", "lab-limited"))
 
@@ -116,7 +116,8 @@ def test_trials_that_only_measured_the_lab_are_drawn_but_counted_nowhere() -> No
     assert all(one.hollow and one.x.size == 14 for one in points)
     assert "all trials were lab-limited; no median is given." in plot.sentence
     table = find_table(list_blocks(sections), "windows-streams-1")
-    assert (table.note or "").startswith("The same in every row: n 0 usable (2 lab-limited); ")
+    assert (table.note or "").startswith("The same in every row: n 2*; ")
+    assert (table.note or "").endswith("n*: provisional, as every trial of these was lab-limited.")
     assert "95 % CI" not in [heading.label for heading in table.headings]
     gaps = find_table(iter(sections[-1].blocks), "undecided").rows
     assert any(needs == "no usable trial (56 lab-limited)" for _, needs, _ in gaps)
