@@ -60,6 +60,8 @@ FAINT = """(([least, leastLarge]) => {
             * (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
     }, 0);
     const behind = element => {
+        const bar = element.matches(".bartext-inside") && element.parentElement.querySelector("path");
+        if (bar) { return parse(getComputedStyle(bar).fill); }
         for (let at = element; at; at = at.parentElement) {
             const colour = parse(getComputedStyle(at).backgroundColor);
             if (colour[3] > 250) { return colour; }
@@ -70,7 +72,7 @@ FAINT = """(([least, leastLarge]) => {
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const element = walker.currentNode.parentElement, text = walker.currentNode.data.trim();
-        if (!text || element.closest("script, style, .bartext-inside")) { continue; }
+        if (!text || element.closest("script, style")) { continue; }
         if (!element.checkVisibility()) { continue; }
         const style = getComputedStyle(element);
         const colours = [parse(element.closest("svg") ? style.fill : style.color), behind(element)];
