@@ -122,6 +122,12 @@ def test_the_report_at_the_width_of_a_desk_and_of_a_phone(browser: Browser, tmp_
             ".filter(area => area.firstChild.getBoundingClientRect().right > window.innerWidth + 1).length"
         )
         assert browser.evaluate(beyond) == 0
+        cut = (
+            "Array.from(document.querySelectorAll('.plot-live .g-xtitle, .plot-live .annotation-text'))"
+            ".filter(t => { const [a, b] = [t, t.closest('.plot-live')].map(e => e.getBoundingClientRect());"
+            " return a.left < b.left - 1 || a.right > b.right + 1; }).map(t => t.textContent)"
+        )
+        assert browser.evaluate(cut) == []
 
 
 def test_a_table_wider_than_the_page_says_so_until_its_end(browser: Browser, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ BLANK = "no value to draw"  # shown in a panel without a value
 PALETTE = "cividis"  # shades of a grid, readable with every kind of colour vision and in grey
 #: As many as a figure has named streams; the same on paper, on the page and on the dark page.
 COLOURS = (
-    *("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#245AFC", "#CF12AB", "#FC516C", "#63637E"),
-    *("#0987FC", "#C6126C", "#B43F00", "#516C3F", "#3F99CF", "#A22DD8", "#7575D8", "#7E873F"),
+    *("#0072B2", "#D55E00", "#009E73", "#CF12AB", "#CC79A7", "#245AFC", "#FC516C", "#7575D8"),
+    *("#516C3F", "#3F99CF", "#A22DD8", "#63637E", "#7E873F", "#C6126C", "#B43F00", "#0987FC"),
 )
 #: Below zero, zero, above zero: shades of a grid of differences.
 DIVERGING = ("#0072B2", "#F2F2F2", "#D55E00")

@@ -12,7 +12,7 @@ from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
-from pathlab.report.phrases import choose_format, format_count
+from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Layer
 from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
@@ -55,7 +55,9 @@ def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
     x = np.arange(len(levels), dtype=np.float64)
     for slot, name in enumerate(names):
         if heights[name].any():
-            layers.append(Bars(name=name, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
+            layers.append(
+                Bars(name=format_reason(name), x=x, height=heights[name], slot=slot, bottom=bottom.copy())
+            )
             bottom = bottom + heights[name]
     streams = Axis(label="Streams", ticks=tuple(x.tolist()), tick_labels=tuple(map(str, levels)))
     return draw_panel(streams, _count_windows(bottom), layers, _describe_limits(inputs, condition))

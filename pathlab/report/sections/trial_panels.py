@@ -50,7 +50,7 @@ def build_rates(table: StreamTable, verb: str, marks: tuple[Span, ...]) -> tuple
             )
             for place, stream in enumerate(table.streams)
         )
-        title = f"{verb}, the streams one above the other"
+        title = f"{verb}, streams stacked"
         return [Panel(x=TIME, y=y, layers=(*marks, *stack), title=title)], every
     total = _step(f"all {count:,} streams", joined, rates.sum(axis=1), SINGLE_SLOT)
     spread = _spread(rates, middle, "streams")

@@ -8,6 +8,8 @@
   const LEGEND_ROW_PX = 22;
   const BESIDE_NAME_PX = 52;
   const GAP_PX = 46;
+  const AXIS_PX = 60;
+  const LINE_PX = 15;
   const TOP_PX = 24;
   const BOTTOM_PX = 56;
   // How a slot is drawn besides its colour, in the order of the same lists for print.
@@ -229,6 +231,7 @@
     const data = [];
     const inner = plot.heights.reduce((sum, height) => sum + height + GAP_PX, -GAP_PX);
     const named = new Set();
+    const across = {};
     const layout = {
       shapes: [], annotations: [], margin: { t: TOP_PX }, showlegend: true,
       legend: {
@@ -253,6 +256,7 @@
           { xaxis: frame.x, yaxis: frame.y, meta: layer.kind, ...trace, ...entitle(layer, frame) }));
       }
       Object.assign(layout, buildAxes(frame, domain));
+      across["xaxis" + suffix] = panel.x.title.join(" ");
       const middle = { xref: frame.x + " domain", yref: frame.y + " domain", x: 0.5, y: 0.5 };
       const head = { xref: "paper", yref: "paper", x: 0, y: domain[1], xanchor: "left", yanchor: "bottom" };
       if (panel.title && plot.panels.length > 1) {
@@ -260,7 +264,7 @@
       }
       if (panel.blank) { layout.annotations.push({ ...middle, text: plain(panel.blank), showarrow: false }); }
     });
-    layout.meta = { inner, names: Array.from(named, (name) => name.length) };
+    layout.meta = { inner, across, names: Array.from(named, (name) => name.length) };
     // this script draws anew where the width changes; plotly.js, at any change of the window (a phone hides
     // its bar of addresses), takes the height away that a figure has by its contents
     const config = {
@@ -270,6 +274,15 @@
       toImageButtonOptions: { format: "svg", filename: plot.name },
     };
     return { data, layout, config };
+  }
+
+  function breakWords(text, letters) {
+    return text.split(" ").reduce(function (lines, word) {
+      const last = lines[lines.length - 1];
+      if (last !== undefined && last.length + word.length < letters) { lines[lines.length - 1] = last + " " + word; }
+      else { lines.push(word); }
+      return lines;
+    }, []);
   }
 
   // Rows that the names need at this width, so that the legend covers no axis.
@@ -283,7 +296,13 @@
       left -= wide;
     }
     const narrow = width < NARROW_PX;
-    const below = BOTTOM_PX + rows * LEGEND_ROW_PX;
+    let lines = 1;
+    for (const [key, title] of Object.entries(layout.meta.across)) {
+      const broken = breakWords(title, Math.floor((width - AXIS_PX) / LETTER_PX));
+      if (layout[key].title.text) { layout[key].title.text = broken.map(plain).join("<br>"); }
+      lines = Math.max(lines, broken.length);
+    }
+    const below = BOTTOM_PX + rows * LEGEND_ROW_PX + (lines - 1) * LINE_PX;
     layout.margin = { l: narrow ? 46 : 62, r: narrow ? 6 : 14, t: TOP_PX, b: below };
     layout.height = layout.meta.inner + TOP_PX + below;
     layout.font.size = narrow ? 11 : 12;
@@ -300,6 +319,7 @@
       const plot = read(figure);
       const { data, layout, config } = describe(plot);
       figure.dataset.state = "drawn";  // shows the area, which has no width before
+      area.style.minHeight = "";  // from here on it has its own height
       const width = area.clientWidth;
       area.dataset.width = String(width);
       config.displayModeBar = width < NARROW_PX ? false : "hover";
@@ -403,8 +423,8 @@
 
   // Tables that are wider than the page say so until their end is in sight.
   function hint(table) {
-    const left = table.scrollWidth - table.clientWidth - table.scrollLeft;
-    if (left > 1 || table.dataset.more) { table.dataset.more = left > 1 ? "yes" : "no"; }
+    const beyond = table.clientWidth ? table.scrollWidth - table.clientWidth : 0;  // in a closed fold: none
+    if (beyond > 1) { table.dataset.more = beyond - table.scrollLeft > 1 ? "yes" : "no"; } else { delete table.dataset.more; }
   }
   const tables = Array.from(document.querySelectorAll(".scroll"));
   tables.forEach(function (table) {

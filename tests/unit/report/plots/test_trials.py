@@ -229,7 +229,7 @@ def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
     series = {"sender_intervals": make_intervals(20, 2, bytes=125_000, snd_cwnd_bytes=50_000)}
     plot = draw_trial(make_inputs(record, series), 1)
     assert plot.condition == "west → east · imported iperf3 3.12 · 2026-01-02"
-    assert plot.panels[0].title == "Sent, the streams one above the other"
+    assert plot.panels[0].title == "Sent, streams stacked"
     assert float(find_layers(plot.panels[0], Area)["stream 1"].high[3]) == pytest.approx(20)
     assert find_layers(find_panel(plot, "Congestion"), Curve)["stream 0"].y[0] == 50
     assert "Not recorded: the receiver's rates" in plot.sentence
