@@ -21,10 +21,10 @@ def find_fault(folder: Path, place: Path) -> str | None:
     if not find_engine().is_relative_to(place):
         return f"the engine is {find_engine()}, not one below {place}"
     with pathlab.open(folder) as results:
-        planned, complete = len(results.plan()), len(results.trials(status="complete"))
+        planned, missing = len(results.plan()), len(results.unfinished())
         environment = results.campaign.environment
-    if not 0 < planned == complete:
-        return f"{complete} of {planned} planned trials are complete"
+    if missing or not planned:
+        return f"{missing} of {planned} planned trials are not complete"
     if environment["fallback"] or environment["lab"]["privilege"] != "user-namespace":
         return f"measured in {environment['lab']}, fallback {environment['fallback']}"
     return None

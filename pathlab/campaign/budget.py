@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
 from pathlab.campaign.model import Campaign, MeasuredPath
@@ -15,7 +16,7 @@ from pathlab.campaign.schedule import span_rows
 from pathlab.units import SECOND_NS
 
 # Starting engines, connecting, and gathering results; seen on a small machine, an estimate and no bound.
-OVERHEAD_NS = 400_000_000
+OVERHEAD_NS = 100_000_000
 SURVEY_NS, SURVEY_MAX_NS = (
     12 * SECOND_NS,
     60 * SECOND_NS,
@@ -133,7 +134,7 @@ class Estimator:
         return TrialEstimate(
             time_ns=fixed_ns
             + (rtt_ns if campaign.probes.unloaded else 0)
-            + min(_queue_drain_ns(facts), drain_ns),
+            + min(_queue_drain_ns(facts, cell), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
             # The longest wait for an empty queue, after a reset, before the unloaded probes.
@@ -251,10 +252,16 @@ def _add_delays(best: int, link: LabLink) -> int:
     return best + link.direction(0).delay_ns + link.direction(1).delay_ns
 
 
-def _queue_drain_ns(facts: PathFacts) -> int:
-    if facts.rate_bits_per_s is None or facts.queue_bytes is None:
-        return facts.rtt_ns or 0
-    return facts.queue_bytes * 8 * SECOND_NS // facts.rate_bits_per_s + (facts.rtt_ns or 0)
+def _queue_drain_ns(facts: PathFacts, cell: PlannedCell) -> int:
+    """How long what is under way takes at the end: a full queue, or less where windows hold less."""
+    rate, queued_bytes, rtt_ns = facts.rate_bits_per_s, facts.queue_bytes, facts.rtt_ns or 0
+    if rate is None or queued_bytes is None:
+        return rtt_ns
+    windows = [size for size in (cell.window_sender_bytes, cell.window_receiver_bytes) if size is not None]
+    if windows:
+        beyond_line = cell.streams * min(windows) - _line_bytes(rate, rtt_ns)
+        queued_bytes = min(queued_bytes, max(0, beyond_line))
+    return queued_bytes * 8 * SECOND_NS // rate + rtt_ns
 
 
 def _line_bytes(rate_bits_per_s: int, time_ns: int) -> int:

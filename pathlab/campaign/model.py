@@ -165,6 +165,10 @@ class Campaign(FileTable):
     retries: Annotated[int, Bounds(COUNT, 0, 100)] = Field(
         1, description="How often a failed trial is tried again, at the end of its cycle."
     )
+    lab_retries: Annotated[int, Bounds(COUNT, 0, 10_000)] = Field(
+        0,
+        description="How many lab-limited trials of a run are measured again, at the end of their cycle.",
+    )
     cool_down: CoolDown = Field(CoolDown.model_validate({}), description="The pause between two trials.")
     budget: Budget = Field(Budget.model_validate({}), description="What the campaign may use.")
     safety_limits: SafetyLimits = Field(

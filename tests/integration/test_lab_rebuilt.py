@@ -11,6 +11,7 @@ import pytest
 from pathlab.lab.lab import Lab
 from pathlab.lab.links import EmulatedLink
 from pathlab.lab.namespaces import lab_error
+from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.require import require_namespaces
@@ -80,6 +81,26 @@ def test_a_lab_that_dies_between_two_trials_costs_none(
     outcome = run(campaign_of(lab=LAB, paths=AB, cycles=2), tmp_path / "out", Watch(kill_after_the_first))
     assert (outcome.complete, outcome.failed) == (2, 0)
     assert ("lab-rebuilt", f"the lab was rebuilt: {KILLED}") in journal(tmp_path / "out")
+
+
+def test_lab_limited_trials_are_measured_again_at_the_end_of_their_cycle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overloaded = LabVerdict(
+        reasons=("late",),
+        outside_packets=0,
+        late_p99_ns=10**9,
+        emulator_cores=0.1,
+        host_busy_ratio=0.1,
+        steal_ratio=0.0,
+    )
+    monkeypatch.setattr("pathlab.runner.hosts.environment.evaluate_lab", lambda *_: overloaded)
+    campaign = campaign_of(lab=LAB, paths=AB, cycles=2, lab_retries=1)
+    outcome = run(campaign, tmp_path / "out", Watch(lambda _event: None))
+    assert (outcome.complete, outcome.failed, outcome.missing) == (2, 0, 0)
+    assert rows(tmp_path / "out") == [(0, "complete", None), (0, "complete", None), (1, "complete", None)]
+    text = "trial 1 was lab-limited and is measured again at the end of the cycle"
+    assert ("retry", text) in journal(tmp_path / "out")
 
 
 def test_a_lab_that_dies_in_every_trial_ends_the_run(

@@ -58,7 +58,8 @@ class CycleRunner:
         self._runner = runner
         self._estimator = Estimator(parts.campaign)
         lab = parts.campaign.lab
-        self._failures = Failures(parts.campaign.retries, lab.hosts if lab is not None else ())
+        lab_hosts = lab.hosts if lab is not None else ()
+        self._failures = Failures(parts.campaign.retries, lab_hosts, parts.campaign.lab_retries)
         self._lab_fault: str | None = None  # of the trial before
         self._rebuilds = 0  # without a trial since
         self._account = BudgetAccount(parts.campaign.budget)
@@ -224,6 +225,11 @@ class CycleRunner:
         self._learn(record)
         if record.status == Status.COMPLETE:
             self._complete.append(record)
+            if self._failures.use_lab_retry(record):
+                text = f"trial {record.plan_row + 1} was lab-limited"
+                text += " and is measured again at the end of the cycle"
+                self._parts.journal.add("retry", text, row=record.plan_row)
+                schedule.put_back(measured.task.row)
         else:
             self.failed += 1
         if record.failed_stage == Stage.SAFETY_LIMIT or record.status == Status.INTERRUPTED:

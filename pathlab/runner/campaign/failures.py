@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pathlab.store.flags import Stage, Status
+from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.records import TrialRecord
 
 #: This many failures in a row quarantine a host, or a pair of hosts, until the next cycle.
@@ -31,8 +31,8 @@ class Failures:
     The hosts in ``lab_hosts`` share the place ``lab``, whose failures are those of the lab itself.
     """
 
-    def __init__(self, retries: int, lab_hosts: Collection[str] = ()) -> None:
-        self._retries = retries
+    def __init__(self, retries: int, lab_hosts: Collection[str] = (), lab_retries: int = 0) -> None:
+        self._retries, self._lab_retries = retries, lab_retries
         self._lab_hosts = frozenset(lab_hosts)
         self._tries: dict[int, int] = {}
         self._in_a_row: dict[Place, int] = {}
@@ -60,6 +60,13 @@ class Failures:
     def may_retry(self, row: int) -> bool:
         """Whether a failed row is tried again in this run."""
         return self._tries.get(row, 0) <= self._retries
+
+    def use_lab_retry(self, record: TrialRecord) -> bool:
+        """Whether a trial in which the lab was at its limit is measured again; counts it if so."""
+        if Flag.LAB_LIMITED not in record.flags or self._lab_retries == 0:
+            return False
+        self._lab_retries -= 1
+        return True
 
     def is_quarantined(self, source: str, destination: str) -> bool:
         """Whether a path's rows are left out for now; a quarantined ``lab`` means all of them."""

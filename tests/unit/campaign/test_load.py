@@ -309,7 +309,7 @@ def test_the_digest_follows_meaning_and_not_spelling() -> None:
 def test_the_digest_is_of_the_stored_form_with_every_key() -> None:
     campaign = load_campaign("quickstart")
     stored = campaign.to_stored()
-    assert stored["trial"]["duration_ns"] == 2_000_000_000
+    assert stored["trial"]["duration_ns"] == 1_000_000_000
     assert stored["budget"]["rate_bits_per_s"] is None
     canonical = json.dumps(stored, sort_keys=True, separators=(",", ":"))
     assert campaign.digest == hashlib.sha256(canonical.encode()).hexdigest()

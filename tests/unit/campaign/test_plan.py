@@ -24,8 +24,8 @@ from pathlab.campaign.order import PlanRow, plan_rows
 # (streams, window in KiB) of the shipped quickstart. A plan that was started must be continued in this order
 # by every later version, so these values never change.
 QUICKSTART_ORDER = [
-    [(4, 64), (4, 256), (1, 64), (2, 256), (1, 256), (2, 64), (8, 256), (8, 64)],
-    [(4, 256), (8, 256), (8, 64), (4, 64), (2, 256), (2, 64), (1, 256), (1, 64)],
+    [(4, 64), (1, 64), (1, 32), (4, 32), (8, 32), (8, 64)],
+    [(1, 32), (8, 64), (8, 32), (4, 64), (4, 32), (1, 64)],
 ]
 
 
@@ -122,13 +122,21 @@ def test_addresses_of_a_path_are_part_of_its_settings() -> None:
 def test_the_estimate_adds_up_by_hand() -> None:
     campaign = load_campaign("quickstart")
     rows = plan_rows(campaign)
-    # 1 + 2 s of traffic, 30 probes at 20 ms, the queue of 250 kB at 40 Mbit/s (50 ms), round trips of 40 ms
-    # for connecting (3), for the drain and for the last probe, and 0.4 s for starting the engines
-    assert Estimator(campaign).trial(rows[0]).time_ns == 1e9 * (1 + 2 + 0.6 + 0.05 + 5 * 0.04 + 0.4)
+    times_ns = {
+        (row.cell.streams, (row.cell.window_bytes or 0) // 1024): Estimator(campaign).trial(row).time_ns
+        for row in rows
+    }
+    # 0.4 + 1 s of traffic, 8 probes at 20 ms, round trips of 40 ms for connecting (3), for the drain and for
+    # the last probe, and 0.1 s for starting the engines
+    least_ns = 10**6 * (400 + 1000 + 8 * 20 + 5 * 40 + 100)
+    assert {times_ns[one] for one in ((1, 32), (1, 64), (4, 32))} == {least_ns}
+    # what the line does not hold of the windows waits in the queue of 400 kB, at 40 Mbit/s
+    queued_ns = {one: 1600 * (one[0] * one[1] * 1024 - 200_000) / 8 for one in ((4, 64), (8, 32), (8, 64))}
+    assert {one: times_ns[one] - least_ns for one in queued_ns} == pytest.approx(queued_ns, abs=1)
     estimate = estimate_campaign(campaign)
-    assert estimate.trials == 16
-    assert estimate.time_ns == 16 * Estimator(campaign).trial(rows[0]).time_ns
-    assert estimate.time_max_ns > estimate.time_ns + 16 * 9e9
+    assert estimate.trials == 36
+    assert estimate.time_ns == 6 * sum(times_ns.values())
+    assert estimate.time_max_ns > estimate.time_ns + 36 * 9e9
 
 
 def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
@@ -137,11 +145,11 @@ def test_bytes_are_bounded_by_the_line_and_by_the_windows() -> None:
         (r.cell.streams, r.cell.window_bytes): Estimator(campaign).trial(r).bytes_max
         for r in plan_rows(campaign)
     }
-    # 64 KiB each 40 ms for 3 s is 75 round trips, and at most 128 KiB still in the sockets
-    assert bounds[1, 65_536] == 75 * 65_536 + 131_072
-    # 40 Mbit/s for 3 s, and at most 8 x 512 KiB still in the sockets
-    assert bounds[8, 262_144] == 15_000_000 + 8 * 524_288
-    assert estimate_campaign(campaign).bytes_max == 2 * sum(bound or 0 for bound in bounds.values())
+    # 64 KiB each 40 ms for 1.4 s is 35 round trips, and at most 128 KiB still in the sockets
+    assert bounds[1, 65_536] == 35 * 65_536 + 131_072
+    # 40 Mbit/s for 1.4 s, and at most 8 x 128 KiB still in the sockets
+    assert bounds[8, 65_536] == 7_000_000 + 8 * 131_072
+    assert estimate_campaign(campaign).bytes_max == 6 * sum(bound or 0 for bound in bounds.values())
 
 
 def test_what_has_no_bound_is_unknown() -> None:

@@ -69,6 +69,12 @@ def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
     assert not any(watch.add(unsent) for _ in range(100))
 
 
+def test_lab_limited_trials_are_measured_again_while_there_are_retries() -> None:
+    failures, limited = Failures(retries=0, lab_retries=2), make_record(flags=("lab", "lab-limited"))
+    assert not failures.use_lab_retry(make_record(flags=("lab", "busy-core")))
+    assert [failures.use_lab_retry(limited) for _ in range(3)] == [True, True, False]
+
+
 def test_failures_are_retried_at_most_so_often() -> None:
     failures = Failures(retries=1)
     failed = make_record(status="failed", failed_stage="engine", failure="x")
