@@ -25,6 +25,7 @@ from PIL import Image
 
 from docs.browser import Browser, find_chromium
 from docs.terminal import TerminalScreen, render_screen, run_in_terminal
+from pathlab.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = (60, 80, 120)
@@ -42,7 +43,6 @@ WAITING = """Array.from(document.querySelectorAll("figure.plot[data-state=waitin
     const area = figure.getBoundingClientRect();
     return area.height && area.top < window.innerHeight;
 })"""
-COLOURS_MAX = 128
 
 
 def crop_page(picture: bytes) -> bytes | None:
@@ -62,6 +62,11 @@ def crop_page(picture: bytes) -> bytes | None:
         kept = io.BytesIO()
         image.crop((left, top, right, height)).save(kept, "png")
     return kept.getvalue()
+
+
+def reduce_colours(image: Image.Image) -> Image.Image:
+    """The image with 256 colours at most; those of a few pixels, such as a marker's, stay as they are."""
+    return image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
 
 
 class Screenshots:
@@ -114,7 +119,7 @@ class Screenshots:
     def _write(self, name: str, picture: bytes) -> Path:
         path = self._folder / f"{name}.png"
         with Image.open(io.BytesIO(picture)) as image:
-            image.convert("RGB").quantize(COLOURS_MAX, dither=Image.Dither.NONE).save(path, optimize=True)
+            reduce_colours(image).save(path, optimize=True)
         return path
 
 
@@ -123,6 +128,12 @@ def write_report(results: Path, path: Path) -> Path:
     command = [sys.executable, "-m", "pathlab", "report", str(results), "--out", str(path)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return path
+
+
+def name_campaign(folder: Path) -> str:
+    """The name of the campaign that measured these results."""
+    with Results.open(folder) as results:
+        return results.campaign.name
 
 
 def show_live(results: Path, columns: int) -> TerminalScreen:
@@ -139,7 +150,9 @@ def take_all(shots: Screenshots, results: Path, other: Path | None, scratch: Pat
         yield from shots.take_report(page.result())
         yield shots.take_paper(printed.result())
         for columns, live in zip(COLUMNS, screens, strict=True):
-            yield shots.take_terminal(f"live-{columns}", live.result(), "pathlab run quickstart")
+            yield shots.take_terminal(
+                f"live-{columns}", live.result(), f"pathlab run {name_campaign(results)}"
+            )
     if other is not None:
         words = ["compare", str(results), str(other)]
         screen = run_in_terminal([sys.executable, "-m", "pathlab", *words], COMPARE_COLUMNS, LINES_OF_OUTPUT)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw, ImageStat
 
-from docs.screenshots import COLUMNS, DESK, PHONE, crop_page, main, show_live
+from docs.screenshots import COLUMNS, DESK, PHONE, crop_page, main, reduce_colours, show_live
 from docs.terminal import render_screen, run_in_terminal
 from tests.require import require_chromium
 from tests.unit.synthetic_results import make_quickstart, write_results
@@ -74,6 +74,15 @@ def test_a_printed_page_is_cut_out_of_the_viewer() -> None:
     assert found is not None
     with Image.open(io.BytesIO(found)) as page:
         assert page.size == (150, 300)
+
+
+def test_the_colour_of_a_small_marker_stays() -> None:
+    page = Image.radial_gradient("L").convert("RGB")  # more shades than a small file has colours for
+    ImageDraw.Draw(page).rectangle((10, 10, 14, 14), fill=(213, 94, 0))
+    red, green, blue = reduce_colours(page).convert("RGB").split()
+    assert [red.getpixel((12, 12)), green.getpixel((12, 12)), blue.getpixel((12, 12))] == pytest.approx(
+        [213, 94, 0], abs=10
+    )
 
 
 def measure_brightness(picture: Image.Image) -> float:
