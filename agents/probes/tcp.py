@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, Dict
 
 from pathlab.agents.source import Source
@@ -22,8 +23,19 @@ _INTEGERS = (
 )
 
 
+def may_set(congestion: str) -> bool:
+    """Whether this process may set a congestion control on a socket."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        try:
+            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
+        except OSError:
+            return False
+    return True
+
+
 def read_tcp(source: Source) -> Dict[str, Any]:
-    """Congestion control (default, available, allowed), ``default_qdisc`` and the integer sysctls.
+    """Congestion control (default, available, allowed to ordinary users, and settable by this process, which
+    is tried), ``default_qdisc`` and the integer sysctls.
 
     A sysctl that this kernel or namespace does not have is null.
     """
@@ -33,6 +45,7 @@ def read_tcp(source: Source) -> Dict[str, Any]:
         "congestion_default": source.text(f"{_FOLDER}/tcp_congestion_control"),
         "congestion_available": None if available is None else available.split(),
         "congestion_allowed": None if allowed is None else allowed.split(),
+        "congestion_settable": None if available is None else list(filter(may_set, available.split())),
         "default_qdisc": source.optional("/proc/sys/net/core/default_qdisc"),
     }
     for name in _INTEGERS:

@@ -1,7 +1,6 @@
 """What this machine can and cannot do for PathLab, and how to fix it; the logic of ``pathlab doctor``.
 
-What can be tried is tried: a lab is built and taken down, probes are sent over loopback, congestion controls
-are set on a socket. The rest are the agent's facts, as ``pathlab hosts check`` reads them.
+A lab is built and taken down. As a host, this machine is checked as ``pathlab hosts check`` checks any.
 """
 
 from __future__ import annotations
@@ -13,17 +12,14 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from importlib import metadata
-from pathlib import Path
 
 from pathlab import __version__
+from pathlab.campaign.host_model import LOCAL
 from pathlab.errors import PathlabError
 from pathlab.lab.namespaces import Namespaces
-from pathlab.remote.engine import engine_version, find_engine
 from pathlab.remote.local import LocalTransport
-from pathlab.remote.session import Session
-from pathlab.runner.hosts.environment import may_set_congestion
-from pathlab.runner.hosts.facts_check import CONGESTION, HostCheck, check_facts, check_limit
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.hosts.facts_check import HostCheck, check_limit
+from pathlab.runner.hosts.host_check import check_host, describe_failure, measure_hosts, open_host
 from pathlab.units import format_bytes
 
 LIBRARIES = (
@@ -36,7 +32,6 @@ LIBRARIES = (
     "SQLAlchemy",
     "pydantic",
 )
-PROBE_TIMEOUT_S = 5.0
 FREE_BYTES_MIN = 200 << 20
 
 
@@ -46,14 +41,11 @@ def examine() -> Iterator[HostCheck]:
         "PathLab", "ok", f"{__version__} on Python {platform.python_version()}, Linux {platform.release()}"
     )
     for check in (
-        _engine,
         _libraries,
         _pdf,
-        _agent,
-        _probes,
+        _host,
         _namespaces,
         _tun,
-        _congestion,
         _disk,
     ):
         yield from _guarded(check)
@@ -63,14 +55,9 @@ def _guarded(check: Callable[[], Iterator[HostCheck]]) -> Iterator[HostCheck]:
     try:
         yield from check()
     except PathlabError as error:
-        yield HostCheck(check.__name__.strip("_"), "missing", str(error), error.hint)
+        yield describe_failure(error, check.__name__.strip("_"))
     except OSError as error:
         yield HostCheck(check.__name__.strip("_"), "missing", f"{error.strerror}: {error.filename}")
-
-
-def _engine() -> Iterator[HostCheck]:
-    engine = find_engine()
-    yield HostCheck("engine", "ok", f"{engine_version(engine)} at {engine}")
 
 
 def _libraries() -> Iterator[HostCheck]:
@@ -95,32 +82,11 @@ def _pdf() -> Iterator[HostCheck]:
         yield HostCheck("PDF", "limited", "weasyprint is not installed", "pip install 'pathlab[pdf]'")
 
 
-def _agent() -> Iterator[HostCheck]:
-    with contextlib.closing(Session(LocalTransport(), host="local")) as session:
-        hello = session.open()
-        yield HostCheck("agent", "ok", f"protocol {hello['protocol']}, answers over a local process")
-        facts = check_facts(session.facts(), nic=None)
-        yield from (check for check in facts if check.item != CONGESTION)  # which is tried below
-
-
-def _probes() -> Iterator[HostCheck]:
-    with contextlib.closing(Session(LocalTransport(), host="local")) as session:
-        session.open()
-        prober = PathProber(session, ("127.0.0.1", "127.0.0.1"))
-        job = prober.start(count=3, interval_ns=10_000_000, timeout_ns=500_000_000, seconds=PROBE_TIMEOUT_S)
-        fix = 'sysctl -w net.ipv4.ping_group_range="0 2147483647", or run as root'
-        try:
-            start = job.wait_for("start", PROBE_TIMEOUT_S)
-            answered = job.wait_for("result", PROBE_TIMEOUT_S)["received"]
-        except PathlabError:
-            yield HostCheck("probes", "limited", "ICMP is not permitted; UDP echo is used instead", fix)
-            return
-    if answered:
-        found = f"{start['method']}, {start['stamps']} time stamps"
-        yield HostCheck("probes", "ok", found)
-    else:
-        found = "ICMP may be sent but nothing answers on loopback; UDP echo is used instead"
-        yield HostCheck("probes", "limited", found, "look at the firewall's ICMP rules")
+def _host() -> Iterator[HostCheck]:
+    """What ``hosts check`` says of this machine."""
+    host = open_host(LocalTransport(), LOCAL)
+    with contextlib.closing(host.session):
+        yield from check_host(host, measure_hosts({LOCAL: host}).get(LOCAL))
 
 
 def _namespaces() -> Iterator[HostCheck]:
@@ -147,20 +113,6 @@ def _tun() -> Iterator[HostCheck]:
         yield HostCheck(
             "/dev/net/tun", "ok", "not accessible; the lab uses packet sockets, which are as good"
         )
-
-
-def _congestion() -> Iterator[HostCheck]:
-    root = Path("/proc/sys/net/ipv4")
-    default = (root / "tcp_congestion_control").read_text(encoding="ascii").strip()
-    available = (root / "tcp_available_congestion_control").read_text(encoding="ascii").split()
-    refused = [name for name in available if not may_set_congestion(name)]
-    usable = [name for name in available if name not in refused]
-    found = f"default {default}; may be set: {', '.join(usable)}"
-    fix = None
-    if refused:
-        found += f"; refused to this user: {', '.join(refused)}"
-        fix = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
-    yield check_limit(CONGESTION, found, fix)
 
 
 def _disk() -> Iterator[HostCheck]:

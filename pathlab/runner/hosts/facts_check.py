@@ -14,7 +14,6 @@ STEADY_CLOCKS = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clock
 USEFUL_OFFLOADS = ("tso", "gso", "gro", "rx_checksum", "tx_checksum")
 ETHTOOL_NAMES = {"rx_checksum": "rx", "tx_checksum": "tx"}
 IDLE_INTERFACES = frozenset({"down", "lowerlayerdown", "notpresent"})
-BUSY_LOAD_RATIO = 0.5
 ETHERNET_MTU_BYTES = 1500
 CONGESTION = "congestion control"
 
@@ -52,7 +51,6 @@ def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]
             checks.append(HostCheck(item, "limited", f"cannot be read ({reasons})"))
         else:
             checks += read(facts[fact])
-    checks += _check_processors(facts)
     checks += _check_nics(facts.get("nics") or {}, nic)
     return checks
 
@@ -84,12 +82,12 @@ def _check_windows(buffers: Mapping[str, Any]) -> Iterator[HostCheck]:
 
 def _check_congestion(tcp: Mapping[str, Any]) -> Iterator[HostCheck]:
     available = tcp.get("congestion_available") or []
-    allowed = tcp.get("congestion_allowed") or []
+    allowed = tcp.get("congestion_settable") or []
     found = f"default {tcp.get('congestion_default')}; may be set: {', '.join(allowed) or 'unknown'}"
     barred = [name for name in available if name not in allowed]
     fix = None
     if barred:
-        found += f"; kept from ordinary users: {', '.join(barred)}"
+        found += f"; refused to this user: {', '.join(barred)}"
         fix = f'as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
     yield check_limit(CONGESTION, found, fix)
     if tcp.get("tcp_window_scaling") == 0:
@@ -124,17 +122,6 @@ def _check_frequency(frequency: Mapping[str, Any]) -> Iterator[HostCheck]:
     if set(governors) != {"performance"}:
         fix = "as root: cpupower frequency-set -g performance, for steady rates"
     yield check_limit("CPU frequency", f"governor {', '.join(sorted(governors)) or 'unknown'}", fix)
-
-
-def _check_processors(facts: Mapping[str, Any]) -> Iterator[HostCheck]:
-    cpu, load = facts.get("cpu") or {}, facts.get("load") or {}
-    usable, minute = cpu.get("usable"), load.get("minute_1")
-    if usable is None or minute is None:
-        return
-    fix = None
-    if minute > BUSY_LOAD_RATIO * usable:
-        fix = "end what keeps them busy: a busy host is measured, not the path"
-    yield check_limit("processors", f"{usable} usable, load {minute:.1f}", fix)
 
 
 def _check_nics(nics: Mapping[str, Any], wanted: str | None) -> Iterator[HostCheck]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,17 +13,15 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport
-from pathlab.remote.session import Session
-from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
-from pathlab.runner.hosts.facts_check import HostCheck, check_facts
+from pathlab.runner.hosts.facts_check import HostCheck
+from pathlab.runner.hosts.host_check import OpenHost, check_host, describe_failure, measure_hosts, open_host
 from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_time
 
 PARALLEL_MAX = 64
 WAIT_S = 10.0
 CONNECT_TIMEOUT_NS = 3_000_000_000
-CLOCK_OFF_NS = 60 * 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +39,12 @@ class HostInspection:
     def __init__(self, hosts: Mapping[str, Host], access: RemoteAccess) -> None:
         self._hosts = dict(hosts)
         self._remote = RemoteHosts(hosts, access)
-        self._sessions: dict[str, Session] = {}
+        self._opened: dict[str, OpenHost] = {}
 
     def close(self) -> None:
         """End every session."""
-        for session in self._sessions.values():
-            session.close()
+        for host in self._opened.values():
+            host.session.close()
         self._remote.close()
 
     def check_hosts(self, names: Sequence[str]) -> list[tuple[str, tuple[HostCheck, ...]]]:
@@ -55,55 +52,33 @@ class HostInspection:
         if not names:
             return []
         with ThreadPoolExecutor(min(len(names), PARALLEL_MAX)) as pool:
-            return list(zip(names, pool.map(self._check_host, names), strict=True))
+            tried = dict(zip(names, pool.map(self._open_host, names), strict=True))
+            opened = {name: one for name, one in tried.items() if isinstance(one, OpenHost)}
+            self._opened.update(opened)
+            activities = measure_hosts(opened)  # while nothing else of ours runs on them
+
+            def check(name: str) -> tuple[HostCheck, ...]:
+                one = tried[name]
+                return tuple(check_host(one, activities.get(name))) if isinstance(one, OpenHost) else (one,)
+
+            return list(zip(names, pool.map(check, names), strict=True))
 
     def check_pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[PairCheck]:
         """Every pair whose two hosts answered, one after the other."""
         for source, destination in pairs:
-            if source in self._sessions and destination in self._sessions:
+            if source in self._opened and destination in self._opened:
                 items = tuple(self._check_pair(source, destination))
                 yield PairCheck(source=source, destination=destination, items=items)
 
     def _transport(self, name: str) -> Transport:
         return self._remote.transport(name) if name in self._remote else LocalTransport(host=name)
 
-    def _check_host(self, name: str) -> tuple[HostCheck, ...]:
-        began_ns = time.monotonic_ns()
-        transport = self._transport(name)
-        session = Session(transport, host=name)
-        try:
-            hello = session.open()
-            took_ns = time.monotonic_ns() - began_ns
-            self._sessions[name] = session
-            facts = session.facts()
-            off_ns = session.clock()[1] - time.time_ns()
-        except PathlabError as error:
-            stage = error.stage if isinstance(error, HostError) else "agent"
-            reason = error.reason if isinstance(error, HostError) else str(error)
-            return (HostCheck(stage, "missing", reason, error.hint),)
-        ssh = transport if isinstance(transport, SshTransport) else None
-        way = f"SSH to {ssh.connection.settings.login}" if ssh else "local process"
-        checks = [HostCheck("reached", "ok", f"{way}, ready within {format_time(took_ns)}")]
-        identity = ssh.identity if ssh else {}
-        path = identity.get("interpreter") or (facts["interpreter"] or {}).get("path", "")
-        checks.append(HostCheck("interpreter", "ok", f"Python {hello['python']} ({path})"))
-        engine = identity.get("engine")
-        machine = (facts["kernel"] or {}).get("machine")
-        where = f" in {engine}" if engine else ""
-        checks.append(HostCheck("engine", "ok", f"runs on {machine}{where}"))
+    def _open_host(self, name: str) -> OpenHost | HostCheck:
         host = self._hosts.get(name)
-        checks += check_facts(facts, nic=host.nic if host is not None else None)
-        if abs(off_ns) > CLOCK_OFF_NS:
-            found = f"its time of day is {format_time(abs(off_ns))} {'ahead' if off_ns > 0 else 'behind'}"
-            checks.append(
-                HostCheck(
-                    "time of day",
-                    "limited",
-                    f"{found}; measurements do not depend on it, logs do",
-                    "set it, or let NTP set it",
-                )
-            )
-        return tuple(checks)
+        try:
+            return open_host(self._transport(name), name, host.nic if host is not None else None)
+        except PathlabError as error:
+            return describe_failure(error, "agent")
 
     def _check_pair(self, source: str, destination: str) -> Iterator[HostCheck]:
         try:
@@ -118,7 +93,7 @@ class HostInspection:
     def _try_probes(self, source: str, ends: tuple[str, str]) -> HostCheck:
         fix = 'allow ICMP: sysctl -w net.ipv4.ping_group_range="0 2147483647", and the firewall\'s rules'
         fallback = "UDP echo is used instead"
-        prober = PathProber(self._sessions[source], ends)
+        prober = PathProber(self._opened[source].session, ends)
         try:
             job = prober.start(count=5, interval_ns=20_000_000, timeout_ns=1_000_000_000, seconds=WAIT_S)
             method = job.wait_for("start", WAIT_S)["method"]
@@ -142,7 +117,7 @@ class HostInspection:
         receiver = sender = None
         try:
             options: dict[str, str | int] = {"bind": ends[1], "port": ports, "streams": 1}
-            receiver = self._sessions[destination].start_engine(
+            receiver = self._opened[destination].session.start_engine(
                 "receive", options, seconds=WAIT_S, token=token
             )
             port = int(receiver.wait_for("listening", WAIT_S)["port"])
@@ -153,7 +128,7 @@ class HostInspection:
         try:
             options = {"address": ends[1], "port": port, "bind": ends[0], "streams": 1}
             options |= {"connect-timeout-ns": CONNECT_TIMEOUT_NS, "warmup-ns": 0, "duration-ns": 50_000_000}
-            sender = self._sessions[source].start_engine("send", options, seconds=WAIT_S, token=token)
+            sender = self._opened[source].session.start_engine("send", options, seconds=WAIT_S, token=token)
             sender.wait_for("ready", WAIT_S)
             sender.command("go")
             sender.wait_for("result", WAIT_S)

@@ -24,13 +24,12 @@ def facts(**changes: Any) -> dict[str, Any]:
         "tcp": {
             "congestion_default": "cubic",
             "congestion_available": ["reno", "cubic"],
-            "congestion_allowed": ["reno", "cubic"],
+            "congestion_settable": ["reno", "cubic"],
             "tcp_window_scaling": 1,
         },
         "clock": {"current": "tsc", "available": ["tsc", "hpet"]},
         "frequency": {"scaling": True, "governors": ["performance"]},
         "cpu": {"usable": 8},
-        "load": {"minute_1": 0.5},
         "nics": {
             "lo": {"mtu_bytes": 65536, "speed_bits_per_s": None, "state": "unknown", "offloads": {}},
             "eth0": {
@@ -78,13 +77,12 @@ def test_small_windows_come_with_the_lines_that_raise_them_and_no_other() -> Non
         ("clock", {"current": "hpet", "available": ["tsc", "hpet"]}, "clock", "echo tsc >"),
         ("clock", {"current": "acpi_pm", "available": ["acpi_pm"]}, "clock", None),
         ("frequency", {"scaling": True, "governors": ["powersave"]}, "CPU frequency", "performance"),
-        ("load", {"minute_1": 7.5}, "processors", "busy host"),
         (
             "tcp",
             {
                 "congestion_default": "bbr",
                 "congestion_available": ["bbr", "cubic"],
-                "congestion_allowed": ["bbr"],
+                "congestion_settable": ["bbr"],
             },
             "congestion control",
             'tcp_allowed_congestion_control="bbr cubic"',
