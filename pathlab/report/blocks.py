@@ -77,10 +77,11 @@ class TableBlock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fold:
-    """Blocks that are shown on demand (on paper: always)."""
+    """Blocks that are shown on demand. ``detail``: those that the paper of small results leaves out."""
 
     title: str
     blocks: tuple[Block, ...]
+    detail: bool = False
 
 
 Block: TypeAlias = Paragraph | Subheading | Bullets | Facts | Preformatted | TableBlock | Plot | Fold

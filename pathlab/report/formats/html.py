@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from pathlab.escaping import escape_controls
-from pathlab.report.blocks import Block, Fold, Report, TableBlock, group_sections, list_figures
+from pathlab.report.blocks import Block, Fold, Report, Section, TableBlock, group_sections, list_figures
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.plots.live import SCRIPT, SHEET, read_library
 from pathlab.report.plots.markup import render_figure
@@ -24,7 +24,7 @@ from pathlab.report.plots.model import Plot
 STATIC_FIGURES = 12
 STATIC_BYTES = 3_000_000
 ROWS_FOLDED, ROWS_SHOWN = 40, 400
-COLUMNS_UPRIGHT = 9  # of a table; a wider one is printed on a landscape page
+COLUMNS_UPRIGHT = 14  # of a table; a wider one is printed on a landscape page
 #: Notices without which the answer would mislead: they come before it.
 GRAVE = ("fallback", "empty")
 _BEFORE_UNIT = re.compile(
@@ -35,11 +35,17 @@ _TEMPLATES = resources.files("pathlab.report") / "templates"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How a page lays out long content; ``flat``: without folds, as on paper."""
+    """How a page lays out long content.
+
+    ``flat``: without folds, as on paper; ``details``: with the contents of those that hold details;
+    ``narrow``: tables of so many columns stand side by side.
+    """
 
     rows_folded: int = ROWS_FOLDED
     rows: int = ROWS_SHOWN
     flat: bool = False
+    details: bool = True
+    narrow: int = 0
 
 
 def write_html(report: Report, out: Path) -> Path:
@@ -75,6 +81,7 @@ def render_page(
     environment.filters["kind"] = _name_kind
     environment.filters["wide"] = _begin_wide
     environment.filters["named_twice"] = _is_named_twice
+    environment.filters["details"] = _list_details
     return environment.get_template("report.html").render(
         report=report,
         groups=group_sections(report),
@@ -126,6 +133,12 @@ def _begin_wide(blocks: Sequence[Block]) -> bool:
 def _is_named_twice(fold: Fold) -> bool:
     """Whether a fold has the title of its only table."""
     return [getattr(block, "title", None) for block in fold.blocks] == [fold.title]
+
+
+def _list_details(sections: Sequence[Section]) -> list[str]:
+    """The titles of the folds that the paper of small results leaves out."""
+    blocks = (block for section in sections for block in section.blocks)
+    return [block.title for block in blocks if isinstance(block, Fold) and block.detail]
 
 
 class _LiveFigures:

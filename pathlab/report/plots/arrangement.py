@@ -22,6 +22,7 @@ LEGEND_LETTERS = 92  # of names side by side below a figure
 LEGEND_NAMES_MAX, LEGEND_COLUMNS_MAX = 40, 4
 LEGEND_ROW_INCH = 0.19
 TICKS_ACROSS, TICKS_UPWARDS = 8, 5
+LEAST_SHARE = 0.8  # of the height of a panel in a narrow figure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,15 +63,19 @@ class Arrangement:
     legend_columns: int
 
 
-def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled: bool) -> Arrangement:
+def arrange_plot(
+    plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled: bool, width_inch: float = WIDTH_INCH
+) -> Arrangement:
     """Arrange a prepared plot that has panels."""
+    share = width_inch / WIDTH_INCH
     marks = [
-        (_mark(panel.x, across, TICKS_ACROSS), _mark(panel.y, upwards, TICKS_UPWARDS))
+        (_mark(panel.x, across, round(share * TICKS_ACROSS)), _mark(panel.y, upwards, TICKS_UPWARDS))
         for panel, (across, upwards) in zip(plot.panels, extents, strict=True)
     ]
-    heights = [_panel_inch(panel, len(plot.panels)) for panel in plot.panels]
+    lower = max(share, LEAST_SHARE)
+    heights = [_panel_inch(panel, len(plot.panels)) * lower for panel in plot.panels]
     names = list_trace_names(plot)
-    columns = _count_columns(names)
+    columns = _count_columns(names, share)
     legend = LEGEND_ROW_INCH * math.ceil(len(names) / columns) + PAD_INCH if names else 0.0
     title = write_title(plot) if titled else ""
     y_titles = [
@@ -84,14 +89,14 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled
     for place, panel in enumerate(plot.panels):
         last = place == len(plot.panels) - 1
         labelled = last or not plot.shared_x
-        x_title = "\n".join(break_title(panel.x.title, LINE_LETTERS)) if labelled else ""
+        x_title = "\n".join(break_title(panel.x.title, round(share * LINE_LETTERS))) if labelled else ""
         head = panel.title if panel.title and len(plot.panels) > 1 else ""
         top += LINE_INCH * bool(head) + PAD_INCH
         across, upwards = marks[place]
         one = PanelPlace(
             left=left,
             bottom=-(top + heights[place]),
-            width=WIDTH_INCH - left - PAD_INCH - _overhang(across),
+            width=width_inch - left - PAD_INCH - _overhang(across),
             height=heights[place],
             beside=beside,
             across=across if labelled else Marks(places=across.places, labels=("",) * len(across.places)),
@@ -103,7 +108,10 @@ def arrange_plot(plot: Plot, extents: Sequence[tuple[Extent, Extent]], *, titled
         panel_places.append(one)
         lines = x_title.count("\n") + 2 + max((label.count("\n") for label in across.labels), default=0)
         top += heights[place] + lines * LINE_INCH * labelled + PAD_INCH
-    return _settle(panel_places, top + legend, title, columns)
+    found = Arrangement(
+        width=width_inch, height=top + legend, panel_places=(), title=title, legend_columns=columns
+    )
+    return _settle(panel_places, found)
 
 
 def list_trace_names(plot: Plot) -> list[str]:
@@ -123,12 +131,10 @@ def write_title(plot: Plot) -> str:
     return "\n".join(lines)
 
 
-def _settle(panel_places: list[PanelPlace], height: float, title: str, columns: int) -> Arrangement:
-    """The same, seen from the lower left corner."""
-    placed = tuple(replace(one, bottom=one.bottom + height) for one in panel_places)
-    return Arrangement(
-        width=WIDTH_INCH, height=height, panel_places=placed, title=title, legend_columns=columns
-    )
+def _settle(panel_places: list[PanelPlace], around: Arrangement) -> Arrangement:
+    """The same with its panels, seen from the lower left corner."""
+    placed = tuple(replace(one, bottom=one.bottom + around.height) for one in panel_places)
+    return replace(around, panel_places=placed)
 
 
 def _panel_inch(panel: Panel, panels: int) -> float:
@@ -140,9 +146,9 @@ def _panel_inch(panel: Panel, panels: int) -> float:
     return PANEL_INCH if panels == 1 else STACKED_INCH
 
 
-def _count_columns(names: list[str]) -> int:
+def _count_columns(names: list[str], share: float) -> int:
     longest = max((len(name) for name in names), default=0) + 7
-    return max(1, min(len(names), LEGEND_LETTERS // longest, LEGEND_COLUMNS_MAX))
+    return max(1, min(len(names), round(share * LEGEND_LETTERS) // longest, LEGEND_COLUMNS_MAX))
 
 
 def _widest(marks: Marks) -> float:

@@ -6,6 +6,7 @@ import base64
 import json
 from html import escape
 
+from pathlab.report.plots.arrangement import WIDTH_INCH
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.live import describe_plot, seal_json
 from pathlab.report.plots.model import Plot
@@ -34,12 +35,12 @@ def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
     return _frame(ready, "waiting", inside, f'<script type="application/json">{data}</script>')
 
 
-def render_printed(plot: Plot, key: str) -> str:
+def render_printed(plot: Plot, key: str, *, width_inch: float = WIDTH_INCH) -> str:
     """The same for paper: the picture as an image, the numbers as an attachment of the document."""
     ready = prepare_plot(plot)
     if ready.empty is not None:
         return _frame(ready, "empty", "", "")
-    picture = _pack("image/svg+xml", render_svg(ready, key, alone=True))
+    picture = _pack("image/svg+xml", render_svg(ready, key, alone=True, width_inch=width_inch))
     table = _pack("text/csv", write_csv(ready))
     inside = f'<div class="plot-still"><img alt="{escape(ready.title)}" src="{picture}"></div>'
     link = f'<a rel="attachment" href="{table}" download="{escape(plot.name)}.csv">Data (CSV)</a>'

@@ -48,7 +48,9 @@ _FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
 _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
 
 
-def render_svg(plot: Plot, key: str, *, titled: bool = False, alone: bool = False) -> str:
+def render_svg(
+    plot: Plot, key: str, *, titled: bool = False, alone: bool = False, width_inch: float = WIDTH_INCH
+) -> str:
     """The plot as an ``<svg>`` element whose ids begin with ``key``, its ink and type those of the page.
 
     ``titled``: the picture also has title and condition. An empty plot shows its reason. The result has
@@ -57,7 +59,7 @@ def render_svg(plot: Plot, key: str, *, titled: bool = False, alone: bool = Fals
     ready = prepare_plot(plot)
     buffer = io.StringIO()
     with _styled(None, {"svg.hashsalt": key}):
-        figure = draw_plot(ready, titled=titled)
+        figure = draw_plot(ready, titled=titled, width_inch=width_inch)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     text = _tidy(buffer.getvalue(), key)
     if not alone:
@@ -85,12 +87,12 @@ def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
             figure.savefig(out, metadata=metadata)
 
 
-def draw_plot(plot: Plot, *, titled: bool) -> Figure:
+def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Figure:
     """A prepared plot as a figure, in the style that is set."""
     if plot.empty is not None:
         return _draw_reason(plot, titled=titled)
     extents = measure_extents(plot)
-    placed = arrange_plot(plot, extents, titled=titled)
+    placed = arrange_plot(plot, extents, titled=titled, width_inch=width_inch)
     figure = Figure(figsize=(placed.width, placed.height))
     found: dict[str, Any] = {}
     for panel, place, reach in zip(plot.panels, placed.panel_places, extents, strict=True):

@@ -156,7 +156,8 @@ def outline_table(table: CellTable, conditions: Sequence[MeasuredCondition]) -> 
         title, rows = f"{table.title}{where}", sum(len(condition.levels) for condition in chosen)
         suffix = "" if short else f"-{chosen[0].number}"
         block = lazy_text(_build_table, table, chosen, title, suffix)
-        fold = LazyFold(title=f"{title} ({rows} rows)" if rows > LONG_ROWS else title, blocks=(block,))
+        heading = f"{title} ({rows} rows)" if rows > LONG_ROWS else title
+        fold = LazyFold(title=heading, blocks=(block,), detail=table.folded)
         yield fold if table.folded or rows > LONG_ROWS else block
 
 

@@ -26,7 +26,15 @@ from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import outline_tables
 from pathlab.report.sections.frequencies import outline_frequencies
-from pathlab.report.sections.lazy import Drawing, LazyBlock, LazySection, draw_panel, lazy_plot, lazy_text
+from pathlab.report.sections.lazy import (
+    Drawing,
+    LazyBlock,
+    LazyFold,
+    LazySection,
+    draw_panel,
+    lazy_plot,
+    lazy_text,
+)
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather_windows
 from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
 from pathlab.report.sections.shortfalls import find_shortfall
@@ -229,10 +237,14 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
         yield lazy_plot(condition, "delay-throughput", EFFECT, plot_effect, inputs, condition, lacks=lacks)
         yield lazy_plot(condition, "variability-drtt", AGREEMENT, plot_agreement, inputs, condition)
     yield from outline_tables(inputs, "breakpoint")
-    yield lazy_text(_tabulate_variability, inputs)
+    shares = [
+        lazy_plot(condition, "variability-cdf", VARIABILITY, plot_variability, condition)
+        for condition in conditions
+    ]
+    yield LazyFold(title=VARIABILITY, blocks=(lazy_text(_tabulate_variability, inputs), *shares))
     for condition in conditions:
-        yield lazy_plot(condition, "variability-cdf", VARIABILITY, plot_variability, condition)
-        yield from outline_frequencies(inputs, condition)
+        frequencies = tuple(outline_frequencies(inputs, condition))
+        yield LazyFold(title=f"Frequencies and distributions: {condition.name}", blocks=frequencies)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

@@ -74,10 +74,11 @@ class LazyText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LazyFold:
-    """Blocks that are shown on demand."""
+    """Blocks that are shown on demand; ``detail`` as of a ``Fold``."""
 
     title: str
     blocks: tuple[LazyBlock, ...]
+    detail: bool = True
 
 
 LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
@@ -161,7 +162,7 @@ def build_blocks(blocks: Iterable[LazyBlock]) -> Iterator[Block]:
         elif isinstance(block, LazyText):
             yield from block.build()
         elif inside := tuple(build_blocks(block.blocks)):
-            yield Fold(title=block.title, blocks=inside)
+            yield Fold(title=block.title, blocks=inside, detail=block.detail)
     if apart:
         text = f"More figures: 'pathlab report RESULTS --figure NAME --out FILE' with {', '.join(apart)}."
         yield Paragraph(text=text, note=True)

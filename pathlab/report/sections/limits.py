@@ -144,7 +144,8 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
         if sum(cell.streams > 1 for cell in condition.cells) > 1:
             yield lazy_plot(condition, FAIRNESS.key, FAIRNESS.title, plot_view, inputs, condition, FAIRNESS)
     if any(cell.streams > 1 for condition in inputs.conditions for cell in condition.cells):
-        yield from outline_tables(inputs, "fairness")
+        fairness = tuple(outline_tables(inputs, "fairness"))
+        yield LazyFold(title=ANALYSES["fairness"].title, blocks=fairness)
     yield from outline_table(GRANTS, inputs.conditions)
 
 

@@ -100,7 +100,7 @@ def build_method(inputs: ReportInputs) -> Section:
             Facts(items=tuple(_list_facts(inputs.study))),
             Paragraph(text=_describe_order(inputs.source)),
             *_list_exclusions(inputs.study),
-            Fold(title="Definitions and rules", blocks=(Facts(items=DEFINITIONS, wide=True),)),
+            Fold(title="Definitions and rules", blocks=(Facts(items=DEFINITIONS, wide=True),), detail=True),
         ),
     )
 
@@ -123,7 +123,7 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
         blocks.append(_fold(tabulate_hosts(f"Hosts ({names})", hosts)))
     if source.campaign.text.strip():
         text = Preformatted(text=source.campaign.text)
-        blocks.append(Fold(title="Campaign file", blocks=(text,)))
+        blocks.append(Fold(title="Campaign file", blocks=(text,), detail=True))
     if blocks:
         sections.append(_build_appendix("appendices", "Appendices", *blocks))
     return tuple(sections)
@@ -134,7 +134,7 @@ def _build_appendix(key: str, title: str, *blocks: Block) -> Section:
 
 
 def _fold(table: TableBlock) -> Fold:
-    return Fold(title=table.title, blocks=(table,))
+    return Fold(title=table.title, blocks=(table,), detail=True)
 
 
 def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:

@@ -58,7 +58,9 @@ def build_reasons(answers: Answers) -> Iterator[Section]:
     """Why the recommendation is as it is, and how certain; none where there is nothing to say."""
     reasons = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.reasons)))
     if any(answer.result.recommended is not None for answer in answers):
-        reasons.append(Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),)))
+        reasons.append(
+            Fold(title="How this is chosen", blocks=(Paragraph(text=RULE, note=True),), detail=True)
+        )
     certainty = list(_list_per_condition(answers, lambda one: _list_words(one, lambda text: text.certainty)))
     for key, title, blocks, question in (
         ("reasons", "The recommendation", reasons, Question.WHY),

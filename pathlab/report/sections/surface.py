@@ -192,7 +192,10 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
         yield lazy_plot(condition, "grid", GRID, plot_grid, condition)
         if any(window is not None for window in condition.windows):
             yield lazy_plot(condition, "surface", PRODUCTS, plot_products, inputs, condition)
-            yield lazy_plot(condition, "surface-residuals", RESIDUALS, plot_residuals, inputs, condition)
+            residuals = lazy_plot(
+                condition, "surface-residuals", RESIDUALS, plot_residuals, inputs, condition
+            )
+            yield LazyFold(title=f"{RESIDUALS}: {condition.name}", blocks=(residuals,))
         products = lazy_text(_tabulate_products, condition)
         yield LazyFold(title=f"Combinations with the same total window: {condition.name}", blocks=(products,))
     yield from outline_tables(inputs, "surface")

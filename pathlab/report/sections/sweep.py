@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pathlab.report.blocks import Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.sections.lazy import LazyBlock, LazySection
+from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazySection
 from pathlab.report.sections.saturation import outline_optimum, outline_saturation
 from pathlab.report.sections.views import VIEWS, outline_views
 from pathlab.study.cells import MeasuredCondition
@@ -26,8 +26,10 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 def _outline_costs(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in filter(_varies, inputs.conditions):
-        yield from outline_views(condition, inputs, VIEWS[1:])
+        yield from outline_views(condition, inputs, VIEWS[1:3])
         yield from outline_optimum(inputs, condition)
+        spread = tuple(outline_views(condition, inputs, VIEWS[3:]))
+        yield LazyFold(title=f"Spread of the RTT: {condition.name}", blocks=spread)
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

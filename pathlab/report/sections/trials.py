@@ -96,6 +96,7 @@ def build_trials(inputs: ReportInputs, shown: Sequence[Section] = ()) -> Section
         blocks += _fold_plots(
             [prepare_plot(plot_trial(inputs, one)) for one in numbers if f"trial-{one}" not in drawn],
             f"A trial of each other combination of {condition.name}",
+            opened=int(not any(f"trial-{one}" in drawn for one in numbers)),
         )
     if not blocks:
         blocks.append(Paragraph(text="No trial completed."))
@@ -165,12 +166,11 @@ def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
     return [one for one in found if any(len(cell.complete) for cell in one.all_cells)]
 
 
-def _fold_plots(plots: list[Plot], title: str) -> list[Block]:
-    """The first plot open, the others on demand."""
-    rest: list[Block] = (
-        [Fold(title=f"{title} ({len(plots) - 1})", blocks=tuple(plots[1:]))] if plots[1:] else []
-    )
-    return [*plots[:1], *rest]
+def _fold_plots(plots: list[Plot], title: str, *, opened: int = 1) -> list[Block]:
+    """The first plots open, the others on demand."""
+    first, rest = plots[:opened], plots[opened:]
+    fold = Fold(title=f"{title} ({len(rest)})", blocks=tuple(rest), detail=True)
+    return [*first, fold] if rest else [*first]
 
 
 def _introduce(inputs: ReportInputs) -> str:

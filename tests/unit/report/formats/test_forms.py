@@ -15,6 +15,7 @@ import pytest
 from pathlab.errors import StoreError, UsageError
 from pathlab.report.blocks import Report, list_figures
 from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
+from pathlab.report.formats.html import Shape, render_page
 from pathlab.report.formats.markdown import escape_markdown, figures_folder, render_markdown, write_markdown
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.formats.pdf import render_pdf
@@ -62,19 +63,38 @@ def test_rows_of_markdown_tables_have_as_many_cells_as_their_heads(report: Repor
         assert len(counts) == 1
 
 
+def test_sixteen_trials_fit_on_eight_pages_and_more_trials_print_their_details() -> None:
+    require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
+    small = build_document(make_quickstart(cycles=2))
+    document = render_pdf(small)
+    counts = re.findall(rb"/Type\s*/Page\b", document + b"".join(read_streams(document)))
+    assert 4 < len(counts) <= 8
+    page = render_page(small, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True, details=False))
+    assert "In the HTML report and in JSON only: " in page
+    assert "Definitions and rules" in page
+    assert "Between two order statistics" not in page
+    whole = render_page(small, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    assert "Between two order statistics" in whole
+
+
+def read_streams(document: bytes) -> list[bytes]:
+    """The compressed contents of a PDF."""
+    return [
+        zlib.decompress(stream)
+        for stream in re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
+        if stream[:1] == b"x"
+    ]
+
+
 def test_pdf_is_laid_out_and_fetches_nothing(report: Report, caplog: pytest.LogCaptureFixture) -> None:
     require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
     document = render_pdf(report)
     assert document.startswith(b"%PDF-")
     assert caplog.text == ""  # such as that a figure could not be read
-    inside = [
-        zlib.decompress(stream)
-        for stream in re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
-        if stream[:1] == b"x"
-    ]
-    pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in (document, *inside))
-    assert pages > 2
+    inside = read_streams(document)
+    assert len(re.findall(rb"/Type\s*/Page\b", b"".join((document, *inside)))) >= 2
     drawn = sum(plot.empty is None for plot in list_figures(report))
+    assert drawn
     assert sum(part.count(b" l\n") for part in inside) > 20 * drawn  # lines of axes and grids
     assert sum(part.count(b"/FileAttachment") for part in inside) == drawn
 

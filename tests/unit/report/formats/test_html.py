@@ -10,8 +10,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from pathlab.report.blocks import Question, Report, TableBlock, list_blocks, list_figures
+from pathlab.report.blocks import Question, Report, Section, TableBlock, list_blocks, list_figures
 from pathlab.report.formats.html import (
+    COLUMNS_UPRIGHT,
     ROWS_SHOWN,
     STATIC_FIGURES,
     Shape,
@@ -23,7 +24,7 @@ from pathlab.report.formats.html import (
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
-from pathlab.report.tables import flatten_facts, format_setting, tabulate_hosts, tabulate_journal
+from pathlab.report.tables import build_table, flatten_facts, format_setting, tabulate_hosts, tabulate_journal
 from pathlab.store.records import JournalRecord
 from tests.unit.synthetic_results import (
     SyntheticResults,
@@ -205,9 +206,14 @@ def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> No
 
 
 def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(report: Report) -> None:
-    page = render_page(report, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    labels = [f"column {number}" for number in range(COLUMNS_UPRIGHT + 1)]
+    wide = Section(
+        key="wide", title="A wide table", blocks=(build_table("wide", "", labels, [tuple(labels)]),)
+    )
+    wider = replace(report, sections=(*report.sections, wide))
+    page = render_page(wider, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
     headings = re.findall(r"<h[234]([^>]*)>([^<]*)</h[234]>", page)
-    assert (' class="wide"', "All combinations") in headings
+    assert [title for after, title in headings if after == ' class="wide"'] == ["A wide table"]
     titles = [title for _, title in headings]
     assert not [title for title, after in itertools.pairwise(titles) if title == after]
 

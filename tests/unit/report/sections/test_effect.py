@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pathlab.report.blocks import list_blocks
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import chapters, effect
@@ -91,7 +92,7 @@ def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportI
 
 
 def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs) -> None:
-    table = find_table(build_blocks(effect.SECTION.outline(inputs)), "variability-table")
+    table = find_table(list_blocks(list(build_blocks(effect.SECTION.outline(inputs)))), "variability-table")
     assert [row[1] for row in table.rows] == ["loaded", "unloaded"]
     assert [row[2] for row in table.rows] == ["224", "224"]
     assert table.rows[1][6] == "1.00 %"
