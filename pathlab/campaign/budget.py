@@ -87,10 +87,12 @@ def find_path_facts(campaign: Campaign, path: MeasuredPath) -> PathFacts:
     )
 
 
+#: Rate at which an amount of data is taken to be carried where none is known: for the estimated time alone.
+ASSUMED_BITS_PER_S = 10**9
 #: What the time and the bytes of a trial depend on, besides its path.
 _SIZED_BY = attrgetter(
     *("streams", "window_sender_bytes", "window_receiver_bytes", "duration_ns", "warmup_ns"),
-    *("pacing_bits_per_s", "direction", "engine", "transport"),
+    *("transfer_bytes", "pacing_bits_per_s", "direction", "engine", "transport"),
 )
 
 
@@ -128,13 +130,12 @@ class Estimator:
         rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
-        cell = row.cell
-        traffic_ns = load_rules(cell.engine).round_traffic_ns(cell.warmup_ns + cell.duration_ns)
+        traffic_ns = self._estimate_traffic(row, facts)
         fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + cool_down.pause_ns
         return TrialEstimate(
             time_ns=fixed_ns
             + (rtt_ns if campaign.probes.unloaded else 0)
-            + min(_queue_drain_ns(facts, cell), drain_ns),
+            + min(_queue_drain_ns(facts, row.cell), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
             # The longest wait for an empty queue, after a reset, before the unloaded probes.
@@ -143,6 +144,16 @@ class Estimator:
             + (cool_down.max_wait_ns if cool_down.until_idle else 0),
             bytes_max=self._bound_bytes(row, facts, traffic_ns),
         )
+
+    def _estimate_traffic(self, row: PlanRow, facts: PathFacts) -> int:
+        """The time requested, or what an amount of data takes at the known rate, if that is less."""
+        cell = row.cell
+        requested_ns = cell.warmup_ns + cell.duration_ns
+        if cell.transfer_bytes is not None:
+            rates = facts.rate_bits_per_s, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s
+            rate = min((rate for rate in rates if rate is not None), default=ASSUMED_BITS_PER_S)
+            requested_ns = min(requested_ns, cell.transfer_bytes * 8 * SECOND_NS // rate)
+        return load_rules(cell.engine).round_traffic_ns(requested_ns)
 
     def _bound_bytes(self, row: PlanRow, facts: PathFacts, traffic_ns: int) -> int | None:
         cell, line = row.cell, facts.rate_bits_per_s
@@ -153,6 +164,8 @@ class Estimator:
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
         ways = [ends, ends[::-1]] if cell.direction == "both" else [ends]
         bounded = replace(facts, rate_bits_per_s=known)
+        if cell.transfer_bytes is not None:
+            return cell.transfer_bytes * len(ways)
         return sum_bounds([self._bound_way(cell.streams, way, bounded, traffic_ns) for way in ways])
 
     def _sum_links(self, host: str) -> int | None:

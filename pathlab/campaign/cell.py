@@ -33,6 +33,7 @@ class PlannedCell:
     window_receiver_bytes: int | None
     duration_ns: int
     warmup_ns: int
+    transfer_bytes: int | None  # in each direction; None: by time
     message_bytes: int | None  # of one write
     transport: Transport
     direction: Direction

@@ -143,6 +143,13 @@ _FACTORS = (
         "Traffic before the steady window, instead of the one in `[trial]`.",
     ),
     Factor(
+        "transfer_bytes",
+        Bounds(BYTES, 1, 2**60, "none"),
+        "Data to carry in each direction, those of the warm-up included; the steady window then lasts until "
+        "they are carried, and `duration` is the longest time for it.",
+        native=NativeOption("bytes", grants=eq, read=native.read_key("bytes")),
+    ),
+    Factor(
         "message_bytes",
         Bounds(BYTES, 1, 64 * MIB, "auto"),
         "Bytes handed to the kernel in one call; `auto` is the engine's choice.",
@@ -243,7 +250,6 @@ ALWAYS_GIVEN = tuple(factor.name for factor in _FACTORS if factor.always)
 _IMPORTED: Mapping[str, tuple[str, Unit | None]] = {
     "stream_target_bits_per_s": ("target rate per stream", RATE),
     "stream_pacing_bits_per_s": ("pacing per stream", RATE),
-    "transfer_bytes": ("transfer", BYTES),
     "transfer_blocks": ("blocks", None),
     "probe_interval_ns": ("probe interval", TIME),
     "probe_bytes": ("probe size", BYTES),

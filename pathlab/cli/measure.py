@@ -12,6 +12,7 @@ import click
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
+from pathlab.cli.commands.names import TIME, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.store.flags import Status
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
     from pathlab.store.records import TrialRecord
 
 LABEL = "measure"
+LONGEST_TRANSFER = "24h"
 #: Key of the campaign that a measurement runs, and the option that sets it.
 OPTIONS = {
     "factors.window": "--window",
     "factors.congestion": "--congestion",
+    "factors.pacing": "--rate",
+    "factors.transfer": "--bytes",
+    "factors.streams": "--streams",
     "trial.duration": "--time",
     "trial.warmup": "--warmup",
     "trial.interval": "--interval",
@@ -46,6 +51,7 @@ def measure(
     **settings: Any,
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
+    direction = _read_direction(settings)
     campaign = _campaign(ends, settings, hosts_file)
     # Takes half a second, so after the checks.
     from pathlab.cli.console import TerminalConsole
@@ -62,7 +68,7 @@ def measure(
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=as_json, bar_only=True) as view:
             outcome = run_campaign(source, folder, view)
-        record = _show(folder, as_json, console)
+        record = _show(folder, direction, as_json, console)
     if outcome.interrupted:
         raise PartialCampaign(
             f"the trial was {outcome.ended}", hint="what it measured until then is above; measure again"
@@ -77,7 +83,6 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
     tables = read_tables(hosts_file)
     named = name_hosts(ends, tables)
     (source, _), (destination, _) = named
-    duration = settings["duration"]
     data: dict[str, Any] = {
         "format": 1,
         "name": "measure",
@@ -90,10 +95,11 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
             "streams": settings["streams"],
             "window": settings["window"],
             "congestion": settings["congestion"],
+            "direction": _read_direction(settings),
+            **{key: settings[key] for key in ("pacing", "transfer") if settings[key] is not None},
         },
         "trial": {
-            "warmup": settings["warmup"],
-            "duration": f"{duration}s" if duration.replace(".", "", 1).isdigit() else duration,
+            **_read_times(settings),
             "interval": settings["interval"],
         },
         "probes": {"interval": settings["probe_interval"], "unloaded": settings["unloaded"]},
@@ -105,6 +111,26 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
         raise UsageError(_in_words_of_options(error), hint="pathlab measure --help") from error
 
 
+def _read_direction(settings: dict[str, Any]) -> str:
+    if settings["reverse"] and settings["both"]:
+        raise UsageError("--reverse and --both exclude each other", hint="give one of them")
+    return "both" if settings["both"] else "reverse" if settings["reverse"] else "forward"
+
+
+def _read_times(settings: dict[str, Any]) -> dict[str, str]:
+    """Warm-up and duration as in a campaign file. UsageError for a time beside an amount."""
+    duration, warmup, transfer = (settings[name] for name in ("duration", "warmup", "transfer"))
+    if transfer is None:
+        text = duration or TIME
+        bare = text.replace(".", "", 1).isdigit()
+        return {"warmup": warmup or WARMUP, "duration": f"{text}s" if bare else text}
+    if duration is not None:
+        raise UsageError(
+            "--bytes and --time exclude each other: a trial ends by one of them", hint="leave one of them out"
+        )
+    return {"warmup": warmup or "0s", "duration": LONGEST_TRANSFER}
+
+
 def _in_words_of_options(error: CampaignError) -> str:
     """The mistakes, each under the option that its value was given by."""
     lines = []
@@ -114,15 +140,25 @@ def _in_words_of_options(error: CampaignError) -> str:
     return "; ".join(lines)
 
 
-def _show(folder: Path, as_json: bool, console: Console) -> TrialRecord:
-    """Print the trial, unless it failed before anything was measured."""
+def _show(folder: Path, direction: str, as_json: bool, console: Console) -> TrialRecord:
+    """Print the trial and its limit, unless it failed before anything was measured."""
+    from pathlab.printed_table import PrintedParagraph
+    from pathlab.report.limit_text import format_limit
     from pathlab.report.text import render_trial
+    from pathlab.report.trial_notes import list_remarks
     from pathlab.store.results import Results
+    from pathlab.study.trial_limit import classify_record
 
     with Results.open(folder) as results:
         trial_id, record = list(results.records_by_id().items())[-1]
+        found = classify_record(results, trial_id, record, reverse=direction == "reverse")
         if as_json:
-            click.echo(json.dumps(results.export_record(trial_id), indent=2))
+            verdict, text = found.verdict, format_limit(found)
+            limit = {"name": verdict.limit, "undecided": verdict.undecided, "text": text}
+            click.echo(json.dumps({**results.export_record(trial_id), "limit": limit}, indent=2))
         elif record.status == Status.COMPLETE or record.received_total_bytes is not None:
             render_trial(record, results, trial_id, console)
+            console.print()
+            for note in list_remarks(record, found, direction):
+                console.print(PrintedParagraph(note))
         return record

@@ -1,12 +1,23 @@
-"""Names of combinations, losses and times in a report."""
+"""Names of combinations, limits, losses and times in a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from pathlab.analysis.estimators.loss import Loss
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_window
 
+#: What limits a rate.
+LIMITS = {
+    Limit.RECEIVER_WINDOW: "the receiver's window",
+    Limit.SEND_BUFFER: "the sender's buffer",
+    Limit.WINDOW: "the window",
+    Limit.CONGESTION: "congestion control after losses",
+    Limit.PATH_CAPACITY: "the path's capacity",
+    Limit.APPLICATION: "the sending application",
+    Limit.HOST_CPU: "a host's CPU",
+}
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 

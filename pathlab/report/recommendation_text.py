@@ -13,7 +13,7 @@ from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
-from pathlab.report.names import enumerate_cells, format_loss, name_combination, shorten_levels
+from pathlab.report.names import LIMITS, enumerate_cells, format_loss, name_combination, shorten_levels
 from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
@@ -21,15 +21,6 @@ from pathlab.study.recommendation import Confidence, Recommendation, Reference
 from pathlab.study.trials import LAB
 from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
 
-LIMITS = {
-    Limit.RECEIVER_WINDOW: "the receiver's window",
-    Limit.SEND_BUFFER: "the sender's buffer",
-    Limit.WINDOW: "the window",
-    Limit.CONGESTION: "congestion control after losses",
-    Limit.PATH_CAPACITY: "the path's capacity",
-    Limit.APPLICATION: "the sending application",
-    Limit.HOST_CPU: "a host's CPU",
-}
 _EQUAL, _ENOUGH = format_ratio(MARGIN_RATIO), format_ratio(SUFFICIENT_RATIO)
 RULE = (
     "A combination is usable if its windows were granted as requested and neither a host nor the lab was at "

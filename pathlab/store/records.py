@@ -88,7 +88,7 @@ class TrialRecord:
     mss_bytes: Annotated[int | None, "data in one segment (MSS)"]
     interval_ns: Annotated[int, "length of one interval record"]
     warmup_ns: Annotated[int, "traffic before the steady window"]
-    duration_ns: Annotated[int, "requested length of the steady window"]
+    duration_ns: Annotated[int, "requested length of the steady window; 0: until some amount was carried"]
     steady_ns: Annotated[int | None, "measured length of the steady window, by the receiver's clock"]
     received_steady_bytes: Annotated[int | None, "received in the steady window"]
     received_total_bytes: Annotated[int | None, "received in the whole trial"]

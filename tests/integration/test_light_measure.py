@@ -38,3 +38,62 @@ def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -
         assert json.loads(done.stdout)["trial"]["status"] == "complete"
     else:
         assert "by the receiver's count" in done.stdout
+        last = done.stdout.rpartition("\nLimited by: ")[2]
+        assert last.startswith(("a host's CPU (", "the ", "undecided ("))
+
+
+def measure(*options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pathlab", "measure", "local", "--unloaded", "5", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+SHORT = ("-t", "300ms", "--warmup", "100ms")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((*SHORT, "-P", "3", "-w", "64K"), {"streams": 3, "window_requested_bytes": 65536}),
+        ((*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}),
+        (("--both", "--bytes", "2M", "--rate", "80Mbit/s"), {"duration_ns": 0, "warmup_ns": 0}),
+    ],
+    ids=["iperf3's names", "reverse", "both"],
+)
+def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, int]) -> None:
+    require_engine()
+    done = measure(*options, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    trial = document["trial"]
+    assert expected.items() <= trial.items()
+    assert document["limit"]["text"].startswith("Limited by: ")
+    if "--rate" in options:
+        assert document["limit"]["text"].startswith("Limited by: the requested rate (")
+        assert 0.8 < trial["throughput_bits_per_s"] / (80e6 if "--both" in options else 50e6) < 1.2
+    if "--both" in options:
+        assert trial["received_total_bytes"] >= 2_000_000
+        assert trial["throughput_reverse_bits_per_s"] == pytest.approx(80e6, rel=0.2)
+    else:
+        assert trial["throughput_reverse_bits_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--bytes", "1G", "--time", "5"), "--bytes and --time exclude each other"),
+        (("--reverse", "--both"), "--reverse and --both exclude each other"),
+        (("--bytes", "x"), "--bytes: 'x' is not a size"),
+        (("--bytes", "0"), "--bytes: '0' is out of range"),
+        (("--rate", "fast"), "--rate: 'fast' is not a rate"),
+        (("--rate", "1"), "--rate: '1' is out of range"),
+        (("-w", "3"), "--window: '3' is out of range"),
+        (("-t", "x"), "--time: 'x' is not a time"),
+        (("-P", "0"), "Invalid value for '--streams' / '-P'"),
+    ],
+)
+def test_a_bad_value_is_one_line_with_its_option(options: tuple[str, ...], message: str) -> None:
+    done = measure(*options)
+    assert done.returncode == 2
+    first, second = done.stderr.splitlines()
+    assert first.startswith(f"pathlab: {message}")
+    assert second.startswith("  fix: ")

@@ -12,9 +12,11 @@ from pathlab.cli.commands.declaration import (
     PATH,
     WAIT_IDLE,
     declare,
+    flag,
     json_flag,
     option,
 )
+from pathlab.cli.commands.names import TIME, WARMUP
 
 command = declare(
     "measure",
@@ -24,10 +26,20 @@ command = declare(
     A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
     """,
     ENDS,
-    option("--streams", type=click.IntRange(1, 4096), default=1, help="TCP connections."),
-    option("--window", default="auto", help="Socket buffer per stream, such as 256K."),
-    option("--time", "duration", default="10s", help="Steady window; a bare number is seconds."),
-    option("--warmup", default="1s", help="Traffic before the steady window."),
+    option("--streams", "-P", type=click.IntRange(1, 4096), default=1, help="TCP connections."),
+    option("--window", "-w", default="auto", help="Socket buffer per stream, such as 256K."),
+    option("--time", "-t", "duration", help=f"Steady window; a bare number is seconds. [default: {TIME}]"),
+    option(
+        "--bytes",
+        "transfer",
+        help="Carry this much in each direction instead, such as 1G; with --warmup its data count as well.",
+    ),
+    flag("--reverse", "-R", help="The second HOST sends."),
+    flag("--both", help="Both send at once."),
+    option(
+        "--rate", "pacing", help="Highest rate of each direction, all streams together, such as 40Mbit/s."
+    ),
+    option("--warmup", help=f"Traffic before the steady window. [default: {WARMUP}; with --bytes 0s]"),
     option("--interval", default="100ms", help="Length of one record."),
     option("--congestion", default="default", help="Congestion control, such as cubic."),
     option("--probe-interval", default="20ms", help="Time between two RTT probes."),

@@ -30,6 +30,8 @@ HOST_FILE_NAME = "hosts.toml"
 LOCAL = "local"
 #: ``pathlab.store.location.RESULTS_ROOT``
 RESULTS_ROOT = Path("results")
+#: Steady window and warm-up of a measurement.
+TIME, WARMUP = "10s", "1s"
 #: Given for a name where all names are to be listed.
 LIST = "list"
 #: Of ``pathlab.report.report_builder.COMPARISON_FORMS``

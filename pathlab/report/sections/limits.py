@@ -11,10 +11,9 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.names import enumerate_cells
+from pathlab.report.names import LIMITS, enumerate_cells
 from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Layer
-from pathlab.report.recommendation_text import LIMITS
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
 from pathlab.report.sections.cell_tables import GRANTS, outline_table
 from pathlab.report.sections.lazy import (

@@ -23,13 +23,15 @@ def measure_host_load(spec: TrialSpec, tables: Mapping[str, pa.Table], end: str)
         read_series_table(tables[f"{end}_{kind}"], names) if f"{end}_{kind}" in tables else None
         for kind, names in columns.items()
     ]
-    return read_host_load(_find_busiest_core(spec, tables.get(f"{end}_cpu")), *series)
+    end_ns = spec.cell.warmup_ns + spec.cell.duration_ns
+    if spec.cell.transfer_bytes is not None and series[0] is not None and series[0].steady.any():
+        end_ns = int(series[0].get("end_ns")[series[0].steady].max())
+    return read_host_load(_find_busiest_core(spec, tables.get(f"{end}_cpu"), end_ns), *series)
 
 
-def _find_busiest_core(spec: TrialSpec, cpu: pa.Table | None) -> float | None:
+def _find_busiest_core(spec: TrialSpec, cpu: pa.Table | None, end_ns: int) -> float | None:
     """Mean busy share of the busiest core, over the samples taken wholly inside the steady window."""
     begin_ns = spec.cell.warmup_ns
-    end_ns = begin_ns + spec.cell.duration_ns
     busy: dict[int, list[float]] = {}
     for row in cpu.to_pylist() if cpu is not None else ():
         inside = begin_ns <= row["time_ns"] - row["span_ns"] and row["time_ns"] <= end_ns

@@ -78,7 +78,7 @@ def build_record(
         mss_bytes=read_least("mss_bytes")(sender_ready),
         interval_ns=load_engine(spec.cell.engine).find_interval_ns(spec),
         warmup_ns=spec.cell.warmup_ns,
-        duration_ns=spec.cell.duration_ns,
+        duration_ns=spec.cell.duration_ns if spec.cell.transfer_bytes is None else 0,
         **flow,
         **_count_traffic(spec, data),
         probe_method=_text(probing, "method"),

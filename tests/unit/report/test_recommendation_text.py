@@ -13,9 +13,9 @@ from rich.console import Console
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.formats.terminal import render_summary
+from pathlab.report.names import LIMITS
 from pathlab.report.recommendation_text import (
     CPU_LABEL,
-    LIMITS,
     RULE,
     describe_recommendation,
     format_expected,

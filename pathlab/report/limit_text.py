@@ -1,0 +1,89 @@
+"""The limit of one trial in a sentence, with the figures that it was read from."""
+
+from __future__ import annotations
+
+from pathlab.analysis.verdicts.limits import Limit
+from pathlab.report.names import LIMITS, shorten_levels
+from pathlab.study.trial_limit import SingleLimit
+from pathlab.units import format_rate, format_ratio, format_time
+
+#: What the figures of a host say, the plainest first.
+HOST_FIGURES = {
+    "busiest_core_ratio": "the busiest core was {} busy",
+    "waiting_ratio": "the traffic waited for a core {} of the time",
+    "engine_core_ratio": "a thread of the traffic used {} of a core",
+    "ceiling_share_ratio": "the rate is {} of what the host carries over loopback",
+}
+#: What is said of a trial whose limit is undecided.
+OPEN_FIGURES = {
+    "windows_share_ratio": "the rate is {} of what the windows carry",
+    "probe_rtt_rise_ns": "the RTT rose by {}",
+    "busiest_core_ratio": "the busiest core was {} busy",
+}
+
+
+def format_limit(found: SingleLimit) -> str:
+    """``Limited by: the window (64 KiB / 40 ms = 13.1 Mbit/s)``, or why it is undecided."""
+    limit = found.verdict.limit
+    if limit is None:
+        reason = str(found.verdict.undecided).replace("-", " ")
+        return (
+            f"Limited by: undecided ({reason}; {_list_open(found)}). "
+            "Measure with twice the streams: more rate points to windows or losses, the same to the path."
+        )
+    if limit is Limit.APPLICATION and found.met("requested_share_ratio"):
+        return f"Limited by: the requested rate ({_compare(found, found.reading.requested_bits_per_s)})"
+    evidence = _describe_evidence(found, limit)
+    return f"Limited by: {LIMITS[limit]}{f' ({evidence})' if evidence else ''}"
+
+
+def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
+    if limit is Limit.HOST_CPU:
+        return _describe_host(found)
+    if limit is Limit.PATH_CAPACITY:
+        return _describe_path(found)
+    if limit is Limit.CONGESTION:
+        return f"{format_ratio(found.resent_ratio)} of the data were retransmitted, and no queue grew"
+    if limit is Limit.APPLICATION:
+        return f"it had nothing to send {format_ratio(found.idle_ratio)} of the time"
+    return _describe_window(found)
+
+
+def _describe_window(found: SingleLimit) -> str:
+    """The windows over the RTT, or how long the window of an end held the flow."""
+    streams, window = len(found.reading.streams), found.reading.window_requested_bytes
+    if found.windows_bits_per_s is not None:
+        windows = shorten_levels(streams, window).removeprefix("1 × ")
+        return f"{windows} / {format_time(found.windows_rtt_ns)} = {format_rate(found.windows_bits_per_s)}"
+    if found.held_ratio is None:
+        return ""
+    what = "was full" if found.verdict.limit is Limit.SEND_BUFFER else "held the sender"
+    return f"it {what} {format_ratio(found.held_ratio)} of the time"
+
+
+def _describe_path(found: SingleLimit) -> str:
+    if found.met("line_share_ratio"):
+        return f"{_compare(found, found.reading.line_bits_per_s)} that the lab's link leaves for data"
+    rise = found.find("probe_rtt_rise_ns")
+    rise = found.find("tcp_rtt_rise_ns") if rise is None else rise
+    return "" if rise is None else f"at a steady rate, a queue adds {format_time(rise)} to the RTT"
+
+
+def _describe_host(found: SingleLimit) -> str:
+    met = [
+        text.format(format_ratio(found.find(name))) for name, text in HOST_FIGURES.items() if found.met(name)
+    ]
+    return " and ".join(met[:2])
+
+
+def _list_open(found: SingleLimit) -> str:
+    known = [
+        text.format((format_time if name.endswith("_ns") else format_ratio)(value))
+        for name, text in OPEN_FIGURES.items()
+        if (value := found.find(name)) is not None
+    ]
+    return ", ".join(known) or "no figure was measured"
+
+
+def _compare(found: SingleLimit, bound_bits_per_s: float | None) -> str:
+    return f"{format_rate(found.reading.throughput_bits_per_s)} of {format_rate(bound_bits_per_s)}"

@@ -1,0 +1,56 @@
+"""Remarks on a single trial: its direction, autotuned windows, the RTT that is used, a negative dRTT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pathlab.analysis.verdicts.limits import QUEUE_RISE_LEAST_NS
+from pathlab.report.limit_text import format_limit
+from pathlab.store.records import TrialRecord
+from pathlab.study.streams import measure_drtt
+from pathlab.study.trial_limit import SingleLimit
+from pathlab.units import format_rate, format_time, format_volume
+
+#: From this factor on, the probes' RTT and the one that TCP smooths are said to disagree.
+DISAGREEING_FACTOR = 3.0
+
+
+def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Iterator[str]:
+    """Sentences on one trial; its limit is the last one."""
+    first, second = record.path_source, record.path_destination
+    if direction == "reverse":
+        yield f"Direction: reverse, from {second} (the second host) to {first}."
+    elif direction == "both":
+        yield (
+            f"Both directions at once: {format_rate(record.throughput_bits_per_s)} from {first} to {second}, "
+            f"{format_rate(record.throughput_reverse_bits_per_s)} back. The other figures are of the first."
+        )
+    if not record.window_requested_bytes:
+        yield from _describe_growth(found)
+    yield from _describe_rtts(record, found)
+    yield format_limit(found)
+
+
+def _describe_growth(found: SingleLimit) -> Iterator[str]:
+    sizes = {"receiver's window": found.offered_bytes, "congestion window": found.congestion_bytes}
+    texts = [f"{name} {format_volume(size)}" for name, size in sizes.items() if size is not None]
+    if texts:
+        yield f"Autotuning: a stream's windows grew to {', '.join(texts)}."
+
+
+def _describe_rtts(record: TrialRecord, found: SingleLimit) -> Iterator[str]:
+    """The RTT that is used where probes and TCP disagree, and why an RTT increase is negative."""
+    probes_ns, tcp_ns = record.loaded_rtt_median_ns, found.smoothed_rtt_ns
+    if probes_ns and tcp_ns and not 1 / DISAGREEING_FACTOR < tcp_ns / probes_ns < DISAGREEING_FACTOR:
+        yield (
+            f"RTT under load: {format_time(probes_ns)} by probes, {format_time(tcp_ns)} by TCP, "
+            f"a factor of {DISAGREEING_FACTOR:g} or more. dRTT and effective window use the probes; "
+            "TCP's smoothed RTT includes the delays of both ends."
+        )
+    increase_ns = measure_drtt(record)
+    if increase_ns is None or increase_ns >= 0:
+        return
+    if increase_ns > -QUEUE_RISE_LEAST_NS:
+        yield "dRTT below 0: no queue; an idle CPU wakes more slowly for a probe than a busy one."
+    else:
+        yield "dRTT below 0: the unloaded probes were slower; other traffic used the path after the trial."

@@ -1,0 +1,124 @@
+"""Options of ``measure`` in a lab of known rate and delay: direction, amount, rate, and the named limit."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pathlab.campaign.load import build_campaign
+from pathlab.report.limit_text import format_limit
+from pathlab.runner.campaign.run import CampaignSource, run_campaign
+from pathlab.store.flags import Status
+from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
+from pathlab.study.trial_limit import classify_record
+from tests.require import require_engine, require_namespaces
+
+pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+
+RATE_BITS_PER_S, RTT_NS = 20e6, 50_000_000
+BACK_BITS_PER_S = 8e6
+AMOUNT = 1_000_000
+ROWS = {
+    "window": {"window": "64KiB"},
+    "path": {"window": "1MiB"},
+    "rate": {"window": "1MiB", "pacing": "4Mbit/s", "streams": 2},
+    "reverse": {"window": "1MiB", "direction": "reverse"},
+    "both": {"window": "1MiB", "direction": "both"},
+    "amount": {"window": "1MiB", "direction": "both", "transfer": AMOUNT, "pacing": "6Mbit/s"},
+}
+LINK = {"between": ["a", "b"], "rate": "20Mbit/s", "delay": "25ms", "queue": "250kB"}
+DATA = {
+    "format": 1,
+    "name": "limits",
+    "title": "Limits",
+    "seed": 1,
+    "order": "given",
+    "design": "explicit",
+    "paths": [{"source": "a", "destination": "b"}],
+    "factors": {"streams": 1, "window": "auto", "direction": "forward", "transfer": "none", "pacing": "none"},
+    "rows": list(ROWS.values()),
+    "trial": {"warmup": "1s", "duration": "1500ms", "interval": "50ms"},
+    "probes": {"interval": "10ms", "unloaded": 30},
+    "lab": {"hosts": ["a", "b"], "links": [{**LINK, "reverse": {"rate": "8Mbit/s", "queue": "100kB"}}]},
+}
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[TrialRecord, str]]:
+    """By the name of its row: the trial and the sentence on its limit."""
+    require_engine()
+    require_namespaces()
+    folder = tmp_path_factory.mktemp("limits")
+    campaign = build_campaign(DATA, label="limits")
+    run_campaign(CampaignSource(campaign=campaign, text=""), folder, lambda _event: None)
+    found = {}
+    with Results.open(folder) as results:
+        names = {row.row: _find_name(row.settings) for row in results.plan()}
+        for trial_id, record in results.records_by_id().items():
+            name = names[record.plan_row]
+            limit = classify_record(results, trial_id, record, reverse=name == "reverse")
+            found[name] = (record, format_limit(limit))
+    assert found.keys() == ROWS.keys()
+    assert {record.status for record, _ in found.values()} == {Status.COMPLETE}
+    return found
+
+
+def _find_name(settings: object) -> str:
+    assert isinstance(settings, dict)
+    if settings["transfer_bytes"]:
+        return "amount"
+    if settings["pacing_bits_per_s"]:
+        return "rate"
+    if settings["direction"] != "forward":
+        return str(settings["direction"])
+    return "window" if settings["window_bytes"] == 65536 else "path"
+
+
+def test_the_window_is_named_with_its_product(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, text = trials["window"]
+    assert record.throughput_bits_per_s == pytest.approx(65536 * 8e9 / RTT_NS, rel=0.1)
+    # Both ends have the same window: which of them the kernel's clock names differs from run to run.
+    assert re.fullmatch(
+        r"Limited by: the .*(window|buffer) \(64 KiB / 5\d(\.\d)? ms = 10\.\d Mbit/s\)", text
+    ), text
+
+
+def test_the_path_is_named_with_what_the_link_leaves(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, text = trials["path"]
+    assert record.throughput_bits_per_s == pytest.approx(0.965 * RATE_BITS_PER_S, rel=0.03)
+    assert text.startswith("Limited by: the path's capacity (19.")
+    assert text.endswith("of 19.3 Mbit/s that the lab's link leaves for data)")
+
+
+def test_a_rate_is_of_all_streams_together(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, text = trials["rate"]
+    assert record.throughput_bits_per_s == pytest.approx(4e6, rel=0.06)
+    assert text.startswith("Limited by: the requested rate (")
+    assert text.endswith("of 4 Mbit/s)")
+
+
+def test_reverse_is_limited_by_the_way_back(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, text = trials["reverse"]
+    assert record.throughput_bits_per_s == pytest.approx(0.965 * BACK_BITS_PER_S, rel=0.05)
+    assert "Limited by: the path's capacity (7." in text
+
+
+def test_both_directions_are_counted_apart(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, _ = trials["both"]
+    assert record.throughput_bits_per_s is not None
+    assert record.throughput_reverse_bits_per_s is not None
+    # Acknowledgements of the forward data wait in the queue of the data on the way back.
+    assert 0.1 * RATE_BITS_PER_S < record.throughput_bits_per_s < RATE_BITS_PER_S
+    assert 0.6 * BACK_BITS_PER_S < record.throughput_reverse_bits_per_s < BACK_BITS_PER_S
+
+
+def test_an_amount_is_carried_in_each_direction(trials: dict[str, tuple[TrialRecord, str]]) -> None:
+    record, _ = trials["amount"]
+    assert record.received_total_bytes is not None
+    assert AMOUNT <= record.received_total_bytes < 1.2 * AMOUNT
+    assert record.received_reverse_steady_bytes is not None
+    assert (record.duration_ns, record.undelivered_bytes) == (0, 0)
+    assert record.steady_ns is not None
+    assert 0.2e9 < record.steady_ns < 1.6e9  # the warm-up carried some of it
