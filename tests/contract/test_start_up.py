@@ -228,6 +228,7 @@ for line in sys.argv[1:]:
     reading, writing = os.pipe()
     if os.fork() == 0:
         os.dup2(writing, 2)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         try:
             pathlab.cli.main.main(line.split())
         except SystemExit as ended:
@@ -240,6 +241,46 @@ for line in sys.argv[1:]:
     os.wait()
     print(json.dumps([line, text, *json.loads(ended)]))
 """
+
+
+#: Runs a command line up to the import of its action, and then prints the top-level modules loaded.
+FIRST = """
+import json, sys, types
+import pathlab.cli.main
+import pathlab.cli.commands.declaration as declaration
+def stop(name):
+    print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
+    sys.exit(0)
+declaration.importlib = types.SimpleNamespace(import_module=stop)
+pathlab.cli.main.main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("run quickstart", ["preparing campaign quickstart"]),
+        ("run quickstart --quiet", []),
+        ("run quickstart --json-events", []),
+        ("measure local", ["preparing the measurement"]),
+        ("measure local --json", []),
+    ],
+)
+def test_a_run_says_what_it_does_before_anything_that_takes_long_is_loaded(
+    line: str, first: list[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST, *line.split()],
+        cwd=tmp_path,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    *printed, loaded = done.stdout.splitlines()
+    assert printed == first
+    assert set(json.loads(loaded)) & {*SLOW, "pydantic", "rich"} == set()
 
 
 @pytest.fixture(scope="module")

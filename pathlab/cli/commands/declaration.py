@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,35 @@ import click
 
 from pathlab.cli.commands.checks import Check
 from pathlab.cli.commands.names import HOST_FILE_NAME, LOCAL
+from pathlab.escaping import escape_line
 
 #: A file or folder, given to the action as a ``Path``.
 PATH = click.Path(path_type=Path)
 
 
 def declare(
-    name: str, place: str, text: str, *params: click.Parameter, checks: Sequence[Check] = (), **settings: Any
+    name: str,
+    place: str,
+    text: str,
+    *params: click.Parameter,
+    checks: Sequence[Check] = (),
+    first_line: Callable[[Mapping[str, Any]], str | None] = lambda _given: None,
+    **settings: Any,
 ) -> click.Command:
     """The command ``name`` with its help; it calls ``pathlab.cli.PLACE`` with the parameters by name.
 
     That module is imported by then, not before: help and wrong usage load no more than click, and
-    ``checks`` refuse what they can with little more.
+    ``checks`` refuse what they can with little more. ``first_line`` is printed before that module is
+    imported, which takes longer than people wait without a sign.
     """
     module, _, function = place.rpartition(".")
 
     def call(**given: Any) -> Any:
         for check in checks:
             check(given)
+        line = first_line(given)
+        if line is not None:
+            click.echo(escape_line(line))
         return getattr(importlib.import_module(f"pathlab.cli.{module}"), function)(**given)
 
     call.__name__ = place  # a test compares its parameters with these

@@ -49,5 +49,6 @@ command = declare(
     WAIT_IDLE,
     HOSTS_FILE,
     ACCEPT_KEYS,
+    first_line=lambda given: None if given["as_json"] else "preparing the measurement",
     checks=(check_ends, check_place("--out"), check_times("wait_idle")),
 )
