@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,11 @@ from pathlab.report.formats.html import write_html
 from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.live import SCRIPT, SHEET, describe_plot, read_library
 from pathlab.report.plots.markup import render_figure
+from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.report_builder import build_document
 from tests.require import require_chromium
-from tests.unit.report.plot_samples import list_samples
+from tests.unit.report.plot_samples import list_samples, make_timeline
 from tests.unit.synthetic_results import make_quickstart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
@@ -32,11 +34,13 @@ def browser() -> Iterator[Browser]:
         yield opened
 
 
-def write_samples(out: Path, *, library: str) -> Path:
-    """A page of one figure of each kind, which may fetch nothing."""
-    figures = "".join(render_figure(plot, f"f{place}") for place, plot in enumerate(list_samples()))
+def write_samples(out: Path, *, library: str, plots: Sequence[Plot] = ()) -> Path:
+    """A page of these figures, or of one of each kind, which may fetch nothing."""
+    chosen = plots or list_samples()
+    figures = "".join(render_figure(plot, f"f{place}") for place, plot in enumerate(chosen))
     head = f'<meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
     scripts = f"<script>{library}</script><script>{SCRIPT}</script>"
+    head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f"<!doctype html><html><head>{head}<style>{SHEET}</style></head>"
     out.write_text(f"{head}<body>{figures}{scripts}</body></html>", encoding="utf-8")
     return out
@@ -128,6 +132,21 @@ def test_the_report_at_the_width_of_a_desk_and_of_a_phone(browser: Browser, tmp_
             " return a.left < b.left - 1 || a.right > b.right + 1; }).map(t => t.textContent)"
         )
         assert browser.evaluate(cut) == []
+
+
+def test_the_title_of_an_axis_is_broken_where_the_figure_is_narrow(browser: Browser, tmp_path: Path) -> None:
+    plot = make_timeline()
+    long = replace(
+        plot.panels[0].x, label="Time since start; receiver: since its first byte of the steady window"
+    )
+    plot = replace(plot, panels=tuple(replace(panel, x=long) for panel in plot.panels))
+    page = write_samples(tmp_path / "narrow.html", library=read_library(), plots=[plot])
+    browser.open(page, width=390)
+    check_drawn(browser)
+    title = "document.querySelector('.plot-live .g-x2title text').getBoundingClientRect()"
+    area = "document.querySelector('.plot-live').getBoundingClientRect()"
+    left, right = browser.evaluate(f"[{title}.left - {area}.left, {area}.right - {title}.right]")
+    assert min(left, right) >= 0
 
 
 def test_a_table_wider_than_the_page_says_so_until_its_end(browser: Browser, tmp_path: Path) -> None:

@@ -47,9 +47,13 @@ def measure_extents(plot: Plot) -> list[tuple[Extent, Extent]]:
     across = [_values(panel, vertical=True) for panel in plot.panels]
     if plot.shared_x:
         across = [np.concatenate(across)] * len(plot.panels)
+    layers = [layer for panel in plot.panels for layer in panel.layers]
+    letters = count_letters(
+        text for layer in layers if isinstance(layer, Curve) for text in layer.texts or ()
+    )
     return [
         (
-            _reach(panel.x, values, bool(_find_grid(panel))),
+            _reach(panel.x, values, bool(_find_grid(panel)), letters),
             _make_room(_reach(panel.y, _values(panel, vertical=False), bool(_find_grid(panel))), panel),
         )
         for panel, values in zip(plot.panels, across, strict=True)
@@ -173,15 +177,24 @@ def _layer_values(layer: Layer, *, across: bool) -> Iterator[Numbers | list[floa
 
 
 def _make_room(extent: Extent, panel: Panel) -> Extent:
-    """The extent of a linear y axis with room for the name above its highest labelled line."""
+    """The extent of a y axis with room for the text above its highest labelled line or point."""
     labelled = [layer.value for layer in panel.layers if isinstance(layer, Rule) and layer.labelled]
-    if not labelled or panel.y.scale is not Scale.LINEAR:
+    for layer in panel.layers:
+        if isinstance(layer, Curve) and layer.texts:
+            labelled += [y for y, text in zip(layer.y.tolist(), layer.texts, strict=True) if text and y == y]
+    logarithmic = panel.y.scale is not Scale.LINEAR
+    labelled = [value for value in labelled if value > 0 or not logarithmic]
+    if not labelled:
         return extent
-    needed = extent.low + (max(labelled) - extent.low) / (1 - LABEL_ROOM_RATIO)
+    if logarithmic:
+        needed = extent.low * (max(labelled) / extent.low) ** (1 / (1 - LABEL_ROOM_RATIO))
+    else:
+        needed = extent.low + (max(labelled) - extent.low) / (1 - LABEL_ROOM_RATIO)
     return Extent(low=extent.low, high=max(extent.high, needed))
 
 
-def _reach(axis: Axis, values: Numbers, exact: bool) -> Extent:
+def _reach(axis: Axis, values: Numbers, exact: bool, letters: int = 0) -> Extent:
+    """The extent of an axis; ``letters``: of a text that is centred on an outermost point."""
     if not values.size:
         return Extent(low=1.0, high=10.0) if axis.scale is not Scale.LINEAR else Extent(low=0.0, high=1.0)
     low, high = float(values.min()), float(values.max())
@@ -198,7 +211,7 @@ def _reach(axis: Axis, values: Numbers, exact: bool) -> Extent:
         return Extent(low=0.0 if axis.from_zero else -1.0, high=1.0)
     span = high - low or abs(high) * 0.2
     # the outermost labels need half of their width
-    letters = count_letters(_write_labels(axis)) if axis.tick_labels else 0
+    letters = max(letters, count_letters(_write_labels(axis)) if axis.tick_labels else 0)
     margin = max(MARGIN_RATIO, letters * LETTER_RATIO) * span
     at_zero = axis.from_zero and low == 0
     wide = Extent(low=0.0 if at_zero else low - margin, high=high + margin)

@@ -123,6 +123,16 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         label=_label(curve),
         zorder=2.5,
     )
+    for x, y, text in zip(curve.x.tolist(), curve.y.tolist(), curve.texts or (), strict=False):
+        if text and np.isfinite(y):
+            axes.annotate(
+                text,
+                (x, y),
+                xytext=(0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=mpl.rcParams["legend.fontsize"],
+            )
     if curve.low is not None and curve.high is not None:
         along, ends = _join_intervals(curve.x, curve.low, curve.high)
         axes.plot(

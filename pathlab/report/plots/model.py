@@ -53,7 +53,8 @@ class Curve:
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
     value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
-    else. ``solid``: without the dashes of its slot.
+    else. ``solid``: without the dashes of its slot. ``texts``: what is written above each point, "" for
+    nothing.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Curve:
     step: bool = False
     legend: bool = True
     filled: bool = False
+    texts: tuple[str, ...] | None = None
     solid: bool = False
 
 

@@ -128,6 +128,8 @@ def _check_lengths(layer: Plane, name: str) -> None:
     lengths = {len(values) for _, values in _arrays(layer)}
     if isinstance(layer, Points):
         lengths |= {len(extra) for extra in (layer.outlier, layer.hover) if extra is not None}
+    if isinstance(layer, Curve) and layer.texts is not None:
+        lengths.add(len(layer.texts))
     if len(lengths) > 1:
         raise ValueError(f"figure '{name}': the numbers of '{layer.name}' are not of equal length")
 
@@ -195,6 +197,8 @@ def _thin_layer(layer: Plane, panel: Panel, thinned: dict[str, int]) -> Plane:
         return layer
     thinned[layer.name] = max(len(layer.x), thinned.get(layer.name, 0))
     changed: dict[str, Any] = {name: values[kept] for name, values in _arrays(layer)}
+    if isinstance(layer, Curve) and layer.texts is not None:
+        changed["texts"] = tuple(layer.texts[place] for place in kept)
     if isinstance(layer, Points):
         if layer.outlier is not None:
             changed["outlier"] = layer.outlier[kept]

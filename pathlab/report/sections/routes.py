@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count, format_range, format_reason
-from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Points, Scale
+from pathlab.report.plots.model import Axis, Curve, Panel, Plot, Scale
 from pathlab.report.sections.answer_tables import write_paragraph
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -31,6 +33,7 @@ COLUMNS = (
 )
 #: Most hops that are named along the axis by their addresses: in a report, and in a file of the path alone.
 NAMED_HOPS, NAMED_HOPS_ALONE = 3, 6
+LABELLED_HOPS = 7  # of which the rates have room beside each other
 TITLE = "Capacity and latency along the path"
 #: Times to a hop, by their names in the document.
 TRIPS = {
@@ -46,7 +49,11 @@ def plot_path(document: Mapping[str, Any]) -> Plot:
     shown = target if target == address else f"{target} ({address})"
     name = f"{document['source']} → {shown}"
     survey = Survey(number=1, name=name, surveyed_utc=document["started_utc"], document=document)
-    return lazy_plot(survey, "path", TITLE, plot_survey, survey, NAMED_HOPS_ALONE).build()
+    plot = lazy_plot(survey, "path", TITLE, plot_survey, survey, NAMED_HOPS_ALONE).build()
+    if len(survey.hops) <= NAMED_HOPS_ALONE:
+        return plot
+    hops = ", ".join(f"{hop['hop']}:\u00a0{_format_address(hop)}" for hop in survey.hops)
+    return replace(plot, condition=f"{plot.condition} · {hops}")
 
 
 def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
@@ -56,6 +63,8 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
     table = np.array(rows, dtype=np.float64).reshape(-1, 3)
     bounds = np.where(np.isnan(table[:, 0]), survey.read("at_least_bits_per_s", 1.0), np.nan)
     unit = choose_unit("bit/s", np.concatenate((table[:, 0], bounds)))
+    rated = numbers[~np.isnan(table[:, 0]) | ~np.isnan(bounds)].tolist()
+    labelled = _choose_labelled(rated, survey.find_narrowest())
     capacity = Curve(
         name="capacity",
         x=numbers,
@@ -63,8 +72,17 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
         low=table[:, 1] / unit.size,
         high=table[:, 2] / unit.size,
         line=False,
+        filled=True,
+        texts=_write_rates(numbers, table[:, 0], labelled),
     )
-    bound = Points(name="at least (undecided)", x=numbers, y=bounds / unit.size, slot=4, hollow=True)
+    bound = Curve(
+        name="at least (undecided)",
+        x=numbers,
+        y=bounds / unit.size,
+        slot=4,
+        line=False,
+        texts=tuple(f"≥ {text}" if text else "" for text in _write_rates(numbers, bounds, labelled)),
+    )
     trips = [
         Curve(name=name, x=numbers, y=survey.read(key, 1e6), slot=slot)
         for slot, (key, name) in enumerate(TRIPS.items(), start=1)
@@ -83,6 +101,23 @@ def plot_survey(survey: Survey, named_hops: int = NAMED_HOPS) -> Drawing:
     return Drawing(
         sentences=(_describe_survey(survey),),
         panels=tuple(panels),
+    )
+
+
+def _choose_labelled(hops: Sequence[float], narrowest: int | None) -> set[float]:
+    """The hops whose rates are written: the narrowest, then all those with room beside the others."""
+    chosen: set[float] = set()
+    for hop in sorted(hops, key=lambda hop: hop != narrowest):
+        if all(abs(hop - other) >= len(hops) / LABELLED_HOPS for other in chosen):
+            chosen.add(hop)
+    return chosen
+
+
+def _write_rates(hops: Floats, rates: Floats, labelled: Collection[float]) -> tuple[str, ...]:
+    known = ~np.isnan(rates)
+    return tuple(
+        format_rate(rate) if there and hop in labelled else ""
+        for hop, rate, there in zip(hops.tolist(), rates.tolist(), known.tolist(), strict=True)
     )
 
 

@@ -59,6 +59,12 @@
         trace.marker = { symbol: MARKERS[layer.look] + (layer.filled ? "" : "-open"), size: 8, color: colour };
         trace.cliponaxis = false;
       }
+      if (layer.texts) {
+        Object.assign(trace, {
+          mode: trace.mode + "+text", text: layer.texts.map(plain), textposition: "top center", cliponaxis: false,
+          textfont: { color: frame.plot.ink },
+        });
+      }
       if (layer.low && layer.high) {
         const distance = (from, to) => from.map((value, at) =>
           value === null || to[at] === null ? null : Math.max(value - to[at], 0));

@@ -16,12 +16,14 @@ from pathlab.discover.route import build_route
 from pathlab.discover.text import render_path
 from pathlab.errors import UsageError
 from pathlab.report.plots.figure_file import check_figure_file
-from pathlab.report.plots.model import Curve, Points
-from pathlab.report.plots.printed import write_figure
+from pathlab.report.plots.model import Curve
+from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.plots.printed import draw_plot, write_figure
 from pathlab.report.plots.style import choose_slot
 from pathlab.report.sections.routes import plot_path
+from pathlab.units import format_rate
 from tests.unit.discover.path_samples import OPENED, probe, sample_capacity, sample_report
-from tests.unit.report.section_samples import find_curve, find_layer
+from tests.unit.report.section_samples import find_curve
 
 
 def render(report: PathReport, names: dict[str, str] | None = None, width: int = 80) -> str:
@@ -116,15 +118,17 @@ def test_the_figure_has_titles_units_intervals_and_bounds() -> None:
     assert report.capacity is not None
     estimates = [hop.estimate for hop in report.capacity.hops]
     capacity = find_curve(plot, "capacity")
-    known = [one.capacity_bits_per_s for one in estimates if one.capacity_bits_per_s is not None]
+    rates = [one.capacity_bits_per_s for one in estimates]
+    known = [rate for rate in rates if rate is not None]
     assert capacity.y[~np.isnan(capacity.y)].tolist() == [rate / 1e6 for rate in known]
     assert capacity.low is not None
     assert (np.isnan(capacity.low) == np.isnan(capacity.y)).all()
-    bound = find_layer(plot, "at least (undecided)", kind=Points)
-    assert isinstance(bound, Points)
+    bound = find_curve(plot, "at least (undecided)")
     least = [None if one.capacity_bits_per_s else one.at_least_bits_per_s for one in estimates]
     assert bound.y.tolist() == pytest.approx([rate / 1e6 if rate else np.nan for rate in least], nan_ok=True)
     assert any(least)
+    assert capacity.texts == tuple("" if rate is None else format_rate(rate) for rate in rates)
+    assert bound.texts == tuple(f"≥ {format_rate(rate)}" if rate else "" for rate in least)
     medians = find_curve(plot, "RTT, median", panel=1)
     assert medians.y.tolist() == [(hop.rtt_median_ns or 0) / 1e6 for hop in report.route.hops]
     latency = find_curve(plot, "one-way latency to here", panel=1)
@@ -132,6 +136,25 @@ def test_the_figure_has_titles_units_intervals_and_bounds() -> None:
     assert dict(zip(latency.x[~np.isnan(latency.y)], latency.y[~np.isnan(latency.y)], strict=True)) == {
         hop: pytest.approx(sum_ns / 1e6) for hop, sum_ns in sums_ns.items()
     }
+
+
+def test_many_hops_are_named_above_the_figure_and_their_rates_keep_apart() -> None:
+    document = sample_report().as_document()
+    hop, estimate = document["routes"][0]["hops"][0], document["capacity"]["hops"][0]
+    document["routes"][0]["hops"] = [
+        {**hop, "hop": number, "addresses": [f"198.51.100.{number}"]} for number in range(1, 15)
+    ]
+    document["capacity"]["hops"] = [{**estimate, "hop": number} for number in range(1, 15)]
+    plot = plot_path(document)
+    assert all(f"{number}:\u00a0198.51.100.{number}" in plot.condition for number in range(1, 15))
+    texts = find_curve(plot, "capacity").texts
+    assert texts is not None
+    places = [place for place, text in enumerate(texts) if text]
+    assert places[0] == 0  # the narrowest, the first of equals
+    assert 4 <= len(places) <= 7
+    assert min(np.diff(places)) >= 2
+    figure = draw_plot(prepare_plot(plot), titled=True)
+    assert figure.get_tightbbox().x1 < figure.bbox_inches.x1 + 0.02
 
 
 def test_its_curves_differ_without_colour() -> None:
