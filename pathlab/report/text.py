@@ -83,13 +83,17 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
 
 
 def count_flags(condition: MeasuredCondition) -> str:
-    """Failed trials of a condition, and trials by flag but for those of the whole run; empty for none."""
+    """Trials of a condition by flag but for those of the whole run, and those that did not complete."""
     flags: Counter[str] = Counter()
     for cell in condition.all_cells:
         flags.update({name: n for name, n in cell.complete.count_flags().items() if name not in RUN_FLAGS})
     texts = [f"{count} {name}" for name, count in sorted(flags.items())]
-    failed = sum(cell.failed for cell in condition.all_cells)
-    return ", ".join([*texts, *([f"{failed} failed"] if failed else [])])
+    interrupted = sum(cell.interrupted for cell in condition.all_cells)
+    failed = sum(cell.failed for cell in condition.all_cells) - interrupted
+    texts += [
+        f"{count} {word}" for count, word in ((failed, "failed"), (interrupted, "interrupted")) if count
+    ]
+    return ", ".join(texts)
 
 
 def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:

@@ -43,9 +43,9 @@ MEDIA = {
 class Cell:
     """The trials of one combination: streams and window requested (None: autotuned).
 
-    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete. ``provisional``
-    are those whose only flaw is that the lab was at its limit, where none counts; no fit, test or verdict
-    takes them.
+    ``sample`` are those that count, of all ``complete`` ones; ``failed`` did not complete, and of these
+    ``interrupted`` were ended by the user or by a signal. ``provisional`` are those whose only flaw is that
+    the lab was at its limit, where none counts; no fit, test or verdict takes them.
     """
 
     streams: int
@@ -53,6 +53,7 @@ class Cell:
     sample: Sample
     complete: Sample
     failed: int = 0
+    interrupted: int = 0
     provisional: Sample | None = None
 
     @property
@@ -194,6 +195,7 @@ class MeasuredCondition:
             sample=sample,
             complete=complete,
             failed=len(part) - len(complete),
+            interrupted=int((part.read_texts("status") == Status.INTERRUPTED).sum()),
             provisional=limited if len(limited) and not len(sample) else None,
         )
 

@@ -21,7 +21,8 @@ BUSY = "busy"  # kind of an entry on hosts that others used before the first tri
 class RunCounts:
     """``planned`` rows, those of them ``done`` and still ``missing``, cycles, and trials by outcome.
 
-    ``failed`` counts every trial that did not complete, repeats included; ``stages`` are where these ended.
+    ``failed`` counts every trial that failed, repeats included; ``stages`` are where these ended.
+    ``interrupted`` ones were ended by the user or by a signal.
     """
 
     planned: int
@@ -31,11 +32,12 @@ class RunCounts:
     complete: int
     failed: int
     stages: tuple[str, ...]
+    interrupted: int = 0
 
     @property
     def all_complete(self) -> bool:
         """Whether every planned row was measured at the first attempt."""
-        return self.done == self.complete == self.planned and not self.failed
+        return self.done == self.complete == self.planned and not (self.failed or self.interrupted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,17 +109,17 @@ def count_trials(
     """Count plan rows and trials."""
     statuses, rows, stages = list_values(table.frame, ("status", "plan_row", "failed_stage"))
     done = len({row for row, status in zip(rows, statuses, strict=True) if status == Status.COMPLETE})
-    failed = [
-        stage or status for stage, status in zip(stages, statuses, strict=True) if status != Status.COMPLETE
-    ]
+    others = (Status.COMPLETE, Status.INTERRUPTED)
+    failed = [stage or status for stage, status in zip(stages, statuses, strict=True) if status not in others]
     return RunCounts(
         planned=len(plan),
         done=done,
         missing=_count_missing(journal, len(plan) - done),
         cycles=len({row.cycle for row in plan} or set(table.frame["cycle"].tolist())),
-        complete=len(statuses) - len(failed),
+        complete=statuses.count(Status.COMPLETE),
         failed=len(failed),
         stages=tuple(sorted(set(failed))),
+        interrupted=statuses.count(Status.INTERRUPTED),
     )
 
 

@@ -109,9 +109,11 @@ def build_appendices(inputs: ReportInputs) -> tuple[Section, ...]:
     """For reference: failures, plan, journal, hosts, the campaign's text."""
     source, study = inputs.source, inputs.study
     sections = []
-    if study.count_trials().failed:
+    counts = study.count_trials()
+    if counts.failed or counts.interrupted:
         failures = tabulate_failures("Trials that did not complete", study.study_table())
-        sections.append(_build_appendix("failures", "Trials that failed", failures))
+        title = "Trials that failed or were interrupted" if counts.interrupted else "Trials that failed"
+        sections.append(_build_appendix("failures", title, failures))
     blocks: list[Block] = []
     if plan := study.study_plan():
         title = f"The plan, row by row ({len(plan)})"
@@ -146,7 +148,8 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
         yield "Trials", f"All {counts.planned} planned trials completed ({cycles})"
     else:
         outcomes = f"{counts.done} of {counts.planned} planned trials completed, {counts.failed} failed"
-        yield "Trials", f"{outcomes}; {cycles}"
+        interrupted = f", {counts.interrupted} interrupted" if counts.interrupted else ""
+        yield "Trials", f"{outcomes}{interrupted}; {cycles}"
     if len(complete):
         first, last = (format_utc(format_exact_utc(one)) for one in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"

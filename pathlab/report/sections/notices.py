@@ -74,9 +74,14 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
     if counts.failed:
         yield Notice(
             kind="failures",
-            text=f"{counts.failed} of {counts.complete + counts.failed} trials did not complete (stage: "
-            f"{', '.join(counts.stages)}). They are listed with their reasons and are in no figure.",
+            text=f"{counts.failed} of {counts.complete + counts.failed + counts.interrupted} trials failed "
+            f"(stage: {', '.join(counts.stages)}). They are listed with their reasons and are in no figure.",
         )
+    if counts.interrupted:
+        count = format_count(counts.interrupted, "trial")
+        verb = "was" if counts.interrupted == 1 else "were"
+        text = f"{count} {verb} interrupted. Interrupted trials are in no figure."
+        yield Notice(kind="interrupted", text=text)
     if counts.missing:
         yield Notice(
             kind="partial",

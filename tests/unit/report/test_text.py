@@ -75,7 +75,7 @@ def test_failed_cells_are_marked() -> None:
     results.records[0] = make_failed(results.records[0])
     text = "\n".join(print_summary(results))
     assert "1 failed" in text
-    assert "! 1 of 16 trials did not complete" in text
+    assert "! 1 of 16 trials failed" in text
 
 
 def test_several_paths_are_told_apart() -> None:

@@ -127,7 +127,7 @@ def test_page_tells_plan_seed_versions_hosts_and_failures(page: str) -> None:
         "name = &#34;quickstart&#34;",
         "40 Mbit/s, 20 ms each way, queue of 250 kB, MTU 1500 bytes",
         "Excluded from medians, fits and recommendations: 1 failed",
-        "1 of 48 trials did not complete",
+        "1 of 48 trials failed",
     ):
         assert text in page.replace("\u00a0", " ")
 

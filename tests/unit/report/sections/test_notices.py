@@ -9,6 +9,7 @@ import pytest
 
 from pathlab.report.blocks import Notice
 from pathlab.report.sections.notices import list_notices
+from pathlab.report.text import count_flags
 from pathlab.store.records import JournalRecord, TrialRecord
 from pathlab.study.analyses import Study
 from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
@@ -41,7 +42,7 @@ def test_few_cycles_failures_and_missing_rows_are_said() -> None:
     del results.records[-1]
     found = notices(results)
     assert set(found) == {"small-sample", "failures", "partial"}
-    assert "1 of 15 trials did not complete (stage: connect)" in found["failures"].text
+    assert "1 of 15 trials failed (stage: connect)" in found["failures"].text
     assert found["partial"].text.startswith("2 of 16 planned trials have no result")
     assert "Some combinations have only 1 trial;" in found["small-sample"].text
 
@@ -133,3 +134,19 @@ def test_a_run_that_began_on_a_busy_machine_says_what_was_measured() -> None:
     assert notices(results)["busy"].text == (
         f"Hosts were busy when the run began (2026-01-01 00:00:00 UTC): this machine: {text}."
     )
+
+
+def test_an_interrupted_trial_is_not_said_to_have_failed() -> None:
+    results = make_quickstart(cycles=6)
+    stopped = make_failed(results.records[0])
+    results.records[0] = replace(stopped, status="interrupted", failed_stage="controller")
+    found = notices(results)
+    assert "failures" not in found
+    assert found["interrupted"].text == "1 trial was interrupted. Interrupted trials are in no figure."
+    (condition,) = Study(results).conditions()
+    assert count_flags(condition) == "1 interrupted"
+    results.records[1] = make_failed(results.records[1])
+    found = notices(results)
+    assert found["failures"].text.startswith("1 of 48 trials failed (stage: connect).")
+    (condition,) = Study(results).conditions()
+    assert count_flags(condition) == "1 failed, 1 interrupted"
