@@ -53,7 +53,8 @@ class _Arrangement:
 class PrintedTable:
     """A table that fits the console that it is printed to. ``styles``: one for each row, or none.
 
-    ``elsewhere`` names what shows every column besides a wider terminal and a pipe, such as ``--json``.
+    ``elsewhere`` names what shows every column besides a wider terminal and a pipe, such as ``--json``;
+    without ``explains`` nothing is said of the columns left out.
     """
 
     columns: Sequence[PrintedColumn]
@@ -61,6 +62,7 @@ class PrintedTable:
     title: str = ""
     styles: Sequence[str] = field(default=())
     elsewhere: str = ""
+    explains: bool = True
 
     def print_to(self, console: Console) -> None:
         """Print the table; a single word wider than the console is not cut."""
@@ -89,7 +91,7 @@ class PrintedTable:
         yield from _print_lines(self._align(headings, found, fold=found.folded), "bold")
         for row, style in zip(rows, styles, strict=True):
             yield from _print_lines(self._align(row, found), style)
-        if found.left_out:
+        if found.left_out and self.explains:
             yield from _print_lines(wrap_words(self._explain(found, width), width), "dim")
 
     def _align(self, cells: Sequence[str], found: _Arrangement, *, fold: bool = False) -> Iterator[str]:

@@ -7,19 +7,19 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
-from rich.table import Table
 from rich.text import Text
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
-from pathlab.escaping import escape_line
+from pathlab.printed_table import GAP, PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.phrases import format_range
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -27,6 +27,7 @@ from pathlab.runner.events import (
     Event,
     Preparing,
     RateNow,
+    RetransmissionsNow,
     RttNow,
     RunNotice,
     TrialEnded,
@@ -43,9 +44,20 @@ from pathlab.units import format_bytes, format_rate, format_time
 
 REFRESHES_PER_S = 4
 CELLS_SHOWN = 10
-NOTES_SHOWN = 3
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARK_POINTS = 40
+SPARK_POINTS_MIN = 6
+BAR_WIDTH, BAR_WIDTH_MIN = 30, 8
+RUNNING_COLUMNS = (
+    PrintedColumn("path", 3, left=True, constant="{}"),
+    PrintedColumn("combination", left=True),
+    PrintedColumn("other levels", 4, left=True, constant="{}"),
+    PrintedColumn("n", 1),
+    PrintedColumn("median"),
+    PrintedColumn("95 % CI", 2),
+    PrintedColumn("dRTT"),
+)
+STATUS_STYLES: Mapping[str, str] = {Status.COMPLETE: "", Status.INTERRUPTED: "yellow"}
 ADDRESSES = ("source_address", "destination_address", "control")
 
 
@@ -103,33 +115,27 @@ def outlive_reader(show: Emit) -> Emit:
     return show_while_read
 
 
-class TimeLeft(ProgressColumn):
-    """What the plan's estimate leaves, counted down between events."""
-
-    max_refresh = 0.5
-
-    def render(self, task: Task) -> Text:
-        """``0:41 left``."""
-        left_s = max(0.0, task.fields["ends_at"] - time.monotonic())
-        minutes, seconds = divmod(round(left_s), 60)
-        hours, minutes = divmod(minutes, 60)
-        text = f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
-        return Text(f"{text} left", style="cyan")
+def format_time_left(left_s: float) -> str:
+    """``0:41 left``."""
+    minutes, seconds = divmod(round(max(0.0, left_s)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{seconds:02d} left" if hours else f"{minutes}:{seconds:02d} left"
 
 
 class RunningTable:
     """Throughput and dRTT per cell so far, as the report has them: medians over the usable trials."""
 
     def __init__(self) -> None:
-        self._cells: dict[str, list[TrialRecord]] = {}
+        self._cells: dict[tuple[str, str, str], list[TrialRecord]] = {}
 
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
-        cell = f"{record.path_source} to {record.path_destination}  "
-        cell += format_combination(record.streams, record.window_requested_bytes)
-        others = describe_levels(settings)
-        control = "  control" if settings.get("control") else ""  # it belongs to no cell
-        key = f"{cell}  {others}".rstrip() + control
+        control = ["control"] if settings.get("control") else []  # it belongs to no cell
+        key = (
+            f"{record.path_source} to {record.path_destination}",
+            format_combination(record.streams, record.window_requested_bytes),
+            " ".join([*filter(None, [describe_levels(settings)]), *control]),
+        )
         self._cells[key] = [*self._cells.pop(key, []), record]
 
     def add_stored(self, folder: Path) -> None:
@@ -138,28 +144,22 @@ class RunningTable:
             for record in results.records(status=Status.COMPLETE):
                 self.add(record, settings[record.plan_row])
 
-    def build(self) -> Table | None:
+    def build(self) -> PrintedTable | None:
         """The cells measured last; None before the first."""
-        if not self._cells:
-            return None
-        table = Table(box=None, pad_edge=False, header_style="dim")
-        for heading in ("combination", "n", "median", "95 % CI", "dRTT"):
-            table.add_column(heading, justify="left" if heading == "combination" else "right", no_wrap=True)
+        rows = []
         for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
             counted = [record for record in records if is_counted(record)]
             rate = measure_records(record.throughput_bits_per_s for record in counted)
             drtt = measure_records(measure_drtt(record) for record in counted)
-            bounds, interval = "undecided", rate.interval
+            bounds, interval = "", rate.interval
             if interval.low is not None and interval.high is not None:
-                bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
-            table.add_row(
-                key,
-                str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}",
-                format_rate(rate.median),
-                bounds,
-                format_time(drtt.median),
+                bounds = format_range(format_rate(interval.low), format_rate(interval.high))
+            n = str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}"
+            where, combination, others = key
+            rows.append(
+                (where, combination, others, n, format_rate(rate.median), bounds, format_time(drtt.median))
             )
-        return table
+        return PrintedTable(columns=RUNNING_COLUMNS, rows=rows, explains=False) if rows else None
 
 
 class LiveView:
@@ -172,22 +172,16 @@ class LiveView:
         self._quiet = quiet
         self._bar_only = bar_only
         self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=30),
-            TextColumn("{task.fields[place]}", markup=False),
-            TextColumn("{task.fields[rate]:>13}"),
-            TimeLeft(),
-            console=console,
-            auto_refresh=False,
-        )
         self._live = Live(self, console=console, refresh_per_second=REFRESHES_PER_S, transient=True)
         self._shows = not quiet and console.is_terminal
-        self._task: TaskID | None = None
+        self._place = ""
         self._table = RunningTable()
-        self._notes: deque[str] = deque(maxlen=NOTES_SHOWN)
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
+        self._retransmitted: int | None = None
+        self._idle_ns: dict[tuple[str, str], float] = {}  # by path: median of the last unloaded probes
+        self._path = ("", "")  # of the row that is watched
+        self._started = False
         self._rows = self._before = 0  # of the plan, and those done by earlier runs
         self._numbers: dict[int, int] = {}  # by row: its number in the display
         self._watched: int | None = None  # the row whose rate is drawn: the one that began last
@@ -207,26 +201,56 @@ class LiveView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The part below the lines printed so far."""
-        parts: list[Any] = []
         table = None if self._bar_only else self._table.build()
         if table is not None:
-            parts += ["", table]
+            yield ""
+            yield table
         if self._rates or self._rtts:
-            lost = "" if not self._rtts or self._rtts[-1] else " lost"
-            sparks = Text.assemble("rate ", (draw_sparks(self._rates), "green"))
-            if self._rtts:
-                sparks.append("  RTT ").append(draw_sparks(self._rtts), "magenta").append(lost)
-            parts.append(sparks)
-        if not self._bar_only:
-            parts += [Text(note, style="yellow", no_wrap=True, overflow="ellipsis") for note in self._notes]
-        if self._task is not None:
-            parts.append(self._bar)
-        yield Group(*parts)
+            yield self._draw_now(options.max_width)
+        if self._started:
+            yield from self._draw_progress(options.max_width)
+
+    def _draw_now(self, width: int) -> Text:
+        """Rate, RTT now and idle, retransmissions; their course where there is room."""
+        idle_ns = self._idle_ns.get(self._path)
+        idle = "" if idle_ns is None else f" (idle {format_time(idle_ns)})"
+        rtt = f"RTT {format_time(self._rtts[-1]) if self._rtts[-1] else 'lost'}{idle}" if self._rtts else ""
+        retransmitted = self._retransmitted
+        rate = format_rate(self._rates[-1]) if self._rates else ""
+        count = "" if retransmitted is None else f"{retransmitted} retransmissions"
+        if cell_len(GAP.join((rate, rtt, count))) > width:
+            count = count.replace("retransmissions", "retr.")
+        parts = [(rate, self._rates, "green"), (rtt, self._rtts, "magenta"), (count, (), "")]
+        known = [part for part in parts if part[0]]
+        spare = width - sum(cell_len(text) for text, _, _ in known) - len(GAP) * (len(known) - 1)
+        points = spare // sum(bool(values) for _, values, _ in known) - 1
+        line = Text(no_wrap=True, overflow="ignore")
+        for text, values, style in known:
+            line.append(f"{GAP if line else ''}{text}")
+            if values and points >= SPARK_POINTS_MIN:
+                line.append(f" {draw_sparks(deque(list(values)[-points:]))}", style)
+        return line
+
+    def _draw_progress(self, width: int) -> Iterator[Text | PrintedParagraph]:
+        """The trial and the time left, and between them a bar where there is room."""
+        now_s = time.monotonic()
+        completed_ns = self._count_completed_ns(now_s)
+        left_s = (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
+        left = format_time_left(max(now_s, self._goes_on_s) + left_s - now_s)
+        place = self._place
+        if cell_len(f"{place}{GAP}{left}") > width:
+            yield PrintedParagraph(place)
+            place = ""
+        line = Text(f"{place}{GAP if place else ''}", no_wrap=True, overflow="ignore")
+        room = min(BAR_WIDTH, width - line.cell_len - len(GAP) - cell_len(left))
+        if room >= BAR_WIDTH_MIN:
+            done = round(room * min(1.0, completed_ns / max(1, self._total_ns)))
+            line.append("━" * done, "green").append("━" * (room - done), "dim").append(GAP)
+        yield line.append(left, "cyan")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunNotice):
-            self._notes.append(escape_line(event.text))
-            self._print_always(Text.assemble(("note", "yellow"), f"  {escape_line(event.text)}"))
+            self._print_always(event.text, "yellow", mark="note  ")
         elif isinstance(event, Preparing):
             self._prepare(event)
         elif isinstance(event, CampaignStarted):
@@ -235,35 +259,37 @@ class LiveView:
             until = datetime.datetime.fromisoformat(event.until_utc)
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
             self._goes_on_s = time.monotonic() + wait_s
-            self._update(place=f"waiting until {event.until_utc}", rate="")
-            self._print_always(Text(f"waiting until {event.until_utc}: {event.reason}", style="dim"))
+            self._place = f"waiting until {event.until_utc}"
+            self._print_always(f"{self._place}: {event.reason}", "dim")
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
             if event.row == self._watched:
                 self._rates.append(event.bits_per_s)
-                self._update(rate=format_rate(event.bits_per_s))
         elif isinstance(event, RttNow):
             if event.row == self._watched:
                 self._rtts.append(float(event.rtt_ns or 0))
+        elif isinstance(event, RetransmissionsNow):
+            if event.row == self._watched:
+                self._retransmitted = event.segments
         elif isinstance(event, TrialEnded):
             self._end_trial(event)
         elif isinstance(event, CampaignEnded) and event.reason is not None:
-            self._print(Text.assemble(("ended", "yellow"), f"  {event.reason}"))
+            self._print(event.reason, "yellow", mark="ended  ")
 
-    def _print(self, text: Text) -> None:
+    def _print(self, text: str, style: str = "", *, mark: str = "") -> None:
         if not self._bar_only:
-            self._print_always(text)
+            self._print_always(text, style, mark=mark)
 
-    def _print_always(self, text: Text) -> None:
+    def _print_always(self, text: str, style: str = "", *, mark: str = "") -> None:
         if not self._quiet:
-            self._console.print(text, highlight=False, soft_wrap=True)
+            self._console.print(PrintedParagraph(text, style, mark), soft_wrap=True)
 
     def _prepare(self, event: Preparing) -> None:
         """What is done before the bar is shown is a line of its own."""
-        self._update(place=event.text)
-        if self._task is None:
-            self._print_always(Text(event.text, style="dim"))
+        self._place = event.text
+        if not self._started:
+            self._print_always(event.text, "dim")
 
     def _start(self, event: CampaignStarted) -> None:
         self._rows, self._before, self._total_ns = event.rows, event.done, event.work_ns
@@ -276,13 +302,9 @@ class LiveView:
             trials = f"resuming: {event.done} of {trials} done"
         if event.done == event.rows:
             trials, left = f"all {event.rows} trials done", ""
-        text = f": {trials}{left}. Results: {event.folder}"
-        self._print(Text.assemble("Campaign ", (event.name, "bold"), text))
+        self._print(f"Campaign {event.name}: {trials}{left}. Results: {event.folder}")
         self._goes_on_s = time.monotonic() + event.preparation_ns / 1e9
-        ends_at = self._goes_on_s + event.estimate_ns / 1e9
-        self._task = self._bar.add_task(
-            event.name, total=max(1, event.work_ns), place="", rate="", ends_at=ends_at
-        )
+        self._started = True
         if self._shows:
             self._live.start()  # not before: redraws would overwrite questions for passwords
 
@@ -290,29 +312,25 @@ class LiveView:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)
         self._running[event.row] = (event.estimate_ns, time.monotonic())
         self._goes_on_s = 0.0  # whatever it waited for is over
-        self._watched = event.row
+        self._total_ns += event.estimate_ns if event.attempt > 1 else 0  # the plan has each row once
+        self._watched, self._path = event.row, (event.source, event.destination)
         self._rates.clear()
         self._rtts.clear()
+        self._retransmitted = None
         cell = format_combination(event.streams, event.window_bytes)
-        self._update(place=f"trial {number}/{self._rows}  {cell}", rate="")
+        self._place = f"trial {number}/{self._rows}  {cell}"
 
-    def _update(self, **fields: Any) -> None:
-        if self._task is None:
-            return
-        now_s = time.monotonic()
+    def _count_completed_ns(self, now_s: float) -> int:
         under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())
-        completed_ns = self._done_ns + sum(under_way)
-        left_s = (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
-        ends_at = max(now_s, self._goes_on_s) + left_s
-        self._bar.update(self._task, completed=completed_ns, ends_at=ends_at, **fields)
+        return self._done_ns + sum(under_way)
 
     def _end_trial(self, event: TrialEnded) -> None:
-        self._done_ns += self._running.pop(event.record.plan_row, (0, 0.0))[0]
-        self._update(rate="")
         record = event.record
+        self._done_ns += self._running.pop(record.plan_row, (0, 0.0))[0]
+        if record.unloaded_rtt_median_ns is not None:
+            self._idle_ns[record.path_source, record.path_destination] = record.unloaded_rtt_median_ns
         if record.status == Status.COMPLETE:
             self._table.add(record, event.settings)
-        style = "" if record.status == Status.COMPLETE else "red"
-        line = format_trial_line(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
-        self._print(Text.assemble((f"{number:>3}/{self._rows}", "dim"), "  ", (line, style)))
+        style = STATUS_STYLES.get(record.status, "red")
+        self._print(format_trial_line(record, event.settings), style, mark=f"{number:>3}/{self._rows}  ")

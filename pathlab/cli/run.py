@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import shlex
@@ -11,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pathlab.campaign.campaign_text import read_campaign
-from pathlab.cli.choices import Choices
 from pathlab.errors import PartialCampaign
-from pathlab.runner.events import EVENT_FORMAT, Event, describe_event
+from pathlab.escaping import escape_line
+from pathlab.runner.events import EVENT_FORMAT, Event, Preparing, describe_event
 from pathlab.units import parse_time_ns
 
 if TYPE_CHECKING:
@@ -32,7 +33,12 @@ def run(
     **chosen: Any,
 ) -> None:
     """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
-    choices, given = Choices(**chosen), read_campaign(campaign)
+    given = read_campaign(campaign)
+    if json_events or not quiet:
+        _announce(f"reading campaign {campaign}", as_event=json_events)
+    from pathlab.cli.choices import Choices  # the checks take half a second to load
+
+    choices = Choices(**chosen)
     model = choices.parse(given)
     # Takes a second, so after the checks; before the run, during which an upgrade may replace the files.
     from pathlab.analysis.libraries import load_all
@@ -63,6 +69,15 @@ def run(
         click.echo(str(report))
     words = ["pathlab", "run", campaign, "--out", str(folder)]
     refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))
+
+
+def _announce(text: str, *, as_event: bool) -> None:
+    """Say that the run begins; it goes on where nobody reads that."""
+    with contextlib.suppress(SystemExit):
+        if as_event:
+            print_event(Preparing(text=text))
+        else:
+            click.echo(escape_line(text))
 
 
 def print_event(event: Event) -> None:

@@ -36,6 +36,7 @@ class TrialObserver:
 
     rate: Callable[[float, int], None]  # bit/s over the latest interval, ns since the start
     rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: lost
+    retransmissions: Callable[[int], None]  # segments since the start, when it changes
     traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come
     idle: Callable[[], None]  # while the unloaded probes are sent
 

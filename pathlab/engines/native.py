@@ -19,6 +19,7 @@ class NativeEngine(Engine):
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
         self._jobs: dict[str, EngineJob] = {}  # by role
+        self._retransmitted_segments: int | None = None  # as last reported
 
     def prepare(self) -> None:
         """Start the end that listens, then the one that connects, and wait until both are ready."""
@@ -55,6 +56,11 @@ class NativeEngine(Engine):
         # Loaded probes end with the steady window, whatever is still draining.
         if record["type"] == "result" or record.get("phase") == Phase.DRAIN:
             self.context.end_probes()
+        counts = record.get("tcp_info", {}).get("total_retrans_segments", ())
+        known = [count for count in counts if count is not None]
+        if known and sum(known) != self._retransmitted_segments:
+            self._retransmitted_segments = sum(known)
+            self.context.observer.retransmissions(self._retransmitted_segments)
 
     def _on_receiver_record(self, record: dict[str, Any]) -> None:
         if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:

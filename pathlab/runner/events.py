@@ -91,6 +91,14 @@ class RttNow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RetransmissionsNow:
+    """Segments retransmitted since the first byte, over all streams; reported when it changes."""
+
+    row: int
+    segments: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEnded:
     """A row has been measured, or has failed, and is stored."""
 
@@ -115,6 +123,7 @@ Event = (
     | TrialStarted
     | RateNow
     | RttNow
+    | RetransmissionsNow
     | TrialEnded
     | CampaignEnded
 )
@@ -128,6 +137,7 @@ _NAMES: Mapping[type, str] = {
     TrialStarted: "trial-started",
     RateNow: "rate",
     RttNow: "rtt",
+    RetransmissionsNow: "retransmissions",
     TrialEnded: "trial-ended",
     CampaignEnded: "campaign-ended",
 }

@@ -38,9 +38,11 @@ def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
     events = read_events(screen)
     assert {event["format"] for event in events} == {1}
     names = list(dict.fromkeys(event["event"] for event in events))
-    assert [event["event"] for event in events[:3]] == ["preparing", "campaign-started", "preparing"]
-    assert [events[0]["text"], events[2]["text"]] == ["connecting to local", "calibrating local"]
-    assert events[1]["preparation_ns"] > 10**9
+    first_names = ["preparing", "preparing", "campaign-started", "preparing"]
+    assert [event["event"] for event in events[:4]] == first_names
+    steps = [event["text"] for event in events[:4] if event["event"] == "preparing"]
+    assert steps == [f"reading campaign {campaign}", "connecting to local", "calibrating local"]
+    assert events[2]["preparation_ns"] > 10**9
     order = ["campaign-started", "trial-started", "rate", "trial-ended", "campaign-ended", "report"]
     assert [name for name in names if name in order] == order
     assert "rtt" in names

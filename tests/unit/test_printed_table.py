@@ -25,9 +25,11 @@ ROWS = (
 )
 
 
-def render(width: int, rows: tuple[tuple[str, ...], ...] = ROWS, **options: str) -> list[str]:
+def render(
+    width: int, rows: tuple[tuple[str, ...], ...] = ROWS, title: str = "", elsewhere: str = ""
+) -> list[str]:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    PrintedTable(columns=COLUMNS, rows=rows, **options).print_to(console)
+    PrintedTable(columns=COLUMNS, rows=rows, title=title, elsewhere=elsewhere).print_to(console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue().splitlines()
 

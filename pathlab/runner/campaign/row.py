@@ -15,7 +15,7 @@ from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
-from pathlab.runner.events import Emit, RateNow, RttNow
+from pathlab.runner.events import Emit, RateNow, RetransmissionsNow, RttNow
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import Trial, TrialData
@@ -183,6 +183,9 @@ class RowRunner:
                         RateNow(row=spec.row, bits_per_s=rate, elapsed_ns=elapsed_ns)
                     ),
                     rtt=lambda rtt_ns: self._emit(RttNow(row=spec.row, rtt_ns=rtt_ns)),
+                    retransmissions=lambda segments: self._emit(
+                        RetransmissionsNow(row=spec.row, segments=segments)
+                    ),
                     traffic=lambda: self._watch_lab(data),
                     idle=lambda: self._renew_route(spec, data),
                 )

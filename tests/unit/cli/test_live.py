@@ -20,6 +20,7 @@ from pathlab.runner.events import (
     Event,
     Preparing,
     RateNow,
+    RetransmissionsNow,
     RttNow,
     RunNotice,
     TrialEnded,
@@ -59,6 +60,7 @@ EVENTS: list[Event] = [
     ),
     RateNow(row=0, bits_per_s=3e7, elapsed_ns=10**8),
     RttNow(row=0, rtt_ns=5 * 10**7),
+    RetransmissionsNow(row=0, segments=12),
     RunNotice(text="the route has [changed]"),
     TrialEnded(record=DONE, settings=LEVELS),
     TrialEnded(record=make_record(status="failed", failed_stage="network", failure="refused"), settings={}),
@@ -124,10 +126,87 @@ def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left() -
 
 def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     text = show(terminal=True)
-    assert "a to b  2 x 64 KiB  dscp=8" in text
-    assert "undecided" in text
+    assert "a to b  2 x 64 KiB   dscp=8" in text
     assert "█" in text
     assert "dRTT" in text
+
+
+def draw(view: LiveView, width: int) -> list[str]:
+    """What the live part shows now."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console.print(view)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().splitlines()
+
+
+def make_view() -> LiveView:
+    """A trial of a path of which one was measured before."""
+    view = LiveView(Console(file=io.StringIO(), width=80), quiet=True)
+    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
+    view(next(event for event in EVENTS if isinstance(event, CampaignStarted)))
+    view(start)
+    view(TrialEnded(record=DONE, settings=LEVELS))
+    view(replace(start, row=1, streams=16))
+    for number in range(60):
+        view(RateNow(row=1, bits_per_s=38.6e6, elapsed_ns=number * 10**8))
+        view(RttNow(row=1, rtt_ns=52_900_000))
+    view(RetransmissionsNow(row=1, segments=1234))
+    return view
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_rate_rtt_and_retransmissions_are_whole_at_any_width(width: int) -> None:
+    lines = draw(make_view(), width)
+    assert max(map(len, lines)) <= width
+    now, progress = lines[-2:]
+    for text in ("38.6 Mbit/s", "RTT 52.9 ms", "(idle 40 ms)", "1234 retr"):
+        assert text in now
+    assert "█" in now or width == 60
+    assert progress.startswith("trial 2/2  16 x 64 KiB  ")
+    assert re.search(r" 0:0\d left$", progress)
+    assert "…" not in "".join(lines)
+
+
+def test_the_bar_is_dropped_before_any_digit() -> None:
+    view = make_view()
+    assert "━" in draw(view, 60)[-1]
+    narrow = draw(view, 36)
+    assert not any("━" in line for line in narrow)
+    assert re.fullmatch(r"trial 2/2  16 x 64 KiB  0:0\d left", narrow[-1])
+    assert draw(view, 24)[-2] == "trial 2/2  16 x 64 KiB"
+
+
+def test_a_lost_probe_is_said_and_no_idle_rtt_is_made_up() -> None:
+    view = LiveView(Console(file=io.StringIO(), width=80), quiet=True)
+    view(next(event for event in EVENTS if isinstance(event, TrialStarted)))
+    view(RttNow(row=0, rtt_ns=None))
+    assert draw(view, 80)[0].startswith("RTT lost ")
+    assert "idle" not in draw(view, 80)[0]
+
+
+def test_the_time_left_begins_with_the_preparation() -> None:
+    view = LiveView(Console(file=io.StringIO(), width=80), quiet=True)
+    start = next(event for event in EVENTS if isinstance(event, CampaignStarted))
+    view(replace(start, preparation_ns=300 * 10**9))
+    assert re.search(r" 5:(10|09) left$", draw(view, 80)[-1])
+
+
+def test_a_repeated_trial_adds_to_the_time_left() -> None:
+    view = LiveView(Console(file=io.StringIO(), width=80), quiet=True)
+    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
+    view(next(event for event in EVENTS if isinstance(event, CampaignStarted)))
+    view(start)
+    view(TrialEnded(record=DONE, settings=LEVELS))
+    assert re.search(r" 0:05 left$", draw(view, 80)[-1])
+    view(replace(start, attempt=2))
+    assert re.search(r" 0:(10|09) left$", draw(view, 80)[-1])
+
+
+def test_an_interrupted_trial_is_named_as_such() -> None:
+    record = make_record(status="interrupted", failed_stage="controller", failure="the run was stopped")
+    screen = io.StringIO()
+    LiveView(Console(file=screen, width=200))(TrialEnded(record=record, settings={}))
+    assert screen.getvalue().rstrip().endswith("interrupted: the run was stopped")
 
 
 def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
@@ -175,7 +254,7 @@ def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path
         view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
     text = screen.getvalue()
     assert "6/8 a to b 1 x auto 7 Mbit/s" in " ".join(text.split())
-    assert "a to b 4 x 64 KiB congestion=cubic 1 38.6 Mbit/s undecided" in " ".join(text.split())
+    assert "4 x 64 KiB congestion=cubic 1 38.6 Mbit/s" in " ".join(text.split())
 
 
 def test_the_table_gives_an_interval_from_six_trials_on() -> None:
@@ -191,7 +270,7 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     assert isinstance(screen, io.StringIO)
     assert "12.5 Mbit/s" in screen.getvalue()
     # Independent trials would have 10 to 15; six cannot rule out that they repeat each other.
-    assert "5.87 Mbit/s to 19.1 Mbit/s" in screen.getvalue()
+    assert "5.87–19.1 Mbit/s" in screen.getvalue()
 
 
 @pytest.mark.parametrize("gone", [BrokenPipeError(), SystemExit(1)])

@@ -75,6 +75,7 @@ class Stage:
         self.jobs: dict[str, ScriptedJob] = {}
         self.on_record: dict[str, Callable[[dict[str, Any]], None]] = {}
         self.rates: list[tuple[float, int]] = []
+        self.retransmissions: list[int] = []
         self.probes_ended = 0
         self.kept: list[object] = []
         sending, receiving = (
@@ -84,6 +85,7 @@ class Stage:
         observer = TrialObserver(
             rate=lambda rate, at_ns: self.rates.append((rate, at_ns)),
             rtt=lambda _rtt_ns: None,
+            retransmissions=self.retransmissions.append,
             traffic=lambda: None,
             idle=lambda: None,
         )
@@ -102,6 +104,16 @@ class Stage:
 
     def _end_probes(self) -> None:
         self.probes_ended += 1
+
+
+def test_retransmissions_are_reported_when_they_change() -> None:
+    stage = make_stage()
+    stage.engine.prepare()
+    for counts in ([0, 0], [0, 0], [2, None], [2, 3], [2, 3], [None, None]):
+        info = {"total_retrans_segments": counts}
+        stage.on_record["sender"]({"type": "interval", "phase": "steady", "tcp_info": info})
+    stage.on_record["sender"]({"type": "interval", "phase": "steady"})
+    assert stage.retransmissions == [0, 2, 5]
 
 
 def make_stage(direction: str = "forward", connect_from: str = "sender") -> Stage:

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from pathlab.cli.live import RunningTable
+from pathlab.report.phrases import format_range
 from pathlab.report.text import count_flags, tabulate_cells
 from pathlab.study.analyses import Study
 from pathlab.study.cells import Cell, find_extremes, sort_by_throughput
@@ -241,8 +242,8 @@ def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
     row = console.file.getvalue().splitlines()[-1]
     interval = cell.throughput_bits_per_s.interval
     assert format_rate(cell.throughput_bits_per_s.median) in row
-    bounds = f"{format_rate(interval.low)} to {format_rate(interval.high)}"
-    assert (bounds if interval.decided else "undecided") in row
+    bounds = format_range(format_rate(interval.low), format_rate(interval.high))
+    assert not interval.decided or bounds in row
     assert row.rstrip().endswith(format_time(cell.drtt_ns.median))
     assert ("25 of 45" in row) == (flag != "over-line-rate")
 
