@@ -30,9 +30,9 @@ def show_plan(*words: str) -> str:
 def test_the_plan_says_rows_time_bytes_and_share() -> None:
     text = show_plan("quickstart", "--set=title=One [red]title")
     assert "One [red]title: plan of 'quickstart'" in text
-    assert "16 trials, about 68 s, at most 6 min 42 s." in text
-    assert "Bytes sent: at most 229 MB." in text
-    assert "a to b: 16 trials, bytes at most 229 MB; on average at most 67.4 % of 40 Mbit/s" in text
+    assert "36 trials, about 67.5 s, at most 13 min 40 s." in text
+    assert "Bytes sent: at most 190 MB." in text
+    assert "a to b: 36 trials, bytes at most 190 MB; on average at most 56.2 % of 40 Mbit/s" in text
     assert "--all shows" not in text
 
 
@@ -90,8 +90,8 @@ def test_each_link_of_a_lab_has_its_share(tmp_path: Path) -> None:
 
 def test_points_drawn_twice_are_told() -> None:
     text = show_plan("quickstart", "--set=design=lhs", "--set=points=20")
-    assert "16 trials" in text
-    assert "8 of 20 requested points are left" in text
+    assert "36 trials" in text
+    assert "6 of 20 requested points are left" in text
 
 
 def test_json_rows_are_the_plan() -> None:
