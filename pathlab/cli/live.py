@@ -38,7 +38,7 @@ from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.answer import measure_records
-from pathlab.study.selection import is_counted
+from pathlab.study.selection import PROVISIONAL_FLAGS, is_counted
 from pathlab.study.streams import measure_drtt
 from pathlab.units import format_bytes, format_rate, format_time
 
@@ -123,7 +123,10 @@ def format_time_left(left_s: float) -> str:
 
 
 class RunningTable:
-    """Throughput and dRTT per cell so far, as the report has them: medians over the usable trials."""
+    """Throughput and dRTT per cell so far, as the report has them: medians over the usable trials.
+
+    Where none is usable, provisional ones are shown, and said to be.
+    """
 
     def __init__(self) -> None:
         self._cells: dict[tuple[str, str, str], list[TrialRecord]] = {}
@@ -148,13 +151,16 @@ class RunningTable:
         """The cells measured last; None before the first."""
         rows = []
         for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
-            counted = [record for record in records if is_counted(record)]
+            counted, mark = [record for record in records if is_counted(record)], ""
+            if not counted:
+                counted = [record for record in records if is_counted(record, PROVISIONAL_FLAGS)]
+                mark = " provisional" * bool(counted)
             rate = measure_records(record.throughput_bits_per_s for record in counted)
             drtt = measure_records(measure_drtt(record) for record in counted)
             bounds, interval = "", rate.interval
-            if interval.low is not None and interval.high is not None:
+            if interval.low is not None and interval.high is not None and not mark:
                 bounds = format_range(format_rate(interval.low), format_rate(interval.high))
-            n = str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}"
+            n = (str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}") + mark
             where, combination, others = key
             rows.append(
                 (where, combination, others, n, format_rate(rate.median), bounds, format_time(drtt.median))

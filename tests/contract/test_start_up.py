@@ -178,6 +178,7 @@ REFUSED = {
     "plan quickstart --set trial.duratoin=5s": (2, "did you mean 'duration'"),
     "run nosuch": (2, "there is no campaign 'nosuch'"),
     "run quickstart --set x": (2, "expected key=value"),
+    "run quickstart --wait-idle nope": (2, "--wait-idle: 'nope' is not a time"),
     "run quickstart --profile nope": (2, "there is no profile 'nope'"),
     "run quickstart --paths a": (2, "'a' is not a path"),
     "run quickstart --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),

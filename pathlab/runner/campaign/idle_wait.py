@@ -47,9 +47,9 @@ class IdleWait:
             self._waited_s = (self._wait.now() - begun).total_seconds()
 
     def _report(self, until: datetime.datetime) -> None:
-        hosts = "; ".join(f"{name} is busy: {one.describe()}" for name, one in self.busy.items())
+        hosts = "; ".join(f"{name} is busy ({one.describe()})" for name, one in self.busy.items())
         utc = until.astimezone(datetime.UTC).isoformat(timespec="seconds")
-        self._emit(Waiting(reason=hosts, until_utc=utc))
+        self._emit(Waiting(reason=f"unless idle before: {hosts}", until_utc=utc))
 
     def _pause(self, seconds: float) -> None:
         self._wait.until(self._wait.now() + datetime.timedelta(seconds=seconds))

@@ -261,6 +261,15 @@ def test_a_cell_without_a_trial_that_counts_has_no_median_and_is_still_shown() -
     assert isinstance(console.file, io.StringIO)
     assert console.file.getvalue().splitlines()[-1].split()[-1] == "2*"
     assert count_flags(condition) == "2 lab-limited"
+    table = RunningTable()
+    for record in results.records:
+        table.add(record, {})
+    built = table.build()
+    assert built is not None
+    console.print(built)
+    text = console.file.getvalue()
+    assert "2 provisional" in text
+    assert text.count(format_rate(describe_cell(cell.shown).throughput_bits_per_s.median)) == 2
 
 
 def test_extremes_are_the_first_of_equals() -> None:
