@@ -17,6 +17,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import pandas as pd
@@ -28,6 +29,7 @@ from pathlab.runner.events import (
     CampaignStarted,
     Event,
     RateNow,
+    RetransmissionsNow,
     RttNow,
     TrialEnded,
     TrialStarted,
@@ -49,20 +51,43 @@ def list_gaps(records: Sequence[TrialRecord]) -> list[int]:
 
 
 def list_readings(results: Results, trial_id: int, row: int) -> Iterator[TimedEvent]:
-    """Rates per interval and round trips under load of one trial, in the order of time."""
-    intervals = results.series(trial_id, "receiver_intervals").groupby("index")
-    totals = intervals.agg(start_ns=("start_ns", "min"), end_ns=("end_ns", "max"), bytes=("bytes", "sum"))
-    rates: list[TimedEvent] = [
-        (int(end), RateNow(row=row, bits_per_s=8e9 * float(size) / (end - start), elapsed_ns=int(end)))
-        for start, end, size in totals.itertuples(index=False)
-        if end > start
-    ]
-    probes = results.series(trial_id, "loaded_probes")[["intended_ns", "rtt_ns"]]
-    rtts: list[TimedEvent] = [
-        (int(sent), RttNow(row=row, rtt_ns=None if pd.isna(rtt) else int(rtt)))
-        for sent, rtt in probes.itertuples(index=False)
-    ]
-    yield from heapq.merge(rates, rtts, key=lambda timed: timed[0])
+    """Rates, round trips under load and retransmissions of one trial, in the order of time.
+
+    Trials without traffic, and imported ones, have none.
+    """
+    if set(LISTS) <= set(results.series_kinds(trial_id)):
+        lists = [list_events(results.series(trial_id, kind), row) for kind, list_events in LISTS.items()]
+        yield from heapq.merge(*lists, key=itemgetter(0))
+
+
+def list_rates(intervals: pd.DataFrame, row: int) -> Iterator[TimedEvent]:
+    """The rate of all streams per interval."""
+    totals = intervals.groupby("index").agg({"start_ns": "min", "end_ns": "max", "bytes": "sum"})
+    for start_ns, end_ns, size in totals.astype(int).itertuples(index=False):
+        if end_ns > start_ns:
+            rate = size * 8e9 / (end_ns - start_ns)
+            yield end_ns, RateNow(row=row, bits_per_s=rate, elapsed_ns=end_ns)
+
+
+def list_round_trips(probes: pd.DataFrame, row: int) -> Iterator[TimedEvent]:
+    """Each probe."""
+    for sent_ns, rtt_ns in probes[["intended_ns", "rtt_ns"]].itertuples(index=False):
+        yield int(sent_ns), RttNow(row=row, rtt_ns=None if pd.isna(rtt_ns) else int(rtt_ns))
+
+
+def list_retransmissions(intervals: pd.DataFrame, row: int) -> Iterator[TimedEvent]:
+    """The count over all streams, where it has changed."""
+    counts = intervals.groupby("index").agg({"end_ns": "max", "total_retrans_segments": "sum"})
+    changed = counts.dropna().drop_duplicates("total_retrans_segments")
+    for end_ns, count in changed.astype(int).itertuples(index=False):
+        yield end_ns, RetransmissionsNow(row=row, segments=count)
+
+
+LISTS = {
+    "receiver_intervals": list_rates,
+    "loaded_probes": list_round_trips,
+    "sender_intervals": list_retransmissions,
+}
 
 
 class LiveReplay:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from pathlib import Path
 
@@ -30,7 +31,15 @@ def test_the_live_view_stops_in_the_middle_of_a_trial(folder: Path) -> None:
     assert "quickstart" in text
     assert "3/6" in text  # the last that has ended
     assert "trial 4/6" in text
-    assert "Mbit/s" in text.split("trial 4/6")[1]
+    running = text.split("combination")[1]
+    assert re.search(r"\d Mbit/s .*RTT \d\S* ms \(idle .* retransmissions", running)
+
+
+def test_a_trial_without_series_is_shown_without_readings(tmp_path: Path) -> None:
+    synthetic = make_quickstart(cycles=1, levels=LEVELS)
+    synthetic._series.clear()
+    text = "\n".join(show_live(write_results(synthetic, tmp_path / "bare"), 80).display)
+    assert "trial 2/3" in text
 
 
 def test_a_terminal_has_its_width_and_its_colours() -> None:
