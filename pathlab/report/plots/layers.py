@@ -180,9 +180,9 @@ def _draw_points(axes: Axes, points: Points) -> None:
         slot.marker,
         color=slot.colour,
         markersize=6 if len(points.x) <= FEW else 4.5 if len(points.x) <= 300 else 3.2,
-        alpha=0.9 if points.hollow else 0.6,
+        alpha=1.0 if points.hollow else 0.6,
         markerfacecolor="none" if points.hollow else slot.colour,
-        markeredgewidth=1 if points.hollow else 0,
+        markeredgewidth=1.3 if points.hollow else 0,
         clip_on=False,  # else the axis would cut the marker of a 0 in half
         label=label,
     )
@@ -271,7 +271,7 @@ def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
             rule.name,
             (1 if rule.at_right else 0, rule.value),
             xycoords=place,
-            xytext=(-3 if rule.at_right else 3, 4),
+            xytext=(-3 if rule.at_right else 3, RING_POINTS / 2),
             textcoords="offset points",
             ha="right" if rule.at_right else "left",
             fontsize=mpl.rcParams["legend.fontsize"],

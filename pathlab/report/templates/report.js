@@ -10,6 +10,8 @@
   const GAP_PX = 46;
   const AXIS_PX = 60;
   const LINE_PX = 15;
+  const RING_PX = 19;
+  const ABOVE_RING_PX = 9;
   const TOP_PX = 24;
   const BOTTOM_PX = 56;
   // How a slot is drawn besides its colour, in the order of the same lists for print.
@@ -88,7 +90,7 @@
         return [{
           ...common, mode: "markers+text", x, y: layer.y, hoverinfo: "skip", textposition: layer.side,
           text: x.map(() => "<b>" + plain(layer.callout) + "</b>"), textfont: { color: colour },
-          marker: { symbol: "circle-open", size: 19, color: colour, line: { width: 2, color: colour } },
+          marker: { symbol: "circle-open", size: RING_PX, color: colour, line: { width: 2, color: colour } },
         }];
       }
       const apart = new Set(layer.outlier);
@@ -104,7 +106,8 @@
       const symbol = MARKERS[layer.look];
       const usual = pick(false);
       usual.marker = {
-        symbol: layer.hollow ? symbol + "-open" : symbol, color: colour, opacity: layer.hollow ? 0.9 : 0.6,
+        symbol: layer.hollow ? symbol + "-open" : symbol, color: colour, opacity: layer.hollow ? 1 : 0.6,
+        line: { width: layer.hollow ? 1.6 : 0, color: colour },
         size: x.length <= 40 ? 8 : x.length <= 300 ? 6 : 4,
       };
       if (!apart.size) { return [usual]; }
@@ -171,7 +174,7 @@
       if (layer.labelled) {
         const height = frame.panel.y.log ? Math.log10(layer.value) : layer.value;
         frame.notes.push({
-          xref: frame.x + " domain", yref: frame.y, x: layer.at_right ? 1 : 0, y: height, yshift: 3,
+          xref: frame.x + " domain", yref: frame.y, x: layer.at_right ? 1 : 0, y: height, yshift: ABOVE_RING_PX,
           xanchor: layer.at_right ? "right" : "left", yanchor: "bottom", text: plain(layer.name), showarrow: false,
         });
       }
