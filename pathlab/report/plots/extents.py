@@ -91,13 +91,15 @@ def format_tick(value: float, digits: int = 3) -> str:
     return tens if factor == "1" else f"{factor}×{tens}"
 
 
-def _mark_decades(extent: Extent) -> tuple[list[float], list[str]]:
+def _mark_decades(extent: Extent) -> tuple[list[float], list[str]] | None:
     first, last = math.floor(math.log10(extent.low)), math.ceil(math.log10(extent.high))
     step = max(1, -(-(last - first) // 9))
-    factors = (1, 2, 5) if last - first <= 3 else (1,)
-    marks = [factor * 10.0**power for power in range(first, last + 1, step) for factor in factors]
-    inside = [mark for mark in marks if extent.low <= mark <= extent.high]
-    return inside, [format_tick(mark) for mark in inside]
+    for factors in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)) if last - first <= 3 else ((1,),):
+        marks = [factor * 10.0**power for power in range(first, last + 1, step) for factor in factors]
+        inside = [mark for mark in marks if extent.low <= mark <= extent.high]
+        if len(inside) > 1:
+            return inside, [format_tick(mark) for mark in inside]
+    return None
 
 
 def _drop_crowded(pairs: list[tuple[float, str]], scale: Scale, extent: Extent) -> list[str]:

@@ -62,11 +62,14 @@ class Quantity:
 
 
 def choose_unit(unit: str, values: Iterable[float]) -> Scaled:
-    """The largest unit of an axis of which the largest value has enough; the smallest where none has."""
+    """The largest unit of an axis of which the largest value has enough; the smallest where none has.
+
+    Times of 0 are in milliseconds.
+    """
     known = np.abs(np.fromiter(values, dtype=np.float64))
     most = float(np.max(known, initial=0.0, where=np.isfinite(known)))
     fitting = (one for one in AXIS_UNITS[unit] if most >= LEAST_COUNT[unit] * one.size)
-    return next(fitting, AXIS_UNITS[unit][-1 if unit != "ns" else 1])
+    return next(fitting, AXIS_UNITS[unit][1 if unit == "ns" and not most else -1])
 
 
 def reaches_zero(values: Floats) -> bool:

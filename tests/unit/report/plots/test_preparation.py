@@ -202,3 +202,17 @@ def test_titles_break_into_lines() -> None:
     lines = break_title("one two three " + "x" * 50, 12)
     assert max(map(len, lines)) <= 12
     assert "".join(lines).replace(" ", "") == "onetwothree" + "x" * 50
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels"),
+    [(1.0, 1e3, ["1", "2", "5"]), (700.0, 950.0, ["700", "800", "900"]), (85.0, 115.0, ["90", "100"])],
+)
+def test_a_logarithmic_axis_of_one_value_has_marks(low: float, high: float, labels: list[str]) -> None:
+    marks = mark_axis(Axis(label="Messages", scale=Scale.LOG10), Extent(low=low, high=high))
+    assert marks is not None
+    assert marks[1][: len(labels)] == labels
+
+
+def test_an_axis_too_short_for_marks_is_left_to_the_renderer() -> None:
+    assert mark_axis(Axis(label="Messages", scale=Scale.LOG10), Extent(low=810.0, high=890.0)) is None
