@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from pathlab.campaign.host_model import HostFile
 from pathlab.campaign.mistakes import translate
 from pathlab.campaign.source_text import read_rows, read_table
-from pathlab.campaign.toml_text import format_finding, parse_toml, read_toml_text, refuse
+from pathlab.campaign.toml_text import format_finding, list_key_lines, parse_toml, read_toml_text, refuse
 
 DEFAULT_NAME = "hosts.toml"
 
@@ -26,12 +26,15 @@ def find_host_file(campaign_label: str, named: Path | None) -> Path | None:
 
 def read_host_file(path: Path) -> dict[str, dict[str, Any]]:
     """Every host's table, as written, all of them sound. CampaignError with every mistake."""
-    data = parse_toml("hosts file", path, read_toml_text("hosts file", str(path), "Give a TOML file."))
+    text = read_toml_text("hosts file", str(path), "Give a TOML file.")
+    data = parse_toml("hosts file", path, text)
     try:
         HostFile.model_validate(data)
     except ValidationError as error:
         findings = translate(error, data, tables=["hosts"])
-        raise refuse("hosts file", path, [format_finding(path, finding) for finding in findings]) from error
+        lines = list_key_lines(text)
+        mistakes = [format_finding(path, finding, lines) for finding in findings]
+        raise refuse("hosts file", path, mistakes) from error
     tables: dict[str, dict[str, Any]] = data["hosts"]
     return tables
 

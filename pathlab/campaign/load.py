@@ -21,8 +21,15 @@ from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_p
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
-from pathlab.campaign.toml_text import format_finding, parse_toml, refuse
+from pathlab.campaign.toml_text import format_finding, list_key_lines, locate_key, parse_toml, refuse
 from pathlab.errors import CampaignError, UsageError
+
+#: What set a key: words that name an option, or the key of the table in the file that has it, () for the top.
+Origin = str | Key
+SET_HINT = (
+    "write --set TABLE.KEY=VALUE, the value as in the file: --set trial.duration=5s, "
+    "--set 'factors.streams=[1, 4]'; the keys: pathlab campaigns schema"
+)
 
 
 def load_campaign(
@@ -46,13 +53,13 @@ def load_campaign(
     profiles = take_profiles(data)
     host_file = find_host_file(given.label, hosts)
     host_tables = {} if host_file is None else read_host_file(host_file)
-    mistakes = _check_profiles(given.label, data, profiles, host_tables)
+    mistakes = _check_profiles(given, data, profiles, host_tables)
     chosen = profile or data.pop("profile", None)
-    origins: dict[str, str] = {}
+    origins: dict[str, Origin] = {}
     try:
         if chosen is not None:
             data = put_profile(data, profiles, str(chosen))
-            origins |= _profile_origins(given.label, str(chosen), profiles)
+            origins |= _profile_origins(str(chosen), profiles)
         if paths:
             put_paths(data, paths)
             origins["paths"] = "--paths"
@@ -65,30 +72,32 @@ def load_campaign(
         else:
             origins[override.partition("=")[0].strip()] = f"override '{override}'"
     put_hosts(data, host_tables)
-    return build_campaign(data, label=given.label, origins=origins, mistakes=mistakes)
+    return build_campaign(data, label=given.label, text=given.text, origins=origins, mistakes=mistakes)
 
 
 def build_campaign(
     data: Mapping[str, Any],
     *,
     label: str,
-    origins: Mapping[str, str] | None = None,
+    text: str = "",
+    origins: Mapping[str, Origin] | None = None,
     mistakes: Sequence[str] = (),
 ) -> Campaign:
     """Return the campaign that a table describes (keys and values as in a file). Raises CampaignError.
 
-    ``label`` names the table in messages; ``origins`` maps dotted keys to what set them instead of it (ending
-    with a dot: followed by the key), the last one counting most; ``mistakes`` were found before and are
-    reported together with what is found here.
+    ``label`` names the table in messages, ``text`` is what it was read from; ``origins`` maps dotted keys to
+    what set them instead, the last one counting most; ``mistakes`` were found before and are reported
+    together with what is found here.
     """
     campaign, findings = _examine(data)
     if campaign is not None and not findings:
         findings = find_plan_faults(campaign)
-    lines = list(mistakes)
-    for key, what in findings:
-        lines.append(f"{_name_origin(key, label, origins or {})}: {what}")
-    if campaign is None or lines:
-        raise refuse("campaign", label, lines)
+    if campaign is None or findings or mistakes:
+        lines = list_key_lines(text)
+        found = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
+        every = [*mistakes, *found]
+        overridden = all(mistake.startswith("override ") for mistake in every)
+        raise refuse("campaign", label, every, hint=SET_HINT if overridden else None)
     return campaign
 
 
@@ -106,40 +115,48 @@ def _examine(data: Mapping[str, Any]) -> tuple[Campaign | None, list[Finding]]:
     return campaign, [*findings, *find_contradictions(data)]
 
 
-def _name_origin(key: Key, label: str, origins: Mapping[str, str]) -> str:
-    dotted = ".".join(map(str, key)) or "top level"
-    setters = [text for name, text in origins.items() if f"{dotted}.".startswith(f"{name}.")]
-    if not setters:
-        return f"{label}:{dotted}"
-    return setters[-1] + dotted if setters[-1].endswith(".") else setters[-1]
+def _name_origin(key: Key, label: str, origins: Mapping[str, Origin], lines: Mapping[Key, int]) -> str:
+    """What set a key: an option, else its place in the file."""
+    setter = _find_setter(key, origins, lines)
+    return setter if isinstance(setter, str) else locate_key(label, (*setter, *key), lines)
 
 
-def _profile_origins(label: str, name: str, profiles: Mapping[str, Any]) -> dict[str, str]:
-    return dict.fromkeys(list_keys(profiles[name]), f"{label}:profiles.{name}.")
+def _find_setter(key: Key, origins: Mapping[str, Origin], lines: Mapping[Key, int]) -> Origin:
+    """The last origin of a key or of its table; of a table that the file lacks, that of a key in it."""
+    dotted = ".".join(map(str, key))
+    setters = [origin for name, origin in origins.items() if f"{dotted}.".startswith(f"{name}.")]
+    if not setters and key and key not in lines:
+        setters = [origin for name, origin in origins.items() if name.startswith(f"{dotted}.")]
+    return setters[-1] if setters else ()
+
+
+def _profile_origins(name: str, profiles: Mapping[str, Any]) -> dict[str, Origin]:
+    return dict.fromkeys(list_keys(profiles[name]), ("profiles", name))
 
 
 def _check_profiles(
-    label: str,
+    given: CampaignText,
     data: Mapping[str, Any],
     profiles: Mapping[str, Any],
     host_tables: Mapping[str, dict[str, Any]],
 ) -> list[str]:
     """What is wrong with the keys of each profile, whether it is used or not."""
-    lines = []
+    findings: list[Finding] = []
     for name, values in profiles.items():
         if not isinstance(values, Mapping) or not re.fullmatch(PROFILE_NAME_PATTERN, name):
-            lines.append(
-                f"{label}:profiles.{name}: does not fit; expected a table with a name such as 'quick'"
+            findings.append(
+                (("profiles", name), "does not fit; expected a table with a name such as 'quick'")
             )
             continue
-        origins = _profile_origins(label, name, profiles)
+        origins = _profile_origins(name, profiles)
         whole = put_profile(data, profiles, name)
         put_hosts(whole, host_tables)
         for key, what in _examine(whole)[1]:
-            origin = _name_origin(key, label, origins)
-            if origin.startswith(f"{label}:profiles."):
-                lines.append(f"{origin}: {what}")
-    return lines
+            setter = _find_setter(key, origins, {})
+            if setter:
+                findings.append(((*setter, *key), what))
+    lines = list_key_lines(given.text) if findings else {}
+    return [format_finding(given.label, finding, lines) for finding in findings]
 
 
 def load_lab(source: str) -> LabSettings:
@@ -160,7 +177,10 @@ def load_lab(source: str) -> LabSettings:
     findings: list[Finding] = []
     lab = build_lab(fill_lab({"lab": data["lab"]}, findings), findings)
     if lab is None or findings:
-        raise refuse("lab", given.label, [format_finding(given.label, finding) for finding in findings])
+        lines = list_key_lines(given.text)
+        raise refuse(
+            "lab", given.label, [format_finding(given.label, finding, lines) for finding in findings]
+        )
     return lab
 
 

@@ -51,6 +51,9 @@ def _translate(details: ErrorDetails, location: Key, data: Mapping[str, Any]) ->
     if kind == "extra_forbidden":
         table = find_node(_schema(), key[:-1]) or {}
         known = list(table.get("properties", {}))
+        inside = _list_tables_with(str(key[-1])) if len(key) == 1 else []
+        if inside:
+            return key, f"is not a known key here; did you mean {' or '.join(map(repr, inside))}?"
         return key, _format_unknown(str(key[-1]), known)
     if kind == "missing":
         if key[-1] == "transport":  # which follows from an address
@@ -61,6 +64,13 @@ def _translate(details: ErrorDetails, location: Key, data: Mapping[str, Any]) ->
             return None  # its entries were refused one by one
         return key, f"has {len(given)} entries; {expected}"
     return key, f"{_show(given)} does not fit; {expected}"
+
+
+def _list_tables_with(name: str) -> list[str]:
+    """The dotted keys of this name in the tables of a campaign file (`control` has those of `factors`)."""
+    tables = [table for table in _schema()["properties"] if table != "control"]
+    nodes = {table: find_node(_schema(), (table,)) or {} for table in tables}
+    return [f"{table}.{name}" for table, node in nodes.items() if name in node.get("properties", {})]
 
 
 def _format_unknown(name: str, known: Sequence[str]) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pathlab.campaign.source_text import Finding
+from pathlab.campaign.source_text import Finding, Key
 from pathlab.errors import CampaignError
 
 TEXT_MAX_BYTES = 4 * 1024**2
+VALUE_MAX_LINES = 200  # the line of a key in a longer value is not looked for
 #: What checks a file of each kind again.
 CHECKS = {
     "campaign": "pathlab plan",
@@ -20,11 +21,16 @@ CHECKS = {
 }
 
 
-def refuse(kind: str, label: str | Path, mistakes: Sequence[str]) -> CampaignError:
-    """Return the error that names every mistake of a file once; ``kind`` is one of ``CHECKS``."""
+def refuse(
+    kind: str, label: str | Path, mistakes: Sequence[str], *, hint: str | None = None
+) -> CampaignError:
+    """Return the error that names every mistake of a file once; ``kind`` is one of ``CHECKS``.
+
+    ``hint`` is for mistakes that are not in the file.
+    """
     found = tuple(dict.fromkeys(mistakes))
     count = f"1 mistake: {found[0]}" if len(found) == 1 else f"{len(found)} mistakes"
-    hint = f"Correct the file and check it with: {CHECKS[kind]}"
+    hint = hint or f"Correct the file and check it with: {CHECKS[kind]}"
     return CampaignError(f"{kind} '{label}' has {count}", mistakes=found, hint=hint)
 
 
@@ -43,7 +49,7 @@ def read_toml_text(kind: str, label: str, hint: str) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        mistake = f"{label}:line {line}: is not UTF-8; expected a TOML file in UTF-8"
+        mistake = f"{label}:{line}: is not UTF-8; expected a TOML file in UTF-8"
         raise refuse(kind, label, [mistake]) from error
 
 
@@ -58,13 +64,74 @@ def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:
 def _format_syntax_error(message: str, text: str) -> str:
     found = re.search(r"^(.*) \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
     if found is None:
-        return f"line 1: {message}; expected TOML"
+        return f"1: {message}; expected TOML"
     line = found.group(2) or str(text.count("\n") + 1)
-    column = f", column {found.group(3)}" if found.group(3) else ""
-    return f"line {line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
+    column = f":{found.group(3)}" if found.group(3) else ""
+    return f"{line}{column}: {found.group(1)[:1].lower()}{found.group(1)[1:]}; expected TOML"
 
 
-def format_finding(label: str | Path, finding: Finding) -> str:
-    """Write a finding behind the name of its file: ``FILE:KEY: WHAT; expected ...``."""
+def format_finding(label: str | Path, finding: Finding, lines: Mapping[Key, int]) -> str:
+    """Write a finding behind its place in the file: ``FILE:LINE: KEY: WHAT; expected ...``."""
     key, what = finding
-    return f"{label}:{'.'.join(map(str, key))}: {what}"
+    return f"{locate_key(label, key, lines)}: {what}"
+
+
+def locate_key(label: str | Path, key: Key, lines: Mapping[Key, int]) -> str:
+    """``FILE:LINE: KEY``, by ``list_key_lines``; of a key that is not there, the line of its table.
+
+    Without the line where the file has neither: ``FILE:KEY``.
+    """
+    dotted = ".".join(map(str, key)) or "top level"
+    line = next((lines[key[:size]] for size in range(len(key), 0, -1) if key[:size] in lines), None)
+    return f"{label}:{dotted}" if line is None else f"{label}:{line}: {dotted}"
+
+
+def list_key_lines(text: str) -> dict[Key, int]:
+    """The line, from 1, on which each key and table of a TOML file begins; keys in a value have its line."""
+    found: dict[Key, int] = {}
+    last: dict[Key, int] = {}  # number of the last table in each list of tables
+    table: Key = ()
+    place: Any
+    for line, statement, parsed in _read_statements(text):
+        if not statement.lstrip().startswith("["):
+            for key in _list_keys(parsed):
+                found.setdefault((*table, *key), line)
+            continue
+        table, place = (), parsed
+        while place:
+            if isinstance(place, list):
+                last[table] = last.get(table, -1) + 1
+                break
+            (step, place) = next(iter(place.items()))
+            table = (*table, *((last[table],) if table in last else ()), step)
+        table = (*table, last[table]) if table in last else table
+        for size in range(1, len(table) + 1):
+            found.setdefault(table[:size], line)
+    return found
+
+
+def _read_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Each header and each key with its value: its first line's number, its text, and what that is by itself.
+
+    A value goes on to the line with which it is TOML.
+    """
+    lines, at = text.splitlines(), 0
+    while at < len(lines):
+        for size in range(1, min(VALUE_MAX_LINES, len(lines) - at) + 1):
+            statement = "\n".join(lines[at : at + size])
+            try:
+                parsed = tomllib.loads(statement)
+            except tomllib.TOMLDecodeError:
+                continue
+            yield at + 1, statement, parsed
+            at += size - 1
+            break
+        at += 1
+
+
+def _list_keys(value: Any) -> Iterator[Key]:
+    """The keys of a table and of the tables and lists in it."""
+    if isinstance(value, (dict, list)):
+        for step, below in value.items() if isinstance(value, dict) else enumerate(value):
+            yield (step,)
+            yield from ((step, *key) for key in _list_keys(below))

@@ -150,15 +150,16 @@ def show(topology: str | None, name: str | None, figure: Path | None, *, as_json
     else:
         facts = daemon.request(_the_lab(name), {"op": "describe"})
         plan, counters, title = read_facts(facts["lab"]), facts["counters"], facts["name"]
-    if figure is not None:
-        _save_figure(plan, title, figure)
     if as_json:
         click.echo(json.dumps({key: value for key, value in facts.items() if key != "ok"}))
-        return
-    if counters is not None:
-        lab = facts["lab"]
-        click.echo(f"lab '{title}' is up: back end {lab['backend']}, privilege {lab['privilege']}")
-    print_lab(plan, TerminalConsole(), counters)
+    else:
+        if counters is not None:
+            lab = facts["lab"]
+            click.echo(f"lab '{title}' is up: back end {lab['backend']}, privilege {lab['privilege']}")
+        print_lab(plan, TerminalConsole(), counters)
+    if figure is not None:
+        _save_figure(plan, title, figure)
+        click.echo(str(figure), err=as_json)
 
 
 def _save_figure(plan: Topology, title: str, path: Path) -> None:

@@ -63,7 +63,8 @@ def find_path(
         if reports:
             _show(reports, names=names, as_json=as_json)
     if figure is not None:
-        _draw(reports, figure)
+        for place in _draw(reports, figure):
+            click.echo(str(place), err=as_json)
 
 
 def _open_remote(
@@ -85,13 +86,16 @@ def _start_agent(name: str, remote: RemoteHosts) -> Session:
     return Session(transport, host=name, require=("discovery",))
 
 
-def _draw(reports: list[PathReport], figure: Path) -> None:
+def _draw(reports: list[PathReport], figure: Path) -> list[Path]:
+    """Draw each report and return the files."""
     from pathlab.report.plots.printed import write_figure  # takes a second to load
     from pathlab.report.sections.routes import plot_path
 
     places = (figure, figure.with_stem(f"{figure.stem}-back"))
-    for report, place in zip(reports, places, strict=False):
+    drawn = list(zip(reports, places, strict=False))
+    for report, place in drawn:
         write_figure(plot_path(report.as_document()), place)
+    return [place for _, place in drawn]
 
 
 def _address_of(target: str, tables: dict[str, dict[str, Any]]) -> str:

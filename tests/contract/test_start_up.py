@@ -174,7 +174,7 @@ SLOW = {"jinja2", "matplotlib", "numpy", "pandas", "paramiko", "pyarrow", "scipy
 #: Command lines that are refused, with the exit status and a part of the message. RESULTS: stored results.
 REFUSED = {
     "plan nosuch": (2, "there is no campaign 'nosuch'"),
-    "plan bad.toml": (2, "bad.toml:line 1"),
+    "plan bad.toml": (2, "bad.toml:1:8: invalid value"),
     "plan quickstart --set trial.duratoin=5s": (2, "did you mean 'duration'"),
     "run nosuch": (2, "there is no campaign 'nosuch'"),
     "run quickstart --set x": (2, "expected key=value"),
@@ -182,7 +182,7 @@ REFUSED = {
     "run quickstart --profile nope": (2, "there is no profile 'nope'"),
     "run quickstart --paths a": (2, "'a' is not a path"),
     "run quickstart --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
-    "run quickstart --hosts bad.toml": (2, "bad.toml:line 1"),
+    "run quickstart --hosts bad.toml": (2, "bad.toml:1:8: invalid value"),
     "run quickstart --out file/folder": (5, "--out: 'file/folder' cannot be written: not a directory"),
     "measure a..b local": (2, "'a..b' is not a host: it has an empty label"),
     "measure local host:99999": (2, "port 99999 is out of range"),

@@ -107,14 +107,14 @@ def test_mistakes_are_in_the_keys_and_words_of_a_file(tmp_path: Path) -> None:
         read_host_file(path)
     *others, unknown, host = caught.value.mistakes
     assert others == [
-        f'{path}:hosts.alpha.transport: is missing; expected an address, or transport = "ssh" or "local"',
-        f"{path}:hosts.alpha.port: 0 does not fit; expected a whole number from 1 to 65535",
+        f'{path}:2: hosts.alpha.transport: is missing; expected an address, or transport = "ssh" or "local"',
+        f"{path}:4: hosts.alpha.port: 0 does not fit; expected a whole number from 1 to 65535",
     ]
     assert unknown.startswith(
-        f"{path}:hosts.alpha.adress: is not a known key; did you mean 'address'?; expected"
+        f"{path}:3: hosts.alpha.adress: is not a known key; did you mean 'address'?; expected"
     )
     assert "'max_rate'" in unknown
-    assert host == f"{path}:host: is not a known key; did you mean 'hosts'?; expected one of 'hosts'"
+    assert host == f"{path}:1: host: is not a known key; did you mean 'hosts'?; expected one of 'hosts'"
 
 
 @pytest.mark.parametrize("text", ["[hosts", "x = 1"])
@@ -129,7 +129,7 @@ def test_what_is_not_toml_is_named_by_line(tmp_path: Path) -> None:
     path.write_text("[hosts.alpha]\naddress = \n")
     with pytest.raises(CampaignError) as caught:
         read_host_file(path)
-    assert caught.value.mistakes == (f"{path}:line 2, column 11: invalid value; expected TOML",)
+    assert caught.value.mistakes == (f"{path}:2:11: invalid value; expected TOML",)
 
 
 @pytest.mark.parametrize("table", [{}, {"transport": "local", "user": "me"}, {"transport": "telnet"}])

@@ -240,9 +240,9 @@ def test_any_junk_in_a_table_is_a_mistake_and_never_a_crash(key: str, junk: obje
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ("a = 1\nb = \n", "f.toml:line 2, column 5: invalid value; expected TOML"),
-        ("a = 1\na = 2\n", "f.toml:line 2, column 6: cannot overwrite a value; expected TOML"),
-        ("a = [\n", "f.toml:line 2: invalid value; expected TOML"),
+        ("a = 1\nb = \n", "f.toml:2:5: invalid value; expected TOML"),
+        ("a = 1\na = 2\n", "f.toml:2:6: cannot overwrite a value; expected TOML"),
+        ("a = [\n", "f.toml:2: invalid value; expected TOML"),
     ],
 )
 def test_a_syntax_error_names_its_line(text: str, mistake: str) -> None:
@@ -285,7 +285,7 @@ def test_unreadable_files_are_named(tmp_path: Path) -> None:
     latin.write_bytes(b"format = 1\ntitle = '\xe4'\n")
     with pytest.raises(CampaignError) as caught:
         load_campaign(latin)
-    assert caught.value.mistakes == (f"{latin}:line 2: is not UTF-8; expected a TOML file in UTF-8",)
+    assert caught.value.mistakes == (f"{latin}:2: is not UTF-8; expected a TOML file in UTF-8",)
 
 
 def test_the_text_is_kept_as_given(tmp_path: Path) -> None:

@@ -1,0 +1,126 @@
+"""The line of each key of a TOML file, and mistakes that name it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pathlab.campaign.campaign_text import CampaignText
+from pathlab.campaign.host_file import read_host_file
+from pathlab.campaign.load import load_campaign, load_lab
+from pathlab.campaign.toml_text import list_key_lines, locate_key
+from pathlab.errors import CampaignError
+
+TEXT = '''\
+# a comment with a = 1
+name = "x"  # another [one]
+text = """
+[not.a.table]
+"""
+[trial]
+duration = "2s"
+times.a = 1
+
+[[paths]]
+source = "a"
+[[paths]]
+source = "b"
+[paths.addresses]
+list = [
+  { one = 1 },
+  { two = 2 },
+]
+["a b"."c.d"]
+x = 1
+'''
+
+
+def test_every_key_has_the_line_of_its_statement() -> None:
+    lines = list_key_lines(TEXT)
+    expected = {
+        ("name",): 2,
+        ("text",): 3,
+        ("trial",): 6,
+        ("trial", "duration"): 7,
+        ("trial", "times", "a"): 8,
+        ("paths", 0): 10,
+        ("paths", 0, "source"): 11,
+        ("paths", 1): 12,
+        ("paths", 1, "source"): 13,
+        ("paths", 1, "addresses"): 14,
+        ("paths", 1, "addresses", "list", 1, "two"): 15,
+        ("a b", "c.d", "x"): 20,
+    }
+    assert {key: lines.get(key) for key in expected} == expected
+    assert ("not",) not in lines
+    assert ("a",) not in lines
+
+
+def test_a_key_that_is_not_there_has_the_line_of_its_table() -> None:
+    lines = list_key_lines(TEXT)
+    assert locate_key("f", ("trial", "warmup"), lines) == "f:6: trial.warmup"
+    assert locate_key("f", ("cycles",), lines) == "f:cycles"
+
+
+def test_a_text_without_keys_has_no_lines() -> None:
+    assert list_key_lines("") == list_key_lines("# only this\n\n") == {}
+
+
+CAMPAIGN = """\
+format = 1
+name = "f"
+title = "F"
+seed = 1
+duration = "1s"
+[[paths]]
+source = "local"
+destination = "local"
+[factors]
+streams = [1, 0]
+[trial]
+duration = "1"
+"""
+
+
+def mistakes_of(text: str, *overrides: str) -> CampaignError:
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(CampaignText(label="f.toml", text=text), overrides)
+    return caught.value
+
+
+def test_a_mistake_of_a_campaign_names_its_line_and_the_table_that_was_meant() -> None:
+    found = mistakes_of(CAMPAIGN).mistakes
+    starts = {"f.toml:5: duration", "f.toml:10: factors.streams.1", "f.toml:12: trial.duration"}
+    assert {": ".join(mistake.split(": ")[:2]) for mistake in found} == starts
+    (misplaced,) = (mistake for mistake in found if mistake.startswith("f.toml:5"))
+    assert "did you mean 'factors.duration' or 'trial.duration'?" in misplaced
+
+
+@pytest.mark.parametrize(
+    ("override", "part"),
+    [
+        ("duration=2s", "override 'duration=2s': is not a known key here; did you mean 'factors.duration'"),
+        ("tria.duration=2s", "override 'tria.duration=2s': is not a known key; did you mean 'trial'?"),
+        ("trial.duratoin=2s", "override 'trial.duratoin=2s': is not a known key; did you mean 'duration'?"),
+        ("trial.duration=2", "override 'trial.duration=2': 2 has no unit; expected a time"),
+        ("x", "override 'x': expected key=value"),
+    ],
+)
+def test_a_bad_override_has_a_hint_of_its_own(override: str, part: str) -> None:
+    sound = CAMPAIGN.replace('duration = "1s"\n', "").replace("[1, 0]", "[1]").replace('"1"', '"1s"')
+    error = mistakes_of(sound, override)
+    assert part in error.mistakes[0]
+    assert str(error.hint).startswith("write --set TABLE.KEY=VALUE")
+    assert "Correct the file" in str(mistakes_of(CAMPAIGN, override).hint)  # where the file is wrong, too
+
+
+def test_mistakes_of_hosts_and_labs_name_their_lines(tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts.toml"
+    hosts.write_text('[hosts.a]\naddress = "a..b"\n', encoding="utf-8")
+    with pytest.raises(CampaignError, match=r"hosts\.toml:2: hosts\.a\.address: .*an empty label"):
+        read_host_file(hosts)
+    lab = tmp_path / "lab.toml"
+    lab.write_text('[lab]\nhosts = ["a", "b"]\n[[lab.links]]\nbetween = ["a", "b"]\nrate = 3\n')
+    with pytest.raises(CampaignError, match=r"lab\.toml:5: lab\.links\.0\.rate: "):
+        load_lab(str(lab))
