@@ -22,7 +22,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pe
 
 .PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages screenshots plotly format wheel release bench clean
 
-quickstart: install
+# The engine is built while the virtual environment is made.
+quickstart:
+	@$(MAKE) --no-print-directory -j2 install
 	@$(BIN)/pathlab run quickstart --new
 
 install: $(INSTALLED) engine
@@ -48,7 +50,8 @@ $(BIN)/python:
 
 $(INSTALLED): setup.py pyproject.toml pathlab/_version.py | $(BIN)/python engine
 	@echo "Installing PathLab and its libraries"
-	@$(PIP) -e .
+	@$(PIP) --no-compile -e .
+	@$(BIN)/python -m compileall -q -j 0 -x '/tests/' $(VENV)/lib >/dev/null || : # pip would do it on one core
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)
