@@ -19,7 +19,8 @@ PATHS_NAMED = 3
 #: Warnings on flags of most trials of a cell, ...
 OF_MOST: Mapping[str, str] = {
     Flag.LAB_LIMITED: "{where} the machine could not keep up with the emulation (packets lost outside the "
-    "links, late deliveries, no CPU time left). These numbers describe the lab, not the path.",
+    "links, late deliveries, no CPU time left). These numbers describe the lab, not the path. Repeat the run "
+    "on an idle machine (--wait-idle 2m).",
     Flag.HOST_LIMITED: "{where} a host's CPU limited the rate. These numbers "
     "describe the host, not the path.",
 }

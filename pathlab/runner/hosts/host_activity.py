@@ -37,7 +37,7 @@ Measure = Callable[[], Mapping[str, Any]]
 class HostActivity:
     """What others did on a host over a short time; None: not known.
 
-    ``busiest`` is the name of the process that used most, ``busiest_cores`` how many cores.
+    ``busiest`` is the name and number of the process that used most, ``busiest_cores`` how many cores.
     """
 
     cores: int
@@ -54,7 +54,7 @@ class HostActivity:
         return any((value or 0.0) > limit for value, limit in (*limits, (self.waiting_ratio, WAITING_RATIO)))
 
     def describe(self) -> str:
-        """``72 % of 2 cores in use (python3: 0.98 of a core), tasks wait for a core 40 % of the time``."""
+        """``72 % of 2 cores in use (python3, PID 7: 0.98 of a core), tasks wait for a core 40 % ...``."""
         if self.busy_ratio is None:
             return f"{self.cores} cores"
         named = ""
@@ -123,12 +123,12 @@ def _measure(measure: Measure) -> Mapping[str, Any] | None:
 
 
 def _read(answer: Mapping[str, Any]) -> HostActivity:
-    busiest = answer.get("busiest") or {}
+    busiest = answer["busiest"]
     return HostActivity(
         cores=answer["cores"],
         busy_ratio=answer["busy_ratio"],
         steal_ratio=answer["steal_ratio"],
         waiting_ratio=answer["waiting_ratio"],
-        busiest=busiest.get("name"),
-        busiest_cores=busiest.get("cores"),
+        busiest=None if busiest is None else f"{busiest['name']}, PID {busiest['pid']}",
+        busiest_cores=None if busiest is None else busiest["cores"],
     )

@@ -75,7 +75,7 @@ def test_a_moments_work_is_not_load() -> None:
     assert found.busy
     check = check_activity(found)
     assert check.state == "limited"
-    assert check.found.startswith("90 % of 2 cores in use (stress: 0.98 of a core)")
+    assert check.found.startswith("90 % of 2 cores in use (stress, PID 7: 0.98 of a core)")
     assert "--wait-idle" in (check.fix or "")
 
 
