@@ -124,6 +124,7 @@ class AnalysesBase(ABC):
     _rates: RateCache | None = None
     _conditions: tuple[MeasuredCondition, ...] | None = None
     _answered: dict[tuple[Any, ...], Answers[Any]] | None = None
+    _counts: RunCounts | None = None
 
     @property
     @abstractmethod
@@ -132,7 +133,7 @@ class AnalysesBase(ABC):
 
     def reread(self) -> None:
         """Forget the trials read so far, so that the next analysis sees those stored since."""
-        self._table = self._plan = self._rates = self._conditions = self._answered = None
+        self._table = self._plan = self._rates = self._conditions = self._answered = self._counts = None
 
     @property
     def answered(self) -> dict[tuple[Any, ...], Answers[Any]]:
@@ -154,8 +155,10 @@ class AnalysesBase(ABC):
         return self._plan
 
     def count_trials(self) -> RunCounts:
-        """How much of the plan was measured."""
-        return count_trials(self.study_plan(), self.study_source.journal(), self.study_table())
+        """How much of the plan was measured, counted once."""
+        if self._counts is None:
+            self._counts = count_trials(self.study_plan(), self.study_source.journal(), self.study_table())
+        return self._counts
 
     def conditions(self) -> tuple[MeasuredCondition, ...]:
         """Every condition with its trials by cell, in the order of first measurement; no control rows."""

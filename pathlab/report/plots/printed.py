@@ -33,6 +33,7 @@ from pathlab.report.plots.arrangement import (
 )
 from pathlab.report.plots.extents import break_title, measure_extents
 from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
+from pathlab.report.plots.joined_marks import join_marks
 from pathlab.report.plots.layers import draw_layer
 from pathlab.report.plots.model import Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
@@ -203,7 +204,7 @@ def _tidy(text: str, key: str) -> str:
     text = re.sub(r'\bid="', f'id="{key}-', text)
     text = re.sub(r"url\(#", f"url(#{key}-", text)
     text = re.sub(r'href="#', f'href="#{key}-', text)
-    text = _drop_idle_groups(_USE_STYLE.sub(_lift_style, text))
+    text = join_marks(_drop_idle_groups(_USE_STYLE.sub(_lift_style, text)))
     return _TAG.sub(lambda tag: _NUMBER.sub(_shorten_number, tag[0]), text)
 
 

@@ -68,3 +68,14 @@ def test_short_windows_have_the_least_grant() -> None:
     (condition,) = Study(results).conditions()
     found = find_warnings(condition)
     assert (name_cells(found.short), found.least_granted_bytes) == (["2 × 64 KiB"], 65_536)
+
+
+def test_trials_are_counted_once_until_they_are_read_again() -> None:
+    results = make_quickstart(cycles=2, levels=LEVELS)
+    study = Study(results)
+    counts = study.count_trials()
+    assert counts.complete == 4
+    assert study.count_trials() is counts
+    results.records[0] = make_failed(results.records[0])
+    study.reread()
+    assert (study.count_trials().complete, study.count_trials().failed) == (3, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -12,12 +13,13 @@ import pytest
 from matplotlib.figure import Figure
 
 from pathlab.errors import UsageError
+from pathlab.report.plots import printed
 from pathlab.report.plots.layers import format_fields
 from pathlab.report.plots.live import describe_plot
 from pathlab.report.plots.model import Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import draw_plot, render_svg, write_figure
-from pathlab.report.plots.style import COLOURS, INK, MARKERS, choose_slot
+from pathlab.report.plots.style import COLOURS, GRID, INK, MARKERS, choose_slot
 from tests.unit.report.plot_samples import (
     CONDITION,
     HOSTILE,
@@ -93,6 +95,31 @@ def test_points_of_one_look_share_their_style() -> None:
     text = render_svg(make_plot(make_panel(cloud)), "k")
     assert text.count("<use") >= 2000
     assert len(text) / 2000 < 70
+
+
+def list_segments(svg: str, colour: str) -> set[tuple[float, ...]]:
+    """The straight lines of paths of one colour, as (x, y, x, y)."""
+    paths = re.findall(rf'<path d="([^"]*)" [^>]*style="[^"]*stroke: {colour}[^"]*"/>', svg)
+    lines = re.findall(r"M (\S+) (\S+) L (\S+) (\S+) ", "".join(paths))
+    return {tuple(round(float(number), 1) for number in line) for line in lines}
+
+
+@pytest.mark.parametrize("make", [make_sweep, make_timeline])
+def test_grid_and_ticks_are_a_path_each_and_where_they_were(
+    make: Callable[[], Plot], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined = render_svg(make(), "k", alone=True)
+    monkeypatch.setattr(printed, "join_marks", lambda text: text)
+    apart = render_svg(make(), "k", alone=True)
+    assert list_segments(joined, GRID) == list_segments(apart, GRID) != set()
+    panels = len(make().panels)
+    assert joined.count(f"stroke: {GRID}; stroke-opacity") == panels < apart.count(f"stroke: {GRID};")
+    dashes = re.findall(r'<path id="([^"]*)" d="M 0 0 L ', apart)
+    ticks = re.findall(rf'href="#(?:{"|".join(dashes)})" x="([^"]*)" y="([^"]*)"', apart)
+    starts = {line[:2] for line in list_segments(joined, INK)}
+    assert len(ticks) > 5
+    assert {(round(float(x), 1), round(float(y), 1)) for x, y in ticks} <= starts
+    assert not any(name in joined for name in dashes)
 
 
 def test_medians_intervals_and_outliers_are_where_the_numbers_are() -> None:
