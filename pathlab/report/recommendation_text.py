@@ -398,6 +398,13 @@ SHOWN_RATIO = 0.001
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
+def _shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:
+    """The throughput to expect; without an interval its median and the number of trials."""
+    if one.over_line or one.throughput_bits_per_s.interval.decided:
+        return format_expected(one, line_bits_per_s)
+    return f"about {format_rate(one.throughput_bits_per_s.median)} ({format_count(one.n, 'trial')})"
+
+
 def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
     """The recommendation as the cells of a row under ``SHORT_HEADINGS``."""
     one = found.recommended
@@ -406,10 +413,10 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
     return (
         found.name,
         shorten_levels(one.streams, one.window_bytes),
-        format_expected(one, found.line_bits_per_s),
+        _shorten_expected(one, found.line_bits_per_s),
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
-        name_limit(one),
+        LIMITS[one.limit] if one.limit is not None else "undecided",
         str(found.confidence.capitalize()),
     )

@@ -40,13 +40,17 @@ def format_note(
     return "; ".join(lines) + "." if lines else None
 
 
-def list_caveats(condition: MeasuredCondition) -> Iterator[Block]:
-    """Excluded and flagged trials of a condition, and the combinations with too few for an interval."""
-    whole = Answer(condition=condition.key, selection=condition.sample.selection, result=None)
-    few = _describe_few(condition)
-    lines = [*list_warnings([whole]), *([few[:1].lower() + few[1:]] if few else [])]
-    if lines:
-        yield Paragraph(text=f"{condition.name}: {'; '.join(lines).rstrip('.')}.", note=True)
+def list_caveats(conditions: Sequence[MeasuredCondition]) -> Iterator[Block]:
+    """Excluded and flagged trials, and the combinations with too few for an interval, once where equal."""
+    names: dict[str, list[str]] = {}
+    for condition in conditions:
+        whole = Answer(condition=condition.key, selection=condition.sample.selection, result=None)
+        few = _describe_few(condition)
+        if lines := [*list_warnings([whole]), *([few[:1].lower() + few[1:]] if few else [])]:
+            names.setdefault("; ".join(lines).rstrip("."), []).append(condition.name)
+    for text, found in names.items():
+        where = "Each path" if len(found) == len(conditions) > 1 else "; ".join(found)
+        yield Paragraph(text=f"{where}: {text}.", note=True)
 
 
 def _describe_few(condition: MeasuredCondition) -> str:

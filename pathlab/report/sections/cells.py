@@ -170,8 +170,7 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
 
 def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_table(RATES, inputs.conditions)
-    for condition in inputs.conditions:
-        yield lazy_text(list_caveats, condition)
+    yield lazy_text(list_caveats, inputs.conditions)
     yield from outline_table(UDP, [one for one in inputs.conditions if one.key.is_udp])
 
 

@@ -58,20 +58,21 @@ SERIES_NAMES = {
 def build_over_time(inputs: ReportInputs) -> Iterator[Section]:
     """A trial of each recommended combination, as far as a page has room for them; none without any."""
     found = {one.key: one for one in inputs.study.conditions()}
-    plots = [
-        prepare_plot(plot_trial(inputs, cell.choose_trial()))
-        for answer in inputs.study.recommend()
+    every = [
+        (answer.result.name, prepare_plot(plot_trial(inputs, cell.choose_trial())))
+        for answer in inputs.study.recommend()[:TRIALS_MAX]
         if (chosen := answer.result.recommended) is not None
         for cell in found[answer.condition].all_cells
         if (cell.streams, cell.window_bytes) == chosen.levels
-    ][:TRIALS_MAX]
+    ]
+    plots = {name: plot for name, plot in every if plot.empty is None}
     if not plots:
         return
     title = "The recommended combination over time"
-    blocks: list[Block] = list(plots)
+    blocks: list[Block] = list(plots.values())
     if len(plots) > SHOWN_IN_FULL:
         title = "The recommended combinations over time"
-        blocks = [Fold(title=f"{plot.condition}: {plot.title}", blocks=(plot,)) for plot in plots]
+        blocks = [Fold(title=f"{name}: {plot.title}", blocks=(plot,)) for name, plot in plots.items()]
     yield Section(key="over-time", title=title, blocks=tuple(blocks))
 
 

@@ -118,11 +118,11 @@ def test_small_samples_have_gaps_instead_of_intervals() -> None:
 
 
 def test_exclusions_and_small_samples_are_stated_once(inputs: ReportInputs) -> None:
-    (found,) = (block for condition in inputs.conditions for block in list_caveats(condition))
+    (found,) = list_caveats(inputs.conditions)
     assert isinstance(found, Paragraph)
     assert found.text.endswith(": excluded: 1 host-limited, 1 window-short.")
     few = make_inputs(make_sweep(3))
-    (found,) = (block for condition in few.conditions for block in list_caveats(condition))
+    (found,) = list_caveats(few.conditions)
     assert isinstance(found, Paragraph)
     assert "no confidence interval for 28 combinations: at most 3 trials each, 6 needed." in found.text
     assert "confidence interval for" not in draw(few, "throughput-streams-1").sentence
