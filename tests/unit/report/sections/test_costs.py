@@ -201,10 +201,12 @@ def test_tables_over_conditions_do_not_repeat_their_caveats() -> None:
         return make_sweep(3, levels=[(8, 65536)], change=change)
 
     inputs = make_inputs(join_results([last(seconds) for seconds in (1, 2)]))
-    (found, _) = list_caveats(inputs.conditions)
+    (found,) = list_caveats(inputs.conditions)
     assert isinstance(found, Paragraph)
     few = "no confidence interval for 1 combination: at most 2 trials each, 6 needed."
-    assert found.text.endswith(f": excluded: 1 lab-limited; includes 1 trial flagged busy-core; {few}")
+    assert found.text.endswith(
+        f"Each path: excluded: 1 lab-limited; includes 1 trial flagged busy-core; {few}"
+    )
     assert find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").note is None
 
 
