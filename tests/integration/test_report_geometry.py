@@ -20,6 +20,8 @@ SCREENS_MAX, HTML_MAX_BYTES = 6, 1_500_000
 #: Cycles of eight combinations: 16 and 48 trials.
 CYCLES = (2, 6)
 TABS_MAX = 60
+#: In the lead, below the figure of the answer, and beside a verdict.
+TOO_FEW_MAX = 3
 #: WCAG 2.1, 1.4.3: of text, and of text from 24 px, or 18.66 px where it is bold.
 CONTRAST_MIN, CONTRAST_LARGE_MIN = 4.5, 3.0
 
@@ -156,6 +158,15 @@ def test_a_phone_does_not_scroll_sideways(browser: Browser, pages: dict[int, Pat
 def test_the_file_is_small(pages: dict[int, Path]) -> None:
     for page in pages.values():
         assert page.stat().st_size <= HTML_MAX_BYTES
+
+
+@pytest.mark.parametrize("cycles", CYCLES)
+def test_lacking_trials_are_said_once(browser: Browser, pages: dict[int, Path], cycles: int) -> None:
+    show(browser, pages[cycles], DESK)
+    browser.evaluate(OPEN_ALL)
+    text = browser.evaluate("document.body.innerText").lower()
+    assert "not decided yet" in text
+    assert text.count("too few") <= TOO_FEW_MAX
 
 
 def press_enter(browser: Browser) -> None:
