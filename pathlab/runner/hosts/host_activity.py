@@ -22,6 +22,8 @@ BUSY_RATIO = 0.35
 STEAL_RATIO = 0.03
 #: ... and the share of the time in which a task waited for a core.
 WAITING_RATIO = 0.25
+#: With so many idle cores neither matters: a trial at 1 Gbit/s takes two.
+FREE_CORES = 4
 #: A first look, and a longer one where that finds a host busy: a moment's work must not be taken for load.
 GLANCE_S, LOOK_S = 0.4, 0.8
 PARALLEL_MAX = 64
@@ -50,8 +52,11 @@ class HostActivity:
     @property
     def busy(self) -> bool:
         """Whether trials there would suffer."""
-        limits = ((self.busy_ratio, BUSY_RATIO), (self.steal_ratio, STEAL_RATIO))
-        return any((value or 0.0) > limit for value, limit in (*limits, (self.waiting_ratio, WAITING_RATIO)))
+        busy, waiting = self.busy_ratio or 0.0, self.waiting_ratio or 0.0
+        scarce = (1 - busy) * self.cores < FREE_CORES
+        return (self.steal_ratio or 0.0) > STEAL_RATIO or (
+            scarce and (busy > BUSY_RATIO or waiting > WAITING_RATIO)
+        )
 
     def describe(self) -> str:
         """``72 % of 2 cores in use (python3, PID 7: 0.98 of a core), tasks wait for a core 40 % ...``."""

@@ -55,6 +55,13 @@ def test_each_limit_alone_makes_a_host_busy(name: str, most: float) -> None:
     assert not HostActivity(cores=2, busy_ratio=None, steal_ratio=None, waiting_ratio=None).busy
 
 
+def test_a_host_with_idle_cores_enough_is_not_busy() -> None:
+    figures: dict[str, Any] = {"busy_ratio": 0.5, "steal_ratio": 0.0, "waiting_ratio": 0.9}
+    assert HostActivity(cores=6, **figures).busy
+    assert not HostActivity(cores=8, **figures).busy
+    assert HostActivity(cores=8, **{**figures, "steal_ratio": 0.1}).busy
+
+
 def test_an_idle_host_costs_a_glance() -> None:
     pauses: list[float] = []
     found = measure_activity({"a": play(IDLE), "b": play(IDLE)}, pauses.append)
