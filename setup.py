@@ -207,7 +207,9 @@ setup(
         "docs": DOCS,
         "pdf": PDF,
     },
-    entry_points={"console_scripts": ["pathlab=pathlab.cli.main:main"]},
+    entry_points={
+        "console_scripts": ["pathlab=pathlab.cli.main:main", "pathlab-engine=pathlab.cli.engine:run_engine"]
+    },
     cmdclass={
         "bdist_wheel": WheelOfItsMachines,
         "build_py": BuildWithEngine,

@@ -16,6 +16,7 @@ from pathlab.cli import main as main_module
 from pathlab.cli.main import SUBCOMMANDS
 from pathlab.runner.campaign.interruption import Interrupted
 from tests.command_line import call, call_lines
+from tests.require import require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,6 +36,36 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
 def test_version() -> None:
     done = run("--version")
     assert (done.returncode, done.stdout, done.stderr) == (0, f"pathlab {__version__}\n", "")
+
+
+def run_engine_command(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """What the console script ``pathlab-engine`` does."""
+    program = "from pathlab.cli.engine import run_engine; run_engine()"
+    return subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_engine_is_a_command_of_the_installation() -> None:
+    assert '"pathlab-engine=pathlab.cli.engine:run_engine"' in (ROOT / "setup.py").read_text(encoding="utf-8")
+    engine = require_engine()
+    done = run_engine_command("--version", PATHLAB_ENGINE=engine)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("pathlab-engine ")
+    assert run_engine_command("nonsense", PATHLAB_ENGINE=engine).returncode == 2
+
+
+def test_without_an_engine_its_command_is_one_line_and_a_fix() -> None:
+    done = run_engine_command("--version", PATHLAB_ENGINE="/nope")
+    assert (done.returncode, done.stdout) == (3, "")
+    line, fix = done.stderr.splitlines()
+    assert "'/nope' is not an executable file" in line
+    assert fix.startswith("  fix: ")
 
 
 def test_help_of_everything() -> None:

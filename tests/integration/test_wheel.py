@@ -92,6 +92,11 @@ def test_it_has_an_engine_for_hosts_of_every_machine(installed: Path) -> None:
     assert done.stdout.splitlines() == [str(native / f"pathlab-engine-{machine}") for machine in machines]
 
 
+def test_its_command_for_the_engine_is_the_packed_engine(installed: Path) -> None:
+    done = run_installed(installed, str(installed / "bin" / "pathlab-engine"), "--version")
+    assert done.stdout.startswith("pathlab-engine "), done.stderr
+
+
 def test_an_engine_that_was_tampered_with_is_one_line(tmp_path: Path) -> None:
     packages = install_wheel(tmp_path)
     engine = packages / "pathlab" / "_native" / f"pathlab-engine-{find_own_machine()}"
