@@ -40,7 +40,7 @@ def _no_width() -> None:
 @pytest.fixture
 def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     """What hosts do by themselves is not asked in campaigns of this process: it takes two seconds each."""
-    monkeypatch.setattr("pathlab.runner.hosts.environment.Environment.calibrate", lambda _self: None)
+    monkeypatch.setattr("pathlab.runner.hosts.environment.Environment.calibrate", lambda *_: None)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

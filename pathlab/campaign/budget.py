@@ -22,7 +22,7 @@ SURVEY_NS, SURVEY_MAX_NS = (
     60 * SECOND_NS,
 )  # one way of a path (pathlab/runner/hosts/path_surveys.py)
 UNLIMITED_BITS_PER_S = 10**15
-CALIBRATION_NS = 1_300_000_000  # of all hosts at once; seen on a small machine
+CALIBRATION_NS = 800_000_000  # of all hosts at once; seen on a small machine
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
 
 

@@ -242,12 +242,14 @@ def test_records_of_probes_have_the_documented_names() -> None:
 
 
 def test_records_of_a_calibration_have_the_documented_names() -> None:
-    ended = run("calibrate", streams="1,3", duration_ns=20 * MS, warmup_ns=0, timer_count=20)
+    ended = run("calibrate", streams="1,3", transfer="both", duration_ns=20 * MS, warmup_ns=0, timer_count=20)
     assert (ended.status, ended.stderr) == (0, "")
     _assert_records_are_named(ended, "calibrate")
     measured = [(record["streams"], record["transfer"]) for record in ended.of("loopback")]
     assert measured == [(1, "copy"), (1, "zero-copy"), (3, "copy"), (3, "zero-copy")]
     assert all(record["bits_per_s"] > 0 for record in ended.of("loopback"))
+    ended = run("calibrate", streams="2", transfer="copy", duration_ns=20 * MS, warmup_ns=0, timer_count=20)
+    assert [(record["streams"], record["transfer"]) for record in ended.of("loopback")] == [(2, "copy")]
 
 
 def test_error_has_the_documented_names() -> None:

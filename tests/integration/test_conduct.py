@@ -206,7 +206,7 @@ def test_a_stop_while_the_run_still_prepares_ends_it(tmp_path: Path, monkeypatch
     StopRequest(tmp_path / "out").make()  # of a run before: forgotten
     campaign = campaign_of(cycles=2)
     assert run(campaign, tmp_path / "out").missing == 0
-    monkeypatch.setattr(Environment, "calibrate", lambda _self: StopRequest(tmp_path / "new").make())
+    monkeypatch.setattr(Environment, "calibrate", lambda *_: StopRequest(tmp_path / "new").make())
     outcome = run(campaign, tmp_path / "new")
     assert (outcome.complete, outcome.ended) == (0, "stopped by `pathlab stop`")
 

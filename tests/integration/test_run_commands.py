@@ -42,7 +42,7 @@ def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
     assert [event["event"] for event in events[:4]] == first_names
     steps = [event["text"] for event in events[:4] if event["event"] == "preparing"]
     assert steps == [f"reading campaign {campaign}", "connecting to local", "calibrating local"]
-    assert events[2]["preparation_ns"] > 10**9
+    assert events[2]["preparation_ns"] >= 8 * 10**8
     order = ["campaign-started", "trial-started", "rate", "trial-ended", "campaign-ended", "report"]
     assert [name for name in names if name in order] == order
     assert "rtt" in names

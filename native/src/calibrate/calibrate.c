@@ -18,8 +18,11 @@
 #define MAX_COUNTS 16
 #define MAX_STREAMS 1024
 
+static const char *const TRANSFERS[] = {"copy", "zero-copy", "both", NULL};
+
 struct calibration {
     const char *streams_text;
+    const char *transfer_text;
     const char *congestion;
     const char *control;
     const char *output_text;
@@ -30,6 +33,7 @@ struct calibration {
 
     int64_t streams[MAX_COUNTS];
     size_t stream_counts;
+    int transfer; /* place in TRANSFERS: 2 is both */
     bool human;
     bool written;
     struct pl_events *events;
@@ -65,8 +69,9 @@ static enum pl_options_outcome parse(struct calibration *calibration, int argc, 
                                      struct pl_error *error)
 {
     const struct pl_option table[] = {
-        pl_option_text(NULL, "streams", &calibration->streams_text,
-                       "numbers of streams over loopback, each with copy and zero-copy"),
+        pl_option_text(NULL, "streams", &calibration->streams_text, "numbers of streams over loopback"),
+        pl_option_text(NULL, "transfer", &calibration->transfer_text,
+                       "copy, zero-copy, or both: how they carry the data"),
         pl_option_text(NULL, "congestion", &calibration->congestion,
                        "congestion control; none: the kernel's default"),
         pl_option_integer(NULL, "duration-ns", &calibration->duration_ns, 10 * PL_NS_PER_MS, 60 * PL_NS_PER_S,
@@ -90,6 +95,11 @@ static enum pl_options_outcome parse(struct calibration *calibration, int argc, 
     if (outcome == PL_OPTIONS_OK && (!pl_output_parse(calibration->output_text, &calibration->human, error) ||
                                      !parse_counts(calibration, error)))
         return PL_OPTIONS_WRONG;
+    if (outcome == PL_OPTIONS_OK) {
+        calibration->transfer = pl_parse_choice("transfer", calibration->transfer_text, TRANSFERS, error);
+        if (calibration->transfer < 0)
+            return PL_OPTIONS_WRONG;
+    }
     return outcome;
 }
 
@@ -201,6 +211,8 @@ static bool measure_loopback(struct calibration *calibration, struct pl_error *e
 {
     for (size_t i = 0; i < calibration->stream_counts; i++) {
         for (int zero_copy = 0; zero_copy < 2; zero_copy++) {
+            if (calibration->transfer != zero_copy && calibration->transfer != 2)
+                continue;
             const struct pl_loopback_settings settings = {.streams = calibration->streams[i],
                                                           .zero_copy = zero_copy != 0,
                                                           .congestion = calibration->congestion,
@@ -237,6 +249,7 @@ int pl_calibrate_main(int argc, char **argv)
     struct pl_error error = {0};
     struct calibration calibration = {
         .streams_text = "1,4,16",
+        .transfer_text = "both",
         .congestion = "",
         .control = "",
         .output_text = "auto",

@@ -109,7 +109,7 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         run.announce()
         run.await_idle_hosts(source.wait_idle_ns)
         emit(Preparing(text=f"calibrating {hosts}"))
-        environment.calibrate()
+        environment.calibrate({row.cell.streams for row in run.rows.values()})
         try:
             run.begin()
             run.all_cycles(interruption)

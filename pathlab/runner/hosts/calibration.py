@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pathlab.remote.session import Session
 
-#: Numbers of streams carried over the host's loopback; trials are compared with the nearest one.
+#: Numbers of streams carried over the host's loopback; trials are compared with the nearest one, by ratio.
 STREAM_COUNTS = (1, 8)
 _TIMEOUT_S = 20.0
 _NS_PER_MS = 1_000_000
 
 
-def calibrate(session: Session, congestion: str | None) -> dict[str, Any]:
+def choose_counts(streams: Iterable[int]) -> list[int]:
+    """The numbers of streams to calibrate with: those with which trials of so many streams are compared."""
+    return sorted({min(STREAM_COUNTS, key=lambda count: abs(math.log(count / one))) for one in streams})
+
+
+def calibrate(session: Session, congestion: str | None, counts: Sequence[int]) -> dict[str, Any]:
     """Measure a host with the congestion control that trials will use (None: its default).
 
-    Raises HostError when the engine cannot. Takes more than a second.
+    ``counts`` are numbers of streams, each of which takes a quarter of a second. Raises HostError when the
+    engine cannot.
     """
     options: dict[str, str | int] = {
-        "streams": ",".join(map(str, STREAM_COUNTS)),
+        "streams": ",".join(map(str, counts)),
+        "transfer": "copy",
         "duration-ns": 200 * _NS_PER_MS,
         "warmup-ns": 50 * _NS_PER_MS,
         "timer-count": 200,

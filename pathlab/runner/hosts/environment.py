@@ -10,7 +10,7 @@ import datetime
 import functools
 import socket
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Any, Self
@@ -32,7 +32,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.events import Emit, RunNotice
-from pathlab.runner.hosts.calibration import calibrate
+from pathlab.runner.hosts.calibration import calibrate, choose_counts
 from pathlab.runner.hosts.host_activity import THIS_MACHINE, HostActivity, Measure
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
@@ -299,19 +299,21 @@ class Environment:
     def _name_machine(self, host: str) -> str:
         return host if isinstance(self._transports[host], SshTransport) else THIS_MACHINE
 
-    def calibrate(self) -> None:
+    def calibrate(self, streams: Iterable[int]) -> None:
         """Measure what each machine can do by itself, all at once; hosts on one machine share it.
 
+        ``streams`` are the numbers of streams of the trials.
         A host that cannot is named in a notice, and its trials have no ceiling to be compared with.
         """
         machines = self._list_machines()
         if not machines:
             return
+        counts = choose_counts(streams)
         first = self._campaign.factors.levels("congestion")[0]
         congestion = self.usable_congestion(None if first is None else str(first))
         with ThreadPoolExecutor(min(len(machines), PARALLEL_MAX)) as pool:
             running = [
-                (names, pool.submit(calibrate, self._sessions[names[0]], congestion))
+                (names, pool.submit(calibrate, self._sessions[names[0]], congestion, counts))
                 for names in machines.values()
             ]
             for names, measured in running:

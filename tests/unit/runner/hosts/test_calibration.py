@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.runner.hosts.calibration import read_calibration
+from pathlab.runner.hosts.calibration import STREAM_COUNTS, choose_counts, read_calibration
 from pathlab.study.readings import find_ceiling
 
 RECORDS: list[dict[str, Any]] = [
@@ -31,6 +31,17 @@ RECORDS: list[dict[str, Any]] = [
     ),
     {"type": "result", "complete": True},
 ]
+
+
+@pytest.mark.parametrize("streams", [[1], [2], [3], [8], [64], [1, 4, 8], [1, 2]])
+def test_calibrated_is_what_trials_are_compared_with(streams: list[int]) -> None:
+    everything = {"loopback_bits_per_s": {f"{count} streams, copy": 1e9 * count for count in STREAM_COUNTS}}
+    counts = choose_counts(streams)
+    chosen = {"loopback_bits_per_s": {f"{count} streams, copy": 1e9 * count for count in counts}}
+    for one in streams:
+        assert find_ceiling([chosen], one) == find_ceiling([everything], one)
+    needed = {find_ceiling([everything], one) for one in streams}
+    assert {1e9 * count for count in counts} == needed
 
 
 @pytest.mark.parametrize(
