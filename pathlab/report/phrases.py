@@ -9,7 +9,6 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.study.answer import Spread
-from pathlab.study.registry import UNITS
 from pathlab.units import (
     NOT_MEASURED,
     format_beside,
@@ -46,6 +45,8 @@ FORMATS: Mapping[str, Format] = {
 
 def choose_format(name: str) -> Format:
     """The format of a figure by the unit that its name ends with, such as ``drtt_ns``."""
+    from pathlab.study.registry import UNITS  # with all analyses, which the live view does without
+
     return next((FORMATS[unit] for end, unit in UNITS.items() if name.endswith(end)), format_figure)
 
 
