@@ -16,6 +16,7 @@ from pathlab.report.sections.comparison_changes import (
     count_rows,
     format_change,
     list_summaries,
+    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import WORDS, find_trials, group_rows, list_change_columns
@@ -66,10 +67,13 @@ def _list_notes(found: ResultsComparison) -> Bullets:
 
 def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
     """For each of the results: sentences, figure, and a table for each metric."""
+    refusal = refuse_verdicts(found)
+    if refusal:
+        yield Paragraph(text=refusal, lead=True)
     for number, label in enumerate(found.labels[1:], start=1):
         if len(found.labels) > 2:
             yield Subheading(text=f"{label} against {found.labels[0]}")
-        for place, text in enumerate(list_summaries(found, label)):
+        for place, text in enumerate(() if refusal else list_summaries(found, label)):
             yield Paragraph(text=text, lead=place == 0)
         groups = group_rows(found, label)
         for unit, name in FIGURES.items():

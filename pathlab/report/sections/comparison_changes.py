@@ -50,10 +50,15 @@ def format_metric(value: float | None, metric: ComparedMetric) -> str:
     return text.replace("-", "−")
 
 
+def refuse_verdicts(found: ResultsComparison) -> str | None:
+    """The sentence for results of which every row has too few trials; None where one has enough."""
+    if any(row.reason != TOO_FEW_TRIALS for row in found.rows):
+        return None
+    return f"No verdict: {_describe_few(found.rows, found.least_trials)}."
+
+
 def list_summaries(found: ResultsComparison, label: str) -> tuple[str, ...]:
-    """What changed from the first results to ``label``: a sentence for each metric, the sum of all trials."""
-    if all(row.reason == TOO_FEW_TRIALS for row in found.rows):
-        return (f"No verdict: {_describe_few(found.rows, found.least_trials)}.",)
+    """What changed from the first results to ``label``: a sentence for each metric."""
     metrics = dict.fromkeys(row.metric.name for row in found.rows if row.label == label)
     names = name_cells(found.rows)
     return tuple(

@@ -13,6 +13,7 @@ from pathlab.report.sections.comparison_changes import (
     format_change,
     format_metric,
     list_summaries,
+    refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_text import list_notes
@@ -26,10 +27,11 @@ WORDS = ("Combination", "Verdict")
 
 def render_comparison(found: ResultsComparison, console: Console) -> None:
     """Print what changed in sentences, then a table for each of the results and metrics, then the notes."""
-    several = len(found.labels) > 2
     names = name_cells(found.rows)
-    for label in found.labels[1:]:
-        if several:
+    if refusal := refuse_verdicts(found):
+        console.print(PrintedParagraph(refusal, "bold"))
+    for label in () if refusal else found.labels[1:]:
+        if len(found.labels) > 2:
             console.print(f"{label}:", soft_wrap=True)
         for sentence in list_summaries(found, label):
             console.print(PrintedParagraph(sentence, "bold"))

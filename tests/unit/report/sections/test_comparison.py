@@ -152,7 +152,8 @@ def test_what_has_no_interval_is_not_drawn() -> None:
     report = build_comparison(compare(blind, blind, "throughput", "drtt"))
     assert [plot.name for plot in list_figures(report)] == ["changes-1"]
     few = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
-    report = build_comparison(compare(few, few, "throughput"))
+    results = [(name, few) for name in ("before", "after", "later")]
+    report = build_comparison(compare_results(results, ComparisonRules(metrics=("throughput",))))
     assert not list(list_figures(report))
     page = render_html(report).replace("\u00a0", " ")
     assert page.count("No verdict: 2 trials per side are too few (6 needed).") == 1

@@ -454,7 +454,7 @@ def test_the_notes_say_within_what_each_metric_is_equivalent() -> None:
 
 @pytest.mark.parametrize(("cycles", "trials"), [(1, "1 trial per side is"), (3, "3 trials per side are")])
 def test_too_few_trials_are_said_once_with_what_is_needed(cycles: int, trials: str) -> None:
-    found = compare(make_results(seed=1, cycles=cycles), make_results(seed=2, cycles=cycles))
+    found = compare(*(make_results(seed=seed, cycles=cycles) for seed in (1, 2, 3)))
     text = render(found, 200)
     assert text.startswith(f"No verdict: {trials} too few (6 needed).\n")
     assert text.count("too few (6 needed)") == 1
