@@ -50,7 +50,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
         gap = chapter.find_gap(inputs)
         if gap is not None:
             excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
-            setting = None if excluded else chapter.setting
+            setting = None if excluded else chapter.choose_setting(inputs)
             needs = (excluded or gap).removeprefix("it needs ")
             gaps.append(Shortfall(title=chapter.title, needs=needs, setting=setting))
             continue

@@ -272,6 +272,24 @@ def _outline_products(inputs: ReportInputs) -> Iterator[LazyBlock]:
             yield lazy_text(_tabulate_products, condition)
 
 
+def _choose_windows(inputs: ReportInputs) -> str | None:
+    """Windows with which the three largest stream counts of a condition have the same total window."""
+    for condition in inputs.conditions:
+        counts = condition.stream_counts[-LEAST_LEVELS:]
+        sizes = [window for window in condition.windows if window is not None]
+        if len(counts) < LEAST_LEVELS or not sizes:
+            continue
+        total = sizes[0] * counts[-1]
+        chosen = sorted({*sizes, *(total // count for count in counts if total % count == 0)})
+        return f"factors.window=[{','.join(map(_write_size, chosen))}]"
+    return None
+
+
+def _write_size(size_bytes: int) -> str:
+    """A size as campaign files have it."""
+    return f'"{size_bytes}"' if size_bytes % 1024 else f'"{size_bytes // 1024}KiB"'
+
+
 def _find_products_gap(inputs: ReportInputs) -> str | None:
     if any(_has_cpu(condition) and _find_series(condition) for condition in inputs.conditions):
         return None
@@ -284,7 +302,7 @@ COSTS = LazySection(
     find_gap=_find_costs_gap,
     outline=_outline_costs,
     question=Question.COST,
-    setting="factors.streams=[1,2,4,8]",
+    choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )
 PRODUCTS = LazySection(
     key="fixed-product",
@@ -292,5 +310,5 @@ PRODUCTS = LazySection(
     find_gap=_find_products_gap,
     outline=_outline_products,
     question=Question.COST,
-    setting='factors.window=["64KiB","128KiB","256KiB"]',
+    choose_setting=_choose_windows,
 )

@@ -163,5 +163,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
-    setting='factors.duration=["2s","4s","8s"]',
+    choose_setting=lambda _: 'factors.duration=["2s","4s","8s"]',
 )

@@ -261,5 +261,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.COST,
-    setting="factors.streams=[1,2,4,8]",
+    choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )

@@ -88,7 +88,7 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 class LazySection:
     """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
 
-    ``setting``: a key of the campaign file with a value, by which results fill it.
+    ``choose_setting``: a key of the campaign file with a value, by which results fill it.
     """
 
     key: str
@@ -96,7 +96,7 @@ class LazySection:
     find_gap: Callable[[ReportInputs], str | None]
     outline: Callable[[ReportInputs], Iterable[LazyBlock]]
     question: Question | None = None
-    setting: str | None = None
+    choose_setting: Callable[[ReportInputs], str | None] = lambda _: None
 
 
 class Numbered(Protocol):

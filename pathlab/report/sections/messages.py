@@ -162,5 +162,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
-    setting='factors.message=["256","1KiB","4KiB","16KiB"]',
+    choose_setting=lambda _: 'factors.message=["256","1KiB","4KiB","16KiB"]',
 )

@@ -195,5 +195,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.BOTTLENECK,
-    setting="survey=before",
+    choose_setting=lambda _: "survey=before",
 )

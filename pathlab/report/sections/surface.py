@@ -213,5 +213,5 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
-    setting='factors.window=["64KiB","256KiB"]',
+    choose_setting=lambda _: 'factors.window=["64KiB","256KiB"]',
 )

@@ -44,7 +44,7 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
-    setting="factors.streams=[1,2,4,8]",
+    choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )
 COSTS = LazySection(
     key="streams-cost",
@@ -52,5 +52,5 @@ COSTS = LazySection(
     find_gap=_find_gap,
     outline=_outline_costs,
     question=Question.COST,
-    setting="factors.streams=[1,2,4,8]",
+    choose_setting=lambda _: "factors.streams=[1,2,4,8]",
 )

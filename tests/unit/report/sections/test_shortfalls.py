@@ -14,7 +14,7 @@ from pathlab.report.blocks import Section
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report
-from pathlab.report.sections import chapters
+from pathlab.report.sections import chapters, cpu
 from pathlab.report.sections.shortfalls import NEEDS, Per, find_shortfall
 from pathlab.study.registry import ANALYSES
 from tests.unit.report.section_samples import find_table, list_blocks, make_inputs
@@ -98,8 +98,23 @@ def test_enough_trials_list_only_what_was_not_varied() -> None:
     }
 
 
+@pytest.mark.parametrize(("streams", "windows"), [((1, 4, 8), (32, 64)), ((1, 2, 4, 8), (64, 256))])
+def test_the_windows_that_are_named_give_equal_total_windows(
+    streams: tuple[int, ...], windows: tuple[int, ...]
+) -> None:
+    def measure(sizes: list[int]) -> ReportInputs:
+        return make_inputs(make_quickstart(cycles=1, levels=[(n, w) for n in streams for w in sizes]))
+
+    before = measure([size * KIB for size in windows])
+    assert cpu.PRODUCTS.find_gap(before) is not None
+    setting = cpu.PRODUCTS.choose_setting(before) or ""
+    sizes = [int(size) * KIB for size in re.findall(r'"(\d+)KiB"', setting)]
+    assert cpu.PRODUCTS.find_gap(measure(sizes)) is None
+
+
 def test_a_campaign_that_does_not_ship_is_not_named() -> None:
     results = make_quickstart(cycles=1, levels=LEVELS[:2])
     results.campaign = replace(results.campaign, name="own")
     listed = read_list(chapters.build_sections(make_inputs(results)))
-    assert all(command.startswith("pathlab run CAMPAIGN --set ") for _, command in listed.values())
+    commands = {command for _, command in listed.values()} - {"–"}
+    assert all(command.startswith("pathlab run CAMPAIGN --set ") for command in commands)
