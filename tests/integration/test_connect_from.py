@@ -14,7 +14,7 @@ from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
-RATE_SHOWN = r"trial 1/\d+ .* \d+(\.\d+)? [kM]bit/s"
+RATE_SHOWN = r"trial 1/\d+ [\s\S]*?\d+(\.\d+)? [kM]bit/s"
 TOKEN = re.compile(r"\b[0-9a-f]{32}\b")
 
 

@@ -18,7 +18,7 @@ from tests.require import require, require_namespaces
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
-RATE_SHOWN = r"trial 1/\d+ .* \d+(\.\d+)? [kM]bit/s"
+RATE_SHOWN = r"trial 1/\d+ [\s\S]*?\d+(\.\d+)? [kM]bit/s"
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_a_signal_in_mid_trial_keeps_what_was_measured(tmp_path: Path, number: s
 def test_kill_9_of_the_controller_leaves_nothing_and_the_next_run_continues(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, cycles=3)
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
-        run.read_until(r"trial 2/\d+ .* \d+(\.\d+)? [kM]bit/s")
+        run.read_until(r"trial 2/\d+ [\s\S]*?\d+(\.\d+)? [kM]bit/s")
         with all_end_within(run, 5):
             run.process.kill()
             assert run.process.wait(10) == -signal.SIGKILL
