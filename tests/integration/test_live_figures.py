@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from docs.browser import Browser
+from pathlab.report.plots.layers import colour_fields
 from pathlab.report.plots.live import SCRIPT, describe_plot, read_library
 from pathlab.report.plots.model import Area, Curve, Grid, Plot
 from pathlab.report.plots.printed import render_svg
@@ -181,8 +182,11 @@ def test_a_grid_is_a_bar_for_each_measured_field(build: Describe) -> None:
     grid = plot.panels[0].layers[0]
     assert isinstance(grid, Grid)
     rows = [round(base + height / 2) for base, height in zip(trace["base"], trace["y"], strict=True)]
-    drawn = dict(zip(zip(rows, trace["x"], strict=True), trace["marker"]["color"], strict=True))
+    places = list(zip(rows, trace["x"], strict=True))
+    drawn = dict(zip(places, map(float, trace["text"]), strict=True))
     measured = {place: value for place, value in np.ndenumerate(grid.values) if np.isfinite(value)}
     assert 0 < len(measured) < grid.values.size
-    assert drawn == pytest.approx(measured, rel=1e-5)
-    assert [float(text) for text in trace["text"]] == pytest.approx(list(drawn.values()), rel=5e-3)
+    assert drawn == pytest.approx(measured, rel=5e-3)
+    colours = colour_fields(grid)
+    inks = zip(trace["marker"]["color"], trace["insidetextfont"]["color"], strict=True)
+    assert [list(pair) for pair in inks] == [list(colours[row][column]) for row, column in places]
