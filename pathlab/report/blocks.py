@@ -64,7 +64,8 @@ class Heading:
 class TableBlock:
     """A table under its own heading; ``name`` as of a figure, unique in the report.
 
-    ``numeric``: which columns are set flush right.
+    ``numeric``: which columns are set flush right. ``constants``: heading and value of the columns that are
+    not shown because every row has the same; ``note`` says them too.
     """
 
     name: str
@@ -73,6 +74,7 @@ class TableBlock:
     rows: tuple[tuple[str, ...], ...]
     numeric: tuple[bool, ...]
     note: str | None = None
+    constants: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,7 +50,7 @@ def build_table(
     left = words or {columns[0], *WORDS}
     places, constants = _choose_columns(columns, texts, keep)
     if constants:
-        same = f"The same in every row: {'; '.join(constants)}."
+        same = f"The same in every row: {'; '.join(map(' '.join, constants))}."
         note = f"{same} {note}" if note else same
     return TableBlock(
         name=name,
@@ -59,20 +59,21 @@ def build_table(
         rows=tuple(tuple(row[place] for place in places) for row in texts),
         numeric=tuple(columns[place] not in left for place in places),
         note=note,
+        constants=tuple(constants),
     )
 
 
 def _choose_columns(
     columns: Sequence[str], rows: Sequence[tuple[str, ...]], keep: Collection[str]
-) -> tuple[list[int], list[str]]:
-    """The places of the columns to show, and the texts of those that have one value in all rows."""
-    places, constants = [0], list[str]()
+) -> tuple[list[int], list[tuple[str, str]]]:
+    """The places of the columns to show; heading and value of those that have one value in all rows."""
+    places, constants = [0], list[tuple[str, str]]()
     for place, label in enumerate(columns[1:], start=1):
         found = {row[place] for row in rows}
         if label in keep or (len(found - NO_VALUE) and (len(found) > 1 or len(rows) < LEAST_ROWS)):
             places.append(place)
         elif found - NO_VALUE:
-            constants.append(f"{label} {found.pop()}")
+            constants.append((label, found.pop()))
     return places, constants
 
 

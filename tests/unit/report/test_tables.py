@@ -20,6 +20,7 @@ def test_a_column_without_a_value_is_left_out_and_a_constant_one_is_said_once() 
     assert table.rows == (("64 KiB", "1", "0 %"), ("64 KiB", "2", "–"), ("64 KiB", "4", "1 %"))
     assert table.numeric == (False, True, True)
     assert table.note == "The same in every row: granted 128 KiB. As reported."
+    assert table.constants == (("granted", "128 KiB"),)
 
 
 def test_a_value_that_one_row_lacks_is_not_the_same_in_every_row() -> None:
