@@ -64,7 +64,10 @@ class Budget(FileTable):
     bytes_per_campaign: Size = Field(None, description="Data that the whole campaign may send.")
     bytes_per_day: Size = Field(None, description="Data that it may send in a day (local time).")
     rate_bits_per_s: Annotated[int | None, Bounds(RATE, 1000, 10**12)] = Field(
-        None, alias="rate", description="Rate that no trial exceeds, all its streams together."
+        None,
+        alias="rate",
+        description="Rate that no trial exceeds, all its streams together. Linux sends a connection's first "
+        "ten segments at once: without a warm-up a short trial counts them on top.",
     )
     hours: Annotated[tuple[Hours, ...], Field(min_length=1), AllowLevels(), BeforeValidator(wrap_text)] = (
         Field((), description="Hours of the day in which trials may run, in the controller's local time.")
