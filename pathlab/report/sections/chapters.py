@@ -23,6 +23,7 @@ from pathlab.report.sections import (
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots, list_shortfalls
 from pathlab.report.sections.shortfalls import Shortfall, build_shortfalls
+from pathlab.store.flags import Flag
 
 SECTIONS: tuple[LazySection, ...] = (
     cells.COMBINATIONS,
@@ -52,7 +53,8 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
             excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
             setting = None if excluded else chapter.choose_setting(inputs)
             needs = (excluded or gap).removeprefix("it needs ")
-            gaps.append(Shortfall(title=chapter.title, needs=needs, setting=setting))
+            repeat = Flag.LAB_LIMITED in (excluded or "")
+            gaps.append(Shortfall(title=chapter.title, needs=needs, setting=setting, repeat=repeat))
             continue
         blocks = tuple(chapter.outline(inputs))
         lacking += list_shortfalls(blocks)

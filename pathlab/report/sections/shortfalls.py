@@ -31,6 +31,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
+from pathlab.units import NOT_MEASURED
 
 #: Reasons that more trials, or more levels, remove.
 FEW = frozenset({Undecided.TOO_FEW_SAMPLES, Undecided.TOO_FEW_LEVELS})
@@ -45,13 +46,14 @@ TITLE, HEADINGS = "What would decide them", ("Analysis", "Needs", "Command")
 class Shortfall:
     """An analysis that is not shown. ``needs``: what decides it; ``setting``: key and value for ``--set``.
 
-    ``path``: the condition that it is about; None: every one.
+    ``path``: the condition that it is about; None: every one. ``repeat``: it needs an idle machine.
     """
 
     title: str
     needs: str
     setting: str | None
     path: str | None = None
+    repeat: bool = False
 
 
 class Per(Enum):
@@ -167,7 +169,7 @@ def build_shortfalls(inputs: ReportInputs, found: Iterable[Shortfall]) -> Iterat
         if one not in by_title.setdefault(one.title, []):
             by_title[one.title].append(one)
     rows = [
-        (_name(inputs, parts), parts[-1].needs, _format_command(inputs, parts[-1].setting))
+        (_name(inputs, parts), parts[-1].needs, _format_command(inputs, parts[-1]))
         for parts in (sorted(some, key=_count_cycles) for some in by_title.values())
     ]
     if rows:
@@ -189,9 +191,9 @@ def _count_cycles(one: Shortfall) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _format_command(inputs: ReportInputs, setting: str | None) -> str:
-    if setting is None:
-        return "–"
+def _format_command(inputs: ReportInputs, one: Shortfall) -> str:
     name = inputs.source.campaign.name
-    campaign = name if name in list_shipped() else "CAMPAIGN"
-    return f"pathlab run {campaign} --set {shlex.quote(setting)}"
+    command = f"pathlab run {name if name in list_shipped() else 'CAMPAIGN'}"
+    if one.repeat:
+        return f"{command} --new --wait-idle 2m"
+    return NOT_MEASURED if one.setting is None else f"{command} --set {shlex.quote(one.setting)}"
