@@ -88,13 +88,13 @@ class PrintedTable:
             yield from _stack(self.columns, rows, shown, styles, width)
             return
         headings = [column.heading for column in self.columns]
-        yield from _print_lines(self._align(headings, found, fold=found.folded), "bold")
+        yield from _print_lines(self.align(headings, found, fold=found.folded), "bold")
         for row, style in zip(rows, styles, strict=True):
-            yield from _print_lines(self._align(row, found), style)
+            yield from _print_lines(self.align(row, found), style)
         if found.left_out and self.explains:
-            yield from _print_lines(wrap_words(self._explain(found, width), width), "dim")
+            yield from _print_lines(wrap_words(self.explain(found, width), width), "dim")
 
-    def _align(self, cells: Sequence[str], found: _Arrangement, *, fold: bool = False) -> Iterator[str]:
+    def align(self, cells: Sequence[str], found: _Arrangement, *, fold: bool = False) -> Iterator[str]:
         """The lines of one row."""
         parts: list[list[str]] = []
         for number, width in found.widths.items():
@@ -110,10 +110,52 @@ class PrintedTable:
         for line in zip(*parts, strict=True):
             yield GAP.join(line).rstrip()
 
-    def _explain(self, found: _Arrangement, width: int) -> str:
+    def explain(self, found: _Arrangement, width: int) -> str:
+        """Which columns are left out, and what shows them."""
         names = ", ".join(self.columns[number].heading for number in sorted(found.left_out))
         ways = ", ".join(["wider terminal", "pipe", *([self.elsewhere] if self.elsewhere else [])])
         return f"Not shown in {width} columns: {names} ({ways})."
+
+
+class PrintedRows:
+    """A table whose rows are printed one by one, laid out for ``templates``: rows of the width to expect.
+
+    A cell that is wider than its template moves the rest of its row.
+    """
+
+    def __init__(
+        self,
+        columns: Sequence[PrintedColumn],
+        templates: Sequence[Sequence[str]],
+        console: Console,
+        *,
+        elsewhere: str = "",
+    ) -> None:
+        self._table = PrintedTable(columns=columns, rows=(), elsewhere=elsewhere)
+        self._console = console
+        rows = [[escape_line(cell) for cell in row] for row in templates]
+        shown = [number for number, _ in enumerate(columns) if any(_says(row[number]) for row in rows)]
+        self._found = _arrange(columns, rows, shown, console.width)
+        self._shown = shown
+        if self._found is not None:
+            self._print([column.heading for column in columns], "bold", fold=self._found.folded)
+
+    def print_row(self, cells: Sequence[str]) -> None:
+        self._print([escape_line(cell) for cell in cells])
+
+    def print_end(self) -> None:
+        """Say which columns were left out."""
+        if self._found is not None and self._found.left_out:
+            text = self._table.explain(self._found, self._console.width)
+            self._console.print(PrintedParagraph(text, "dim"))
+
+    def _print(self, cells: Sequence[str], style: str = "", *, fold: bool = False) -> None:
+        if self._found is None:
+            lines = _stack(self._table.columns, [cells], self._shown, [style], self._console.width)
+        else:
+            lines = _print_lines(self._table.align(cells, self._found, fold=fold), style)
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

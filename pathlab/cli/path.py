@@ -17,7 +17,7 @@ from pathlab.discover.names import look_up_names
 from pathlab.discover.path import PathOptions, PathReport, discover_path
 from pathlab.discover.probes import METHODS, TIMEOUTS_NS
 from pathlab.discover.route import RouteOptions
-from pathlab.discover.text import render_path
+from pathlab.discover.text import HopPrinter
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import RemoteHosts, build_access
 from pathlab.remote.local import LocalTransport
@@ -48,20 +48,29 @@ def find_path(
     address = "127.0.0.1" if target == LOCAL else _address_of(target, tables)
     remote = _open_remote(named, tables, accept_new_host_keys=accept_new_host_keys)
     reports: list[PathReport] = []
+
+    def discover(session: Session, address: str) -> None:
+        """The hops are printed as they are settled, JSON at the end."""
+        printer = None if as_json else HopPrinter(TerminalConsole(), look_up_names if names else None)
+        report = discover_path(session, address, options, printer)
+        reports.append(report)
+        if printer is not None:
+            printer.finish(report)
+
     try:
         with contextlib.ExitStack() as stack:
             sessions = [stack.enter_context(_start_agent(name, remote)) for name, _ in named]
             if both and named[1][0] in remote:  # given as for ssh, which need not be an address
                 address = remote.addresses(named[1][0])[0]
-            reports.append(discover_path(sessions[0], address, options))
+            discover(sessions[0], address)
             if both:
                 measured = tables.get(source, {}).get("measure_addresses")
                 back = measured[0] if measured else reports[0].route.local_address
-                reports.append(discover_path(sessions[1], str(back), options))
+                discover(sessions[1], str(back))
     finally:
         remote.close()
-        if reports:
-            _show(reports, names=names, as_json=as_json)
+        if reports and as_json:
+            _print_json(reports, names=names)
     if figure is not None:
         for place in _draw(reports, figure):
             click.echo(str(place), err=as_json)
@@ -132,14 +141,10 @@ def _read_time(settings: dict[str, Any], name: str) -> int:
         raise UsageError(f"--{name}: {error}", hint="pathlab path --help") from error
 
 
-def _show(reports: list[PathReport], *, names: bool, as_json: bool) -> None:
+def _print_json(reports: list[PathReport], *, names: bool) -> None:
     routes = [route for report in reports for route in report.routes]
     addresses = {address for route in routes for hop in route.hops for address in hop.addresses}
     found = look_up_names(addresses) if names else {}
-    if as_json:
-        there, *back = [report.as_document() for report in reports]
-        document = {**there, "back": back[0] if back else None, "names": found}
-        click.echo(json.dumps(document, indent=2))
-        return
-    for report in reports:
-        render_path(report, TerminalConsole(), found)
+    there, *back = [report.as_document() for report in reports]
+    document = {**there, "back": back[0] if back else None, "names": found}
+    click.echo(json.dumps(document, indent=2))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
@@ -88,6 +88,10 @@ class CapacityResult:
         return dict(zip((hop for hop, _ in known), sums, strict=True))
 
 
+#: Gets the estimates of settled hops by hop.
+OnSettled = Callable[[Mapping[int, HopEstimate]], None]
+
+
 @dataclass(slots=True, kw_only=True)
 class _Series:
     """What is under way: all probes so far, and the pace."""
@@ -110,11 +114,16 @@ def choose_sizes(mtu_bytes: int, count: int, version: int = 4) -> tuple[int, ...
 
 
 def measure_capacity(
-    prober: RemoteProber, ttls: Sequence[int], mtu_bytes: int, options: CapacityOptions
+    prober: RemoteProber,
+    ttls: Sequence[int],
+    mtu_bytes: int,
+    options: CapacityOptions,
+    on_settled: OnSettled | None = None,
 ) -> CapacityResult:
     """Probe the hops round by round until each is settled or a budget is spent.
 
     ``ttls`` ascend, the target's last. A round is ``repeats`` probes of each size to each hop, shuffled.
+    ``on_settled`` gets the estimates of the hops that are settled so far, after each round that has some.
     HostError when the host cannot go on.
     """
     sizes_bytes = choose_sizes(mtu_bytes, options.sizes, prober.version)
@@ -132,7 +141,7 @@ def measure_capacity(
         elapsed_s = time.monotonic() - started_s
         if not series.ttls:
             stopped = UNANSWERED
-        elif _is_settled(series, ttls, options):
+        elif _report_settled(series, ttls, options, on_settled):
             stopped = PRECISE
         elif elapsed_s + round_s > options.budget_s:
             stopped = OUT_OF_TIME
@@ -182,11 +191,21 @@ def _run_round(prober: RemoteProber, series: _Series, options: CapacityOptions) 
     return time.monotonic() - began_s
 
 
-def _is_settled(series: _Series, ttls: Sequence[int], options: CapacityOptions) -> bool:
+def _report_settled(
+    series: _Series, ttls: Sequence[int], options: CapacityOptions, on_settled: OnSettled | None
+) -> bool:
+    """Whether every hop is settled; those that are, and those that never answer, are reported."""
     if series.rounds * options.repeats < MINIMUM_REPEATS:
         return False
     hops, _ = summarise_hops(series.probes, ttls, options.confidence_ratio)
-    return all(is_precise(hop.estimate, options) for hop in hops if hop.hop in series.ttls)
+    settled = {
+        hop.hop: hop.estimate
+        for hop in hops
+        if hop.hop not in series.ttls or is_precise(hop.estimate, options)
+    }
+    if settled and on_settled is not None:
+        on_settled(settled)
+    return len(settled) == len(hops)
 
 
 def is_precise(estimate: HopEstimate, options: CapacityOptions) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from pathlab._version import VERSION
+from pathlab.analysis.fits.per_hop import HopEstimate
 from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
 from pathlab.discover.mtu import PathMtu, find_path_mtu
 from pathlab.discover.probes import ProbesRefused, ProbeTarget, RemoteProber
@@ -81,7 +83,19 @@ class _Findings:
     lost: list[Lost] = field(default_factory=list)
 
 
-def discover_path(session: Session, target: str, options: PathOptions) -> PathReport:
+class PathObserver(Protocol):
+    """Who follows a discovery while it runs."""
+
+    def on_route(self, source: str, target: str, route: Route, *, waits: bool) -> None:
+        """A route by one method; ``waits``: the capacity of its hops may follow."""
+
+    def on_settled(self, estimates: Mapping[int, HopEstimate]) -> None:
+        """The estimates of the hops whose capacity is settled so far."""
+
+
+def discover_path(
+    session: Session, target: str, options: PathOptions, observer: PathObserver | None = None
+) -> PathReport:
     """Find out about the path from a session's host to a target, a name or address as that host knows it.
 
     What this host's user may not do is named in ``lost`` and the rest is done. HostError when nothing could
@@ -104,7 +118,10 @@ def discover_path(session: Session, target: str, options: PathOptions) -> PathRe
             with RemoteProber(session, probed, seconds=_longest_s(options)) as prober:
                 address = prober.address
                 found.routes.append(discover_route(prober, options.route))
-                _measure_further(prober, options, found)
+                if observer is not None:
+                    waits = _can_measure_capacity(method, found.routes[-1], options)
+                    observer.on_route(session.host, target, found.routes[-1], waits=waits)
+                _measure_further(prober, options, found, observer)
         except ProbesRefused as error:
             refusal = error
             found.lost.append(Lost(part=f"route by {method}", reason=error.reason))
@@ -130,7 +147,16 @@ def _longest_s(options: PathOptions) -> float:
     return 2 * (options.route.budget_s + capacity_s) + SPARE_S
 
 
-def _measure_further(prober: RemoteProber, options: PathOptions, found: _Findings) -> None:
+def _can_measure_capacity(method: str, route: Route, options: PathOptions) -> bool:
+    """Whether the capacity of a route's hops may still be measured: now, or by a later method."""
+    if options.capacity is None or "udp" not in options.methods:
+        return False
+    return route.reached if method == "udp" else options.methods.index("udp") > options.methods.index(method)
+
+
+def _measure_further(
+    prober: RemoteProber, options: PathOptions, found: _Findings, observer: PathObserver | None
+) -> None:
     """MTU by the first method that reaches the target, and what UDP shows of the hops."""
     route = found.routes[-1]
     if not route.reached:
@@ -142,7 +168,9 @@ def _measure_further(prober: RemoteProber, options: PathOptions, found: _Finding
         mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
         if mtu_bytes is None:
             mtu_bytes = int(prober.opened["mtu_bytes"])
-        found.capacity = measure_capacity(prober, range(1, length + 1), mtu_bytes, options.capacity)
+        on_settled = None if observer is None else observer.on_settled
+        hops = range(1, length + 1)
+        found.capacity = measure_capacity(prober, hops, mtu_bytes, options.capacity, on_settled)
 
 
 def _explain_gaps(options: PathOptions, found: _Findings) -> None:

@@ -1,13 +1,10 @@
-"""A path for a terminal: the hops as a table, what balances, what was lost. Fits 80 columns without names."""
+"""A path for a terminal: a line for each hop as it is settled, then what balances and what was lost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.per_hop import HopEstimate
@@ -15,9 +12,29 @@ from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import Hop, HopVerdict, Route
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedRows
 from pathlab.units import NOT_MEASURED, format_r_squared, format_rate, format_ratio, format_time
 
 NO_ANSWER = "*"
+NameLookUp = Callable[[Iterable[str]], Mapping[str, str]]
+HOP_COLUMNS = (
+    PrintedColumn("Hop"),
+    PrintedColumn("Address", wraps=True),
+    PrintedColumn("RTT min"),
+    PrintedColumn("median", 2),
+    PrintedColumn("Loss", 1),
+    PrintedColumn("Capacity (95 % CI)", left=True),
+    PrintedColumn("Latency", 3),
+    PrintedColumn("R²", 4),
+)
+#: As wide as a capacity and a latency are at most, but for intervals over several units.
+WIDEST_ESTIMATE = ("99.9 Mbit/s (99.9–99.9 Mbit/s)", "99.9 ms", "0.999")
+TOO_FEW = "too few answers"
+UNDECIDED_REASONS = {
+    Undecided.NOT_POSITIVE: "RTT does not grow with size",
+    Undecided.BEYOND_RANGE: "within the noise",
+    Undecided.NO_SAMPLES: "no answers",
+}
 VERDICTS = {
     HopVerdict.ANSWERS: "",
     HopVerdict.SILENT: "never answers",
@@ -36,81 +53,137 @@ STOPS = {
 }
 
 
+class HopPrinter:
+    """Prints the hops of a path in order, each as soon as it and all before it are settled.
+
+    ``look_up`` finds the names of addresses. A capacity is that of the moment when its hop was settled; the
+    end says where further probes moved it out of its interval.
+    """
+
+    def __init__(self, console: Console, look_up: NameLookUp | None = None) -> None:
+        self._console = console
+        self._look_up = look_up
+        self._names: Mapping[str, str] = {}
+        self._route: Route | None = None
+        self._rows: PrintedRows | None = None
+        self._printed: dict[int, HopEstimate | None] = {}
+
+    def on_route(self, source: str, target: str, route: Route, *, waits: bool) -> None:
+        """Take the first route that reaches the target; without a capacity to wait for, print its hops."""
+        if self._route is None and route.reached:
+            self._begin(source, target, route, with_capacity=waits)
+            if not waits:
+                self._print_hops({}, len(route.hops))
+
+    def on_settled(self, estimates: Mapping[int, HopEstimate]) -> None:
+        if self._route is not None:
+            unsettled = (hop.hop for hop in self._route.hops if hop.hop not in estimates)
+            self._print_hops(estimates, next(unsettled, len(self._route.hops) + 1) - 1)
+
+    def finish(self, report: PathReport) -> None:
+        """Print the hops that are left, then MTU, other methods and flows, and what is missing."""
+        capacity = report.capacity
+        estimates = {} if capacity is None else {hop.hop: hop.estimate for hop in capacity.hops}
+        if self._route is None:
+            self._begin(report.source, report.target, report.route, with_capacity=capacity is not None)
+        self._print_hops(estimates, len(report.route.hops))
+        if self._rows is not None:
+            self._rows.print_end()
+        for line in (
+            *_describe_verdicts(report.route),
+            *_describe_undecided(estimates),
+            *(f"Hop {hop}, by all probes: {text}." for hop, text in self._list_moved(estimates)),
+            *_describe_routes(report),
+            *([_describe_mtu(report.mtu)] if report.mtu is not None and report.mtu.mtu_bytes else []),
+        ):
+            indent = " " * (len(line) - len(line.lstrip()))
+            self._console.print(PrintedParagraph(line.lstrip(), mark=indent))
+        if capacity is not None:
+            self._console.print(PrintedParagraph(_describe_capacity(capacity), "dim"))
+        route = report.route
+        self._console.print(PrintedParagraph(f"Fingerprint {route.fingerprint} ({route.method}).", "dim"))
+        for lost in report.lost:
+            self._console.print(PrintedParagraph(f"! not measured: {lost.part}: {lost.reason}", "yellow"))
+
+    def _begin(self, source: str, target: str, route: Route, *, with_capacity: bool) -> None:
+        self._route = route
+        addresses = {address for hop in route.hops for address in hop.addresses}
+        self._names = self._look_up(addresses) if self._look_up is not None else {}
+        shown = target if target == route.address else f"{target} ({route.address})"
+        self._console.print(PrintedParagraph(f"{source} → {shown}", "bold"))
+        widest = WIDEST_ESTIMATE if with_capacity else ("", "", "")
+        templates = [(*_describe_hop(hop, self._names), *widest) for hop in route.hops]
+        self._rows = PrintedRows(HOP_COLUMNS, templates, self._console, elsewhere="--json")
+
+    def _print_hops(self, estimates: Mapping[int, HopEstimate], last: int) -> None:
+        """The hops up to ``last`` that are not printed yet."""
+        assert self._route is not None
+        assert self._rows is not None
+        for hop in self._route.hops[len(self._printed) : last]:
+            estimate = estimates.get(hop.hop)
+            self._printed[hop.hop] = estimate
+            self._rows.print_row((*_describe_hop(hop, self._names), *describe_estimate(estimate)))
+
+    def _list_moved(self, estimates: Mapping[int, HopEstimate]) -> Iterator[tuple[int, str]]:
+        """Hops whose capacity by all probes lies outside the interval that was printed."""
+        for hop, estimate in estimates.items():
+            printed = self._printed.get(hop)
+            if printed is None or printed is estimate:
+                continue
+            now, interval = estimate.capacity_bits_per_s, printed.capacity_interval
+            if now is None and printed.capacity_bits_per_s is None:
+                continue
+            if now is None or interval.low is None or not interval.low <= now <= (interval.high or now):
+                yield hop, describe_estimate(estimate)[0]
+
+
 def render_path(report: PathReport, console: Console, names: Mapping[str, str] | None = None) -> None:
-    """Print the path's table, then its MTU, the other methods and flows, and what is missing."""
-    route = report.route
-    console.print(_build_table(report, names or {}))
-    for line in _describe_routes(report):
-        console.print(Text(line))
-    if report.mtu is not None and report.mtu.mtu_bytes is not None:
-        console.print(Text(_describe_mtu(report.mtu)))
-    if report.capacity is not None:
-        console.print(Text(_describe_capacity(report.capacity), style="dim"))
-    console.print(Text(f"Fingerprint {route.fingerprint} ({route.method}).", style="dim"))
-    for lost in report.lost:
-        console.print(Text(f"! not measured: {lost.part}: {lost.reason}", style="yellow"))
+    """Print a path that is known: its hops, then all the rest."""
+    HopPrinter(console, None if names is None else lambda _: names).finish(report)
 
 
-def _build_table(report: PathReport, names: Mapping[str, str]) -> Table:
-    route = report.route
-    shown = report.target if report.target == report.address else f"{report.target} ({report.address})"
-    table = Table(
-        title=f"{report.source} → {shown}",
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-    )
-    for heading in ("Hop", "Address", "RTT min", "median", "Loss", "Capacity (95 %)", "Latency"):
-        left = heading == "Address"
-        table.add_column(heading, justify="left" if left else "right", no_wrap=not left, overflow="fold")
-    estimates = {}
-    if report.capacity is not None:
-        estimates = {hop.hop: hop.estimate for hop in report.capacity.hops}
-    for hop in route.hops:
-        table.add_row(*_build_row(hop, estimates.get(hop.hop), names))
-    return table
+def _describe_hop(hop: Hop, names: Mapping[str, str]) -> tuple[str, ...]:
+    addresses = [f"{names[one]} ({one})" if one in names else one for one in hop.addresses] or [NO_ANSWER]
+    rtts = (format_time(hop.rtt_min_ns), format_time(hop.rtt_median_ns))
+    return str(hop.hop), ", ".join(addresses), *rtts, format_ratio(hop.loss.loss_ratio)
 
 
-def _build_row(hop: Hop, estimate: HopEstimate | None, names: Mapping[str, str]) -> tuple[str | Text, ...]:
-    shown = [f"{names[one]} ({one})" if one in names else one for one in hop.addresses] or [NO_ANSWER]
-    note = VERDICTS[hop.verdict]
-    address = Text("\n".join([*shown, *([f"({note})"] if note else [])]))
-    capacity, latency = describe_estimate(estimate)
-    return (
-        str(hop.hop),
-        address,
-        format_time(hop.rtt_min_ns),
-        format_time(hop.rtt_median_ns),
-        format_ratio(hop.loss.loss_ratio),
-        capacity,
-        latency,
-    )
-
-
-def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str]:
-    """Capacity with its interval and R², or why there is none, on two lines; and latency. In words."""
+def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str, str]:
+    """Capacity with its interval, or its lower bound; latency; R². In words."""
     if estimate is None:
-        return NOT_MEASURED, NOT_MEASURED
-    latency = format_time(estimate.latency_ns)
-    since = "" if estimate.from_hop == estimate.hop - 1 else f"\nfrom hop {estimate.from_hop} on"
+        return NOT_MEASURED, NOT_MEASURED, NOT_MEASURED
+    latency, fit = format_time(estimate.latency_ns), format_r_squared(estimate.r_squared)
     interval = estimate.capacity_interval
     if estimate.capacity_bits_per_s is not None and interval.low is not None and interval.high is not None:
-        low, high = format_rate(interval.low).split(), format_rate(interval.high).split()
-        same = low[1] == high[1]
-        ends = f"{low[0]}–{high[0]}" if same else f"{low[0]} {low[1]} –\n{high[0]} {high[1]}"
-        if estimate.r_squared is not None:
-            ends += f", R² {format_r_squared(estimate.r_squared)}"
-        return f"{format_rate(estimate.capacity_bits_per_s)}\n{ends}{since}", latency
-    reasons = {
-        Undecided.NOT_POSITIVE: "RTT does not grow",
-        Undecided.BEYOND_RANGE: "within the noise",
-        Undecided.NO_SAMPLES: "no answers",
-    }
-    reason = reasons.get(estimate.undecided, "too few answers") if estimate.undecided else "too few answers"
+        low, high = format_rate(interval.low), format_rate(interval.high)
+        number, _, unit = low.partition(" ")
+        low = number if high.endswith(f" {unit}") else low
+        return f"{format_rate(estimate.capacity_bits_per_s)} ({low}–{high})", latency, fit
     if estimate.at_least_bits_per_s is not None:
-        reason += f"\nat least {format_rate(estimate.at_least_bits_per_s)}"
-    return f"undecided\n{reason}{since}", latency
+        return f"at least {format_rate(estimate.at_least_bits_per_s)}", latency, NOT_MEASURED
+    return "undecided", latency, NOT_MEASURED
+
+
+def _describe_verdicts(route: Route) -> Iterator[str]:
+    """What the answers of hops say, hops of one verdict together."""
+    for verdict, words in VERDICTS.items():
+        hops = [str(hop.hop) for hop in route.hops if hop.verdict is verdict]
+        if words and hops:
+            yield f"Hop {', '.join(hops)}: {words}."
+
+
+def _describe_undecided(estimates: Mapping[int, HopEstimate]) -> Iterator[str]:
+    """Why hops have no capacity, and over which hops one reaches that begins further back."""
+    reasons: dict[str, list[str]] = {}
+    for hop, estimate in estimates.items():
+        if estimate.capacity_bits_per_s is None:
+            reason = UNDECIDED_REASONS.get(estimate.undecided, TOO_FEW) if estimate.undecided else TOO_FEW
+            reasons.setdefault(reason, []).append(str(hop))
+    for reason, hops in reasons.items():
+        yield f"Capacity undecided at hop {', '.join(hops)}: {reason}."
+    for hop, estimate in estimates.items():
+        if estimate.from_hop != estimate.hop - 1:
+            yield f"Capacity and latency of hop {hop} are those from hop {estimate.from_hop} on."
 
 
 def _describe_routes(report: PathReport) -> list[str]:

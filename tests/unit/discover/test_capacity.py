@@ -142,3 +142,18 @@ def test_too_small_an_mtu_is_said_and_nothing_is_sent() -> None:
     assert result.stopped == "mtu-too-small"
     assert path.plans == []
     assert result.hops[0].estimate.capacity_bits_per_s is None
+
+
+def test_settled_hops_are_reported_while_others_are_probed_further() -> None:
+    reports: list[tuple[int, ...]] = []
+    result = measure_capacity(
+        SimulatedPath([20e6, 90e6, 40e6], wait_ns=100e3),
+        (1, 2, 3),
+        1500,
+        CapacityOptions(),
+        lambda estimates: reports.append(tuple(estimates)),
+    )
+    assert result.stopped == PRECISE
+    assert len(reports) > 1
+    assert 0 < len(reports[0]) < 3
+    assert reports[-1] == (1, 2, 3)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.cells import cell_len
 from rich.console import Console
 
+from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import build_route
-from pathlab.discover.text import render_path
+from pathlab.discover.text import HopPrinter, describe_estimate, render_path
 from pathlab.errors import UsageError
 from pathlab.report.plots.figure_file import check_figure_file
 from pathlab.report.plots.model import Curve
@@ -55,10 +58,71 @@ def test_the_estimates_shown_are_those_of_the_result() -> None:
     capacity = sample_capacity((20e6,))
     estimate = capacity.hops[0].estimate
     assert estimate.capacity_bits_per_s is not None
-    text = render(sample_report(capacity=capacity))
+    text = render(sample_report(capacity=capacity), width=120)
     assert f"{estimate.capacity_bits_per_s / 1e6:.1f} Mbit/s" in text
     assert estimate.r_squared is not None
-    assert f"R² {estimate.r_squared - 0.0005:.3f} " in text
+    assert f" {math.floor(estimate.r_squared * 1000) / 1000:.3f}\n" in text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    text = render(sample_report(), {"198.18.0.1": "a-rather-long-name.of-a-router.example"}, width)
+    assert max(map(cell_len, text.splitlines())) <= width
+    assert "…" not in text
+
+
+class Follower:
+    """What is printed after each step of a discovery."""
+
+    def __init__(self, capacity: CapacityResult, width: int = 200) -> None:
+        self.out = io.StringIO()
+        self.printer = HopPrinter(Console(file=self.out, width=width))
+        self.estimates = {hop.hop: hop.estimate for hop in capacity.hops}
+        self.report = sample_report(capacity=capacity)
+
+    def list_hops(self) -> list[str]:
+        lines = self.out.getvalue().splitlines()
+        return [line.split()[0] for line in lines if line.split()[0].isdecimal()]
+
+    def begin(self, *, waits: bool) -> None:
+        self.printer.on_route("local", "far.example", self.report.route, waits=waits)
+
+    def settle(self, *hops: int) -> None:
+        self.printer.on_settled({hop: self.estimates[hop] for hop in hops})
+
+
+def test_a_hop_is_printed_when_it_and_all_before_it_are_settled() -> None:
+    follower = Follower(sample_capacity())
+    follower.begin(waits=True)
+    assert follower.out.getvalue().splitlines()[0] == "local → far.example (198.18.0.10)"
+    assert follower.list_hops() == []
+    follower.settle(2)
+    assert follower.list_hops() == []
+    follower.settle(1, 2)
+    assert follower.list_hops() == ["1", "2"]
+    follower.settle(1, 2, 3)
+    follower.printer.finish(follower.report)
+    assert follower.list_hops() == ["1", "2", "3"]
+    assert "by all probes" not in follower.out.getvalue()
+    whole = io.StringIO()
+    render_path(follower.report, Console(file=whole, width=200))
+    assert follower.out.getvalue() == whole.getvalue()
+
+
+def test_without_a_capacity_to_wait_for_the_hops_come_with_the_route() -> None:
+    follower = Follower(sample_capacity())
+    follower.begin(waits=False)
+    assert follower.list_hops() == ["1", "2", "3"]
+
+
+def test_a_capacity_that_left_its_interval_is_corrected_at_the_end() -> None:
+    follower = Follower(sample_capacity((20e6, 20e6, 20e6)))
+    follower.begin(waits=True)
+    moved = sample_capacity((40e6, 20e6, 20e6)).hops[0].estimate
+    follower.printer.on_settled({1: moved})
+    follower.printer.finish(follower.report)
+    found = describe_estimate(follower.estimates[1])[0]
+    assert f"Hop 1, by all probes: {found}." in follower.out.getvalue()
 
 
 def test_names_stand_beside_addresses_and_markup_in_them_is_text() -> None:
@@ -72,8 +136,8 @@ def test_silence_is_said_in_words_and_no_time_is_made_up() -> None:
     route = build_route(opened, probes, {0: 2}, ("reached", 0, 0))
     text = render(sample_report(routes=(route,), capacity=None, mtu=None, lost=()))
     first = next(line for line in text.splitlines() if line.strip().startswith("1 "))
-    assert first.split() == ["1", "*", "–", "–", "100", "%", "–", "–"]
-    assert "(never answers)" in text
+    assert first.split() == ["1", "*", "–", "–", "100", "%"]
+    assert "Hop 1: never answers." in text
     assert "udp: 2 hops." in text
 
 
