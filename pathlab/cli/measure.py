@@ -122,13 +122,22 @@ def _read_times(settings: dict[str, Any]) -> dict[str, str]:
     duration, warmup, transfer = (settings[name] for name in ("duration", "warmup", "transfer"))
     if transfer is None:
         text = duration or TIME
-        bare = text.replace(".", "", 1).isdigit()
-        return {"warmup": warmup or WARMUP, "duration": f"{text}s" if bare else text}
+        text += "s" * text.replace(".", "", 1).isdigit()
+        return {"warmup": warmup or _choose_warmup(text), "duration": text}
     if duration is not None:
         raise UsageError(
             "--bytes and --time exclude each other: a trial ends by one of them", hint="leave one of them out"
         )
     return {"warmup": warmup or "0s", "duration": LONGEST_TRANSFER}
+
+
+def _choose_warmup(duration: str) -> str:
+    """The default, or half of a short duration: who wants a quick look does not wait longer for its start."""
+    try:
+        half_ns = parse_time_ns(duration) // 2
+    except UsageError:
+        return WARMUP  # the check of the campaign names the duration
+    return WARMUP if half_ns >= parse_time_ns(WARMUP) else f"{half_ns}ns"
 
 
 def _in_words_of_options(error: CampaignError) -> str:

@@ -39,7 +39,11 @@ command = declare(
     option(
         "--rate", "pacing", help="Highest rate of each direction, all streams together, such as 40Mbit/s."
     ),
-    option("--warmup", help=f"Traffic before the steady window. [default: {WARMUP}; with --bytes 0s]"),
+    option(
+        "--warmup",
+        help=f"Traffic before the steady window. [default: {WARMUP} or half of --time, the shorter; "
+        "with --bytes 0s]",
+    ),
     option("--interval", default="100ms", help="Length of one record."),
     option("--congestion", default="default", help="Congestion control, such as cubic."),
     option("--probe-interval", default="20ms", help="Time between two RTT probes."),
