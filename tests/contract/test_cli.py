@@ -132,7 +132,7 @@ def test_a_malformed_campaign_names_every_mistake(
         '[[paths]]\nsource = "here"\ndestination = "local"\n[factors]\nstreams = [0]\n'
     )
     done = call(["run", "wrong.toml"], capsys)
-    assert (done.status, done.out) == (2, "preparing campaign wrong.toml\n")
+    assert (done.status, done.out) == (2, "reading campaign wrong.toml\n")
     for part in ("wrong.toml:5: cycels", "wrong.toml:7: paths.0.source", "wrong.toml:10: factors.streams"):
         assert part in done.err
     assert "Traceback" not in done.err

@@ -260,14 +260,11 @@ pathlab.cli.main.main(sys.argv[1:])
 @pytest.mark.parametrize(
     ("line", "first"),
     [
-        ("run quickstart", ["preparing campaign quickstart"]),
-        ("run quickstart --quiet", []),
-        ("run quickstart --json-events", []),
         ("measure local", ["preparing the measurement"]),
         ("measure local --json", []),
     ],
 )
-def test_a_run_says_what_it_does_before_anything_that_takes_long_is_loaded(
+def test_a_measurement_says_what_it_does_before_anything_that_takes_long_is_loaded(
     line: str, first: list[str], tmp_path: Path
 ) -> None:
     done = subprocess.run(

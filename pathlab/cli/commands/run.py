@@ -30,8 +30,5 @@ command = declare(
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),
     flag("--json-events", help="Print what happens as JSON lines (docs/EVENTS.md)."),
-    first_line=lambda given: (
-        None if given["quiet"] or given["json_events"] else f"preparing campaign {given['campaign']}"
-    ),
     checks=(check_campaign, check_place("--out"), check_times("wait_idle")),
 )
