@@ -23,7 +23,13 @@ from pathlab.report.sections.comparison_table import WORDS, find_trials, group_r
 from pathlab.report.sections.comparison_text import list_notes
 from pathlab.report.tables import build_table
 from pathlab.study.comparison.metrics import ComparedMetric
-from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow, ResultsComparison, find_least_bound
+from pathlab.study.comparison.rows import (
+    ChangeVerdict,
+    ComparisonRow,
+    ResultsComparison,
+    choose_most_changed,
+    find_least_bound,
+)
 from pathlab.units import NOT_MEASURED, format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
@@ -104,19 +110,9 @@ def _draw(
         title=f"Change of {groups[0][0].metric.title if len(groups) == 1 else 'each combination'}",
         condition=f"{groups[0][0].label} against {found.labels[0]}",
         sentence=" ".join(sentences),
-        panels=tuple(_build_panel(_choose_rows(rows), found, names) for rows in groups),
+        panels=tuple(_build_panel(choose_most_changed(rows, DRAWN_ROWS), found, names) for rows in groups),
         shared_x=True,
     )
-
-
-def _choose_rows(rows: Sequence[ComparisonRow]) -> list[ComparisonRow]:
-    """At most ``DRAWN_ROWS`` rows in their order: decided changes first, then the largest."""
-    changed = (ChangeVerdict.WORSE, ChangeVerdict.BETTER)
-    places = sorted(
-        range(len(rows)),
-        key=lambda place: (rows[place].verdict not in changed, -abs(rows[place].change.shift or 0.0)),
-    )
-    return [rows[place] for place in sorted(places[:DRAWN_ROWS])]
 
 
 def _build_panel(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> Panel:

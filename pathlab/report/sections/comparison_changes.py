@@ -9,7 +9,13 @@ from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.phrases import FORMATS, format_count, format_figure, format_reason
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
-from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, ComparisonRow, ResultsComparison
+from pathlab.study.comparison.rows import (
+    TOO_FEW_TRIALS,
+    ChangeVerdict,
+    ComparisonRow,
+    ResultsComparison,
+    span_intervals,
+)
 from pathlab.units import NOT_MEASURED, format_beside, format_ratio
 
 #: What a difference of shares is given in.
@@ -131,9 +137,7 @@ def _describe_changes(
             continue
         sizes = sorted(abs(_measure(row)) for row in group)
         texts = list(dict.fromkeys(_format_size(size, group[0]) for size in (sizes[0], sizes[-1])))
-        low = min(row.interval.low for row in group if row.interval.low is not None)
-        high = max(row.interval.high for row in group if row.interval.high is not None)
-        ends = [_format_summary_end(end, group[0], rules.margin_ratio) for end in (low, high)]
+        ends = [_format_summary_end(end, group[0], rules.margin_ratio) for end in span_intervals(group)]
         where = _describe_where(group, total, names)
         confidence = format_ratio(1 - rules.alpha_ratio)
         yield f"{verb} by {_join_ends(*texts)} ({confidence} CI {_join_ends(*ends)}) {where}"

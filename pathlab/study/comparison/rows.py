@@ -154,6 +154,22 @@ class ResultsComparison:
         return max(min(row.change.first_n, row.change.second_n) for row in self.rows)
 
 
+def choose_most_changed(rows: Sequence[ComparisonRow], most: int) -> list[ComparisonRow]:
+    """At most so many rows in their order: decided changes first, then the largest."""
+    changed = (ChangeVerdict.WORSE, ChangeVerdict.BETTER)
+    places = sorted(
+        range(len(rows)),
+        key=lambda place: (rows[place].verdict not in changed, -abs(rows[place].change.shift or 0.0)),
+    )
+    return [rows[place] for place in sorted(places[:most])]
+
+
+def span_intervals(rows: Sequence[ComparisonRow]) -> tuple[float, float]:
+    """From the lowest end of the rows' intervals to the highest. Raises ValueError where none is known."""
+    low = min(row.interval.low for row in rows if row.interval.low is not None)
+    return low, max(row.interval.high for row in rows if row.interval.high is not None)
+
+
 def find_least_bound(rows: Sequence[ComparisonRow]) -> float | None:
     """The least difference, of any of these rows, that does not matter; None where none is known."""
     return min((row.bound for row in rows if row.bound is not None), default=None)
