@@ -410,7 +410,7 @@
 
   // A link into a fold opens it, and those around it.
   function reveal() {
-    const target = document.getElementById(decodeURIComponent(window.location.hash.slice(1)));
+    const target = document.getElementById(window.location.hash.slice(1));
     for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
       fold.open = true;
     }
