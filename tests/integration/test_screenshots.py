@@ -82,7 +82,7 @@ def test_a_printed_page_is_cut_out_of_the_viewer() -> None:
     found = crop_page(encode(viewer))
     assert found is not None
     with Image.open(io.BytesIO(found)) as page:
-        assert page.size == (150, 300)
+        assert page.size == (75, 150)
 
 
 def test_the_colour_of_a_small_marker_stays() -> None:
