@@ -7,6 +7,9 @@ from pathlab.report.names import LIMITS, shorten_levels
 from pathlab.study.trial_limit import SingleLimit
 from pathlab.units import format_rate, format_ratio, format_time
 
+#: From this share of what the windows carry over the probes' RTT on, that product explains a rate. It does
+#: not where the ends delay TCP more than the path does, as on loopback.
+EXPLAINING_RATIO = 0.5
 #: What the figures of a host say, the plainest first.
 HOST_FIGURES = {
     "busiest_core_ratio": "the busiest core was {} busy",
@@ -52,11 +55,14 @@ def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
 def _describe_window(found: SingleLimit) -> str:
     """The windows over the RTT, or how long the window of an end held the flow."""
     streams, window = len(found.reading.streams), found.reading.window_requested_bytes
-    if found.windows_bits_per_s is not None:
+    share = found.find("windows_share_ratio")
+    if found.held_ratio is None or (share is not None and share >= EXPLAINING_RATIO):
+        if found.windows_bits_per_s is None:
+            return ""
         windows = shorten_levels(streams, window).removeprefix("1 × ")
         return f"{windows} / {format_time(found.windows_rtt_ns)} = {format_rate(found.windows_bits_per_s)}"
-    if found.held_ratio is None:
-        return ""
+    if found.held_ratio < EXPLAINING_RATIO and window is not None:
+        return f"the requested {shorten_levels(streams, window).removeprefix('1 × ')} were in flight"
     what = "was full" if found.verdict.limit is Limit.SEND_BUFFER else "held the sender"
     return f"it {what} {format_ratio(found.held_ratio)} of the time"
 

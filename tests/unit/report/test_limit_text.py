@@ -51,12 +51,25 @@ def make_limit(limit: Limit | None, *evidence: tuple[str, float, float], **chang
     [
         (make_limit(Limit.WINDOW), "the window (64 KiB / 40 ms = 13.1 Mbit/s)"),
         (
-            make_limit(Limit.RECEIVER_WINDOW, reading=FOUR, windows_bits_per_s=52.4e6),
+            make_limit(
+                Limit.RECEIVER_WINDOW,
+                ("windows_share_ratio", 0.98, 0.9),
+                reading=FOUR,
+                windows_bits_per_s=52.4e6,
+            ),
             "the receiver's window (4 × 64 KiB / 40 ms = 52.4 Mbit/s)",
         ),
         (
             make_limit(Limit.RECEIVER_WINDOW, **AUTOTUNED),
             "the receiver's window (it held the sender 93 % of the time)",
+        ),
+        (
+            make_limit(Limit.RECEIVER_WINDOW, ("windows_share_ratio", 0.02, 0.9)),
+            "the receiver's window (it held the sender 93 % of the time)",
+        ),
+        (
+            make_limit(Limit.SEND_BUFFER, ("windows_share_ratio", 0.02, 0.9), buffer_full_ratio=0.0),
+            "the sender's buffer (the requested 64 KiB were in flight)",
         ),
         (make_limit(Limit.SEND_BUFFER, **AUTOTUNED), "the sender's buffer (it was full 80 % of the time)"),
         (
