@@ -81,7 +81,7 @@ def check_lab_series(results: Results, trial_id: int) -> None:
 def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
     require_namespaces()
     with running(["run", "quickstart", "--out", "out"], tmp_path) as run:
-        run.read_until(r"trial 1/36 .* \d+(\.\d+)? [kM]bit/s .* left")
+        run.read_until(r"trial 1/36 [^\n]* left[\s\S]*?\d+(\.\d+)? [kM]bit/s")
         status, screen = run.read_to_end(timeout_s=240)
     assert status == 0, screen
     assert screen.splitlines()[-1].strip().endswith("out/report.html")
@@ -90,5 +90,5 @@ def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
     assert answer, screen
     check_against_truth(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert page.count("<svg") > 4
+    assert page.count("<svg") >= 2  # the answer and its trial
     assert not re.search(r'(src|href)="https?://', re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))
