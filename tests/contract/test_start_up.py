@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import inspect
 import json
@@ -25,6 +26,7 @@ from pathlab.store.location import HEADER, RESULTS_ROOT
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules
 from pathlab.study.registry import ANALYSES
+from tests.command_line import call
 
 ROOT = Path(__file__).resolve().parents[2]
 #: What help may load besides the standard library.
@@ -321,3 +323,13 @@ def test_a_wrong_argument_is_refused_before_anything_that_takes_long_is_loaded(
 def test_every_command_that_takes_an_argument_is_refused_here() -> None:
     groups = {name for name in SUBCOMMANDS if any(line.startswith(f"{name} ") for line in REFUSED)}
     assert groups == set(SUBCOMMANDS) - {"doctor", "completion"}  # which take options alone
+
+
+def test_a_command_seldom_searches_for_unused_cycles(capsys: pytest.CaptureFixture[str]) -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    try:
+        assert call(["--version"], capsys).status == 0
+        assert gc.get_threshold()[0] >= 100_000
+    finally:
+        gc.set_threshold(*before)
