@@ -199,7 +199,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 def test_the_subcommand_prints_json_and_draws(tmp_path: Path) -> None:
     words = ["local", "local", "--both", "--method", "udp", "--budget", "1s", "--json"]
     done = run(*words, "--figure", "path.svg", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, "path.svg\npath-back.svg\n")
     document = json.loads(done.stdout)
     assert document["address"] == "127.0.0.1"
     assert document["routes"][0]["reached"] is True
