@@ -32,6 +32,13 @@ def format_factor(value: float | None) -> str:
     return NOT_MEASURED if value is None else format_beside(value, list_thresholds(MARGIN_RATIO))
 
 
+def format_probability(value: float | None) -> str:
+    """A p-value in a table: ``0.007``, ``< 0.001``."""
+    if value is None:
+        return NOT_MEASURED
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
 #: How a figure is written, by its unit; one of another unit as a bare number.
 FORMATS: Mapping[str, Format] = {
     "bit/s": format_rate,
@@ -40,6 +47,7 @@ FORMATS: Mapping[str, Format] = {
     "ratio": format_ratio,
     "factor": format_factor,
     "R²": format_r_squared,
+    "p": format_probability,
 }
 
 
@@ -100,7 +108,8 @@ def format_in_brackets(interval: Interval, formatter: Format) -> str:
 
 def format_p_value(value: float) -> str:
     """``p = 0.007``, ``p < 0.001``."""
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+    text = format_probability(value)
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
 
 
 def format_reason(reason: object) -> str:

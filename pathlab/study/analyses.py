@@ -102,7 +102,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("pairs", "comparison.pairs"),
         AnswerColumn("ratio", "comparison.ratio", ""),
         AnswerColumn("95 % CI (Holm)", "comparison.ratio_interval", "factor"),
-        AnswerColumn("p (Holm)", "comparison.p_value"),
+        AnswerColumn("p (Holm)", "comparison.p_value", unit="p"),
         AnswerColumn("verdict", "comparison.words"),
         per="pair",
     )
@@ -150,7 +150,7 @@ class Analyses(AnalysesBase):
         AnswerColumn("capacity", "capacity", "bit/s"),
         AnswerColumn("effective RTT", "effective_rtt", "ns"),
         AnswerColumn("sharpness", "sharpness"),
-        AnswerColumn("lack of fit p", "lack_of_fit_p"),
+        AnswerColumn("lack of fit p", "lack_of_fit_p", unit="p"),
         UNDECIDED,
         per="condition",
         draws=3,
@@ -300,8 +300,8 @@ class Analyses(AnalysesBase):
         N,
         AnswerColumn("change", "change.change_ratio"),
         AnswerColumn("95 % CI", "change.interval_ratio"),
-        AnswerColumn("trend p", "trend_p_value"),
-        AnswerColumn("step p", "step_p_value"),
+        AnswerColumn("trend p", "trend_p_value", unit="p"),
+        AnswerColumn("step p", "step_p_value", unit="p"),
         UNDECIDED,
         per="condition",
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from pathlab._version import VERSION
 from pathlab.report.blocks import Block, Bullets, Fold, Paragraph, Report, Section, Subheading, TableBlock
+from pathlab.report.phrases import format_probability
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Points, Rule
 from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections.comparison_changes import (
@@ -30,7 +31,7 @@ from pathlab.study.comparison.rows import (
     choose_most_changed,
     find_least_bound,
 )
-from pathlab.units import NOT_MEASURED, format_ratio
+from pathlab.units import format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
 DRAWN_ROWS = 40
@@ -199,6 +200,6 @@ def _tabulate(
     if columns[-1].name == "Verdict":
         cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
         headings.insert(-1, "p")
-        cells.insert(-1, [NOT_MEASURED if row.p_value is None else f"{row.p_value:.2g}" for row in rows])
+        cells.insert(-1, [format_probability(row.p_value) for row in rows])
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), find_trials(rows)]))
     return build_table(name, title, headings, zip(*cells, strict=True), words=WORDS)

@@ -13,7 +13,7 @@ from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs, find_first_number
-from pathlab.report.phrases import format_ci, format_few_trials, format_reason, format_spread
+from pathlab.report.phrases import format_ci, format_few_trials, format_p_value, format_reason, format_spread
 from pathlab.report.plots.model import Axis, Layer, Scale
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.answer_tables import format_note
@@ -111,7 +111,7 @@ def _describe_change(name: str, found: ChangeBound) -> str:
         return f"{text}; equivalence undecided."
     word = "equivalent within" if found.equivalent else "not shown to be equivalent within"
     trend = found.trend.p_value
-    test = f"; trend p = {trend:.3g} (Mann–Kendall)" if trend is not None else ""
+    test = f"; trend {format_p_value(trend)} (Mann–Kendall)" if trend is not None else ""
     low, high = format_ratio(list_thresholds(found.margin_ratio)[0] - 1), format_ratio(found.margin_ratio)
     return f"{text}: {word} {low} to {high}{test}."
 

@@ -20,6 +20,7 @@ from pathlab.report.phrases import (
     format_figure,
     format_in_brackets,
     format_interval,
+    format_probability,
     format_reason,
     join_words,
 )
@@ -292,7 +293,7 @@ def _tabulate_family(found: Saturation, fit: FamilyFit) -> Row:
         _format_weight(fit.weight_ratio),
         format_figure(fit.aicc_difference),
         format_ratio(fit.rmse_ratio),
-        format_figure(fit.lack_of_fit_p),
+        format_probability(fit.lack_of_fit_p),
         _format_parameters(found, fit),
         format_reason(fit.undecided) if fit.undecided else "",
     )
