@@ -68,9 +68,9 @@ def load_campaign(
     for override in overrides:
         problem = put_override(data, override)
         if problem:
-            mistakes.append(f"override '{override}': {problem}")
+            mistakes.append(f"--set '{override}': {problem}")
         else:
-            origins[override.partition("=")[0].strip()] = f"override '{override}'"
+            origins[override.partition("=")[0].strip()] = f"--set '{override}'"
     put_hosts(data, host_tables)
     return build_campaign(data, label=given.label, text=given.text, origins=origins, mistakes=mistakes)
 
@@ -96,7 +96,7 @@ def build_campaign(
         lines = list_key_lines(text)
         found = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
         every = [*mistakes, *found]
-        overridden = all(mistake.startswith("override ") for mistake in every)
+        overridden = all(mistake.startswith("--set ") for mistake in every)
         raise refuse("campaign", label, every, hint=SET_HINT if overridden else None)
     return campaign
 

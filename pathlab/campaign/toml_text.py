@@ -29,6 +29,8 @@ def refuse(
     ``hint`` is for mistakes that are not in the file.
     """
     found = tuple(dict.fromkeys(mistakes))
+    if len(found) == 1 and hint is not None:
+        return CampaignError(found[0], mistakes=found, hint=hint)
     count = f"1 mistake: {found[0]}" if len(found) == 1 else f"{len(found)} mistakes"
     hint = hint or f"Correct the file and check it with: {CHECKS[kind]}"
     return CampaignError(f"{kind} '{label}' has {count}", mistakes=found, hint=hint)

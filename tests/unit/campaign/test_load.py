@@ -263,10 +263,10 @@ def test_overrides_take_effect_and_are_named_when_wrong() -> None:
     with pytest.raises(CampaignError) as caught:
         load_campaign("quickstart", ["cycles=0", "cycles", "paths.3.source=a", "name.x=1"])
     assert [mistake.split(": ")[0] for mistake in caught.value.mistakes] == [
-        "override 'cycles'",
-        "override 'paths.3.source=a'",
-        "override 'name.x=1'",
-        "override 'cycles=0'",
+        "--set 'cycles'",
+        "--set 'paths.3.source=a'",
+        "--set 'name.x=1'",
+        "--set 'cycles=0'",
     ]
 
 

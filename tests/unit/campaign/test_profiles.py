@@ -138,23 +138,23 @@ def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:
     with pytest.raises(CampaignError) as caught:
         load_campaign("fixed-product", ["where=streams *", "factors.streams=8..1", "design=some"])
     assert sorted(mistake.partition("': ")[0] for mistake in caught.value.mistakes) == [
-        "override 'design=some",
-        "override 'factors.streams=8..1",
-        "override 'where=streams *",
+        "--set 'design=some",
+        "--set 'factors.streams=8..1",
+        "--set 'where=streams *",
     ]
 
 
 @pytest.mark.parametrize("override", ["profile=quick", "profiles.quick.cycles=3"])
 def test_a_profile_is_not_a_key_to_set(override: str) -> None:
     assert mistakes_of(TEXT, override) == (
-        f"override '{override}': a profile is not set key by key; "
+        f"--set '{override}': a profile is not set key by key; "
         "expected --profile NAME, and single keys beside it",
     )
 
 
 def test_a_profile_is_named_before_an_override_of_the_same_key() -> None:
     assert mistakes_of(TEXT, "trial.duration=x", profile="quick")[0].startswith(
-        "override 'trial.duration=x': 'x' is not a time"
+        "--set 'trial.duration=x': 'x' is not a time"
     )
 
 

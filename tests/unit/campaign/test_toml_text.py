@@ -100,11 +100,11 @@ def test_a_mistake_of_a_campaign_names_its_line_and_the_table_that_was_meant() -
 @pytest.mark.parametrize(
     ("override", "part"),
     [
-        ("duration=2s", "override 'duration=2s': is not a known key here; did you mean 'factors.duration'"),
-        ("tria.duration=2s", "override 'tria.duration=2s': is not a known key; did you mean 'trial'?"),
-        ("trial.duratoin=2s", "override 'trial.duratoin=2s': is not a known key; did you mean 'duration'?"),
-        ("trial.duration=2", "override 'trial.duration=2': 2 has no unit; expected a time"),
-        ("x", "override 'x': expected key=value"),
+        ("duration=2s", "--set 'duration=2s': is not a known key here; did you mean 'factors.duration'"),
+        ("tria.duration=2s", "--set 'tria.duration=2s': is not a known key; did you mean 'trial'?"),
+        ("trial.duratoin=2s", "--set 'trial.duratoin=2s': is not a known key; did you mean 'duration'?"),
+        ("trial.duration=2", "--set 'trial.duration=2': 2 has no unit; expected a time"),
+        ("x", "--set 'x': expected key=value"),
     ],
 )
 def test_a_bad_override_has_a_hint_of_its_own(override: str, part: str) -> None:
