@@ -48,7 +48,8 @@ class HostError(PathlabError):
     exit_status = 3
 
     def __init__(self, message: str, *, host: str, stage: str, hint: str | None = None) -> None:
-        super().__init__(f"host '{host}', {stage}: {message}", hint=hint)
+        where = stage if stage == host else f"host '{host}', {stage}"
+        super().__init__(f"{where}: {message}", hint=hint)
         self.host = host
         self.stage = stage
         self.reason = message

@@ -117,10 +117,10 @@ def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab
         os.kill(run.engine("emulate"), signal.SIGKILL)
         status, screen = run.read_to_end()
     assert status == 0
-    assert "the lab was rebuilt: host 'lab', lab: link a-b: the emulator was killed by SIGKILL" in screen
+    assert "the lab was rebuilt: lab: link a-b: the emulator was killed by SIGKILL" in screen
     failed, *complete = stored(tmp_path / "out")
     assert (failed.status, failed.failed_stage) == ("failed", "lab")
-    assert failed.failure == "host 'lab', lab: link a-b: the emulator was killed by SIGKILL"
+    assert failed.failure == "lab: link a-b: the emulator was killed by SIGKILL"
     assert [(record.plan_row, record.attempt, record.status) for record in complete] == [
         (0, 2, "complete"),
         (1, 1, "complete"),
@@ -281,6 +281,6 @@ def test_without_namespaces_a_campaign_that_needs_them_names_what_was_refused(tm
     done = run_without_namespaces(["run", str(campaign), "--out", "out"], tmp_path)
     assert done.returncode == 3
     error, hint = done.stderr.splitlines()
-    assert error.startswith("pathlab: host 'lab', lab: no network namespaces here (root: unshare: ")
+    assert error.startswith("pathlab: lab: no network namespaces here (root: unshare: ")
     assert "sysctl -w user.max_net_namespaces=15000" in hint
     assert not (tmp_path / "out").exists()

@@ -68,7 +68,7 @@ def test_a_lab_that_dies_in_a_trial_is_made_anew_and_the_row_measured_again(
     assert (0, "failed", "lab") in measured
     assert {(row, status) for row, status, _ in measured} >= {(0, "complete"), (1, "complete")}
     rebuilt = [text for kind, text in journal(tmp_path / "out") if kind == "lab-rebuilt"]
-    assert rebuilt == [f"the lab was rebuilt: host 'lab', lab: {KILLED}"]
+    assert rebuilt == [f"the lab was rebuilt: lab: {KILLED}"]
 
 
 def test_a_lab_that_dies_between_two_trials_costs_none(

@@ -131,7 +131,7 @@ def test_up_exec_show_down(labs: Labs, topology: str) -> None:
     assert (first["reverse"]["rate_bits_per_s"], first["reverse"]["delay_ns"]) == (None, 30_000_000)
     apart = labs.run("change", "east", "west", "delay=30ms")
     assert apart.stderr.splitlines() == [
-        "pathlab: host 'lab', lab: no link joins 'east' and 'west'",
+        "pathlab: lab: no link joins 'east' and 'west'",
         "  fix: name a link: east-middle, middle-west",
     ]
 
@@ -273,7 +273,7 @@ def test_a_host_that_is_not_there(labs: Labs, topology: str) -> None:
     ended = labs.run("exec", "north", "--", "true")
     assert ended.returncode == 3
     assert ended.stderr.splitlines() == [
-        "pathlab: host 'lab', lab: the lab 'two-legs' has no host 'north'",
+        "pathlab: lab: the lab 'two-legs' has no host 'north'",
         "  fix: name one of: east, west, middle",
     ]
     missing = labs.run("exec", "east", "--", "no-such-program")
