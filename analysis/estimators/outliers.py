@@ -16,7 +16,7 @@ MINIMUM_SAMPLES = 5
 #: Scaled deviations from the median: Iglewicz and Hoaglin's limit of the modified z-score; some 1 in 2,000 of
 #: normal samples are beyond it.
 MAD_FACTOR = 3.5
-MAD_RULE = f"median +- {MAD_FACTOR:g} MAD"
+MAD_RULE = f"median ± {MAD_FACTOR:g} MAD"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

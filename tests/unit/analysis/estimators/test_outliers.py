@@ -13,7 +13,7 @@ RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21, 19, 20, 24, 22,
 
 def test_values_that_stand_apart_are_named_with_the_rule() -> None:
     found = name_outliers([*RISING, 200.0, -150.0])
-    words = "median +- 3.5 MAD"
+    words = "median ± 3.5 MAD"
     assert (found.places, found.n, found.rule, found.undecided) == ((20, 21), 22, words, None)
 
 

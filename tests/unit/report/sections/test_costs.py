@@ -287,7 +287,7 @@ def test_how_sure_is_said_in_words_for_every_condition() -> None:
     blocks = list(build_blocks(certainty.SECTION.outline(inputs)))
     (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
     assert words.startswith("west → east: ")
-    assert "1 outlier beyond median +- 3.5 MAD" in words
+    assert "1 outlier beyond median ± 3.5 MAD" in words
     assert "Warm-up undecided in 2 combinations" in words
     folds = [getattr(one, "title", "") for one in blocks]
     assert "Outliers (kept)" in folds
