@@ -62,8 +62,8 @@ ADDRESSES = ("source_address", "destination_address", "control")
 
 
 def format_combination(streams: int, window_bytes: int | None) -> str:
-    """``8 x 64 KiB``: streams and window as people say them."""
-    return f"{streams} x {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
+    """``8 × 64 KiB``: streams and window as people say them."""
+    return f"{streams} × {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
 
 
 def describe_levels(settings: Mapping[str, Any]) -> str:

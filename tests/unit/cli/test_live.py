@@ -85,8 +85,8 @@ def test_without_a_terminal_there_are_lines_alone() -> None:
         "Campaign sweep: 2 trials, about 10 s left. Results: out",
         "waiting until 2026-01-05T22:00:00+00:00: outside the hours",
         "note  the route has [changed]",
-        "  1/2  a to b    2 x 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
-        "  1/2  a to b      1 x auto  failed: refused",
+        "  1/2  a to b    2 × 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
+        "  1/2  a to b      1 × auto  failed: refused",
         "ended  stopped",
     ]
 
@@ -126,7 +126,7 @@ def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left() -
 
 def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     text = show(terminal=True)
-    assert "a to b  2 x 64 KiB   dscp=8" in text
+    assert "a to b  2 × 64 KiB   dscp=8" in text
     assert "█" in text
     assert "dRTT" in text
 
@@ -162,7 +162,7 @@ def test_rate_rtt_and_retransmissions_are_whole_at_any_width(width: int) -> None
     for text in ("38.6 Mbit/s", "RTT 52.9 ms", "(idle 40 ms)", "1234 retr"):
         assert text in now
     assert "█" in now or width == 60
-    assert progress.startswith("trial 2/2  16 x 64 KiB  ")
+    assert progress.startswith("trial 2/2  16 × 64 KiB  ")
     assert re.search(r" 0:0\d left$", progress)
     assert "…" not in "".join(lines)
 
@@ -172,8 +172,8 @@ def test_the_bar_is_dropped_before_any_digit() -> None:
     assert "━" in draw(view, 60)[-1]
     narrow = draw(view, 36)
     assert not any("━" in line for line in narrow)
-    assert re.fullmatch(r"trial 2/2  16 x 64 KiB  0:0\d left", narrow[-1])
-    assert draw(view, 24)[-2] == "trial 2/2  16 x 64 KiB"
+    assert re.fullmatch(r"trial 2/2  16 × 64 KiB  0:0\d left", narrow[-1])
+    assert draw(view, 24)[-2] == "trial 2/2  16 × 64 KiB"
 
 
 def test_a_lost_probe_is_said_and_no_idle_rtt_is_made_up() -> None:
@@ -253,8 +253,8 @@ def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path
             )
         view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
     text = screen.getvalue()
-    assert "6/8 a to b 1 x auto 7 Mbit/s" in " ".join(text.split())
-    assert "4 x 64 KiB congestion=cubic 1 38.6 Mbit/s" in " ".join(text.split())
+    assert "6/8 a to b 1 × auto 7 Mbit/s" in " ".join(text.split())
+    assert "4 × 64 KiB congestion=cubic 1 38.6 Mbit/s" in " ".join(text.split())
 
 
 def test_the_table_gives_an_interval_from_six_trials_on() -> None:
