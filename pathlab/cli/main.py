@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gc
 import importlib
 import keyword
 import os
+import shutil
 import sys
+import textwrap
 import traceback
 
 import click
@@ -45,10 +48,11 @@ COLLECTED_AFTER = (100_000, 50, 100)
 #: Set by the script of ``pathlab completion`` where a shell asks for completions.
 COMPLETION_VARIABLE = "_PATHLAB_COMPLETE"
 EPILOG = """\b
-Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign file;
-3 a host cannot do what is needed; 4 the campaign is incomplete (run it again to
-continue); 5 results cannot be read or written; 6 compare found what --fail-on names;
-130 interrupted outside a trial; 141 nobody read the output to its end."""
+Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign
+file; 3 a host cannot do what is needed; 4 the campaign is incomplete (run it
+again to continue); 5 results cannot be read or written; 6 compare found what
+--fail-on names; 130 interrupted outside a trial; 141 nobody read the output
+to its end."""
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 
@@ -68,6 +72,15 @@ class Subcommands(click.Group):
         for one in (command, *below):
             one.epilog = one.epilog or EPILOG_BELOW
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand, or an error that names the one that was probably meant."""
+        near = difflib.get_close_matches(args[0], SUBCOMMANDS, 1)
+        if near and args[0] not in SUBCOMMANDS:
+            raise click.UsageError(f"No such command '{args[0]}'. Did you mean '{near[0]}'?", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list in the help, without importing what it lists."""
@@ -94,12 +107,23 @@ def pathlab(context: click.Context, debug: bool) -> None:
 
 def print_error(error: PathlabError) -> None:
     """One line for what is wrong, one for the fix; every mistake of a campaign file on its own line."""
-    click.echo(f"pathlab: {escape_line(str(error))}", err=True)
+    _print_problem(escape_line(str(error)))
     if isinstance(error, CampaignError) and len(error.mistakes) > 1:
         for mistake in error.mistakes:
             click.echo(f"  {escape_line(mistake)}", err=True)
     if error.hint:
         click.echo(f"  fix: {escape_line(error.hint)}", err=True)
+
+
+def _print_problem(text: str) -> None:
+    """What is wrong, in one line; a terminal continues it between words."""
+    line = f"pathlab: {text}"
+    if sys.stderr.isatty():
+        columns = shutil.get_terminal_size().columns
+        line = textwrap.fill(
+            line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+        )
+    click.echo(line, err=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -121,7 +145,7 @@ def _main(arguments: list[str] | None) -> None:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
     except click.ClickException as error:
-        click.echo(f"pathlab: {' '.join(error.format_message().split())}", err=True)
+        _print_problem(" ".join(error.format_message().split()))
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "pathlab"
         click.echo(f"  fix: {where} --help", err=True)
