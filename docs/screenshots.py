@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from docs.browser import Browser, find_chromium
@@ -61,7 +62,8 @@ def crop_page(picture: bytes) -> bytes | None:
         height = next(
             (row for row in range(top, image.height) if not bright.getpixel((left, row))), image.height
         )
-        if min(grey.crop((left, top, right, height)).getextrema()) > VIEWER_LEVEL_MAX:
+        levels = np.asarray(grey.crop((left, top, right, height)))
+        if levels.min() > VIEWER_LEVEL_MAX:
             return None
         page, kept = image.convert("RGB").crop((left, top, right, height)), io.BytesIO()
         page.reduce(2).save(kept, "png")
@@ -70,8 +72,9 @@ def crop_page(picture: bytes) -> bytes | None:
 
 def reduce_colours(image: Image.Image) -> Image.Image:
     """The image with 256 colours at most; those of a few pixels, such as a marker's, stay as they are."""
-    exact = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 3, "dither": Image.Dither.NONE}
-    return image.convert("RGB").quantize(256, **exact)
+    return image.convert("RGB").quantize(
+        256, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE
+    )
 
 
 class Screenshots:
