@@ -27,14 +27,22 @@ def list_shipped() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".toml") for file in files if file.name.endswith(".toml")))
 
 
+def is_shipped(name: str, text: str) -> bool:
+    """Whether a text is the one that ships under this name."""
+    return name in list_shipped() and _read_shipped(name) == text
+
+
+def _read_shipped(name: str) -> str:
+    return (resources.files(SHIPPED_PACKAGE) / f"{name}.toml").read_text(encoding="utf-8")
+
+
 def read_campaign(source: str | Path) -> CampaignText:
     """Return the text of a campaign file, or of a shipped campaign by its name. Raises CampaignError."""
     path = Path(source)
     name = str(source)
     shipped = list_shipped()
     if name in shipped and not path.is_file():
-        text = (resources.files(SHIPPED_PACKAGE) / f"{name}.toml").read_text(encoding="utf-8")
-        return CampaignText(label=f"{name}.toml", text=text)
+        return CampaignText(label=f"{name}.toml", text=_read_shipped(name))
     if not path.exists() and path.suffix != ".toml" and len(path.parts) == 1:
         message = (
             f"there is no campaign '{name}': neither a file nor one that ships{suggest_name(name, shipped)}"

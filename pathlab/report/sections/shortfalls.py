@@ -25,10 +25,13 @@ from pathlab.analysis.fits.saturation import MINIMUM_TRIALS as LEAST_FOR_SATURAT
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import MINIMUM_CONTROLS
 from pathlab.analysis.verdicts.warm_up import MINIMUM_RECORDS
-from pathlab.campaign.campaign_text import list_shipped
+from pathlab.campaign.campaign_text import CampaignText, is_shipped
+from pathlab.campaign.load import load_campaign
+from pathlab.errors import CampaignError
 from pathlab.report.blocks import Section
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.tables import build_table
+from pathlab.store.records import CampaignRecord
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.registry import ANALYSES
 from pathlab.units import NOT_MEASURED
@@ -39,6 +42,8 @@ FEW = frozenset({Undecided.TOO_FEW_SAMPLES, Undecided.TOO_FEW_LEVELS})
 PATHS_NAMED = 3
 #: Records of a trial, and some more for the last ones, which may be cut.
 RECORDS = 1.1 * MINIMUM_RECORDS
+#: Said once below the commands; the results do not hold the options themselves.
+OPTIONS_NOTE = "Add the options that the campaign was run with (--set, --paths, --hosts)."
 TITLE, HEADINGS = "What would decide them", ("Analysis", "Needs", "Command")
 
 
@@ -168,12 +173,14 @@ def build_shortfalls(inputs: ReportInputs, found: Iterable[Shortfall]) -> Iterat
     for one in found:
         if one not in by_title.setdefault(one.title, []):
             by_title[one.title].append(one)
+    campaign = inputs.source.campaign
     rows = [
-        (_name(inputs, parts), parts[-1].needs, _format_command(inputs, parts[-1]))
+        (_name(inputs, parts), parts[-1].needs, _format_command(campaign, parts[-1]))
         for parts in (sorted(some, key=_count_cycles) for some in by_title.values())
     ]
     if rows:
-        table = build_table("undecided", TITLE, HEADINGS, rows, words=HEADINGS, keep=HEADINGS)
+        note = OPTIONS_NOTE if campaign.text and _has_options(campaign) else None
+        table = build_table("undecided", TITLE, HEADINGS, rows, note=note, words=HEADINGS, keep=HEADINGS)
         yield Section(key="not-decided", title="Not decided yet", blocks=(table,))
 
 
@@ -191,9 +198,21 @@ def _count_cycles(one: Shortfall) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _format_command(inputs: ReportInputs, one: Shortfall) -> str:
-    name = inputs.source.campaign.name
-    command = f"pathlab run {name if name in list_shipped() else 'CAMPAIGN'}"
+def _format_command(campaign: CampaignRecord, one: Shortfall) -> str:
+    """The command of one analysis; a campaign that was changed is not named as the one that ships."""
+    shipped = is_shipped(campaign.name, campaign.text)
+    words = ["pathlab", "run", campaign.name if shipped else "CAMPAIGN"]
+    if profile := campaign.model.get("profile"):
+        words += ["--profile", str(profile)]
     if one.repeat:
-        return f"{command} --new --wait-idle 2m"
-    return NOT_MEASURED if one.setting is None else f"{command} --set {shlex.quote(one.setting)}"
+        return f"{shlex.join(words)} --new --wait-idle 2m"
+    return NOT_MEASURED if one.setting is None else shlex.join([*words, "--set", one.setting])
+
+
+def _has_options(campaign: CampaignRecord) -> bool:
+    """Whether the campaign's text and profile alone give another campaign than the one measured."""
+    given = CampaignText(label=f"{campaign.name}.toml", text=campaign.text)
+    try:
+        return load_campaign(given, profile=campaign.model.get("profile")).digest != campaign.digest
+    except CampaignError:
+        return True

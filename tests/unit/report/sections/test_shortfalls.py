@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.campaign_text import CampaignText, read_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.report.blocks import Section
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.inputs import ReportInputs
@@ -22,11 +24,19 @@ from tests.unit.synthetic_results import make_quickstart
 
 KIB = 1024
 LEVELS = [(streams, size * KIB) for streams in (1, 2, 4) for size in (64, 256)]
+SHIPPED = read_campaign("quickstart").text
 FEW_WORDS = re.compile("undecided|too few|no confidence interval", re.IGNORECASE)
 
 
+def describe_campaign(text: str, *overrides: str, profile: str | None = None) -> dict[str, Any]:
+    """The fields of a campaign's record, run from a text with options."""
+    given = CampaignText(label="quickstart.toml", text=text)
+    campaign = load_campaign(given, overrides, profile=profile)
+    return {"text": text, "digest": campaign.digest, "model": campaign.to_stored()}
+
+
 def make_report_inputs(cycles: int) -> ReportInputs:
-    return make_inputs(make_quickstart(cycles=cycles, levels=LEVELS))
+    return make_inputs(make_quickstart(cycles=cycles, levels=LEVELS, **describe_campaign(SHIPPED)))
 
 
 @pytest.fixture(scope="module")
@@ -118,3 +128,24 @@ def test_a_campaign_that_does_not_ship_is_not_named() -> None:
     listed = read_list(chapters.build_sections(make_inputs(results)))
     commands = {command for _, command in listed.values()} - {"–"}
     assert all(command.startswith("pathlab run CAMPAIGN --set ") for command in commands)
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "profile", "command"),
+    [
+        (SHIPPED, (), None, "pathlab run quickstart --set "),
+        (SHIPPED, (), "quick", "pathlab run quickstart --profile quick --set "),
+        (SHIPPED, ("trial.duration=5s",), None, "pathlab run quickstart --set "),
+        (f"{SHIPPED}# changed\n", (), None, "pathlab run CAMPAIGN --set "),
+        (f"{SHIPPED}# changed\n", (), "quick", "pathlab run CAMPAIGN --profile quick --set "),
+    ],
+)
+def test_the_commands_measure_the_same_campaign(
+    text: str, overrides: tuple[str, ...], profile: str | None, command: str
+) -> None:
+    record = describe_campaign(text, *overrides, profile=profile)
+    sections = chapters.build_sections(make_inputs(make_quickstart(cycles=1, levels=LEVELS[:2], **record)))
+    table = find_table(list_blocks([one for one in sections if one.key == "not-decided"]), "undecided")
+    commands = {row[2] for row in table.rows} - {"–"}
+    assert all(one.startswith(command) for one in commands), commands
+    assert ("--hosts" in (table.note or "")) == bool(overrides)
