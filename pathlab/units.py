@@ -52,6 +52,7 @@ TIME_UNITS: Mapping[str, int] = {
     "min": 60 * 10**9,
     "h": 3600 * 10**9,
 }
+WAIT_UNITS: Mapping[str, int] = {**TIME_UNITS, "m": TIME_UNITS["min"]}
 
 BYTES_EXPECTED = 'expected a size such as "64KiB" or "256K" (1024 each), "250kB" (1000 each) or 65536'
 RATE_EXPECTED = 'expected a rate such as "40Mbit/s", "1Gbit/s" or "40M" (decimal, bits)'
@@ -82,7 +83,14 @@ def parse_age_ns(text: str) -> int:
     return parse_time_ns(text)
 
 
-def parse_time_ns(text: str | int | float, *, bare_unit: str | None = None) -> int:
+def parse_wait_ns(text: str) -> int:
+    """As ``parse_time_ns``; a bare number is seconds, and ``m`` minutes: nobody waits some milliseconds."""
+    return parse_time_ns(text, bare_unit="s", units=WAIT_UNITS)
+
+
+def parse_time_ns(
+    text: str | int | float, *, bare_unit: str | None = None, units: Mapping[str, int] = TIME_UNITS
+) -> int:
     """Return a time in integer nanoseconds; parts may be added up, as in ``1min 30s``. Raises UsageError.
 
     A number without a unit is refused unless ``bare_unit`` says which one it has (``--time 10`` is seconds).
@@ -101,11 +109,11 @@ def parse_time_ns(text: str | int | float, *, bare_unit: str | None = None) -> i
         if part is None:
             raise _wrong(text, "is not a time", TIME_EXPECTED)
         number, unit = part.groups()
-        if unit == "m":
+        if unit == "m" and unit not in units:
             raise _wrong(text, "is ambiguous: 'm' may be minutes or milliseconds", TIME_EXPECTED)
-        if unit not in TIME_UNITS:
+        if unit not in units:
             raise _wrong(text, f"is not a time: '{unit}' is no unit of it", TIME_EXPECTED)
-        total += Fraction(number) * TIME_UNITS[unit]
+        total += Fraction(number) * units[unit]
         position = part.end()
     if not written:
         raise _wrong(text, "is not a time", TIME_EXPECTED)

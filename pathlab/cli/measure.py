@@ -16,7 +16,7 @@ from pathlab.cli.commands.names import TIME, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.store.flags import Status
-from pathlab.units import parse_time_ns
+from pathlab.units import parse_time_ns, parse_wait_ns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,7 @@ def measure(
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = TerminalConsole(stderr=as_json)
-    idle_ns = parse_time_ns(wait_idle or 0, bare_unit="s")
+    idle_ns = 0 if wait_idle is None else parse_wait_ns(wait_idle)
     source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)

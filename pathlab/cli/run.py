@@ -15,7 +15,7 @@ from pathlab.campaign.campaign_text import read_campaign
 from pathlab.errors import PartialCampaign
 from pathlab.escaping import escape_line
 from pathlab.runner.events import EVENT_FORMAT, Event, Preparing, describe_event
-from pathlab.units import parse_time_ns
+from pathlab.units import parse_wait_ns
 
 if TYPE_CHECKING:
     from pathlab.runner.campaign.run import RunOutcome
@@ -52,7 +52,7 @@ def run(
     load_all()
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
-    idle_ns = parse_time_ns(wait_idle or 0, bare_unit="s")
+    idle_ns = 0 if wait_idle is None else parse_wait_ns(wait_idle)
     source = CampaignSource(campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns)
     folder = choose_folder(model, out=out, new=new)
     if json_events:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import pytest
@@ -14,7 +16,9 @@ from click.testing import CliRunner
 from pathlab import __version__
 from pathlab.cli import main as main_module
 from pathlab.cli.main import SUBCOMMANDS
+from pathlab.errors import HostError
 from pathlab.runner.campaign.interruption import Interrupted
+from pathlab.runner.campaign.run import CampaignSource
 from tests.command_line import call, call_lines
 from tests.require import require_engine
 
@@ -173,6 +177,32 @@ def test_plan_of_the_quickstart_as_json_and_table() -> None:
     table = run("plan", "quickstart").stdout
     assert "36 trials, about 67.5 s" in table
     assert "64 KiB" in table
+
+
+def list_printed_waits() -> set[str]:
+    """Every value that a message, a help text or a page gives to --wait-idle."""
+    pages = [*(ROOT / "pathlab").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
+    texts = (page.read_text(encoding="utf-8") for page in pages)
+    return {value for text in texts for value in re.findall(r"--wait-idle (\d\w*)", text)}
+
+
+@pytest.mark.parametrize("words", [["run", "quickstart"], ["measure", "local"]])
+def test_every_printed_wait_for_idle_hosts_is_taken(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sources: list[CampaignSource] = []
+
+    def refuse(source: CampaignSource, *_rest: object) -> NoReturn:
+        sources.append(source)
+        raise HostError("not run here", host="local", stage="connect")
+
+    monkeypatch.setattr("pathlab.runner.campaign.run.run_campaign", refuse)
+    waits_ns = {"2m": 120 * 10**9, "1m30s": 90 * 10**9, "5": 5 * 10**9, "100ms": 10**8}
+    assert list_printed_waits() <= set(waits_ns), "a printed value that is not tried below"
+    for value in waits_ns:
+        said = call([*words, "--wait-idle", value, "--out", str(tmp_path)], capsys)
+        assert "not run here" in said.err, said.err
+    assert [source.wait_idle_ns for source in sources] == list(waits_ns.values())
 
 
 def test_debug_shows_the_traceback(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,8 +5,9 @@ A check takes a command's parameters by name. It raises what the command itself 
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -111,15 +112,29 @@ def check_times(*names: str) -> Check:
         from pathlab.units import parse_time_ns
 
         for name in names:
-            if given[name] is None:
-                continue
-            try:
-                parse_time_ns(given[name], bare_unit="s")
-            except UsageError as error:
-                option = {"duration": "time"}.get(name, name).replace("_", "-")
-                raise UsageError(f"--{option}: {error}", hint=error.hint) from error
+            with _naming_option({"duration": "time"}.get(name, name)):
+                if given[name] is not None:
+                    parse_time_ns(given[name], bare_unit="s")
 
     return check
+
+
+def check_wait(given: Given) -> None:
+    """The longest wait for idle hosts is a time."""
+    from pathlab.units import parse_wait_ns
+
+    with _naming_option("wait-idle"):
+        if given["wait_idle"] is not None:
+            parse_wait_ns(given["wait_idle"])
+
+
+@contextlib.contextmanager
+def _naming_option(name: str) -> Iterator[None]:
+    """Put the option before the message of a UsageError."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"--{name}: {error}", hint=error.hint) from error
 
 
 def check_files(given: Given) -> None:

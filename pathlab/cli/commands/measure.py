@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pathlab.cli.commands.checks import check_ends, check_place, check_times
+from pathlab.cli.commands.checks import check_ends, check_place, check_wait
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     ENDS,
@@ -54,5 +54,5 @@ command = declare(
     HOSTS_FILE,
     ACCEPT_KEYS,
     first_line=lambda given: None if given["as_json"] else "preparing the measurement",
-    checks=(check_ends, check_place("--out"), check_times("wait_idle")),
+    checks=(check_ends, check_place("--out"), check_wait),
 )

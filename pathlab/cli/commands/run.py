@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlab.cli.commands.checks import check_campaign, check_place, check_times
+from pathlab.cli.commands.checks import check_campaign, check_place, check_wait
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     CHOICES,
@@ -30,5 +30,5 @@ command = declare(
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),
     flag("--json-events", help="Print what happens as JSON lines (docs/EVENTS.md)."),
-    checks=(check_campaign, check_place("--out"), check_times("wait_idle")),
+    checks=(check_campaign, check_place("--out"), check_wait),
 )
