@@ -47,7 +47,7 @@ def list_gaps(records: Sequence[TrialRecord]) -> list[int]:
     """Time in ns from the start of each trial to that of the next; of the last one, its traffic's."""
     starts = [datetime.datetime.fromisoformat(record.started_utc) for record in records]
     gaps = [round((late - early).total_seconds() * SECOND_NS) for early, late in itertools.pairwise(starts)]
-    return [*gaps, records[-1].warmup_ns + records[-1].duration_ns] if records else []
+    return [*gaps, records[-1].traffic_ns] if records else []
 
 
 def list_readings(results: Results, trial_id: int, row: int) -> Iterator[TimedEvent]:
@@ -138,7 +138,7 @@ class LiveReplay:
     def _show_readings(self, trial_id: int, record: TrialRecord, share: float) -> None:
         clock, passed_ns = threading.Event(), 0
         for at_ns, event in list_readings(self._results, trial_id, record.plan_row):
-            if at_ns > share * (record.warmup_ns + record.duration_ns):
+            if at_ns > share * record.traffic_ns:
                 return
             clock.wait(max(0, at_ns - passed_ns) / SECOND_NS)
             passed_ns = max(passed_ns, at_ns)

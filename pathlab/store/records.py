@@ -180,6 +180,11 @@ class TrialRecord:
         "arrived; empty: not known, or one end failed",
     ] = None
 
+    @property
+    def traffic_ns(self) -> int:
+        """Warm-up and steady window as requested; of a trial by amount, the steady window as measured."""
+        return self.warmup_ns + (self.duration_ns or self.steady_ns or 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginRecord:

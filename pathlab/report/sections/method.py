@@ -34,8 +34,8 @@ from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.analyses import Analyses
 from pathlab.study.links import DirectLink
 from pathlab.study.progress import survey_conditions
-from pathlab.study.trials import StudySource, list_values
-from pathlab.units import format_ratio, format_time
+from pathlab.study.trials import StudySource, TrialTable, list_values
+from pathlab.units import format_bytes, format_ratio, format_time
 
 DEFINITIONS = (
     (
@@ -153,8 +153,8 @@ def _list_facts(study: Analyses) -> Iterator[tuple[str, str]]:
     if len(complete):
         first, last = (format_utc(format_exact_utc(one)) for one in complete["started_utc"].iloc[[0, -1]])
         yield "First and last trial", f"from {first} to {last}"
+        yield "Steady window", _describe_windows(study.study_table())
         for label, formatter, *columns in (
-            ("Steady window", format_time, "duration_ns"),
             ("Warm-up before it", format_time, "warmup_ns"),
             ("Record interval", format_time, "interval_ns"),
             ("Probes", _format_probes, "probe_method", "probe_stamps"),
@@ -224,6 +224,26 @@ def _format_link(link: DirectLink) -> str:
         f"MTU {bottleneck.mtu_bytes} bytes; "
         f"after headers it can carry {bottleneck.data_bits_per_s / 1e6:.4g} Mbit/s of data"
     )
+
+
+def _describe_windows(table: TrialTable) -> str:
+    """The lengths requested of complete trials; of those by amount, the amount and the lengths measured."""
+    lengths: dict[str, list[float]] = {}
+    columns = list_values(table.frame, ("status", "duration_ns", "steady_ns"))
+    for condition, status, duration_ns, steady_ns in zip(table.conditions, *columns, strict=True):
+        if status == Status.COMPLETE:
+            size_bytes = condition.get("transfer_bytes")
+            amount = format_bytes(size_bytes) if isinstance(size_bytes, int) else "the amount"
+            measured = lengths.setdefault(
+                format_time(duration_ns) if duration_ns else f"until {amount} had arrived", []
+            )
+            if not duration_ns and steady_ns:
+                measured.append(steady_ns)
+    texts = []
+    for text, measured in lengths.items():
+        bounds = dict.fromkeys(map(format_time, (min(measured), max(measured)) if measured else ()))
+        texts.append(f"{text} ({' to '.join(bounds)})" if bounds else text)
+    return "; ".join(texts)
 
 
 def _format_probes(method: str | None, stamps: str | None) -> str:

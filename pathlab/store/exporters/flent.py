@@ -107,7 +107,7 @@ def _build_metadata(
 ) -> dict[str, Any]:
     record, started = trial.record, trial.started
     window = "auto" if record.window_requested_bytes is None else f"{record.window_requested_bytes} bytes"
-    length_s = (record.warmup_ns + record.duration_ns) / 1e9
+    length_s = record.traffic_ns / 1e9
     return {
         "NAME": TEST_NAMES[_name_way(trial)],
         "TITLE": f"trial {trial.trial_id}: {record.streams} x {window}",

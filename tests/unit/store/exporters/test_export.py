@@ -250,6 +250,15 @@ def test_flent_files_hold_rates_and_pings(results: Results, tmp_path: Path) -> N
     assert sums[0.0] is None
 
 
+def test_flent_files_of_a_trial_by_amount_have_the_measured_length(tmp_path: Path) -> None:
+    with make_results(tmp_path / "stored") as stored:
+        record = dataclasses.replace(COMPLETE, warmup_ns=10**9, duration_ns=0, steady_ns=2_000_000_123)
+        stored.add_trial(record, {"receiver_intervals": make_intervals(sender=False)})
+        out = export(stored, "flent", tmp_path / "out")
+    meta = json.loads(gzip.decompress((out / "trial-1.flent.gz").read_bytes()))["metadata"]
+    assert meta["LENGTH"] == meta["TOTAL_LENGTH"] == 3.000000123
+
+
 def test_hdr_logs_read_back_with_tags_and_times(results: Results, tmp_path: Path) -> None:
     out = export(results, "hdr", tmp_path / "out.hlog")
     reader = HistogramLogReader(str(out), HdrHistogram(1, 3_600_000_000_000, 3))
