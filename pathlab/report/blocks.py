@@ -120,11 +120,26 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One warning. ``kind`` is a stable name for programs; ``path``: its scope, None: everywhere."""
+    """One warning: ``short`` says what is wrong, ``details`` explains it, ``fix`` says what to do.
+
+    ``kind`` is a stable name for programs; ``path``: its scope, None: everywhere.
+    """
 
     kind: str
-    text: str
+    short: str
+    details: str = ""
+    fix: str = ""
     path: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The whole warning."""
+        return " ".join(filter(None, (self.short, self.details, self.fix)))
+
+    @property
+    def brief(self) -> str:
+        """The warning for a terminal: without its details."""
+        return " ".join(filter(None, (self.short, self.fix)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

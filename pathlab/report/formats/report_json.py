@@ -2,7 +2,8 @@
 
 Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version``, ``title``, ``facts``,
 ``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, done, missing,
-cycles, complete, failed, stages, interrupted), ``rule``, ``notices`` (kind, text, path),
+cycles, complete, failed, stages, interrupted), ``rule``, ``notices`` (kind, path,
+text and its parts: short, details, fix),
 ``recommendations`` (per condition, as ``analyze --json`` has them under ``recommendation``; ``words`` has
 the sentences), and ``sections``: ``key``, ``title``, ``question`` (whose fold it is in; null: always
 shown), ``blocks``. A block has a ``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``,
@@ -71,7 +72,7 @@ def describe_report(report: Report) -> dict[str, Any]:
         "campaign": encode(report.campaign),
         "trials": encode(report.trials),
         "rule": RULE,
-        "notices": encode(report.notices),
+        "notices": [encode(notice) | {"text": notice.text} for notice in report.notices],
         "recommendations": [_describe_recommendation(answer) for answer in report.recommendations],
         "sections": [_describe_section(section) for section in (report.opening, *report.sections)],
     }

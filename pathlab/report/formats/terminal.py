@@ -39,7 +39,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
     for notice in notices:
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
             where = f"{notice.path}: " if several and notice.path else ""
-            console.print(PrintedParagraph(where + _shorten(notice.text), "bold yellow", mark="! "))
+            console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
 
 
 def _list_remarks(words: RecommendationText) -> Iterator[str]:
@@ -51,8 +51,3 @@ def _list_remarks(words: RecommendationText) -> Iterator[str]:
     if numbers:
         yield f"{'. '.join(numbers)}."
     yield from words.remarks
-
-
-def _shorten(text: str) -> str:
-    """The first sentence; the page has the others."""
-    return f"{text.partition('. ')[0].removesuffix('.')}."

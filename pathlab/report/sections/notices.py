@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
@@ -17,23 +18,48 @@ from pathlab.units import format_bytes
 #: Most paths that a warning names; of more it gives the number.
 PATHS_NAMED = 3
 #: Warnings on flags of most trials of a cell, ...
-OF_MOST: Mapping[str, str] = {
-    Flag.LAB_LIMITED: "{where} the machine could not keep up with the emulation (packets lost outside the "
-    "links, late deliveries, no CPU time left). These numbers describe the lab, not the path. Repeat the run "
-    "on an idle machine (--wait-idle 2m).",
-    Flag.HOST_LIMITED: "{where} a host's CPU limited the rate. These numbers "
-    "describe the host, not the path.",
+OF_MOST: Mapping[str, Notice] = {
+    notice.kind: notice
+    for notice in (
+        Notice(
+            kind=Flag.LAB_LIMITED,
+            short="{where} the machine could not keep up with the emulation.",
+            details="Packets were lost outside the links, deliveries were late, or no CPU time was left. "
+            "These numbers describe the lab, not the path.",
+            fix="Repeat the run on an idle machine (--wait-idle 2m).",
+        ),
+        Notice(
+            kind=Flag.HOST_LIMITED,
+            short="{where} a host's CPU limited the rate.",
+            details="These numbers describe the host, not the path.",
+        ),
+    )
 }
 #: ... and on flags of any trial.
-OF_ANY: Mapping[str, str] = {
-    Flag.CHANGED_SINCE_START: "{where} a host or a program had changed since the campaign began (see the "
-    "journal).",
-    Flag.OVER_LINE_RATE: "{where} trials counted more than the link can carry. After a loss the receiver "
-    "delivers held-back data in one burst, which can inflate a short measurement. Treat these rates as too "
-    "high.",
-    Flag.ROUTE_CHANGED: "The route changed during the campaign. {where} it may have affected trials.",
-    Flag.UNDELIVERED_DATA: "{where} some data had not arrived when the drain time was up, and the "
-    "connections were reset. The steady window was over by then, so its figures are valid.",
+OF_ANY: Mapping[str, Notice] = {
+    notice.kind: notice
+    for notice in (
+        Notice(
+            kind=Flag.CHANGED_SINCE_START,
+            short="{where} a host or a program had changed since the campaign began (see the journal).",
+        ),
+        Notice(
+            kind=Flag.OVER_LINE_RATE,
+            short="{where} trials counted more than the link can carry.",
+            details="After a loss the receiver delivers held-back data in one burst, which can inflate a "
+            "short measurement.",
+            fix="Treat these rates as too high.",
+        ),
+        Notice(
+            kind=Flag.ROUTE_CHANGED,
+            short="The route changed during the campaign. {where} it may have affected trials.",
+        ),
+        Notice(
+            kind=Flag.UNDELIVERED_DATA,
+            short="{where} some data had not arrived when the drain time was up, and the connections were "
+            "reset. The steady window was over by then, so its figures are valid.",
+        ),
+    )
 }
 
 
@@ -41,13 +67,12 @@ def list_notices(study: Analyses) -> tuple[Notice, ...]:
     """Every warning of a campaign, those on its validity first."""
     found = [*_check_run(study)]
     conditions = study.conditions()
-    names: dict[tuple[str, str], list[str]] = {}
+    names: dict[Notice, list[str]] = {}
     for condition in conditions:
         if condition.measured_cells:
-            for kind, text in _check_condition(condition):
-                names.setdefault((kind, text), []).append(condition.name)
-    for (kind, text), paths in names.items():
-        found.append(Notice(kind=kind, text=text, path=_join(paths, len(conditions))))
+            for notice in _check_condition(condition):
+                names.setdefault(notice, []).append(condition.name)
+    found += [replace(notice, path=_join(paths, len(conditions))) for notice, paths in names.items()]
     return tuple(found)
 
 
@@ -64,62 +89,74 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
         reason = str(fallback).strip().rstrip(".")
         yield Notice(
             kind="fallback",
-            text=f"Loopback fallback: {reason}. The numbers describe this machine alone and no network.",
+            short=f"Loopback fallback: {reason}. The numbers describe this machine alone and no network.",
         )
     for begun_utc, found in describe_busy_hosts(study.study_source.journal()):
         yield Notice(
-            kind="busy", text=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {found}."
+            kind="busy", short=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {found}."
         )
     if not counts.complete:
-        yield Notice(kind="empty", text="No trial completed, so there are no measurements to show.")
+        yield Notice(kind="empty", short="No trial completed, so there are no measurements to show.")
     if counts.failed:
         yield Notice(
             kind="failures",
-            text=f"{counts.failed} of {counts.complete + counts.failed + counts.interrupted} trials failed "
-            f"(stage: {', '.join(counts.stages)}). They are listed with their reasons and are in no figure.",
+            short=f"{counts.failed} of {counts.complete + counts.failed + counts.interrupted} trials failed "
+            f"(stage: {', '.join(counts.stages)}).",
+            details="They are listed with their reasons and are in no figure.",
         )
     if counts.interrupted:
         count = format_count(counts.interrupted, "trial")
         verb = "was" if counts.interrupted == 1 else "were"
-        text = f"{count} {verb} interrupted. Interrupted trials are in no figure."
-        yield Notice(kind="interrupted", text=text)
+        yield Notice(
+            kind="interrupted",
+            short=f"{count} {verb} interrupted.",
+            details="Interrupted trials are in no figure.",
+        )
     if counts.missing:
         yield Notice(
             kind="partial",
-            text=f"{counts.missing} of {counts.planned} planned trials have no result; "
-            "'pathlab run' on the same campaign measures them.",
+            short=f"{counts.missing} of {counts.planned} planned trials have no result.",
+            fix="'pathlab run' on the same campaign measures them.",
         )
 
 
-def _check_condition(condition: MeasuredCondition) -> Iterator[tuple[str, str]]:
-    """Kind and text of every warning on one condition."""
+def _check_condition(condition: MeasuredCondition) -> Iterator[Notice]:
+    """Every warning on one condition, without its path."""
     found = find_warnings(condition)
-    for flag, text in OF_MOST.items():
+    for flag, notice in OF_MOST.items():
         if flag in found.mostly:
-            yield flag, text.format(where=_locate(found.mostly[flag], found.cells))
+            yield _place(notice, _locate(found.mostly[flag], found.cells))
     if found.short:
-        yield (
-            "window-not-granted",
-            f"{_locate(found.short, found.cells)} the kernel granted less than the window requested (least "
-            f"grant: {format_bytes(found.least_granted_bytes)}; Linux reports double the usable size). Raise "
-            "net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
+        yield Notice(
+            kind="window-not-granted",
+            short=f"{_locate(found.short, found.cells)} the kernel granted less than the window "
+            f"requested (least grant: {format_bytes(found.least_granted_bytes)}; Linux reports double the "
+            "usable size).",
+            fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
     for flag, cells in found.partly.items():
-        text = OF_ANY.get(flag, "")
-        if flag.endswith(NOT_GRANTED):
+        where = _locate(cells, found.cells)
+        if flag in OF_ANY:
+            yield _place(OF_ANY[flag], where)
+        elif flag.endswith(NOT_GRANTED):
             setting = flag.removesuffix(NOT_GRANTED).replace("-", " ")
-            text = f"{{where}} an end did not grant the {setting} requested (see its settings)."
-        if text:
-            yield flag, text.format(where=_locate(cells, found.cells))
+            yield Notice(
+                kind=flag, short=f"{where} an end did not grant the {setting} requested (see its settings)."
+            )
     if found.too_few:
         which = "The combination has" if len(found.cells) == 1 else "Some combinations have"
         if len(found.cells) > 1 and found.evenly_few:
             which = "All combinations have"
-        yield (
-            "small-sample",
-            f"{which} only {format_count(found.least_trials, 'trial')}; a 95 % confidence interval needs "
-            f"{median_interval_minimum()}. Differences are shown but not tested.",
+        yield Notice(
+            kind="small-sample",
+            short=f"{which} only {format_count(found.least_trials, 'trial')}; a 95 % confidence interval "
+            f"needs {median_interval_minimum()}.",
+            details="Differences are shown but not tested.",
         )
+
+
+def _place(notice: Notice, where: str) -> Notice:
+    return replace(notice, short=notice.short.format(where=where))
 
 
 def _locate(found: Sequence[Cell], cells: Sequence[Cell]) -> str:

@@ -78,6 +78,24 @@ def test_failed_cells_are_marked() -> None:
     assert "! 1 of 16 trials failed" in text
 
 
+def test_warnings_keep_whole_sentences_and_the_remedy() -> None:
+    environment = {"fallback": "the kernel refused, e.g. by policy. Use sudo."}
+    results = make_quickstart(cycles=2, environment=environment)
+    del results.records[-1]
+    results.records = [
+        replace(one, flags=("lab", "lab-limited"), window_granted_receiver_bytes=65_536)
+        for one in results.records
+    ]
+    text = " ".join(" ".join(print_summary(results)).split())
+    assert "! Loopback fallback: the kernel refused, e.g. by policy. Use sudo. The numbers describe" in text
+    assert (
+        "! In all 8 combinations the machine could not keep up with the emulation. "
+        "Repeat the run on an idle machine (--wait-idle 2m)." in text
+    )
+    assert "Raise net.core.rmem_max and net.core.wmem_max on both hosts" in text
+    assert "planned trials have no result. 'pathlab run' on the same campaign measures them." in text
+
+
 def test_several_paths_are_told_apart() -> None:
     results = make_quickstart()
     back = [replace(record, path_source="east", path_destination="west") for record in results.records]
