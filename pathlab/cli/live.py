@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -171,10 +171,18 @@ class RunningTable:
 class LiveView:
     """Shows events of one run. Call it with each event, from any thread; use it as a context manager.
 
-    ``bar_only`` leaves out the table and the lines on the plan and on each trial.
+    ``bar_only`` leaves out the table and the lines on the plan and on each trial. ``clock`` is in seconds.
     """
 
-    def __init__(self, console: Console, *, quiet: bool = False, bar_only: bool = False) -> None:
+    def __init__(
+        self,
+        console: Console,
+        *,
+        quiet: bool = False,
+        bar_only: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
         self._quiet = quiet
         self._bar_only = bar_only
         self._console = console
@@ -239,7 +247,7 @@ class LiveView:
 
     def _draw_progress(self, width: int) -> Iterator[Text | PrintedParagraph]:
         """The trial and the time left, and between them a bar where there is room."""
-        now_s = time.monotonic()
+        now_s = self._clock()
         completed_ns = self._count_completed_ns(now_s)
         left_s = (self._total_ns - completed_ns) * self._at_once_ratio / 1e9
         left = format_time_left(max(now_s, self._goes_on_s) + left_s - now_s)
@@ -264,7 +272,7 @@ class LiveView:
         elif isinstance(event, Waiting):
             until = datetime.datetime.fromisoformat(event.until_utc)
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
-            self._goes_on_s = time.monotonic() + wait_s
+            self._goes_on_s = self._clock() + wait_s
             self._place = f"waiting until {event.until_utc}"
             self._print_always(f"{self._place}: {event.reason}", "dim")
         elif isinstance(event, TrialStarted):
@@ -309,14 +317,14 @@ class LiveView:
         if event.done == event.rows:
             trials, left = f"all {event.rows} trials done", ""
         self._print(f"Campaign {event.name}: {trials}{left}. Results: {event.folder}")
-        self._goes_on_s = time.monotonic() + event.preparation_ns / 1e9
+        self._goes_on_s = self._clock() + event.preparation_ns / 1e9
         self._started = True
         if self._shows:
             self._live.start()  # not before: redraws would overwrite questions for passwords
 
     def _start_trial(self, event: TrialStarted) -> None:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)
-        self._running[event.row] = (event.estimate_ns, time.monotonic())
+        self._running[event.row] = (event.estimate_ns, self._clock())
         self._goes_on_s = 0.0  # whatever it waited for is over
         self._total_ns += event.estimate_ns if event.attempt > 1 else 0  # the plan has each row once
         self._watched, self._path = event.row, (event.source, event.destination)
