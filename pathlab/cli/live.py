@@ -200,7 +200,9 @@ class LiveView:
         self._numbers: dict[int, int] = {}  # by row: its number in the display
         self._watched: int | None = None  # the row whose rate is drawn: the one that began last
         self._done_ns = self._total_ns = 0
-        self._goes_on_s = 0.0  # when the latest wait ends
+        self._goes_on_s = 0.0  # when the latest wait or preparation ends
+        self._preparation_ns = 0
+        self._waits = False
         self._at_once_ratio = 1.0  # duration of the run over the sum of its rows
         self._running: dict[int, tuple[int, float]] = {}  # by row: its time in ns, when it began
 
@@ -272,7 +274,7 @@ class LiveView:
         elif isinstance(event, Waiting):
             until = datetime.datetime.fromisoformat(event.until_utc)
             wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
-            self._goes_on_s = self._clock() + wait_s
+            self._goes_on_s, self._waits = self._clock() + wait_s, True
             self._place = f"waiting until {event.until_utc}"
             self._print_always(f"{self._place}: {event.reason}", "dim")
         elif isinstance(event, TrialStarted):
@@ -300,8 +302,10 @@ class LiveView:
             self._console.print(PrintedParagraph(text, style, mark), soft_wrap=True)
 
     def _prepare(self, event: Preparing) -> None:
-        """What is done before the bar is shown is a line of its own."""
+        """What is done before the bar is shown is a line of its own. A wait can end before its time."""
         self._place = event.text
+        if self._waits:
+            self._goes_on_s, self._waits = self._clock() + self._preparation_ns / 1e9, False
         if not self._started:
             self._print_always(event.text, "dim")
 
@@ -317,6 +321,7 @@ class LiveView:
         if event.done == event.rows:
             trials, left = f"all {event.rows} trials done", ""
         self._print(f"Campaign {event.name}: {trials}{left}. Results: {event.folder}")
+        self._preparation_ns = event.preparation_ns
         self._goes_on_s = self._clock() + event.preparation_ns / 1e9
         self._started = True
         if self._shows:
@@ -325,7 +330,7 @@ class LiveView:
     def _start_trial(self, event: TrialStarted) -> None:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)
         self._running[event.row] = (event.estimate_ns, self._clock())
-        self._goes_on_s = 0.0  # whatever it waited for is over
+        self._goes_on_s, self._waits = 0.0, False  # whatever it waited for is over
         self._total_ns += event.estimate_ns if event.attempt > 1 else 0  # the plan has each row once
         self._watched, self._path = event.row, (event.source, event.destination)
         self._rates.clear()

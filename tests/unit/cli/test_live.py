@@ -235,6 +235,15 @@ def test_a_wait_is_part_of_the_time_left() -> None:
     assert re.search(r"5:(30:[01]|29:5)\d left", screen.getvalue())
 
 
+def test_a_wait_that_ends_early_leaves_the_time_left() -> None:
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=2)
+    wait = Waiting(reason="a is busy", until_utc=until.isoformat(timespec="seconds"))
+    view = make_view([replace(STARTED, preparation_ns=60 * 10**9), wait])
+    assert re.search(r" (2:00|1:59):\d\d left$", draw(view, 80)[-1])
+    view(Preparing(text="calibrating a, b"))
+    assert draw(view, 80)[-1].endswith(" 1:10 left")
+
+
 def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
     with Results.create(tmp_path, CAMPAIGN, PLAN) as results:
         results.add_trial(replace(COMPLETE, flags=("lab",)), {})
