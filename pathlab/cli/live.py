@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -183,6 +184,8 @@ class LiveView:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._clock = clock
+        self._lock = threading.RLock()  # never held while printing: rich has locks of its own
+        self._lines: list[PrintedParagraph] = []  # to print once the lock is released
         self._quiet = quiet
         self._bar_only = bar_only
         self._console = console
@@ -217,14 +220,19 @@ class LiveView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The part below the lines printed so far."""
+        with self._lock:
+            parts = list(self._draw(options.max_width))
+        yield from parts
+
+    def _draw(self, width: int) -> Iterator[str | Text | PrintedTable | PrintedParagraph]:
         table = None if self._bar_only else self._table.build()
         if table is not None:
             yield ""
             yield table
         if self._rates or self._rtts:
-            yield self._draw_now(options.max_width)
+            yield self._draw_now(width)
         if self._started:
-            yield from self._draw_progress(options.max_width)
+            yield from self._draw_progress(width)
 
     def _draw_now(self, width: int) -> Text:
         """Rate, RTT now and idle, retransmissions; their course where there is room."""
@@ -265,6 +273,15 @@ class LiveView:
         yield line.append(left, "cyan")
 
     def __call__(self, event: Event) -> None:
+        with self._lock:
+            self._take(event)
+            lines, self._lines = self._lines, []
+        for line in lines:
+            self._console.print(line, soft_wrap=True)
+        if self._shows and isinstance(event, CampaignStarted):
+            self._live.start()  # not before: redraws would overwrite questions for passwords
+
+    def _take(self, event: Event) -> None:
         if isinstance(event, RunNotice):
             self._print_always(event.text, "yellow", mark="note  ")
         elif isinstance(event, Preparing):
@@ -299,7 +316,7 @@ class LiveView:
 
     def _print_always(self, text: str, style: str = "", *, mark: str = "") -> None:
         if not self._quiet:
-            self._console.print(PrintedParagraph(text, style, mark), soft_wrap=True)
+            self._lines.append(PrintedParagraph(text, style, mark))
 
     def _prepare(self, event: Preparing) -> None:
         """What is done before the bar is shown is a line of its own. A wait can end before its time."""
@@ -324,8 +341,6 @@ class LiveView:
         self._preparation_ns = event.preparation_ns
         self._goes_on_s = self._clock() + event.preparation_ns / 1e9
         self._started = True
-        if self._shows:
-            self._live.start()  # not before: redraws would overwrite questions for passwords
 
     def _start_trial(self, event: TrialStarted) -> None:
         number = self._numbers.setdefault(event.row, self._before + len(self._numbers) + 1)

@@ -6,6 +6,7 @@ import datetime
 import io
 import re
 import sys
+import threading
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import replace
@@ -242,6 +243,30 @@ def test_a_wait_that_ends_early_leaves_the_time_left() -> None:
     assert re.search(r" (2:00|1:59):\d\d left$", draw(view, 80)[-1])
     view(Preparing(text="calibrating a, b"))
     assert draw(view, 80)[-1].endswith(" 1:10 left")
+
+
+def test_events_of_other_threads_do_not_disturb_a_drawing() -> None:
+    view = make_view([STARTED])
+    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
+
+    def run_trials() -> None:
+        for row in range(6000):
+            view(replace(start, row=row))
+            view(RateNow(row=row, bits_per_s=1e6, elapsed_ns=1))
+            if row >= 50:
+                view(TrialEnded(record=make_record(plan_row=row - 50, status="failed"), settings=LEVELS))
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    runner = threading.Thread(target=run_trials)
+    runner.start()
+    try:
+        while runner.is_alive():
+            draw(view, 80)
+    finally:
+        runner.join()
+        sys.setswitchinterval(before)
+    assert "trial 6000/2" in draw(view, 80)[-1]
 
 
 def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
