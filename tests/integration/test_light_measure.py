@@ -53,12 +53,22 @@ SHORT = ("-t", "300ms", "--warmup", "100ms")
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("-t", "0.3"), {"duration_ns": 300_000_000, "warmup_ns": 150_000_000}),
-        ((*SHORT, "-P", "3", "-w", "64K"), {"streams": 3, "window_requested_bytes": 65536}),
-        ((*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}),
-        (("--both", "--bytes", "2M", "--rate", "80Mbit/s"), {"duration_ns": 0, "warmup_ns": 0}),
+        pytest.param(("-t", "0.3"), {"duration_ns": 300_000_000, "warmup_ns": 150_000_000}, id="short"),
+        pytest.param(
+            (*SHORT, "-P", "3", "-w", "64K"),
+            {"streams": 3, "window_requested_bytes": 65536},
+            id="iperf3's names",
+        ),
+        pytest.param(
+            (*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}, marks=pytest.mark.quiet, id="reverse"
+        ),
+        pytest.param(
+            ("--both", "--bytes", "2M", "--rate", "80Mbit/s"),
+            {"duration_ns": 0, "warmup_ns": 0},
+            marks=pytest.mark.quiet,
+            id="both",
+        ),
     ],
-    ids=["short", "iperf3's names", "reverse", "both"],
 )
 def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, int]) -> None:
     require_engine()

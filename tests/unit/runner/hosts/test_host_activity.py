@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from pathlab.runner.hosts.host_activity import (
     describe_busy,
     measure_activity,
 )
+from tests.require import require
 
 IDLE = {
     "cores": 2,
@@ -121,7 +123,37 @@ def load_cores() -> Iterator[None]:
             hog.wait()
 
 
+def has_cpu_quota(proc: Path = Path("/proc"), mount: Path = Path("/sys/fs/cgroup")) -> bool:
+    """Whether a cgroup (v1 or v2) of this process limits its CPU time, so that no load fills the cores."""
+    lines = (proc / "self" / "cgroup").read_text(encoding="utf-8").splitlines()
+    groups = {Path(line.split(":", 2)[2].lstrip("/")) for line in lines}
+    folders = {part for group in groups for part in (group, *group.parents)}
+    limits = [mount / part / "cpu.max" for part in folders]
+    limits += [mount / "cpu" / part / "cpu.cfs_quota_us" for part in folders]
+    return any(one.is_file() and one.read_text().split()[0] not in ("max", "-1") for one in limits)
+
+
+@pytest.mark.parametrize(
+    ("group", "limit", "text", "expected"),
+    [
+        ("0::/", "cpu.max", "150000 100000", True),
+        ("0::/a.slice/b", "a.slice/cpu.max", "150000 100000", True),
+        ("0::/a.slice/b", "a.slice/cpu.max", "max 100000", False),
+        ("0::/a.slice/b", "c.slice/cpu.max", "150000 100000", False),
+        ("4:cpu,cpuacct:/box", "cpu/box/cpu.cfs_quota_us", "150000", True),
+        ("4:cpu,cpuacct:/box", "cpu/box/cpu.cfs_quota_us", "-1", False),
+    ],
+)
+def test_a_quota_is_found(tmp_path: Path, group: str, limit: str, text: str, expected: bool) -> None:
+    for name, content in (("self/cgroup", group), (limit, text)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{content}\n", encoding="utf-8")
+    assert has_cpu_quota(tmp_path, tmp_path) is expected
+
+
+@pytest.mark.quiet
 def test_true_load_is_found_and_its_process_named() -> None:
+    require(not has_cpu_quota(), "all the time of its cores (a cgroup limits the CPU time)")
     meter = ActivityMeter(own=2**30)  # so that the loops of this test are not its own
     with load_cores():
         (found,) = measure_activity({"here": meter.measure}).values()
