@@ -10,7 +10,7 @@ from pathlab.errors import UsageError
 
 PORT_MAX = 65535
 DESTINATION_HINT = "give local, a host of hosts.toml, or [user@]host[:port] as for ssh"
-_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@:\[\]]+|\[[^\]]+\])(?::(?P<port>\d+))?")
+_DESTINATION = re.compile(r"(?:(?P<user>[^@\s]+)@)?(?P<host>[^@:\[\]]+|\[[^\]]+\])(?::(?P<port>\d{1,9}))?")
 LABEL_MAX_CHARACTERS = 63
 NAME_MAX_CHARACTERS = 253
 
