@@ -12,7 +12,14 @@ from pathlab.campaign.source_text import Finding, Key
 from pathlab.errors import CampaignError
 
 TEXT_MAX_BYTES = 4 * 1024**2
-VALUE_MAX_LINES = 200  # the line of a key in a longer value is not looked for
+#: What may hold the end of a line or a bracket, and these: strings, comments, brackets, ends of lines.
+_TOKEN = re.compile(
+    r"""
+    "{3} (?: [^"\\]++ | \\. | "(?!"") )*+ "{3,5} | '{3} .*? '{3,5} |
+    " (?: [^"\\]++ | \\. )*+ " | '[^']*' | \#[^\n]* | [][{}\n]
+    """,
+    re.DOTALL | re.VERBOSE,
+)
 #: What checks a file of each kind again.
 CHECKS = {
     "campaign": "pathlab plan",
@@ -115,20 +122,19 @@ def list_key_lines(text: str) -> dict[Key, int]:
 def _read_statements(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Each header and each key with its value: its first line's number, its text, and what that is by itself.
 
-    A value goes on to the line with which it is TOML.
+    A statement ends with the first line after which no bracket is open. Each is parsed once, so the time
+    grows with the text's length only. Raises TOMLDecodeError where ``text`` is not TOML.
     """
-    lines, at = text.splitlines(), 0
-    while at < len(lines):
-        for size in range(1, min(VALUE_MAX_LINES, len(lines) - at) + 1):
-            statement = "\n".join(lines[at : at + size])
-            try:
-                parsed = tomllib.loads(statement)
-            except tomllib.TOMLDecodeError:
-                continue
-            yield at + 1, statement, parsed
-            at += size - 1
-            break
-        at += 1
+    text = text.replace("\r\n", "\n") + "\n"
+    begin = line = depth = 0
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        if token == "\n" and depth == 0:
+            statement = text[begin : found.end()]
+            if parsed := tomllib.loads(statement):
+                yield line + 1, statement, parsed
+            begin, line = found.end(), line + statement.count("\n")
 
 
 def _list_keys(value: Any) -> Iterator[Key]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,7 @@ from pathlab.campaign.load import load_campaign, load_lab
 from pathlab.campaign.toml_text import list_key_lines, locate_key
 from pathlab.errors import CampaignError
 
+LOADS = tomllib.loads
 TEXT = '''\
 # a comment with a = 1
 name = "x"  # another [one]
@@ -55,6 +58,40 @@ def test_every_key_has_the_line_of_its_statement() -> None:
     assert {key: lines.get(key) for key in expected} == expected
     assert ("not",) not in lines
     assert ("a",) not in lines
+
+
+ROWS = 300
+LONG = "\n".join(["[factors]", "rows = [", *["  [1],"] * ROWS, "]", "streams = 1"])
+
+
+def test_a_long_value_is_read_once_and_its_keys_have_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[str] = []
+
+    def loads(text: str) -> dict[str, Any]:
+        parsed.append(text)
+        return LOADS(text)
+
+    monkeypatch.setattr(tomllib, "loads", loads)
+    lines = list_key_lines(LONG)
+    assert "".join(parsed).strip() == LONG.strip()
+    assert lines["factors", "rows", ROWS - 1] == 2
+    assert lines["factors", "streams"] == ROWS + 4
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *('"\\"["', "'\\'", '"#"', "'\"'", '""', "''", '""""""', "''''''", "[] # ]", "[\n[], # [\n]"),
+        *('"""\n["""', '"""\\\n  ["""', '""""a""""', '"""a\\""""', '"""\n\\"""["""', "'''\n\\'''"),
+        *('"""\r\n[\r\n"""', "[\r\n1,\r\n]", "'''''a\n['''''", '{ "[" = "]", \'"\' = [\n1\n] }'),
+    ],
+)
+def test_a_statement_ends_where_toml_ends_it(value: str) -> None:
+    text = f"a = {value}\nb = 1\n[c]\n"
+    assert set(LOADS(text)) == {"a", "b", "c"}
+    lines = list_key_lines(text)
+    after = value.count("\n") + 2
+    assert (lines["a",], lines["b",], lines["c",]) == (1, after, after + 1)
 
 
 def test_a_key_that_is_not_there_has_the_line_of_its_table() -> None:
