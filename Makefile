@@ -51,7 +51,7 @@ $(BIN)/python:
 $(INSTALLED): setup.py pyproject.toml pathlab/_version.py | $(BIN)/python engine
 	@echo "Installing PathLab and its libraries"
 	@$(PIP) --no-compile -e .
-	@$(BIN)/python -m compileall -q -j 0 -x '/tests/' $(VENV)/lib >/dev/null || : # pip would do it on one core
+	@$(BIN)/python -m compileall -q -j 0 -x 'site-packages/.*/tests/' $(VENV)/lib >/dev/null || : # pip would do it on one core
 	@touch $@
 
 $(INSTALLED_DEV): $(INSTALLED)

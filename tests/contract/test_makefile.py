@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +60,17 @@ def test_a_release_has_what_builds_it_installed_first(tmp_path: Path) -> None:
     before, release, _ = done.stdout.partition(f"{python} -m release --no-image")
     assert release
     assert "'.[dev]'" in before
+
+
+def test_libraries_are_compiled_without_their_tests_wherever_the_project_is(tmp_path: Path) -> None:
+    project = tmp_path / "tests" / "project"
+    packages = project / "environment" / "lib" / "python3" / "site-packages"
+    for module in ("library/code.py", "library/tests/test_code.py"):
+        (packages / module).parent.mkdir(parents=True, exist_ok=True)
+        (packages / module).touch()
+    printed = run_make(project, "-n", str(project / "environment" / ".installed"))
+    (line,) = (line for line in printed.stdout.splitlines() if " -m compileall " in line)
+    words = shlex.split(line.partition(">")[0])
+    subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True, timeout=60)
+    compiled = {path.parent.parent.name for path in packages.rglob("*.pyc")}
+    assert compiled == {"library"}
