@@ -120,7 +120,7 @@ def test_lab_limited_trials_are_drawn_and_marked_but_counted_nowhere() -> None:
     assert (table.note or "").endswith("n*: provisional, as every trial of these was lab-limited.")
     assert "95 % CI" not in [heading.label for heading in table.headings]
     gaps = find_table(iter(sections[-1].blocks), "undecided").rows
-    again = ("no usable trial (56 lab-limited)", "pathlab run quickstart --new --wait-idle 2m")
+    again = ("no usable trial (56 lab-limited)", "pathlab run CAMPAIGN --new --wait-idle 2m")
     assert again in {(needs, command) for _, needs, command in gaps}
 
 
