@@ -135,6 +135,12 @@ class LimitVerdict:
         """The evidence of that name; ``KeyError`` if there is none."""
         return {one.name: one for one in self.evidence}[name]
 
+    @property
+    def at_requested_rate(self) -> bool:
+        """Whether the application is the limit because the flow came to the rate requested."""
+        named = (one for one in self.evidence if one.name == "requested_share_ratio")
+        return self.limit is Limit.APPLICATION and any(one.met for one in named)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowVerdict:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.report.names import LIMITS, shorten_levels
+from pathlab.report.names import format_limit_name, shorten_levels
 from pathlab.study.trial_limit import SingleLimit
 from pathlab.units import format_rate, format_ratio, format_time
 
@@ -34,10 +34,9 @@ def format_limit(found: SingleLimit) -> str:
             f"Limited by: undecided ({reason}; {_list_open(found)}). "
             "Measure with twice the streams: more rate points to windows or losses, the same to the path."
         )
-    if limit is Limit.APPLICATION and found.met("requested_share_ratio"):
-        return f"Limited by: the requested rate ({_compare(found, found.reading.requested_bits_per_s)})"
     evidence = _describe_evidence(found, limit)
-    return f"Limited by: {LIMITS[limit]}{f' ({evidence})' if evidence else ''}"
+    name = format_limit_name(limit, at_requested_rate=found.verdict.at_requested_rate)
+    return f"Limited by: {name}{f' ({evidence})' if evidence else ''}"
 
 
 def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
@@ -47,6 +46,8 @@ def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
         return _describe_path(found)
     if limit is Limit.CONGESTION:
         return f"{format_ratio(found.resent_ratio)} of the data were retransmitted, and no queue grew"
+    if found.verdict.at_requested_rate:
+        return _compare(found, found.reading.requested_bits_per_s)
     if limit is Limit.APPLICATION:
         return f"it had nothing to send {format_ratio(found.idle_ratio)} of the time"
     return _describe_window(found)

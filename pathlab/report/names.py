@@ -21,6 +21,11 @@ LIMITS = {
 SHORTENED_RUN = 4  # from how many consecutive numbers on only the ends are named
 
 
+def format_limit_name(limit: Limit, *, at_requested_rate: bool) -> str:
+    """What limits a rate; the requested rate, where the application kept to it."""
+    return "the requested rate" if at_requested_rate else LIMITS[limit]
+
+
 def name_combination(streams: int, window_bytes: int | None) -> str:
     """Streams and window in words: ``4 streams with a 64 KiB window``."""
     count = "1 stream" if streams == 1 else f"{streams} streams"

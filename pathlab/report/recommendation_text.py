@@ -10,10 +10,15 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
-from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
-from pathlab.report.names import LIMITS, enumerate_cells, format_loss, name_combination, shorten_levels
+from pathlab.report.names import (
+    enumerate_cells,
+    format_limit_name,
+    format_loss,
+    name_combination,
+    shorten_levels,
+)
 from pathlab.report.phrases import format_ci, format_count, format_reason
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
@@ -131,8 +136,15 @@ def format_cpu(one: Candidate) -> str:
 def name_limit(one: Candidate) -> str:
     """What limited a combination, or why that is not known."""
     if one.limit is not None:
-        return LIMITS[one.limit]
+        return _shorten_limit(one)
     return f"undecided ({format_reason(one.limit_undecided or 'not classified')})"
+
+
+def _shorten_limit(one: Candidate) -> str:
+    """What limited a combination, without the reason where that is not known."""
+    if one.limit is None:
+        return "undecided"
+    return format_limit_name(one.limit, at_requested_rate=one.at_requested_rate)
 
 
 def format_confidence(found: Recommendation) -> str:
@@ -207,7 +219,7 @@ def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[st
     lost = "not measured" if loss.loss_ratio is None else f"{loss.lost} of {loss.sent}"
     yield "Probe loss under load", lost
     yield CPU_LABEL, format_cpu(chosen)
-    yield "Limited by", LIMITS[chosen.limit] if chosen.limit is not None else "undecided"
+    yield "Limited by", _shorten_limit(chosen)
     yield "Confidence", found.confidence.capitalize()
 
 
@@ -368,17 +380,15 @@ def _describe_capacity(found: Recommendation) -> Iterator[str]:
 
 def _list_limits(found: Recommendation) -> Iterator[str]:
     """The limits of combinations; those not considered, with the reason."""
-    groups: dict[Limit, list[Candidate]] = {}
+    groups: dict[str, list[Candidate]] = {}
     for one in found.candidates:
         if one.exclusion is None and one.limit is not None:
-            groups.setdefault(one.limit, []).append(one)
+            groups.setdefault(_shorten_limit(one), []).append(one)
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
-        texts = [
-            f"{LIMITS[one]} with {enumerate_cells(part.levels for part in some)}" for one, some in ordered
-        ]
+        texts = [f"{name} with {enumerate_cells(part.levels for part in some)}" for name, some in ordered]
         if len(ordered) > 1 and sum(len(some) for _, some in ordered) == len(found.candidates):
-            texts[-1] = f"{LIMITS[ordered[-1][0]]} in all other combinations"
+            texts[-1] = f"{ordered[-1][0]} in all other combinations"
         yield f"Limits: {'; '.join(texts)}."
     if found.recommended is None:
         return  # the answer begins with the reason
@@ -417,6 +427,6 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
-        LIMITS[one.limit] if one.limit is not None else "undecided",
+        _shorten_limit(one),
         str(found.confidence.capitalize()),
     )

@@ -51,7 +51,8 @@ class Candidate:
     cannot be recommended as a property of the path. ``over_line``: its median is above the link's payload
     rate, or half of its trials are flagged so; it is no reference, and ``share_ratio`` takes the payload rate
     for its median. ``climb``: whether the RTT was still rising at the end of its trials, read where it is
-    recommended or the rival.
+    recommended or the rival. ``at_requested_rate``: the limit is the application because of the rate
+    requested.
     """
 
     streams: int
@@ -75,6 +76,7 @@ class Candidate:
     more_cycles: int | None = None
     over_line: bool = False
     climb: CellClimb | None = None
+    at_requested_rate: bool = False
     provisional: bool = False
 
     @property
@@ -358,6 +360,7 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
         limit=None if limit is None else limit.limit,
         limit_undecided=None if limit is None or limit.undecided is None else str(limit.undecided),
         exclusion=exclusion,
+        at_requested_rate=limit is not None and limit.at_requested_rate,
         over_line=bool(len(part))
         and 2 * int(part.table.flagged(Flag.OVER_LINE_RATE)[part.places].sum()) >= len(part),
         provisional=cell.is_provisional,

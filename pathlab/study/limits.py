@@ -90,6 +90,12 @@ class CellLimit:
     trials: tuple[TrialLimit, ...]
     undecided: Undecided | None = None
 
+    @property
+    def at_requested_rate(self) -> bool:
+        """Whether most of the trials under this limit came to the rate requested."""
+        verdicts = [one.verdict.flow for one in self.trials if one.verdict.flow.limit is self.limit]
+        return 2 * sum(one.at_requested_rate for one in verdicts) > len(verdicts)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialWarmUp:

@@ -30,7 +30,7 @@ CANDIDATE_KEYS = {
     *("streams", "window_bytes", "n", "complete", "throughput_bits_per_s", "drtt_ns", "loaded_loss"),
     *("unloaded_loss", "variability_ratio", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "limit"),
     *("effective_window_bytes", "limit_undecided", "exclusion", "share_ratio", "enough", "equivalent"),
-    *("more_cycles", "over_line", "climb"),
+    *("more_cycles", "over_line", "climb", "at_requested_rate"),
 }
 BLOCK_KEYS = {
     "paragraph": {"type", "text", "note", "lead"},

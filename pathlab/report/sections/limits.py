@@ -11,7 +11,7 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.names import LIMITS, enumerate_cells
+from pathlab.report.names import enumerate_cells, format_limit_name
 from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Layer
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
@@ -75,17 +75,22 @@ def _count_windows(heights: Floats) -> Axis:
 
 
 def _describe_limits(inputs: ReportInputs, condition: MeasuredCondition) -> str:
-    groups: dict[Limit | None, list[tuple[int, int | None]]] = {}
+    groups: dict[str, list[tuple[int, int | None]]] = {}
     answers = inputs.answers("limits", condition)
     for answer in answers:
         if answer.streams is not None:
-            groups.setdefault(answer.result.limit, []).append((answer.streams, answer.window_bytes))
+            groups.setdefault(_name_limit(answer.result), []).append((answer.streams, answer.window_bytes))
     ordered = sorted(groups.items(), key=lambda pair: -len(pair[1]))
     sentences = [f"{format_count(sum(answer.result.classified for answer in answers), 'trial')}."]
-    for limit, cells in ordered:
-        name = UNDECIDED if limit is None else LIMITS[limit]
+    for name, cells in ordered:
         sentences.append(f"{name[0].upper()}{name[1:]}: {_enumerate(cells)}.")
     return " ".join(sentences)
+
+
+def _name_limit(found: CellLimit) -> str:
+    if found.limit is None:
+        return UNDECIDED
+    return format_limit_name(found.limit, at_requested_rate=found.at_requested_rate)
 
 
 def _enumerate(cells: list[tuple[int, int | None]]) -> str:

@@ -22,6 +22,7 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.report_builder import gather_inputs
+from pathlab.report.sections import limits
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
 from pathlab.store.records import TrialRecord
@@ -141,3 +142,20 @@ def test_a_rising_rtt_without_probes_gives_no_figure_of_added_delay() -> None:
     unknown = replace(found.recommended, drtt_ns=measure_spread(np.array([np.nan])))
     words = describe_recommendation(replace(found, recommended=unknown))
     assert any(text.endswith("so longer trials would show more delay.") for text in words.sentences)
+
+
+@pytest.mark.parametrize(
+    ("cap_bits_per_s", "name"), [(20e6, "the requested rate"), (None, "the path's capacity")]
+)
+def test_a_requested_rate_is_named_as_for_a_single_trial(cap_bits_per_s: float | None, name: str) -> None:
+    carried = (39e6 * 1448 / 1500) if cap_bits_per_s is None else 20.4e6
+    model = {"name": "own", "budget": {"rate_bits_per_s": cap_bits_per_s}}
+    results = make_quickstart(cycles=6, levels=[(4, 256 * KIB), (8, 256 * KIB)], model=model)
+    results.records = [replace(one, throughput_bits_per_s=carried) for one in results.records]
+    inputs = gather_inputs(results)
+    found = describe_recommendation(answer(results))
+    assert dict(found.numbers)["Limited by"] == name
+    assert f"Limits: {name} with 4 and 8 × 256 KiB." in found.reasons
+    assert shorten_recommendation(answer(results))[6] == name
+    sentence = " ".join(limits.plot_limits(inputs, inputs.conditions[0]).sentences)
+    assert f"{name[0].upper()}{name[1:]}: 4 and 8 × 256 KiB." in sentence
