@@ -69,6 +69,8 @@ def measure(
         with LiveView(console, quiet=as_json, bar_only=True) as view:
             outcome = run_campaign(source, folder, view)
         record = _show(folder, direction, as_json, console)
+    if record is None:
+        raise PartialCampaign(f"{outcome.ended or 'ended'} before the trial began", hint="measure again")
     if outcome.interrupted:
         raise PartialCampaign(
             f"the trial was {outcome.ended}", hint="what it measured until then is above; measure again"
@@ -149,8 +151,8 @@ def _in_words_of_options(error: CampaignError) -> str:
     return "; ".join(lines)
 
 
-def _show(folder: Path, direction: str, as_json: bool, console: Console) -> TrialRecord:
-    """Print the trial and its limit, unless it failed before anything was measured."""
+def _show(folder: Path, direction: str, as_json: bool, console: Console) -> TrialRecord | None:
+    """Print the trial and its limit, unless it failed before anything was measured; None without a trial."""
     from pathlab.printed_table import PrintedParagraph
     from pathlab.report.limit_text import format_limit
     from pathlab.report.text import render_trial
@@ -159,7 +161,10 @@ def _show(folder: Path, direction: str, as_json: bool, console: Console) -> Tria
     from pathlab.study.trial_limit import classify_record
 
     with Results.open(folder) as results:
-        trial_id, record = list(results.records_by_id().items())[-1]
+        records = list(results.records_by_id().items())
+        if not records:
+            return None
+        trial_id, record = records[-1]
         found = classify_record(results, trial_id, record, reverse=direction == "reverse")
         if as_json:
             verdict, text = found.verdict, format_limit(found)

@@ -97,8 +97,8 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     kept. An interrupted or failed row is stored as such and stays unfinished.
     """
     campaign, interruption = source.campaign, Interruption()
-    hosts = ", ".join(list_hosts(campaign))
-    emit(Preparing(text=f"{'starting the lab, ' if campaign.lab else ''}connecting to {hosts}"))
+    lab = "starting the lab, " if campaign.lab else ""
+    emit(Preparing(text=f"{lab}connecting to {', '.join(list_hosts(campaign))}"))
     with (
         interruption.watch(),
         Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
@@ -106,12 +106,10 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     ):
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
         run = CampaignRun(campaign, environment, results, emit)
-        run.announce()
-        run.await_idle_hosts(source.wait_idle_ns)
-        emit(Preparing(text=f"calibrating {hosts}"))
-        environment.calibrate({row.cell.streams for row in run.rows.values()})
         try:
+            run.announce()
             run.begin()
+            run.prepare(source.wait_idle_ns)
             run.all_cycles(interruption)
         except Interrupted:
             run.stopped_by = interruption.reason
@@ -158,13 +156,9 @@ class CampaignRun(RunParts):
         self.stopped_by: str | None = None  # the signal, where one ended the run
         self._idle_wait = IdleWait(self.wait, emit)
 
-    def await_idle_hosts(self, longest_ns: int) -> None:
-        """Look whether the hosts are busy, and wait for those that are, up to that time."""
-        self._idle_wait.look(self._environment.activity_sources(), longest_ns)
-        self._environment.activities = self._idle_wait.activities
-
     def begin(self) -> None:
-        """Record what this run starts with, and what has changed since the run before."""
+        """Record the versions that this run starts with, and what has changed since the run before."""
+        self._precision.add(self.results.records())
         before, kind = self.results.hosts(), RESUMED if self.results.journal() else STARTED
         now = self._environment.host_records()
         engine: Path | None = None
@@ -181,15 +175,23 @@ class CampaignRun(RunParts):
                 hint='put that right, start a new run with --new, or allow it with on_change = "mark"',
             )
         self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
-        for record in now:
-            self.results.add_host(record)
-        self._idle_wait.record(self.journal, lab=self._environment.facts["lab"] is not None)
-        for line in find_short_windows(self.rows.values(), now):
-            self.journal.add("window-limit", line)
         for change in changes:
             self.journal.add("changed", f"since the run before: {change}")
         marked = any(entry.kind == "changed" for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
+
+    def prepare(self, longest_wait_ns: int) -> None:
+        """Wait for busy hosts, at most that long; calibrate and record all hosts, and survey the paths."""
+        self._idle_wait.look(self._environment.activity_sources(), longest_wait_ns)
+        self._environment.activities = self._idle_wait.activities
+        self.emit(Preparing(text=f"calibrating {', '.join(list_hosts(self.campaign))}"))
+        self._environment.calibrate({row.cell.streams for row in self.rows.values()})
+        hosts = self._environment.host_records()
+        for record in hosts:
+            self.results.add_host(record)
+        self._idle_wait.record(self.journal, lab=self._environment.facts["lab"] is not None)
+        for line in find_short_windows(self.rows.values(), hosts):
+            self.journal.add("window-limit", line)
         if self.campaign.survey != "none":
             self.emit(Preparing(text="surveying the paths"))
             self._surveys.take(self._paths(), BEFORE)
@@ -219,7 +221,6 @@ class CampaignRun(RunParts):
     def all_cycles(self, interruption: Interruption) -> None:
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
         records = self.results.records()
-        self._precision.add(records)
         todo = self._unsettled(records)
         runner = RowRunner(self.campaign, self._environment, self._routes, self.emit)
         cycles = CycleRunner(self, runner)
