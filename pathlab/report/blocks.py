@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import TypeAlias
@@ -64,8 +64,8 @@ class Heading:
 class TableBlock:
     """A table under its own heading; ``name`` as of a figure, unique in the report.
 
-    ``numeric``: which columns are set flush right. ``constants``: heading and value of the columns that are
-    not shown because every row has the same; ``note`` says them too.
+    ``numeric``: which columns are set flush right. ``shown``: the places of the columns that pages show (see
+    ``narrow``). ``constants``: heading and value of the others that have one value; ``note`` says them too.
     """
 
     name: str
@@ -75,6 +75,19 @@ class TableBlock:
     numeric: tuple[bool, ...]
     note: str | None = None
     constants: tuple[tuple[str, str], ...] = ()
+    shown: tuple[int, ...]
+
+    def narrow(self) -> TableBlock:
+        """The table as pages show it: only the columns of ``shown``."""
+        if len(self.shown) == len(self.headings):
+            return self
+        return replace(
+            self,
+            headings=tuple(self.headings[place] for place in self.shown),
+            rows=tuple(tuple(row[place] for place in self.shown) for row in self.rows),
+            numeric=tuple(self.numeric[place] for place in self.shown),
+            shown=tuple(range(len(self.shown))),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ def build_table(
     words: Collection[str] = (),
     keep: Collection[str] = (),
 ) -> TableBlock:
-    """A table without its empty columns; what is the same in every row is said once, in its note.
+    """A table that shows no empty columns; what is the same in every row is said once, in its note.
 
     The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
     first and those of ``WORDS``.
@@ -55,11 +55,14 @@ def build_table(
     return TableBlock(
         name=name,
         title=title,
-        headings=tuple(Heading(label=columns[place], meaning=explained[place]) for place in places),
-        rows=tuple(tuple(row[place] for place in places) for row in texts),
-        numeric=tuple(columns[place] not in left for place in places),
+        headings=tuple(
+            Heading(label=label, meaning=meaning) for label, meaning in zip(columns, explained, strict=True)
+        ),
+        rows=tuple(texts),
+        numeric=tuple(label not in left for label in columns),
         note=note,
         constants=tuple(constants),
+        shown=tuple(places),
     )
 
 

@@ -38,7 +38,7 @@ BLOCK_KEYS = {
     "bullets": {"type", "items"},
     "facts": {"type", "items"},
     "preformatted": {"type", "text"},
-    "table": {"type", "name", "title", "headings", "rows", "note", "constants"},
+    "table": {"type", "name", "title", "headings", "rows", "note", "constants", "shown"},
     "figure": {"type", "name", "title", "condition", "sentence", "empty", "axes", "data"},
     "fold": {"type", "title", "blocks"},
 }

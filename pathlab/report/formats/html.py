@@ -127,7 +127,7 @@ def _begin_wide(blocks: Sequence[Block]) -> bool:
     first = blocks[0] if blocks else None
     if isinstance(first, Fold):
         return _begin_wide(first.blocks)
-    return isinstance(first, TableBlock) and len(first.headings) > COLUMNS_UPRIGHT
+    return isinstance(first, TableBlock) and len(first.shown) > COLUMNS_UPRIGHT
 
 
 def _is_named_twice(fold: Fold) -> bool:

@@ -111,7 +111,7 @@ def _write_blocks(blocks: Sequence[Block], figures: str, depth: int) -> Iterator
                 yield from (f"{fence}text", block.text.rstrip("\n"), fence, "")
             case TableBlock():
                 yield from (_write_heading(block.title, depth + 1), "")
-                yield from _write_table(block)
+                yield from _write_table(block.narrow())
                 if block.note:
                     yield from (escape_markdown(block.note), "")
             case Plot():

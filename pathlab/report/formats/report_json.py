@@ -2,14 +2,14 @@
 
 Version 1. Keys: ``document`` ("pathlab-report"), ``version``, ``program_version``, ``title``, ``facts``,
 ``campaign`` (name, title, digest, seed, created_utc, program_version), ``trials`` (planned, done, missing,
-cycles, complete, failed, stages, interrupted), ``rule``, ``notices`` (kind, path,
-text and its parts: short, details, fix),
-``recommendations`` (per condition, as ``analyze --json`` has them under ``recommendation``; ``words`` has
-the sentences), and ``sections``: ``key``, ``title``, ``question`` (whose fold it is in; null: always
-shown), ``blocks``. A block has a ``type``: ``paragraph``, ``subheading``, ``bullets``, ``facts``,
-``preformatted``, ``table`` (every row; ``constants``: columns of one value), ``figure`` (its numbers under
-``data``; ``empty`` says why it has none) or ``fold`` (``blocks``). What was not measured is null. New
-fields may come within a version; a field that changes its meaning or is removed makes a new one.
+cycles, complete, failed, stages, interrupted), ``rule``, ``notices`` (kind, path, text and its parts:
+short, details, fix), ``recommendations`` (per condition, as ``analyze --json`` has them under
+``recommendation``; ``words`` has the sentences), and ``sections``: ``key``, ``title``, ``question`` (whose
+fold it is in; null: always shown), ``blocks``. A block has a ``type``: ``paragraph``, ``subheading``,
+``bullets``, ``facts``, ``preformatted``, ``table`` (every row and column; ``shown``: places of the columns
+that pages show, ``constants``: columns of one value), ``figure`` (its numbers under ``data``; ``empty``
+says why it has none) or ``fold`` (``blocks``). What was not measured is null. New fields may come within a
+version; a field that changes its meaning or is removed makes a new one.
 """
 
 from __future__ import annotations

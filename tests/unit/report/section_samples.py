@@ -72,5 +72,5 @@ def list_blocks(sections: Sequence[Section]) -> Iterator[Block]:
 
 
 def find_table(blocks: Iterator[Block], name: str) -> TableBlock:
-    """The table of that name."""
-    return next(one for one in blocks if isinstance(one, TableBlock) and one.name == name)
+    """The table of that name, as pages show it."""
+    return next(one for one in blocks if isinstance(one, TableBlock) and one.name == name).narrow()

@@ -14,13 +14,21 @@ ROWS = (
 
 
 def test_a_column_without_a_value_is_left_out_and_a_constant_one_is_said_once() -> None:
-    table = build_table("grants", "Granted", COLUMNS, ROWS, meanings=MEANINGS, note="As reported.")
+    whole = build_table("grants", "Granted", COLUMNS, ROWS, meanings=MEANINGS, note="As reported.")
+    table = whole.narrow()
     assert [one.label for one in table.headings] == ["Window", "Streams", "loss"]
     assert [one.meaning for one in table.headings] == ["requested", "connections", "of all probes"]
     assert table.rows == (("64 KiB", "1", "0 %"), ("64 KiB", "2", "–"), ("64 KiB", "4", "1 %"))
     assert table.numeric == (False, True, True)
     assert table.note == "The same in every row: granted 128 KiB. As reported."
     assert table.constants == (("granted", "128 KiB"),)
+
+
+def test_programs_get_every_column() -> None:
+    whole = build_table("grants", "Granted", COLUMNS, ROWS, meanings=MEANINGS)
+    assert [one.label for one in whole.headings] == list(COLUMNS)
+    assert (whole.rows, whole.shown) == (ROWS, (0, 1, 4))
+    assert whole.narrow().narrow() == whole.narrow()
 
 
 def test_a_value_that_one_row_lacks_is_not_the_same_in_every_row() -> None:
@@ -31,6 +39,6 @@ def test_a_value_that_one_row_lacks_is_not_the_same_in_every_row() -> None:
 
 def test_a_single_row_and_columns_to_keep_stay_whole() -> None:
     single = build_table("one", "One", COLUMNS, ROWS[:1])
-    assert [one.label for one in single.headings] == ["Window", "Streams", "granted", "loss"]
+    assert [one.label for one in single.narrow().headings] == ["Window", "Streams", "granted", "loss"]
     kept = build_table("kept", "Kept", COLUMNS, ROWS, keep=COLUMNS)
     assert kept.rows == ROWS

@@ -51,8 +51,12 @@ def read_list(sections: tuple[Section, ...]) -> dict[str, tuple[str, str]]:
 
 
 def walk_texts(value: Any) -> Iterator[str]:
+    """Every text that pages show; columns that they leave out are for programs."""
     if isinstance(value, str):
         yield value
+    if isinstance(value, dict) and "shown" in value:
+        rows = [value["headings"], *value["rows"]]
+        value = value | {"headings": [], "rows": [[row[place] for place in value["shown"]] for row in rows]}
     for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         yield from walk_texts(one)
 

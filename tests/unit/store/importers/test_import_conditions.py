@@ -183,7 +183,7 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
             if isinstance(block, TableBlock) and block.name == "udp-loss"
         ]
         assert len(tables) == 1
-        (row,) = tables[0].rows
+        (row,) = tables[0].narrow().rows
         assert row[3:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
         console = Console(record=True, width=160)
         inputs = gather_inputs(results)
