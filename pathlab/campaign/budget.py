@@ -33,7 +33,7 @@ class PathEstimate:
     source: str
     destination: str
     trials: int
-    bytes_max: int | None  # payload, both ways together
+    bytes_max: int | None  # payload, both ways together, lab retries included
     rate_bits_per_s: int | None  # of the narrowest link
     share_ratio: float | None  # of what that link carries in the campaign's expected time, at most
 
@@ -44,8 +44,8 @@ class CampaignEstimate:
 
     trials: int
     time_ns: int  # expected, with as many trials at once as allowed, without waiting for hours of the day
-    time_max_ns: int  # the same with every wait at its cap, every trial once
-    bytes_max: int | None  # payload over all trials
+    time_max_ns: int  # the same with every wait at its cap, and all lab retries; no trial fails
+    bytes_max: int | None  # payload over all trials and lab retries; no trial fails
     paths: tuple[PathEstimate, ...]
 
 
@@ -198,9 +198,10 @@ class Estimator:
 
 
 def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None) -> CampaignEstimate:
-    """Return what the whole plan will take, if every trial succeeds at the first attempt.
+    """Return what the whole plan will take, if no trial fails.
 
-    ``rows`` is the plan, where the caller has it already.
+    The upper bounds include every lab retry as the largest trial. ``rows`` is the plan, where the caller has
+    it already.
     """
     estimator = Estimator(campaign)
     rows = plan_rows(campaign) if rows is None else rows
@@ -208,23 +209,29 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     estimates, lanes = [estimator.trial(row) for row in rows], campaign.concurrency
     time_ns = surveys * SURVEY_NS + span_rows(rows, [item.time_ns for item in estimates], lanes)
     longest_ns = span_rows(rows, [item.time_max_ns for item in estimates], lanes)
-    trials = dict.fromkeys(map(id, campaign.paths), 0)
-    sizes: dict[int, int | None] = dict.fromkeys(map(id, campaign.paths), 0)
+    again = campaign.lab_retries if campaign.lab is not None else 0
+    sizes: dict[int, list[int | None]] = {id(path): [] for path in campaign.paths}
     for row, estimate in zip(rows, estimates, strict=True):
-        path = id(row.path)
-        trials[path] += 1
-        sizes[path] = sum_bounds((sizes[path], estimate.bytes_max))
+        sizes[id(row.path)].append(estimate.bytes_max)
     paths = tuple(
-        _estimate_path(path, estimator.find_facts(path), trials[id(path)], sizes[id(path)], time_ns)
+        _estimate_path(path, estimator.find_facts(path), sizes[id(path)], again, time_ns)
         for path in campaign.paths
     )
     return CampaignEstimate(
         trials=len(rows),
         time_ns=time_ns,
-        time_max_ns=surveys * SURVEY_MAX_NS + longest_ns,
-        bytes_max=sum_bounds([path.bytes_max for path in paths]),
+        time_max_ns=surveys * SURVEY_MAX_NS
+        + longest_ns
+        + again * max((item.time_max_ns for item in estimates), default=0),
+        bytes_max=_bound_sum([item.bytes_max for item in estimates], again),
         paths=paths,
     )
+
+
+def _bound_sum(bounds: Sequence[int | None], again: int) -> int | None:
+    """The sum of the bounds of trials, ``again`` times the largest among them once more."""
+    largest = max((bound for bound in bounds if bound is not None), default=0)
+    return sum_bounds((sum_bounds(bounds), again * largest))
 
 
 def sum_bounds(bounds: Sequence[int | None]) -> int | None:
@@ -240,17 +247,17 @@ def count_surveys(campaign: Campaign) -> int:
 
 
 def _estimate_path(
-    path: MeasuredPath, facts: PathFacts, trials: int, bytes_max: int | None, time_ns: int
+    path: MeasuredPath, facts: PathFacts, sizes: Sequence[int | None], again: int, time_ns: int
 ) -> PathEstimate:
-    rate = facts.rate_bits_per_s
+    rate, planned_bytes = facts.rate_bits_per_s, sum_bounds(sizes)
     share_ratio = None
-    if rate is not None and bytes_max is not None and time_ns > 0:
-        share_ratio = bytes_max * 8 * SECOND_NS / (rate * time_ns)
+    if rate is not None and planned_bytes is not None and time_ns > 0:  # retries take time of their own
+        share_ratio = planned_bytes * 8 * SECOND_NS / (rate * time_ns)
     return PathEstimate(
         source=path.source,
         destination=path.destination,
-        trials=trials,
-        bytes_max=bytes_max,
+        trials=len(sizes),
+        bytes_max=_bound_sum(sizes, again),
         rate_bits_per_s=rate,
         share_ratio=share_ratio,
     )

@@ -147,6 +147,9 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
         )
     else:
         yield f"Bytes sent: at most {format_volume(estimate.bytes_max)}."
+    if model.retries:
+        times = "once" if model.retries == 1 else f"up to {model.retries} times"
+        yield f"Failed trials come on top: each is repeated {times}."
 
 
 def _path_text(path: PathEstimate) -> str:
