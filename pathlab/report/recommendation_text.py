@@ -6,21 +6,28 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
+from pathlab.report.candidate_text import (
+    describe_climb,
+    explain_no_interval,
+    format_cpu,
+    format_expected,
+    format_rise,
+    name_limit,
+    shorten_expected,
+    shorten_limit,
+)
 from pathlab.report.names import (
     enumerate_cells,
-    format_limit_name,
     format_loss,
     name_combination,
     shorten_levels,
 )
-from pathlab.report.phrases import format_ci, format_count, format_reason
-from pathlab.study.answer import Spread
+from pathlab.report.phrases import format_ci, format_count
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
 from pathlab.study.trials import LAB
@@ -94,59 +101,6 @@ def describe_recommendation(found: Recommendation) -> RecommendationText:
     )
 
 
-def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
-    """The throughput to expect: the median with its interval, or with the number of trials."""
-    text = format_rate(one.throughput_bits_per_s.median)
-    if one.over_line and line_bits_per_s is not None:
-        return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
-    interval = one.throughput_bits_per_s.interval
-    if interval.decided:
-        unit = text.partition(" ")[2]  # once, where both ends have the same
-        return f"{text} ({format_ci(interval, format_rate).removesuffix(f' {unit}')})"
-    return f"about {text} ({format_count(one.n, 'trial')}, {_explain_no_interval(one)})"
-
-
-def _explain_no_interval(one: Candidate) -> str:
-    """Why the median of a combination has no confidence interval."""
-    if one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL:
-        return "provisional"
-    if one.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
-        return "no confidence interval: they drift or step"
-    return "too few for a confidence interval"
-
-
-def format_rise(spread: Spread) -> str:
-    """DRTT with its interval, or that it was not measured."""
-    if spread.median is None:
-        return "not measured"
-    text = format_time(spread.median)
-    if not spread.interval.decided:
-        return f"{text} ({format_count(spread.n, 'trial')})"
-    return f"{text} ({format_ci(spread.interval, format_time)})"
-
-
-def format_cpu(one: Candidate) -> str:
-    """CPU seconds per GB at the sender and at the receiver: ``0.21 / 2``."""
-    ends = one.sender_cpu_s_per_gb, one.receiver_cpu_s_per_gb
-    if all(end.median is None for end in ends):
-        return "not measured"
-    return " / ".join(NOT_MEASURED if end.median is None else f"{end.median:.2g}" for end in ends)
-
-
-def name_limit(one: Candidate) -> str:
-    """What limited a combination, or why that is not known."""
-    if one.limit is not None:
-        return _shorten_limit(one)
-    return f"undecided ({format_reason(one.limit_undecided or 'not classified')})"
-
-
-def _shorten_limit(one: Candidate) -> str:
-    """What limited a combination, without the reason where that is not known."""
-    if one.limit is None:
-        return "undecided"
-    return format_limit_name(one.limit, at_requested_rate=one.at_requested_rate)
-
-
 def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
     if found.provisional:
@@ -174,7 +128,7 @@ def format_confidence(found: Recommendation) -> str:
     if chosen.over_line:
         return f"low - {trials}, which counted more than the link can carry. Longer trials should settle it"
     if not chosen.throughput_bits_per_s.interval.decided and chosen.n >= MINIMUM_CYCLES:
-        return f"low - {trials}, {_explain_no_interval(chosen)}{outlook}"
+        return f"low - {trials}, {explain_no_interval(chosen)}{outlook}"
     if chosen.n >= MINIMUM_CYCLES:
         return f"low - {trials}; the difference in added delay is not tested{outlook}"
     return f"low - only {trials} each{outlook}"
@@ -219,7 +173,7 @@ def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[st
     lost = "not measured" if loss.loss_ratio is None else f"{loss.lost} of {loss.sent}"
     yield "Probe loss under load", lost
     yield CPU_LABEL, format_cpu(chosen)
-    yield "Limited by", _shorten_limit(chosen)
+    yield "Limited by", shorten_limit(chosen)
     yield "Confidence", found.confidence.capitalize()
 
 
@@ -227,7 +181,7 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
     """The confidence and what would raise it, the intervals of the key numbers, and what they may hide."""
     yield f"Confidence: {format_confidence(found)}."
     for one in found.still_rising:
-        yield _describe_climb(one)
+        yield describe_climb(one)
     if found.confidence is Confidence.LOW and found.undecided:
         names = enumerate_cells(one.levels for one in found.undecided)
         yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
@@ -330,17 +284,6 @@ def _format_rival_rate(found: Recommendation) -> str:
     return text if rate.equivalent is False else f"{text} (equivalence undecided)"
 
 
-def _describe_climb(one: Candidate) -> str:
-    climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
-    counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.classified, 'trial')})"
-    known = one.drtt_ns.median is not None
-    more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
-    return (
-        f"With {name} the RTT was still rising at the end of the steady window{counted}. The queue had not "
-        f"filled, so longer trials would show {more}."
-    )
-
-
 def _describe_over_line(found: Recommendation) -> Iterator[str]:
     """Combinations that counted more than the link can carry, and what is used instead."""
     over, line = found.over_line, found.line_bits_per_s
@@ -383,7 +326,7 @@ def _list_limits(found: Recommendation) -> Iterator[str]:
     groups: dict[str, list[Candidate]] = {}
     for one in found.candidates:
         if one.exclusion is None and one.limit is not None:
-            groups.setdefault(_shorten_limit(one), []).append(one)
+            groups.setdefault(shorten_limit(one), []).append(one)
     ordered = sorted(groups.items(), key=lambda group: len(group[1]))
     if ordered:
         texts = [f"{name} with {enumerate_cells(part.levels for part in some)}" for name, some in ordered]
@@ -408,13 +351,6 @@ SHOWN_RATIO = 0.001
 SHORT_HEADINGS = ("Path", "Recommended", "Throughput", "dRTT", "Loss", "CPU", "Limited by", "Confidence")
 
 
-def _shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:
-    """The throughput to expect; without an interval its median and the number of trials."""
-    if one.over_line or one.throughput_bits_per_s.interval.decided:
-        return format_expected(one, line_bits_per_s)
-    return f"about {format_rate(one.throughput_bits_per_s.median)} ({format_count(one.n, 'trial')})"
-
-
 def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
     """The recommendation as the cells of a row under ``SHORT_HEADINGS``."""
     one = found.recommended
@@ -423,10 +359,10 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
     return (
         found.name,
         shorten_levels(one.streams, one.window_bytes),
-        _shorten_expected(one, found.line_bits_per_s),
+        shorten_expected(one, found.line_bits_per_s),
         format_time(one.drtt_ns.median),
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
-        _shorten_limit(one),
+        shorten_limit(one),
         str(found.confidence.capitalize()),
     )

@@ -12,13 +12,13 @@ from rich.console import Console
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.verdicts.limits import Limit
+from pathlab.report.candidate_text import format_expected
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.names import LIMITS
 from pathlab.report.recommendation_text import (
     CPU_LABEL,
     RULE,
     describe_recommendation,
-    format_expected,
     shorten_recommendation,
 )
 from pathlab.report.report_builder import gather_inputs

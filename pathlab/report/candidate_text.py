@@ -1,0 +1,82 @@
+"""One combination in words: what it carried, what that cost, and what limited it."""
+
+from __future__ import annotations
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.report.names import format_limit_name, shorten_levels
+from pathlab.report.phrases import format_ci, format_count, format_reason
+from pathlab.study.answer import Spread
+from pathlab.study.candidates import Candidate
+from pathlab.units import NOT_MEASURED, format_rate, format_time
+
+
+def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
+    """The throughput to expect: the median with its interval, or with the number of trials."""
+    text = format_rate(one.throughput_bits_per_s.median)
+    if one.over_line and line_bits_per_s is not None:
+        return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
+    interval = one.throughput_bits_per_s.interval
+    if interval.decided:
+        unit = text.partition(" ")[2]  # once, where both ends have the same
+        return f"{text} ({format_ci(interval, format_rate).removesuffix(f' {unit}')})"
+    return f"about {text} ({format_count(one.n, 'trial')}, {explain_no_interval(one)})"
+
+
+def shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:
+    """The throughput to expect; without an interval its median and the number of trials."""
+    if one.over_line or one.throughput_bits_per_s.interval.decided:
+        return format_expected(one, line_bits_per_s)
+    return f"about {format_rate(one.throughput_bits_per_s.median)} ({format_count(one.n, 'trial')})"
+
+
+def explain_no_interval(one: Candidate) -> str:
+    """Why the median of a combination has no confidence interval."""
+    if one.throughput_bits_per_s.interval.undecided is Undecided.PROVISIONAL:
+        return "provisional"
+    if one.throughput_bits_per_s.interval.undecided is Undecided.TOO_CORRELATED:
+        return "no confidence interval: they drift or step"
+    return "too few for a confidence interval"
+
+
+def format_rise(spread: Spread) -> str:
+    """DRTT with its interval, or that it was not measured."""
+    if spread.median is None:
+        return "not measured"
+    text = format_time(spread.median)
+    if not spread.interval.decided:
+        return f"{text} ({format_count(spread.n, 'trial')})"
+    return f"{text} ({format_ci(spread.interval, format_time)})"
+
+
+def format_cpu(one: Candidate) -> str:
+    """CPU seconds per GB at the sender and at the receiver: ``0.21 / 2``."""
+    ends = one.sender_cpu_s_per_gb, one.receiver_cpu_s_per_gb
+    if all(end.median is None for end in ends):
+        return "not measured"
+    return " / ".join(NOT_MEASURED if end.median is None else f"{end.median:.2g}" for end in ends)
+
+
+def name_limit(one: Candidate) -> str:
+    """What limited a combination, or why that is not known."""
+    if one.limit is not None:
+        return shorten_limit(one)
+    return f"undecided ({format_reason(one.limit_undecided or 'not classified')})"
+
+
+def shorten_limit(one: Candidate) -> str:
+    """What limited a combination, without the reason where that is not known."""
+    if one.limit is None:
+        return "undecided"
+    return format_limit_name(one.limit, at_requested_rate=one.at_requested_rate)
+
+
+def describe_climb(one: Candidate) -> str:
+    """The queue of a combination was still growing when its trials ended."""
+    climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
+    counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.classified, 'trial')})"
+    known = one.drtt_ns.median is not None
+    more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
+    return (
+        f"With {name} the RTT was still rising at the end of the steady window{counted}. The queue had not "
+        f"filled, so longer trials would show {more}."
+    )
