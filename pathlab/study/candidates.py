@@ -1,28 +1,18 @@
-"""Each combination of a condition as a candidate: what it carried, what that cost, whether it is enough."""
+"""Each combination of a condition as a candidate: what it carried and what that cost."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.loss import Loss, pool_loss
-from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
-from pathlab.analysis.estimators.serial import ordered_median_interval
-from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.analysis.planning.cycles import (
-    MINIMUM_CYCLES,
-    cycles_to_decide,
-    difference_power,
-    find_cycles,
-)
-from pathlab.analysis.verdicts.equivalence import evaluate_ratio
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.store.flags import Flag
@@ -136,18 +126,6 @@ class CandidateSet:
         return 0.0 if idle is None else MARGIN_RATIO * idle
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateComparison:
-    """The rate of one candidate over that of another.
-
-    ``median_ratio`` is the ratio of their medians. ``equivalent``, by the rates of the cycles that both have:
-    True where the interval of the ratio lies within the margin, False where it lies outside, None: undecided.
-    """
-
-    median_ratio: float | None
-    equivalent: bool | None
-
-
 def build_candidates(measured: MeasuredCondition, limits: Mapping[Levels, CellLimit]) -> CandidateSet:
     """Every cell of a condition, not yet compared with the others; none without a complete trial."""
     limited = np.logical_or.reduce([measured.complete.table.flagged(flag) for flag in LIMIT_FLAGS])
@@ -195,130 +173,6 @@ def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> Candid
         for one in group.candidates
     )
     return replace(group, candidates=tuple(marked))
-
-
-def find_reference_rate(best: Candidate | None, capacity: Estimate | None) -> float | None:
-    """What shares are of: the capacity, else the median of the best one."""
-    if capacity is not None:
-        return capacity.value
-    return None if best is None else best.median_bits_per_s
-
-
-def evaluate_candidates(
-    group: CandidateSet,
-    best: Candidate | None,
-    capacity: Estimate | None,
-    line_bits_per_s: float | None = None,
-) -> tuple[Candidate, ...]:
-    """Compare every candidate with the best one, and with the capacity (fitted or the link's) if any.
-
-    ``best`` None: none serves as the reference. A candidate above the link's payload rate stays undecided: it
-    counted more than it carried, and by how much is not known.
-
-    Enough, where its own median has an interval: equivalent to the best cycle by cycle (two one-sided tests,
-    Holm-corrected over the candidates), or the lower end of its interval is at 90 % or more of the upper end
-    of the capacity's. Without a capacity, the interval of the ratio to the best within cycles is compared
-    with 90 %. Not enough: the interval is below.
-    """
-    first, reference = None if best is None else best.levels, find_reference_rate(best, capacity)
-    if not reference:
-        return group.candidates
-    usable = {one.levels: one for one in group.candidates if one.median_bits_per_s is not None}
-    pairs = {levels: _pair(group, levels, first) for levels in usable}
-    tests = {
-        levels: evaluate_ratio(ours, theirs)
-        for (levels, (ours, theirs)), one in zip(pairs.items(), usable.values(), strict=True)
-        if first is not None and levels != first and one.testable and not one.over_line
-    }
-    same = dict(zip(tests, correct_holm([test.p_value for test in tests.values()]), strict=True))
-    evaluated = []
-    for one in group.candidates:
-        if one.levels not in usable:
-            evaluated.append(one)
-            continue
-        p_value = same.get(one.levels)
-        equivalent = None if p_value is None else p_value < ALPHA_RATIO
-        if one.levels == first and one.testable:
-            equivalent = True
-        ratios = _ratios(pairs[one.levels])
-        enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
-        if equivalent and one.throughput_bits_per_s.interval.decided:
-            enough = True
-        if one.over_line:
-            enough = None
-        evaluated.append(
-            replace(
-                one,
-                share_ratio=_find_carried(one, line_bits_per_s or reference) / reference,
-                enough=enough,
-                equivalent=equivalent,
-                more_cycles=None if enough is not None else _count_more(one, ratios, len(tests)),
-            )
-        )
-    return tuple(evaluated)
-
-
-def _find_carried(one: Candidate, line_bits_per_s: float) -> float:
-    """The median; no more than the line carries of what counted more."""
-    median = one.median_bits_per_s or 0.0
-    return min(median, line_bits_per_s) if one.over_line else median
-
-
-def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> RateComparison:
-    """Compare the rates of two candidates of a condition, ``first`` over ``second``."""
-    test = evaluate_ratio(*_pair(group, first.levels, second.levels))
-    low, high = test.interval.low, test.interval.high
-    outside = low is not None and high is not None and (low > test.margin_high or high < test.margin_low)
-    return RateComparison(
-        median_ratio=divide_medians(first, second),
-        equivalent=True if test.equivalent else False if outside else None,
-    )
-
-
-def divide_medians(first: Candidate, second: Candidate) -> float | None:
-    """The median rate of ``first`` over that of ``second``; None unless both are above 0."""
-    ours, theirs = first.median_bits_per_s, second.median_bits_per_s
-    return ours / theirs if ours and theirs else None
-
-
-def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:
-    if is_best:  # nothing measured carries more, so that its own interval is all that it needs
-        return True if one.throughput_bits_per_s.interval.decided else None
-    if capacity is not None and capacity.interval.low is not None and capacity.interval.high is not None:
-        low, high = one.throughput_bits_per_s.interval.low, one.throughput_bits_per_s.interval.high
-        bar_low = SUFFICIENT_RATIO * capacity.interval.low
-        bar_high = SUFFICIENT_RATIO * capacity.interval.high
-    else:
-        found = ordered_median_interval(ratios)
-        low, high, bar_low, bar_high = found.low, found.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
-    if low is None or high is None:
-        return None
-    if low >= bar_high:
-        return True
-    return False if high < bar_low else None
-
-
-def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
-    """Cycles beyond those measured that would probably decide; None where nothing can be said.
-
-    ``tests``: so many cells are tested for equivalence, corrected together.
-    """
-    if not one.testable:
-        return None
-    if one.n < MINIMUM_CYCLES:
-        return MINIMUM_CYCLES - one.n
-    logs = np.log(ratios)
-    if logs.size < MINIMUM_CYCLES or np.ptp(logs) == 0:
-        return None
-    mean, spread = float(logs.mean() - np.log(SUFFICIENT_RATIO)), float(logs.std(ddof=1))
-    if mean == 0 or spread == 0:
-        return None
-    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO))
-    outlooks = [
-        cycles_to_decide(logs, ALPHA_RATIO / max(tests, 1)),
-        None if needed is None else max(1, needed - logs.size),
-    ]
-    return min((cycles for cycles in outlooks if cycles is not None), default=None)
 
 
 def _find_exclusion(cell: Cell, limited: NDArray[np.bool_], limit: CellLimit | None) -> str | None:
@@ -379,16 +233,3 @@ def _rate_by_cycle(part: Sample) -> dict[int, float]:
         return {}
     means = np.bincount(places, weights=rates) / np.bincount(places)
     return dict(zip(numbers.tolist(), means.tolist(), strict=True))
-
-
-def _pair(group: CandidateSet, first: Levels, second: Levels | None) -> tuple[Floats, Floats]:
-    ours, theirs = group.by_cycle.get(first, {}), {} if second is None else group.by_cycle.get(second, {})
-    shared: Sequence[int] = sorted(ours.keys() & theirs.keys())
-    return np.array([ours[cycle] for cycle in shared]), np.array([theirs[cycle] for cycle in shared])
-
-
-def _ratios(pair: tuple[Floats, Floats]) -> Floats:
-    ours, theirs = pair
-    above = (ours > 0) & (theirs > 0)
-    ratios: Floats = ours[above] / theirs[above]
-    return ratios

@@ -21,19 +21,21 @@ from pathlab.study.answer import Answer
 from pathlab.study.candidates import (
     Candidate,
     CandidateSet,
-    RateComparison,
     admit_overloaded,
     build_candidates,
-    compare_rates,
-    divide_medians,
-    evaluate_candidates,
-    find_reference_rate,
     mark_over_line,
 )
 from pathlab.study.cells import Levels
 from pathlab.study.climbs import classify_cell_climb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import NOT_MEASURED
+from pathlab.study.sufficiency import (
+    RateComparison,
+    compare_rates,
+    divide_medians,
+    evaluate_candidates,
+    find_reference_rate,
+)
 from pathlab.study.trials import Condition, StudySource
 
 if TYPE_CHECKING:
@@ -199,12 +201,8 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     pool = sure or _list_likely(evaluated, against)
     margin_ns = group.delay_margin_ns
     chosen, rival, found = _choose(pool, margin_ns)
-    left = [one for one in evaluated if one.enough is None and one not in pool and not provisional]
-    undecided = tuple(one for one in left if _choose([chosen, one], margin_ns)[0] is one)
-    confidence = Confidence.LOW
-    if sure and (len(evaluated) > 1 or capacity is not None) and found.evidence is not DifferenceTest.RANGES:
-        confidence = Confidence.MEDIUM if undecided else Confidence.HIGH
-    outlooks = [one.more_cycles for one in (*undecided, *(() if sure else (chosen,)))]
+    undecided = () if provisional else _list_undecided(evaluated, pool, chosen, margin_ns)
+    compared = bool(sure) and (len(evaluated) > 1 or capacity is not None)
     return replace(
         refused,
         candidates=candidates,
@@ -219,16 +217,32 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         share_of_link_ratio=_divide_by_line(best, line_bits_per_s),
         preferred_for=found.reason,
         preferred_by=found.evidence,
-        confidence=confidence,
+        confidence=_rate_confidence(compared and found.evidence is not DifferenceTest.RANGES, undecided),
         reason=refused.reason if provisional else None,
         undecided=undecided,
-        more_cycles=_find_most(outlooks),
+        more_cycles=_find_most([*undecided, *(() if sure else (chosen,))]),
         provisional=provisional,
     )
 
 
-def _find_most(outlooks: Sequence[int | None]) -> int | None:
-    """The most of these cycles; None where one of them is not known."""
+def _list_undecided(
+    evaluated: Sequence[Candidate], pool: Sequence[Candidate], chosen: Candidate, margin_ns: float
+) -> tuple[Candidate, ...]:
+    """Those outside the pool that would be preferred to the chosen one if they carried enough."""
+    left = [one for one in evaluated if one.enough is None and one not in pool]
+    return tuple(one for one in left if _choose([chosen, one], margin_ns)[0] is one)
+
+
+def _rate_confidence(tested: bool, undecided: Sequence[Candidate]) -> Confidence:
+    """Low without a test of what was chosen, medium where one that it would lose to is undecided."""
+    if not tested:
+        return Confidence.LOW
+    return Confidence.MEDIUM if undecided else Confidence.HIGH
+
+
+def _find_most(candidates: Sequence[Candidate]) -> int | None:
+    """The most cycles that one of them needs more; None where one of these is not known."""
+    outlooks = [one.more_cycles for one in candidates]
     return max((n for n in outlooks if n is not None), default=None) if all(outlooks) else None
 
 
