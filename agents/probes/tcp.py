@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any, Dict
 
+from pathlab.agents.congestion import may_set_congestion
 from pathlab.agents.source import Source
 
 _FOLDER = "/proc/sys/net/ipv4"
@@ -23,16 +23,6 @@ _INTEGERS = (
 )
 
 
-def may_set(congestion: str) -> bool:
-    """Whether this process may set a congestion control on a socket."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion.encode())
-        except OSError:
-            return False
-    return True
-
-
 def read_tcp(source: Source) -> Dict[str, Any]:
     """Congestion control (default, available, allowed to ordinary users, and settable by this process, which
     is tried), ``default_qdisc`` and the integer sysctls.
@@ -45,7 +35,9 @@ def read_tcp(source: Source) -> Dict[str, Any]:
         "congestion_default": source.text(f"{_FOLDER}/tcp_congestion_control"),
         "congestion_available": None if available is None else available.split(),
         "congestion_allowed": None if allowed is None else allowed.split(),
-        "congestion_settable": None if available is None else list(filter(may_set, available.split())),
+        "congestion_settable": None
+        if available is None
+        else list(filter(may_set_congestion, available.split())),
         "default_qdisc": source.optional("/proc/sys/net/core/default_qdisc"),
     }
     for name in _INTEGERS:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-#: What the controller uses of the agent: frames, files to send, and where a host keeps them.
-USED = {"activity", "protocol", "deployment", "cache"}
+#: What the controller uses of the agent: frames, files to send, where a host keeps them, what it tries here.
+USED = {"activity", "cache", "congestion", "deployment", "protocol"}
 DATA = "pathlab.campaigns"
 #: It goes with the agent.
 VERSION = "pathlab._version"

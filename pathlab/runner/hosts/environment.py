@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime
 import functools
-import socket
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from dataclasses import asdict
 from typing import Any, Self
 
 from pathlab.agents.activity import ActivityMeter
+from pathlab.agents.congestion import may_set_congestion
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
@@ -45,16 +45,6 @@ PROBE_CHECK_TIMEOUT_S = 10.0
 #: Sessions opened, and machines calibrated, at a time.
 PARALLEL_MAX = 64
 UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
-
-
-def may_set_congestion(name: str) -> bool:
-    """Whether this process may set a congestion control on its sockets; tried on one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        try:
-            probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
-        except OSError:
-            return False
-    return True
 
 
 def list_hosts(campaign: Campaign) -> list[str]:
