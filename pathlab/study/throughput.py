@@ -24,9 +24,10 @@ from pathlab.analysis.verdicts.pairs import (
     match_pairs,
 )
 from pathlab.study.answer import Answer, StudyOptions, make_answer, make_cell_answer
-from pathlab.study.selection import AUTOTUNED, BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
+from pathlab.study.selection import BELOW_ONE, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
+AUTOTUNED = "autotuned"
 Cell = tuple[int, int]  # streams, window requested in bytes
 #: What carrying the bytes costs, each with its figure per trial.
 COSTS: Mapping[str, Callable[[Sample], Floats]] = {
