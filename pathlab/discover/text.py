@@ -137,11 +137,6 @@ class HopPrinter:
                 yield hop, describe_estimate(estimate)[0]
 
 
-def render_path(report: PathReport, console: Console, names: Mapping[str, str] | None = None) -> None:
-    """Print a path that is known: its hops, then all the rest."""
-    HopPrinter(console, None if names is None else lambda _: names).finish(report)
-
-
 def _describe_hop(hop: Hop, names: Mapping[str, str]) -> tuple[str, ...]:
     addresses = [f"{names[one]} ({one})" if one in names else one for one in hop.addresses] or [NO_ANSWER]
     rtts = (format_time(hop.rtt_min_ns), format_time(hop.rtt_median_ns))

@@ -209,11 +209,6 @@ class MeasuredCondition:
         """Every cell with a trial that counts, by window, then streams."""
         return tuple(cell for cell in self.all_cells if len(cell.sample))
 
-    @cached_property
-    def shown_cells(self) -> tuple[Cell, ...]:
-        """Every cell with a median to show, usable or provisional, by window, then streams."""
-        return tuple(cell for cell in self.all_cells if len(cell.shown))
-
     @property
     def has_provisional(self) -> bool:
         """Whether one of its cells has provisional figures alone."""

@@ -148,11 +148,6 @@ class ResultsComparison:
         """How many rows have this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
 
-    @property
-    def most_trials(self) -> int:
-        """The trials that a row has on both sides, of the row with the most."""
-        return max(min(row.change.first_n, row.change.second_n) for row in self.rows)
-
 
 def choose_most_changed(rows: Sequence[ComparisonRow], most: int) -> list[ComparisonRow]:
     """At most so many rows in their order: decided changes first, then the largest."""

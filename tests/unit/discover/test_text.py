@@ -16,7 +16,7 @@ from pathlab.discover.capacity import CapacityResult
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import build_route
-from pathlab.discover.text import HopPrinter, describe_estimate, render_path
+from pathlab.discover.text import HopPrinter, describe_estimate
 from pathlab.errors import UsageError
 from pathlab.report.plots.figure_file import check_figure_file
 from pathlab.report.plots.model import Curve
@@ -31,7 +31,8 @@ from tests.unit.report.section_samples import find_curve
 
 def render(report: PathReport, names: dict[str, str] | None = None, width: int = 80) -> str:
     out = io.StringIO()
-    render_path(report, Console(file=out, width=width, highlight=False), names)
+    console = Console(file=out, width=width, highlight=False)
+    HopPrinter(console, None if names is None else lambda _: names).finish(report)
     return out.getvalue()
 
 
@@ -105,7 +106,7 @@ def test_a_hop_is_printed_when_it_and_all_before_it_are_settled() -> None:
     assert follower.list_hops() == ["1", "2", "3"]
     assert "by all probes" not in follower.out.getvalue()
     whole = io.StringIO()
-    render_path(follower.report, Console(file=whole, width=200))
+    HopPrinter(Console(file=whole, width=200)).finish(follower.report)
     assert follower.out.getvalue() == whole.getvalue()
 
 
