@@ -129,11 +129,14 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         stored_text = f"No trial is left after --offset {offset}: {trials:,} are stored."
         console.print(stored_text if trials else "No trial is stored.")
         return
-    shown, numbers = 0, range(0)
+    rows: list[tuple[str, ...]] = []  # all of them: one table has one layout
+    numbers = range(0)
     for lines in stream_lines(stored, limit=limit, offset=offset):
-        PrintedTable(columns=TRIALS, rows=[_format_trial(line) for line in lines]).print_to(console)
-        first = numbers.start if shown else lines[0].trial_id
-        numbers, shown = range(first, lines[-1].trial_id + 1), shown + len(lines)
+        first = numbers.start if rows else lines[0].trial_id
+        numbers = range(first, lines[-1].trial_id + 1)
+        rows += map(_format_trial, lines)
+    PrintedTable(columns=TRIALS, rows=rows).print_to(console)
+    shown = len(rows)
     for number, origin in stored.origins(numbers).items():
         version = f" {origin.program_version}" if origin.program_version else ""
         text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"

@@ -85,6 +85,15 @@ def test_all_of_them(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--limit" not in out[-1]
 
 
+def test_trials_read_in_batches_are_one_table(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["results", "show", str(folder), "--limit", "0"]
+    whole = call(words, capsys).out
+    monkeypatch.setattr("pathlab.store.overview._BATCH_ROWS", 40)
+    assert call(words, capsys).out == whole
+
+
 def test_combinations_come_first_with_the_median_of_trials_that_count(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
