@@ -1,12 +1,13 @@
 """The terminal as every subcommand writes to it: colours are ours, and texts of others do nothing.
 
-Lines are as long as the terminal is wide, or as the variable ``COLUMNS`` says. Without both, as in a pipe, no
-line is broken.
+Lines are as long as the terminal is wide, or as the variable ``COLUMNS`` says if it is 20 or more. Without
+both, as in a pipe, no line is broken.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from typing import IO, Any
 
@@ -16,15 +17,24 @@ from rich.text import Text
 
 from pathlab.escaping import end_unread, escape_controls
 
-UNLIMITED_WIDTH = 1_000_000
+UNLIMITED_WIDTH, WIDTH_MIN = 1_000_000, 20
 
 
 class TerminalConsole(Console):
     """A console whose styles reach the terminal and whose texts cannot: no markup, no links, no controls."""
 
     def __init__(self, *, stderr: bool = False, quiet: bool = False) -> None:
-        super().__init__(stderr=stderr, quiet=quiet, highlight=False, markup=False, emoji=False)
-        if not self.is_terminal and "COLUMNS" not in os.environ:
+        variables = {name: text for name, text in os.environ.items() if name != "COLUMNS"}  # rich takes 0 too
+        super().__init__(
+            stderr=stderr,
+            quiet=quiet,
+            highlight=False,
+            markup=False,
+            emoji=False,
+            width=_read_columns(),
+            _environ=variables,
+        )
+        if not self.is_terminal and self._width is None:
             self.width = UNLIMITED_WIDTH
 
     def on_broken_pipe(self) -> None:
@@ -50,6 +60,13 @@ class TerminalConsole(Console):
         """What is to be printed, piece by piece, each text escaped."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else _make_harmless(segment)
+
+
+def _read_columns() -> int | None:
+    """The variable ``COLUMNS``; None where it is not set or no width that lines can have."""
+    text = os.environ.get("COLUMNS", "")
+    width = int(text) if re.fullmatch("[0-9]{1,6}", text) else 0
+    return width if width >= WIDTH_MIN else None
 
 
 def _make_harmless(segment: Segment) -> Segment:
