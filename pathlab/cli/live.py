@@ -116,6 +116,12 @@ def outlive_reader(show: Emit) -> Emit:
     return show_while_read
 
 
+def format_wait(until: datetime.datetime, now: datetime.datetime, *, at_most: bool) -> str:
+    """``waiting until 11:58 UTC at most``; both times in UTC, the day only where it is another one."""
+    day = "" if until.date() == now.date() else f"{until:%Y-%m-%d} "
+    return f"waiting until {day}{until:%H:%M} UTC{' at most' if at_most else ''}"
+
+
 def format_time_left(left_s: float) -> str:
     """``0:41 left``."""
     minutes, seconds = divmod(round(max(0.0, left_s)), 60)
@@ -290,10 +296,10 @@ class LiveView:
             self._start(event)
         elif isinstance(event, Waiting):
             until = datetime.datetime.fromisoformat(event.until_utc)
-            wait_s = (until - datetime.datetime.now(datetime.UTC)).total_seconds()
-            self._goes_on_s, self._waits = self._clock() + wait_s, True
-            self._place = f"waiting until {event.until_utc}"
-            self._print_always(f"{self._place}: {event.reason}", "dim")
+            now = datetime.datetime.now(datetime.UTC)
+            self._goes_on_s, self._waits = self._clock() + (until - now).total_seconds(), True
+            self._place = format_wait(until, now, at_most=event.at_most)
+            self._print_always(f"{event.reason}; {self._place}", "dim")
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):

@@ -53,10 +53,11 @@ class CampaignStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """Nothing runs until ``until_utc`` (ISO 8601), for ``reason``."""
+    """Nothing runs until ``until_utc`` (ISO 8601), for ``reason``; ``at_most``: it may go on earlier."""
 
     reason: str
     until_utc: str
+    at_most: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,13 @@ from dataclasses import asdict
 
 from pathlab.runner.campaign.waiting import Wait
 from pathlab.runner.events import Emit, Waiting
-from pathlab.runner.hosts.host_activity import HostActivity, Measure, describe_busy, measure_activity
+from pathlab.runner.hosts.host_activity import (
+    HostActivity,
+    Measure,
+    describe_busy,
+    measure_activity,
+    name_busy,
+)
 from pathlab.runner.journal import Journal
 from pathlab.study.progress import BUSY
 
@@ -47,9 +53,8 @@ class IdleWait:
             self._waited_s = (self._wait.now() - begun).total_seconds()
 
     def _report(self, until: datetime.datetime) -> None:
-        hosts = "; ".join(f"{name} is busy ({one.describe()})" for name, one in self.busy.items())
         utc = until.astimezone(datetime.UTC).isoformat(timespec="seconds")
-        self._emit(Waiting(reason=f"unless idle before: {hosts}", until_utc=utc))
+        self._emit(Waiting(reason=name_busy(self.busy), until_utc=utc, at_most=True))
 
     def _pause(self, seconds: float) -> None:
         self._wait.until(self._wait.now() + datetime.timedelta(seconds=seconds))

@@ -92,15 +92,19 @@ def check_activity(activity: HostActivity | None) -> HostCheck:
     return check_limit("processors", activity.describe(), fix)
 
 
+def name_busy(busy: Mapping[str, HostActivity]) -> str:
+    """The busy hosts, by name, with what was measured of each."""
+    return "; ".join(f"{name} is busy: {one.describe()}" for name, one in busy.items())
+
+
 def describe_busy(busy: Mapping[str, HostActivity], *, lab: bool) -> str:
     """What was measured, what it does to the results, and what to do, in a line; ``busy``: by name."""
-    hosts = "; ".join(f"{name} is busy: {one.describe()}" for name, one in busy.items())
     effect = (
         "trials may be lab-limited: packets come late, and rates and delays are wrong"
         if lab
         else "trials may be host-limited: rates too low, delays too long"
     )
-    return f"{hosts}. {effect[0].upper()}{effect[1:]}. {FIX[0].upper()}{FIX[1:]}"
+    return f"{name_busy(busy)}. {effect[0].upper()}{effect[1:]}. {FIX[0].upper()}{FIX[1:]}"
 
 
 def _look(

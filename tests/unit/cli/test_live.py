@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import LiveView, RunningTable, draw_sparks, outlive_reader
+from pathlab.cli.live import LiveView, RunningTable, draw_sparks, format_wait, outlive_reader
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -84,7 +84,7 @@ def test_without_a_terminal_there_are_lines_alone() -> None:
     text = show()
     assert text.splitlines() == [
         "Campaign sweep: 2 trials, about 10 s left. Results: out",
-        "waiting until 2026-01-05T22:00:00+00:00: outside the hours",
+        "outside the hours; waiting until 2026-01-05 22:00 UTC",
         "note  the route has [changed]",
         "  1/2  a to b    2 × 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
         "  1/2  a to b      1 × auto  failed: refused",
@@ -223,7 +223,7 @@ def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
 def test_quiet_says_nothing_and_a_bar_alone_only_notes_and_waits() -> None:
     assert show(quiet=True) == ""
     waiting, note = sorted(show(bar_only=True).splitlines(), key=lambda line: line.startswith("note"))
-    assert waiting.startswith("waiting until ")
+    assert waiting.startswith("outside the hours; waiting until ")
     assert note == "note  the route has [changed]"
 
 
@@ -234,6 +234,15 @@ def test_a_wait_is_part_of_the_time_left() -> None:
         until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=5, minutes=30)
         view(Waiting(reason="outside the hours", until_utc=until.isoformat(timespec="seconds")))
     assert re.search(r"5:(30:[01]|29:5)\d left", screen.getvalue())
+
+
+def test_a_wait_says_until_when_and_whether_it_may_end_earlier() -> None:
+    now = datetime.datetime(2026, 1, 5, 11, 50, tzinfo=datetime.UTC)
+    soon = now + datetime.timedelta(minutes=8)
+    assert format_wait(soon, now, at_most=True) == "waiting until 11:58 UTC at most"
+    assert format_wait(soon, now, at_most=False) == "waiting until 11:58 UTC"
+    later = soon + datetime.timedelta(days=1)
+    assert format_wait(later, now, at_most=False) == "waiting until 2026-01-06 11:58 UTC"
 
 
 def test_a_wait_that_ends_early_leaves_the_time_left() -> None:

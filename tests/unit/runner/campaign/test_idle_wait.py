@@ -86,7 +86,8 @@ def test_the_wait_ends_as_soon_as_the_host_is_idle(tmp_path: Path) -> None:
     assert 30 < stage.passed_s < 40
     reports = [event for event in stage.events if isinstance(event, Waiting)]
     assert 2 <= len(reports) <= 4  # now and then, not at each look
-    assert "stress, PID 3: 0.90 of a core" in reports[0].reason
+    assert reports[0].reason == "this machine is busy: 90 % of 2 cores in use (stress, PID 3: 0.90 of a core)"
+    assert all(report.at_most for report in reports)
     assert reports[0].until_utc == "2026-01-01T00:02:00+00:00"
     (entry,) = stage.entries
     assert (entry.kind, entry.text) == ("waiting", f"waited {stage.passed_s:.0f} s until the hosts were idle")
