@@ -122,7 +122,7 @@ def test_nothing_measured_and_a_fallback_are_grave() -> None:
 
 def test_a_run_that_began_on_a_busy_machine_says_what_was_measured() -> None:
     results = make_quickstart(cycles=6)
-    text = "90 % of 2 cores in use (stress: 0.98 of a core)"
+    text = "90 % of 2 cores in use (stress: 0.98 cores)"
     entry = JournalRecord(
         recorded_utc="2026-01-01T00:00:00.000+00:00",
         kind="busy",

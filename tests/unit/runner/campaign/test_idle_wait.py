@@ -71,12 +71,10 @@ def test_without_a_wait_a_busy_host_is_warned_of_before_the_first_trial(tmp_path
     (notice,) = stage.events
     assert isinstance(notice, RunNotice)
     assert notice.kind == BUSY
-    assert notice.text.startswith(
-        "this machine is busy: 90 % of 2 cores in use (stress, PID 3: 0.90 of a core)."
-    )
+    assert notice.text.startswith("this machine is busy: 90 % of 2 cores in use (stress, PID 3: 0.90 cores).")
     (entry,) = stage.entries
     assert entry.facts["hosts"]["this machine"]["busy_ratio"] == 0.9
-    assert entry.facts["found"]["this machine"] == "90 % of 2 cores in use (stress, PID 3: 0.90 of a core)"
+    assert entry.facts["found"]["this machine"] == "90 % of 2 cores in use (stress, PID 3: 0.90 cores)"
     assert entry.facts["waited_s"] == 0.0
 
 
@@ -86,7 +84,7 @@ def test_the_wait_ends_as_soon_as_the_host_is_idle(tmp_path: Path) -> None:
     assert 30 < stage.passed_s < 40
     reports = [event for event in stage.events if isinstance(event, Waiting)]
     assert 2 <= len(reports) <= 4  # now and then, not at each look
-    assert reports[0].reason == "this machine is busy: 90 % of 2 cores in use (stress, PID 3: 0.90 of a core)"
+    assert reports[0].reason == "this machine is busy: 90 % of 2 cores in use (stress, PID 3: 0.90 cores)"
     assert all(report.at_most for report in reports)
     assert reports[0].until_utc == "2026-01-01T00:02:00+00:00"
     (entry,) = stage.entries

@@ -84,7 +84,7 @@ def test_a_moments_work_is_not_load() -> None:
     assert found.busy
     check = check_activity(found)
     assert check.state == "limited"
-    assert check.found.startswith("90 % of 2 cores in use (stress, PID 7: 0.98 of a core)")
+    assert check.found.startswith("90 % of 2 cores in use (stress, PID 7: 0.98 cores)")
     assert "--wait-idle" in (check.fix or "")
 
 
@@ -103,7 +103,7 @@ def test_the_warning_says_what_was_measured_what_it_does_and_what_to_do() -> Non
         cores=2, busy_ratio=0.72, steal_ratio=0.04, waiting_ratio=0.4, busiest="python3", busiest_cores=0.98
     )
     assert describe_busy({"this machine": one}, lab=True) == (
-        "this machine is busy: 72 % of 2 cores in use (python3: 0.98 of a core), tasks wait for a core 40 % "
+        "this machine is busy: 72 % of 2 cores in use (python3: 0.98 cores), tasks wait for a core 40 % "
         "of the time, 4.0 % of the CPU time stolen by other machines. Trials may be lab-limited: packets "
         "come late, and rates and delays are wrong. End what keeps it busy, or wait for it: --wait-idle 2m"
     )
