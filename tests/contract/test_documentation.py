@@ -225,6 +225,12 @@ def test_the_architecture_describes_every_package() -> None:
         assert f"`{name}`" in text, f"docs/architecture.md does not say what {name} is for"
 
 
+def test_the_architecture_describes_every_module_beside_the_packages() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    names = {path.name for path in (ROOT / "pathlab").glob("*.py") if not path.name.startswith("_")}
+    assert {name for name in names if f"`pathlab/{name}`" not in text} == set()
+
+
 def test_every_name_of_the_architecture_is_defined_where_it_says() -> None:
     text = " ".join((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split())
     named = re.findall(r"`(\w+)` in `([\w/]+\.py)`", text)
