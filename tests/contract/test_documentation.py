@@ -20,6 +20,7 @@ import pytest
 
 from pathlab import __version__
 from pathlab.cli.main import SUBCOMMANDS, pathlab
+from pathlab.runner import journal
 from tests.require import require, require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -229,6 +230,14 @@ def test_the_architecture_describes_every_module_beside_the_packages() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     names = {path.name for path in (ROOT / "pathlab").glob("*.py") if not path.name.startswith("_")}
     assert {name for name in names if f"`pathlab/{name}`" not in text} == set()
+
+
+def test_the_page_on_events_names_every_kind_of_notice() -> None:
+    kinds = set(re.findall(r"``([a-z-]+)``", journal.__doc__ or "")) - journal.QUIET
+    assert len(kinds) > 10
+    page = (ROOT / "docs" / "EVENTS.md").read_text(encoding="utf-8")
+    (line,) = [line for line in page.splitlines() if line.startswith("| `notice` |")]
+    assert {kind for kind in kinds if f"`{kind}`" not in line} == set()
 
 
 def test_every_name_of_the_architecture_is_defined_where_it_says() -> None:
