@@ -14,7 +14,10 @@ from pathlab.study.analyses import Analyses
 
 #: Kinds of warnings that the confidence of an answer says already.
 SAID_BY_CONFIDENCE = ("small-sample",)
-EXPLANATION = "Medians of n usable trials; dRTT: RTT increase under load; Linux doubles Granted."
+EXPLANATION = (
+    "Medians of n usable trials; dRTT: RTT increase under load; "
+    "Granted: Linux reports double the usable size."
+)
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:

@@ -57,6 +57,7 @@ def test_the_answer_comes_first_and_the_rest_fits_a_screen(cycles: int, width: i
     text = "\n".join(lines)
     assert text.count("Confidence:") == 1
     assert "a 95 % confidence interval needs" not in text
+    assert "Granted: Linux reports double the usable size." in " ".join(text.split())
 
 
 def test_flags_are_one_line_and_provisional_medians_are_marked() -> None:
