@@ -16,6 +16,7 @@ from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.campaign.factors import format_levels
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.names import WORD_COLUMNS
 from pathlab.report.phrases import FORMATS, format_count, format_figure, format_interval, format_reason
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
@@ -27,18 +28,6 @@ from pathlab.units import NOT_MEASURED, format_bytes
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
-#: Columns of words, which may continue on the next line.
-WORDS = (
-    "undecided",
-    "verdict",
-    "limit",
-    "trials by limit",
-    "none, because",
-    "model",
-    "limited by",
-    "rule",
-    "trials",
-)
 #: What a distribution is of, by its name in answers.
 QUANTITIES = {
     "throughput_bits_per_s": "throughput",
@@ -153,7 +142,7 @@ def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, cons
     """Print answers as a table: the first column is always shown, the last ones are left out first."""
     columns = [PrintedColumn(headings[0], wraps=True)]
     for number, heading in enumerate(headings[1:], 1):
-        words = heading in WORDS
+        words = heading in WORD_COLUMNS
         columns.append(PrintedColumn(heading, number, wraps=words, constant=f"{heading} {{}}"))
     PrintedTable(columns=columns, rows=rows, title=title, elsewhere="--json").print_to(console)
 

@@ -7,21 +7,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from pathlab.report.blocks import Heading, TableBlock
-from pathlab.report.names import format_utc
+from pathlab.report.names import WORD_COLUMNS, format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.trials import TrialTable, list_values
 from pathlab.units import NOT_MEASURED, format_bytes, format_time, format_window
-
-#: Columns that hold words; every other one but the first is set flush right.
-WORDS = frozenset(
-    {
-        *("verdict", "limit", "trials", "undecided", "distribution", "model", "bottleneck", "rule", "enough"),
-        *("path", "medians within ±5 %", "widest", "within ±5 %", "parameters", "formula", "source"),
-        "evidence",
-    }
-)
-
 
 #: Texts of cells that hold no value.
 NO_VALUE = frozenset({"", NOT_MEASURED})
@@ -43,11 +33,11 @@ def build_table(
     """A table that shows no empty columns; what is the same in every row is said once, in its note.
 
     The first column stays, and so do those of ``keep``. ``words``: the columns that hold words; empty: the
-    first and those of ``WORDS``.
+    first and those of ``WORD_COLUMNS``.
     """
     texts = list(rows)
     explained = [*meanings, *[""] * (len(columns) - len(meanings))]
-    left = words or {columns[0], *WORDS}
+    left = words or {columns[0], *WORD_COLUMNS}
     places, constants = _choose_columns(columns, texts, keep)
     if constants:
         same = f"The same in every row: {'; '.join(map(' '.join, constants))}."

@@ -20,7 +20,7 @@ from pathlab.report.sections.comparison_changes import (
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
-from pathlab.report.sections.comparison_table import WORDS, find_trials, group_rows, list_change_columns
+from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
 from pathlab.report.sections.comparison_text import list_notes
 from pathlab.report.tables import build_table
 from pathlab.study.comparison.metrics import ComparedMetric
@@ -202,4 +202,4 @@ def _tabulate(
         headings.insert(-1, "p")
         cells.insert(-1, [format_probability(row.p_value) for row in rows])
     title = ", ".join(filter(None, [capitalise_title(rows[0].metric), find_trials(rows)]))
-    return build_table(name, title, headings, zip(*cells, strict=True), words=WORDS)
+    return build_table(name, title, headings, zip(*cells, strict=True))

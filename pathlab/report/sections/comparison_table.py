@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.names import WORD_COLUMNS
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
     format_change,
@@ -22,7 +23,6 @@ from pathlab.units import NOT_MEASURED, format_ratio
 
 #: What a narrow terminal leaves out; the largest first.
 PRIORITIES = {"Trials": 4, "Before": 3, "After": 2, "Verdict": 1}
-WORDS = ("Combination", "Verdict")
 
 
 def render_comparison(found: ResultsComparison, console: Console) -> None:
@@ -119,10 +119,10 @@ def _print_table(
             PrintedColumn(
                 f"{one.name} {one.unit}".rstrip(),
                 PRIORITIES.get(one.name, 0),
-                left=one.name in WORDS,
-                wraps=one.name == WORDS[0],
+                left=number == 0 or one.name in WORD_COLUMNS,
+                wraps=number == 0,
             )
-            for one in columns
+            for number, one in enumerate(columns)
         ],
         rows=list(zip(*(one.texts for one in columns), strict=True)),
         title=title,

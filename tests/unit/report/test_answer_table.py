@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
-from pathlab.report.answer_table import format_row, list_undecided, render_analyses
+from pathlab.report.answer_table import format_row, list_undecided, print_answers, render_analyses
 from pathlab.study.analyses import Study
 from pathlab.study.registry import ANALYSES
 from tests.unit.synthetic_results import make_quickstart
@@ -60,3 +61,12 @@ def test_an_undecided_interval_leaves_the_value_alone() -> None:
     row = format_row(ANALYSES["cells"], answer)
     assert not any("(" in text for text in row)
     assert list_undecided(ANALYSES["cells"], [answer]) == ["no 95 % CI: too few samples"]
+
+
+@pytest.mark.parametrize("heading", ["distribution", "limited by", "verdict"])
+def test_every_column_of_words_continues_on_the_next_line(heading: str) -> None:
+    console = Console(file=io.StringIO(), width=40)
+    words = "a value of many words that one line cannot hold"
+    print_answers(("combination", heading), [("1 × 64 KiB", words), ("2 × 64 KiB", "another")], "T", console)
+    assert isinstance(console.file, io.StringIO)
+    assert set(words.split()) <= set(console.file.getvalue().split())
