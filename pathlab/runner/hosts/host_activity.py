@@ -29,7 +29,10 @@ GLANCE_S, LOOK_S = 0.4, 0.8
 PARALLEL_MAX = 64
 #: The name of the machine of a lab, and of this one where it is an end.
 THIS_MACHINE = "this machine"
+#: What to do in a command that has the option, ...
 FIX = "end what keeps it busy, or wait for it: --wait-idle 2m"
+#: ... and in one that only checks.
+CHECK_FIX = "end what keeps it busy, or wait for it: pathlab run CAMPAIGN --wait-idle 2m"
 
 #: Gives an agent's answer to ``activity``.
 Measure = Callable[[], Mapping[str, Any]]
@@ -88,7 +91,7 @@ def check_activity(activity: HostActivity | None) -> HostCheck:
     """The check of a host's processors, for ``doctor`` and ``hosts check`` alike."""
     if activity is None:
         return HostCheck("processors", "limited", "their activity cannot be read")
-    fix = f"{FIX}; else the host is measured, not the path" if activity.busy else None
+    fix = f"{CHECK_FIX}; else the host is measured, not the path" if activity.busy else None
     return check_limit("processors", activity.describe(), fix)
 
 

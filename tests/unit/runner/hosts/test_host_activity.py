@@ -85,7 +85,7 @@ def test_a_moments_work_is_not_load() -> None:
     check = check_activity(found)
     assert check.state == "limited"
     assert check.found.startswith("90 % of 2 cores in use (stress, PID 7: 0.98 cores)")
-    assert "--wait-idle" in (check.fix or "")
+    assert "pathlab run CAMPAIGN --wait-idle 2m" in (check.fix or "")  # the checking commands lack the option
 
 
 def test_a_host_that_cannot_tell_is_left_out() -> None:
