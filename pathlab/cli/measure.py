@@ -62,7 +62,7 @@ def measure(
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     console = TerminalConsole(stderr=as_json)
-    idle_ns = 0 if wait_idle is None else parse_wait_ns(wait_idle)
+    idle_ns = parse_wait_ns(wait_idle or "0")
     source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)

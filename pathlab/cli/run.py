@@ -52,7 +52,7 @@ def run(
     load_all()
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
-    idle_ns = 0 if wait_idle is None else parse_wait_ns(wait_idle)
+    idle_ns = parse_wait_ns(wait_idle or "0")
     source = CampaignSource(campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns)
     folder = choose_folder(model, out=out, new=new)
     if json_events:

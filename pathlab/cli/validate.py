@@ -15,7 +15,7 @@ from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.cli.run import refuse_partial
 from pathlab.errors import CampaignError, UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns
+from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns, parse_wait_ns
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,7 +62,8 @@ def validate(
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "validate", new=False)
         with LiveView(console, quiet=as_json) as view:
-            source_of_run = CampaignSource(campaign=campaign, text="", access=access)
+            idle_ns = parse_wait_ns(options["wait_idle"] or "0")
+            source_of_run = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
             outcome = run_campaign(source_of_run, folder, outlive_reader(view))
         with Results.open(folder) as results:
             records = results.records()

@@ -186,7 +186,9 @@ def list_printed_waits() -> set[str]:
     return {value for text in texts for value in re.findall(r"--wait-idle (\d\w*)", text)}
 
 
-@pytest.mark.parametrize("words", [["run", "quickstart"], ["measure", "local"]])
+@pytest.mark.parametrize(
+    "words", [["run", "quickstart"], ["measure", "local"], ["validate", "local", "local"]]
+)
 def test_every_printed_wait_for_idle_hosts_is_taken(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
-from pathlab.cli.commands.checks import check_place, check_times, check_validated_ends
+from pathlab.cli.commands.checks import check_place, check_times, check_validated_ends, check_wait
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     HOSTS_FILE,
     PATH,
+    WAIT_IDLE,
     argument,
     declare,
     json_flag,
@@ -31,9 +32,10 @@ command = declare(
     option("--warmup", default="2s", help="Traffic before the steady window."),
     option("--congestion", help="Congestion control of both, such as cubic; else the system's."),
     option("--lab", metavar="NAME", help="Hosts of this ready-made lab (`pathlab lab list`)."),
+    WAIT_IDLE,
     HOSTS_FILE,
     ACCEPT_KEYS,
     option("--out", type=PATH, help="Keep the results in this folder."),
     json_flag("Print the ratios as JSON."),
-    checks=(check_validated_ends, check_times("duration", "warmup"), check_place("--out")),
+    checks=(check_validated_ends, check_times("duration", "warmup"), check_wait, check_place("--out")),
 )
