@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pathlab._version import VERSION
-from pathlab.errors import UsageError
 from pathlab.report.blocks import Question, Report, Section
 from pathlab.report.formats.forms import FORMS, load_libraries
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import format_utc
 from pathlab.report.phrases import format_count
+from pathlab.report.plots.figure_file import check_comparison_file
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
@@ -62,11 +62,9 @@ def choose_comparison_form(out: Path) -> str:
 
     Raises UsageError for another ending, and where a library is missing.
     """
-    name = next((form for form in COMPARISON_FORMS if FORMS[form].ending == out.suffix.lower()), None)
-    if name is None:
-        raise UsageError(
-            f"'{out}' does not end in .html, .md or .pdf", hint="for JSON: pathlab compare --json"
-        )
+    forms = {FORMS[form].ending: form for form in COMPARISON_FORMS}
+    check_comparison_file(out, tuple(forms))
+    name = forms[out.suffix.lower()]
     load_libraries((name,))
     return name
 

@@ -17,8 +17,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
-from pathlab.errors import UsageError
 from pathlab.store.records import PlanRecord
+from pathlab.study.analysis_choice import choose_known_names
 from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.cells import MeasuredCondition, list_conditions
 from pathlab.study.limits import RateCache
@@ -226,8 +226,4 @@ def analysis(
 
 def choose_analyses(names: Iterable[str]) -> tuple[str, ...]:
     """The names in the registry's order, all of them for none; UsageError for an unknown one."""
-    wanted = set(names)
-    unknown = sorted(wanted - set(ANALYSES))
-    if unknown:
-        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(ANALYSES)}")
-    return tuple(name for name in ANALYSES if not wanted or name in wanted)
+    return choose_known_names(names, ANALYSES)

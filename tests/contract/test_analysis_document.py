@@ -134,7 +134,7 @@ def test_wrong_analyses_and_wrong_files_are_one_line_and_a_fix(
     wrong = call("analyze", str(folder), "--only", "everything")
     assert wrong.status == 2
     assert wrong.err.splitlines()[0] == "pathlab: there is no analysis 'everything'"
-    assert "fix: take of: recommendation, cells, streams_vs_windows" in wrong.err
+    assert "fix: choose one of: recommendation, cells, streams_vs_windows" in wrong.err
     nothing = call("analyze", str(tmp_path))
     assert nothing.status == 5
     assert len(nothing.err.splitlines()) == 2

@@ -87,10 +87,10 @@ def check_analyses(given: Given) -> None:
     names, reference = given["names"], given["reference"]
     if LIST in names:
         return
-    known = list_analyses() if names else ()
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise UsageError(f"there is no analysis '{unknown[0]}'", hint=f"take of: {', '.join(known)}")
+    if names:
+        from pathlab.study.analysis_choice import choose_known_names
+
+        choose_known_names(names, list_analyses())
     if reference is not None:
         from pathlab.reference.series import load_table
 
@@ -152,9 +152,9 @@ def check_comparison(given: Given) -> None:
     page = given["report"]
     if page is None:
         return
-    if page.suffix.lower() not in COMPARISON_ENDINGS:
-        known = " or ".join((", ".join(COMPARISON_ENDINGS[:-1]), COMPARISON_ENDINGS[-1]))
-        raise UsageError(f"'{page}' does not end in {known}", hint="for JSON: pathlab compare --json")
+    from pathlab.report.plots.figure_file import check_comparison_file
+
+    check_comparison_file(page, COMPARISON_ENDINGS)
     check_writable("--report", page)
 
 

@@ -1,4 +1,4 @@
-"""The file of a single figure: the endings of its name, and the error for one that cannot be written."""
+"""The file of a figure or a comparison: the endings of its name, and the error where it cannot be written."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ FORMATS = (".svg", ".pdf", ".png")
 
 def check_figure_file(file: Path, option: str, endings: Sequence[str] = FORMATS) -> None:
     """Raise UsageError for another ending or a missing folder, before anything is measured or drawn."""
-    if file.suffix.lower() not in endings:
-        raise UsageError(
-            f"{option}: '{file}' does not end in {', '.join(endings)}", hint="name a file such as figure.svg"
-        )
+    _check_ending(f"{option}: '{file}'", file, endings, hint="name a file such as figure.svg")
     if not file.absolute().parent.is_dir():
         raise UsageError(f"{option}: there is no folder '{file.parent}'", hint="name a folder that exists")
+
+
+def check_comparison_file(file: Path, endings: Sequence[str]) -> None:
+    """Raise UsageError for another ending."""
+    _check_ending(f"'{file}'", file, endings, hint="for JSON: pathlab compare --json")
+
+
+def _check_ending(named: str, file: Path, endings: Sequence[str], *, hint: str) -> None:
+    if file.suffix.lower() not in endings:
+        known = " or ".join((", ".join(endings[:-1]), endings[-1]))
+        raise UsageError(f"{named} does not end in {known}", hint=hint)
 
 
 @contextmanager

@@ -243,7 +243,7 @@ def test_the_figure_is_written_as_its_ending_says(tmp_path: Path, ending: str) -
 
 
 def test_a_file_that_cannot_be_drawn_into_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--figure: 'path\.txt' does not end in \.svg, \.pdf, \.png"):
+    with pytest.raises(UsageError, match=r"--figure: 'path\.txt' does not end in \.svg, \.pdf or \.png"):
         check_figure_file(Path("path.txt"), "--figure")
     with pytest.raises(UsageError, match="there is no folder"):
         check_figure_file(tmp_path / "nowhere" / "path.svg", "--figure")
