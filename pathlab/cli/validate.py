@@ -20,6 +20,7 @@ from pathlab.units import NOT_MEASURED, format_rate, parse_time_ns, parse_wait_n
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from pathlab.campaign.model import Campaign
     from pathlab.study.engine_ratio import EngineRatio
 
 ENGINES = ("native", "iperf3")
@@ -34,20 +35,7 @@ def validate(
     **options: Any,
 ) -> None:
     """Measure by both engines and print the ratio for each number of streams; ``options`` by name."""
-    hosts: dict[str, Any] = {}
-    tables: dict[str, dict[str, Any]] = {}
-    if options["lab"] is None:
-        tables = read_tables(options["hosts_file"])
-        named = name_hosts((source, destination), tables)
-        hosts = {name: table for name, table in named if table is not None}
-        source, destination = (name for name, _ in named)
-    data = {**build_campaign_tables(source, destination, options), "hosts": hosts}
-    try:
-        put_hosts(data, tables)  # those to be jumped through
-        campaign = build_campaign(data, label="validate")
-    except CampaignError as error:
-        lines = [mistake.removeprefix("validate:") for mistake in error.mistakes]
-        raise UsageError("; ".join(lines), hint="pathlab validate --help") from error
+    campaign = _build_interleaved_campaign(source, destination, options)
     # Takes half a second, so after the checks.
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.live import LiveView, outlive_reader
@@ -77,6 +65,24 @@ def validate(
         refuse_partial(
             outcome, "run the same command again" if out is None else f"run the same command with --out {out}"
         )
+
+
+def _build_interleaved_campaign(source: str, destination: str, options: dict[str, Any]) -> Campaign:
+    """The campaign between two hosts of the hosts file or of a lab. UsageError names what cannot be used."""
+    hosts: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {}
+    if options["lab"] is None:
+        tables = read_tables(options["hosts_file"])
+        named = name_hosts((source, destination), tables)
+        hosts = {name: table for name, table in named if table is not None}
+        source, destination = (name for name, _ in named)
+    data = {**build_campaign_tables(source, destination, options), "hosts": hosts}
+    try:
+        put_hosts(data, tables)  # those to be jumped through
+        return build_campaign(data, label="validate")
+    except CampaignError as error:
+        lines = [mistake.removeprefix("validate:") for mistake in error.mistakes]
+        raise UsageError("; ".join(lines), hint="pathlab validate --help") from error
 
 
 def build_campaign_tables(source: str, destination: str, options: dict[str, Any]) -> dict[str, Any]:
