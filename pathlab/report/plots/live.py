@@ -19,10 +19,11 @@ from pathlab.report.plots.model import Axis, Curve, Grid, Layer, Panel, Plot, Sc
 from pathlab.report.plots.preparation import has_content, prepare_plot
 from pathlab.report.plots.style import BLANK, INK, choose_slot
 
+_TEMPLATES = resources.files("pathlab.report") / "templates"
 #: The page's own script: it draws each figure when it comes into sight, and offers its numbers.
-SCRIPT = (resources.files("pathlab.report") / "templates" / "report.js").read_text(encoding="utf-8")
+SCRIPT = "".join((_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.js", "report.js"))
 #: Style of the figures of a page.
-SHEET = (resources.files("pathlab.report") / "templates" / "plot.css").read_text(encoding="utf-8")
+SHEET = (_TEMPLATES / "plot.css").read_text(encoding="utf-8")
 PANEL_PX, STACKED_PX, GRID_ROW_PX, ROW_PX = 330, 150, 34, 24
 LETTER_PX, LINE_LETTERS = 8, 60
 _LIBRARY = resources.files("pathlab.report") / "plotly"

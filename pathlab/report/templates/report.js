@@ -1,4 +1,5 @@
-// Draws each figure of the page when it comes into sight, in the page's own ink, and offers its numbers.
+// Draws each figure of the page when it comes into sight, in the page's own ink, and offers its numbers,
+// which page.js lists.
 // A figure is described by the JSON in it: panels of layers, as pathlab.report.plots.live writes them.
 // Needs plotly.js before it; without it the pictures in the page remain.
 (function () {
@@ -21,6 +22,7 @@
   const RULE_DASHES = ["dot", "dashdot", "2px,2px", "longdash"];
   const CLEAR = "rgba(0,0,0,0)";
   const FAINT = "#8b949e";
+  const { tabulate } = window.pathlabPage;
   const coarse = window.matchMedia("(pointer: coarse)").matches;
   const figures = Array.from(document.querySelectorAll("figure.plot"));
   const live = figures.filter((figure) => figure.querySelector("script[type='application/json']"));
@@ -348,48 +350,6 @@
     count();
   }
 
-  // One row for each point, as write_csv does.
-  function tabulate(plot) {
-    const along = new Set(plot.panels.map((panel) => panel.x.title.join(" ")));
-    const rows = [["panel", "series", "x: " + Array.from(along).join("; "), "y", "low", "high", "note"]];
-    for (const panel of plot.panels) {
-      for (const layer of panel.layers) {
-        const add = (...cells) => rows.push([panel.title || panel.y.title.join(" "), layer.name, ...cells]);
-        list[layer.kind](layer, add);
-      }
-    }
-    return rows.map((row) => row.map(quote).join(",")).join("\n") + "\n";
-  }
-
-  const pick = (values, at) => values ? values[at] : null;
-  const list = {
-    curve: (layer, add) => layer.x.forEach((x, at) =>
-      add(x, layer.y[at], pick(layer.low, at), pick(layer.high, at), null)),
-    area: (layer, add) => layer.x.forEach((x, at) => add(x, null, layer.low[at], layer.high[at], null)),
-    points: (layer, add) => layer.x.forEach((x, at) => {
-      const notes = [pick(layer.hover, at), (layer.outlier || []).includes(at) ? "outlier" : ""];
-      add(x, layer.at_axis ? null : layer.y[at], null, null, notes.filter(Boolean).join("; "));
-    }),
-    bars: (layer, add) => layer.x.forEach((x, at) => {
-      const [bottom, height] = [layer.bottom ? layer.bottom[at] : 0, layer.height[at]];
-      // sums of rounded numbers have no more digits than those
-      add(x, height, bottom, height === null ? null : Number((bottom + height).toPrecision(7)), null);
-    }),
-    rule: (layer, add) => {
-      const ends = layer.vertical ? [layer.value, null] : [null, layer.value];
-      add(...ends, layer.low, layer.high, "line");
-    },
-    span: (layer, add) => add(null, null, layer.start, layer.end, "stretch of x"),
-    grid: (layer, add) => layer.values.forEach((line, row) => line.forEach((value, column) =>
-      add(layer.x[column], value, null, null, layer.y[row]))),
-  };
-
-  function quote(value) {
-    if (value === null || value === undefined) { return ""; }
-    const text = String(value);
-    return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-  }
-
   function offer(figure, plot) {
     const caption = figure.querySelector("figcaption") || figure.appendChild(document.createElement("figcaption"));
     if (caption.querySelector("a[download]")) { return; }
@@ -407,39 +367,6 @@
   function drawAll(chosen) {
     return Promise.all(chosen.filter((figure) => figure.dataset.state === "waiting").map(draw));
   }
-
-  // A link into a fold opens it, and those around it.
-  function reveal() {
-    const target = document.getElementById(window.location.hash.slice(1));
-    for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
-      fold.open = true;
-    }
-    if (target) { target.scrollIntoView(); }
-  }
-  window.addEventListener("hashchange", reveal);
-  document.addEventListener("click", function (event) {
-    const link = event.target.closest("a[href^='#']");
-    if (link && link.hash && link.hash === window.location.hash) { reveal(); }
-  });
-  if (window.location.hash) { reveal(); }
-  // Paper shows the folds of every question; afterwards they are as they were.
-  let opened = [];
-  window.addEventListener("beforeprint", function () {
-    opened = Array.from(document.querySelectorAll("details.question:not([open])"));
-    opened.forEach((fold) => { fold.open = true; });
-  });
-  window.addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
-
-  // Tables that are wider than the page say so until their end is in sight.
-  function hint(table) {
-    const beyond = table.clientWidth ? table.scrollWidth - table.clientWidth : 0;  // in a closed fold: none
-    if (beyond > 1) { table.dataset.more = beyond - table.scrollLeft > 1 ? "yes" : "no"; } else { delete table.dataset.more; }
-  }
-  const tables = Array.from(document.querySelectorAll(".scroll"));
-  tables.forEach(function (table) {
-    table.addEventListener("scroll", () => hint(table), { passive: true });
-    if ("ResizeObserver" in window) { new ResizeObserver(() => hint(table)).observe(table); } else { hint(table); }
-  });
 
   if (!window.Plotly) { return; }
   count();  // from here on no figure needs to say how it could be had without this script
