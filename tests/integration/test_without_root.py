@@ -121,7 +121,7 @@ def test_each_congestion_control_is_set_or_refused_by_name(user: OrdinaryUser) -
             assert done.returncode == 0, done.stderr
         else:
             check_refusal(done, f"--congestion {name} is not allowed here", "pathlab doctor")
-            fix = f'fix: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
+            fix = f'fix: as root: sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(available)}"'
             assert fix in " ".join(user.run(*PATHLAB, "doctor").stdout.split())
 
 
