@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.store.flags import Status
 from pathlab.store.records import JournalRecord, PlanRecord
+from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.trials import TrialTable, list_values
 
@@ -38,6 +41,18 @@ class RunCounts:
     def all_complete(self) -> bool:
         """Whether every planned row was measured at the first attempt."""
         return self.done == self.complete == self.planned and not (self.failed or self.interrupted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialLength:
+    """A length that complete trials had: the steady window requested, or an amount and the lengths measured.
+
+    ``duration_ns`` None: by amount, of ``amount_bytes`` (None: not known).
+    """
+
+    duration_ns: int | None
+    amount_bytes: int | None
+    measured_ns: Spread
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,3 +154,20 @@ def _count_missing(journal: Sequence[JournalRecord], without_result: int) -> int
     if last is None or last.kind not in (ENDED, FINISHED):
         return without_result
     return min(without_result, 0 if last.kind == FINISHED else int(last.facts.get("missing", without_result)))
+
+
+def list_lengths(table: TrialTable) -> tuple[TrialLength, ...]:
+    """Every length of complete trials, in the order in which they were first measured."""
+    found: dict[tuple[int | None, int | None], list[float]] = {}
+    columns = list_values(table.frame, ("status", "duration_ns", "steady_ns"))
+    for condition, status, duration_ns, steady_ns in zip(table.conditions, *columns, strict=True):
+        if status == Status.COMPLETE:
+            amount = condition.get("transfer_bytes") if not duration_ns else None
+            key = (duration_ns or None, amount if isinstance(amount, int) else None)
+            found.setdefault(key, []).append(steady_ns or np.nan)
+    return tuple(
+        TrialLength(
+            duration_ns=duration_ns, amount_bytes=amount, measured_ns=measure_spread(np.array(measured))
+        )
+        for (duration_ns, amount), measured in found.items()
+    )

@@ -33,7 +33,7 @@ from pathlab.store.flags import Status
 from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.analyses import Analyses
 from pathlab.study.links import DirectLink
-from pathlab.study.progress import survey_conditions
+from pathlab.study.progress import list_lengths, survey_conditions
 from pathlab.study.trials import StudySource, TrialTable, list_values
 from pathlab.units import format_bytes, format_ratio, format_time
 
@@ -228,21 +228,15 @@ def _format_link(link: DirectLink) -> str:
 
 def _describe_windows(table: TrialTable) -> str:
     """The lengths requested of complete trials; of those by amount, the amount and the lengths measured."""
-    lengths: dict[str, list[float]] = {}
-    columns = list_values(table.frame, ("status", "duration_ns", "steady_ns"))
-    for condition, status, duration_ns, steady_ns in zip(table.conditions, *columns, strict=True):
-        if status == Status.COMPLETE:
-            size_bytes = condition.get("transfer_bytes")
-            amount = format_bytes(size_bytes) if isinstance(size_bytes, int) else "the amount"
-            measured = lengths.setdefault(
-                format_time(duration_ns) if duration_ns else f"until {amount} had arrived", []
-            )
-            if not duration_ns and steady_ns:
-                measured.append(steady_ns)
     texts = []
-    for text, measured in lengths.items():
-        bounds = dict.fromkeys(map(format_time, (min(measured), max(measured)) if measured else ()))
-        texts.append(f"{text} ({' to '.join(bounds)})" if bounds else text)
+    for length in list_lengths(table):
+        if length.duration_ns is not None:
+            texts.append(format_time(length.duration_ns))
+            continue
+        amount = "the amount" if length.amount_bytes is None else format_bytes(length.amount_bytes)
+        bounds = dict.fromkeys(map(format_time, (length.measured_ns.least, length.measured_ns.most)))
+        measured = f" ({' to '.join(bounds)})" if length.measured_ns.n else ""
+        texts.append(f"until {amount} had arrived{measured}")
     return "; ".join(texts)
 
 

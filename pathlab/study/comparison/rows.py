@@ -46,7 +46,9 @@ def _read_texts(name: str, render: Callable[[Any], str]) -> Callable[[Sample], l
 
 #: What may differ between results without keeping them from being compared, and has to be said then.
 FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
-    "steady window": _read_texts("duration_ns", format_time),
+    "steady window": _read_texts(
+        "duration_ns", lambda duration_ns: format_time(duration_ns) if duration_ns else "by amount"
+    ),
     "warm-up": _read_texts("warmup_ns", format_time),
     "measured over": lambda sample: [sample.table.conditions[place].medium for place in sample.places],
     "probes": _read_texts("probe_method", lambda method: method or "none"),

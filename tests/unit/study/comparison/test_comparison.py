@@ -277,6 +277,9 @@ def test_what_is_not_alike_besides_is_said() -> None:
     notes = [line for line in list_notes(found) if "Different in" in line]
     assert notes[1] == "Different in r1: measured over, lab before and loopback-fallback after."
     assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
+    second.records = [dataclasses.replace(record, duration_ns=0) for record in second.records]
+    (by_amount,) = (line for line in list_notes(compare(first, second)) if "steady window" in line)
+    assert "and by amount after" in by_amount
 
 
 def test_many_conditions_of_one_side_are_one_line() -> None:
