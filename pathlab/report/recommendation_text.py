@@ -265,7 +265,7 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         known = rival.drtt_ns.median is not None and chosen.drtt_ns.median is not None
         added = f" (adds {delays[0]} against {delays[1]})" if known else ""
         what = "the smaller total window" if reason is Reason.WINDOW else "fewer streams"
-        yield (f"{carries}, and no difference in delay or loss was shown{added}. We recommend {what}.")
+        yield f"{carries}, and no difference in delay or loss was shown{added}. The rule prefers {what}."
 
 
 def _format_rival_rate(found: Recommendation) -> str:

@@ -159,7 +159,8 @@ def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     assert found.preferred_for is Reason.WINDOW
     assert describe_recommendation(found).sentences[0] == (
         "4 × 256 kB carries the same within 0.1 % by its median (equivalence undecided), and no difference "
-        "in delay or loss was shown (adds 16.5 ms against 17.5 ms). We recommend the smaller total window."
+        "in delay or loss was shown (adds 16.5 ms against 17.5 ms). The rule prefers the smaller total "
+        "window."
     )
 
 
