@@ -62,7 +62,7 @@ class ActivityMeter:
         if before is None:
             return found
         span_ns = max(1, after.taken_ns - before.taken_ns)
-        total, idle, stolen = (max(0, new - old) for old, new in zip(before.ticks, after.ticks))  # noqa: B905
+        total, idle, stolen = (max(0, new - old) for old, new in zip(before.ticks, after.ticks))  # noqa: B905 -- 3.8
         found["span_ns"] = span_ns
         if total:
             found["busy_ratio"] = max(0.0, 1 - (idle + stolen) / total)
