@@ -120,7 +120,7 @@ def test_a_closed_pipe_ends_a_command_without_a_word(
     monkeypatch.chdir(root)
     reading, writing = os.pipe()
     os.close(reading)
-    with open(writing, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 -- a descriptor
+    with os.fdopen(writing, "w", encoding="utf-8") as nowhere:
         monkeypatch.setattr(sys, "stdout", nowhere)
         with pytest.raises(SystemExit) as ended:
             main(list_words(command))

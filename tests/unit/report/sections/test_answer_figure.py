@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from tests.unit.report.section_samples import find_curve, make_inputs, take_tria
 from tests.unit.study.trials import make_sweep
 from tests.unit.synthetic_results import GOODPUT_BITS_PER_S, LAB, QUEUE_BYTES, RATE_BITS_PER_S
 
-LEVELS = [(streams, window) for window in (32768, 65536) for streams in (1, 4, 8)]
+LEVELS: list[tuple[int, int | None]] = [
+    (streams, window) for window in (32768, 65536) for streams in (1, 4, 8)
+]
 FULL_QUEUE_MS = QUEUE_BYTES * 8e3 / RATE_BITS_PER_S
 
 
@@ -27,7 +30,7 @@ def draw(inputs: ReportInputs) -> Plot:
 
 def make_results(
     cycles: int = 6,
-    levels: list[tuple[int, int | None]] = LEVELS,  # type: ignore[assignment]
+    levels: list[tuple[int, int | None]] = LEVELS,
     change: Callable[[TrialRecord], TrialRecord] = lambda record: record,
 ) -> ReportInputs:
     return make_inputs(make_sweep(cycles, levels=levels, change=change, environment={"lab": LAB}))
@@ -51,7 +54,7 @@ def test_each_window_is_a_series_of_medians_with_intervals(inputs: ReportInputs)
         rates = [
             take_trials(
                 inputs,
-                lambda one, cell=(streams, window): (one.streams, one.window_requested_bytes) == cell,  # type: ignore[misc]
+                partial(is_of, (streams, window)),
                 lambda one: one.throughput_bits_per_s,
             )
             for streams in (1, 4, 8)
@@ -59,6 +62,10 @@ def test_each_window_is_a_series_of_medians_with_intervals(inputs: ReportInputs)
         assert curve.y == pytest.approx([np.median(some) / 1e6 for some in rates])
     trials = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and not layer.callout]
     assert trials == []  # intervals say the same
+
+
+def is_of(levels: tuple[int, int], record: TrialRecord) -> bool:
+    return (record.streams, record.window_requested_bytes) == levels
 
 
 def test_the_recommended_combination_is_ringed_in_both_panels(inputs: ReportInputs) -> None:
