@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlab.runner.events import Event, RunNotice
 from pathlab.store.records import TrialRecord
 from tests.require import require_engine
 
+LOG = logging.getLogger(__name__)
 LAB = {
     "hosts": ["a", "b", "c", "d"],
     "links": [
@@ -56,8 +58,16 @@ def campaign_of(**extra: Any) -> Campaign:
 
 
 def run(campaign: Campaign, folder: Path, watch: Watch | None = None) -> RunOutcome:
+    """Run it, and log why trials failed, which pytest shows with a test that fails."""
     require_engine()
-    return run_campaign(CampaignSource(campaign=campaign, text=""), folder, watch or Watch())
+    outcome = run_campaign(CampaignSource(campaign=campaign, text=""), folder, watch or Watch())
+    for record in stored(folder) if outcome.failed else ():
+        if record.failed_stage is not None:
+            LOG.warning(
+                "row %s, attempt %s: %s: %s",
+                *(record.plan_row, record.attempt, record.failed_stage, record.failure),
+            )
+    return outcome
 
 
 def stored(folder: Path) -> list[TrialRecord]:
