@@ -46,9 +46,11 @@ def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | Non
     inputs = gather_inputs(stored)
     _print_summary(inputs, console)
     report = arrange_report(inputs)
-    console.print("Report:")
-    for name, place in places.items():
-        click.echo(str(FORMS[name].write(report, place)))
+    for number, (name, place) in enumerate(places.items()):
+        written = FORMS[name].write(report, place)
+        if number == 0:
+            console.print("Report:")
+        click.echo(str(written))
 
 
 def close_run(folder: Path, console: Console | None) -> Path:

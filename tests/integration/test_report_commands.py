@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import os
 import sqlite3
 import sys
 from collections.abc import Iterator
@@ -181,6 +183,20 @@ def test_an_out_below_a_file_is_named(
     assert status == 5
     assert f"'{tmp_path}/file/x.html' cannot be written" in err[0]
     assert err[1].startswith("  fix: ")
+
+
+def test_a_full_disk_leaves_the_summary_and_announces_no_report(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fill(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("pathlab.report.formats.output_file.os.fsync", fill)
+    status, out, err = call_lines(["report", str(folder), "--out", str(tmp_path / "x.html")], capsys)
+    assert status == 5
+    assert "cannot be written: No space left on device" in err[0]
+    assert out  # the summary
+    assert "Report:" not in out
 
 
 def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
