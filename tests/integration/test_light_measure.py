@@ -63,7 +63,7 @@ SHORT = ("-t", "300ms", "--warmup", "100ms")
             (*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}, marks=pytest.mark.quiet, id="reverse"
         ),
         pytest.param(
-            # Linux paces from the eleventh segment of a connection on: of 640 kB on, on loopback.
+            # Linux does not pace the first ten segments of a connection: 640 kB on loopback.
             ("--both", "--bytes", "16M", "--rate", "80Mbit/s"),
             {"duration_ns": 0, "warmup_ns": 0},
             marks=pytest.mark.quiet,
