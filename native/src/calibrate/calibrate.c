@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/events.h"
+#include "base/histogram.h"
 #include "base/json.h"
-#include "base/lateness.h"
 #include "base/limits.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -140,7 +140,7 @@ static void measure_clock(struct calibration *calibration)
 /* The lateness of wake-ups of an idle thread by the timer that all deadlines of the engine use. */
 static bool measure_timer(struct calibration *calibration, struct pl_error *error)
 {
-    struct pl_lateness lateness = {.count = 0};
+    struct pl_histogram lateness = {.count = 0};
     pl_ns begin_ns = pl_now_ns();
     for (int64_t i = 1; i <= calibration->timer_count; i++) {
         struct pl_wait wait = {.deadline_ns = begin_ns + i * calibration->timer_ns, .fds = {-1, -1}};
@@ -151,12 +151,12 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
             pl_error_set(error, PL_ENDED, "calibrate", 0, "%s", pl_command_reason(command));
             return false;
         }
-        pl_lateness_add(&lateness, pl_now_ns() - wait.deadline_ns);
+        pl_histogram_add(&lateness, pl_now_ns() - wait.deadline_ns);
     }
     pl_ns median_ns = 0;
     pl_ns p99_ns = 0;
-    if (!pl_lateness_percentile(&lateness, 0.5, &median_ns) ||
-        !pl_lateness_percentile(&lateness, 0.99, &p99_ns)) {
+    if (!pl_histogram_quantile(&lateness, 0.5, &median_ns) ||
+        !pl_histogram_quantile(&lateness, 0.99, &p99_ns)) {
         pl_error_set(error, PL_ENDED, "calibrate", 0, "no timer expired in time");
         return false;
     }
@@ -170,7 +170,7 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
     pl_json_string(j, "type", "timer");
     pl_json_i64(j, "interval_ns", calibration->timer_ns);
     pl_json_u64(j, "wake_ups", lateness.count);
-    pl_lateness_write(&lateness, j, "late_ns");
+    pl_histogram_write_summary(&lateness, j, "late_ns");
     end_record(calibration);
     return true;
 }

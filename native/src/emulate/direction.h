@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/lateness.h"
+#include "base/histogram.h"
 #include "emulate/delay_line.h"
 #include "emulate/delivery_latency.h"
 #include "emulate/device.h"
@@ -37,7 +37,7 @@ struct pl_direction {
     struct pl_link link;
     struct pl_delay_line line;
     struct pl_direction_counters counters;
-    struct pl_lateness lateness;                 /* of deliveries */
+    struct pl_histogram lateness;                /* of deliveries */
     struct pl_delivery_latency delivery_latency; /* of writes */
 };
 

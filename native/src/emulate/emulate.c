@@ -52,11 +52,11 @@ static void flush(struct emulator *emulator)
 /* The lateness of deliveries, both directions together. */
 static void write_total_lateness(struct emulator *emulator)
 {
-    struct pl_lateness total = {.count = 0};
+    struct pl_histogram total = {.count = 0};
     for (unsigned i = 0; i < 2; i++) {
-        pl_lateness_merge(&total, &emulator->forwarder.directions[i].lateness);
+        pl_histogram_merge(&total, &emulator->forwarder.directions[i].lateness);
     }
-    pl_lateness_write(&total, &emulator->json, "late_ns");
+    pl_histogram_write_summary(&total, &emulator->json, "late_ns");
 }
 
 /* `counters` during the run, `result` at the end. */
@@ -150,7 +150,7 @@ static void execute_command(struct emulator *emulator, const char *line)
     if (strcmp(line, "stats") == 0 || strcmp(line, "lap") == 0) {
         print_counters(emulator, "counters");
         for (unsigned i = 0; i < 2 && line[0] == 'l'; i++) {
-            emulator->forwarder.directions[i].lateness = (struct pl_lateness){0};
+            emulator->forwarder.directions[i].lateness = (struct pl_histogram){0};
         }
     } else if (strcmp(line, "stop") == 0) {
         emulator->ending = ENDING_STOP;

@@ -38,7 +38,7 @@ void pl_write_direction(struct pl_json *j, const char *key, const struct pl_dire
     } else {
         pl_json_null(j, "socket_dropped");
     }
-    pl_lateness_write(&direction->lateness, j, "late_ns");
+    pl_histogram_write_summary(&direction->lateness, j, "late_ns");
     pl_json_end_object(j);
 }
 

@@ -181,7 +181,7 @@ static enum pl_status deliver(struct pl_forwarder *forwarder, struct pl_directio
             return PL_OK;
         }
         *busy = true;
-        pl_lateness_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
+        pl_histogram_add(&direction->lateness, now_ns + lead_ns - delivery->due_ns);
         bool written = write_delivery(forwarder, direction, delivery, &now_ns);
         int errno_value = errno;
         release(forwarder, delivery->packet);

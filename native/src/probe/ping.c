@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/events.h"
-#include "base/lateness.h"
+#include "base/histogram.h"
 #include "base/options.h"
 #include "base/program.h"
 #include "base/resolve.h"
@@ -32,7 +32,7 @@ struct ping {
     bool written;       /* false once the output is gone */
     const char *reason; /* why it ends early */
     struct pl_ping_counts counts;
-    struct pl_lateness send_lateness;
+    struct pl_histogram send_lateness;
     struct pl_ping_text text; /* for people */
 };
 
@@ -157,7 +157,7 @@ static void send_probe(struct ping *ping, struct pl_error *error)
         probe.failed = true;
         ping->counts.send_errors++;
     }
-    pl_lateness_add(&ping->send_lateness, probe.sent_ns - probe.intended_ns);
+    pl_histogram_add(&ping->send_lateness, probe.sent_ns - probe.intended_ns);
     pl_probe_table_enter(ping->table, &probe);
     ping->next++;
     ping->sending = ping->flags.count == 0 || ping->next < (uint64_t)ping->flags.count;

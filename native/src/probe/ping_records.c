@@ -31,7 +31,7 @@ bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe)
 }
 
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
-                            const struct pl_ping_counts *counts, const struct pl_lateness *send_lateness)
+                            const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness)
 {
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "result");
@@ -44,7 +44,7 @@ bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_metho
     pl_json_u64(j, "late", counts->late);
     pl_json_u64(j, "reordered", counts->reordered);
     pl_json_u64(j, "send_errors", counts->send_errors);
-    pl_lateness_write(send_lateness, j, "send_error_ns");
+    pl_histogram_write_summary(send_lateness, j, "send_error_ns");
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }

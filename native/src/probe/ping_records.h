@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "base/histogram.h"
 #include "base/json.h"
-#include "base/lateness.h"
 #include "probe/probe_socket.h"
 #include "probe/probe_table.h"
 
@@ -21,6 +21,6 @@ bool pl_ping_records_start(struct pl_json *j, const char *address, const struct 
 bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe);
 /* `reason`: why the run ended early; NULL: it did not. */
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
-                            const struct pl_ping_counts *counts, const struct pl_lateness *send_lateness);
+                            const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness);
 
 #endif

@@ -1,5 +1,4 @@
-/* Order, growth and bound of the delay line; the packet pool and the lateness histogram. */
-#include "base/lateness.h"
+/* Order, growth and bound of the delay line; the packet pool. */
 #include "check.h"
 #include "emulate/delay_line.h"
 #include "emulate/packet.h"
@@ -107,51 +106,11 @@ static void check_pool(void)
     CHECK_EQUAL(pool.allocated_bytes, 0);
 }
 
-static void check_lateness(void)
-{
-    struct pl_lateness lateness = {0};
-    pl_ns late_ns = -1;
-    CHECK(!pl_lateness_percentile(&lateness, 0.5, &late_ns));
-    CHECK_EQUAL(late_ns, -1);
-    pl_lateness_add(&lateness, -5);
-    for (pl_ns i = 1; i < 10000; i++) {
-        pl_lateness_add(&lateness, i * 1000);
-    }
-    CHECK(pl_lateness_percentile(&lateness, 0.5, &late_ns));
-    CHECK(late_ns >= 4999000 && late_ns < 4999000 * INT64_C(33) / 32);
-    CHECK(pl_lateness_percentile(&lateness, 0.99, &late_ns));
-    CHECK(late_ns >= 9899000 && late_ns <= 9999000);
-    CHECK(pl_lateness_percentile(&lateness, 1.0, &late_ns));
-    CHECK_EQUAL(late_ns, 9999000);
-    pl_lateness_add(&lateness, INT64_MAX); /* the last bucket is within the array */
-    CHECK(pl_lateness_percentile(&lateness, 1.0, &late_ns));
-    CHECK(late_ns == INT64_MAX);
-}
-
-/* Two merged halves equal the total. */
-static void check_lateness_merges(void)
-{
-    struct pl_lateness total = {0};
-    struct pl_lateness halves[2] = {{.count = 0}, {.count = 0}};
-    uint64_t state = 4;
-    for (int i = 0; i < 5000; i++) {
-        pl_ns late_ns = (pl_ns)(next_random(&state) % 100000000);
-        pl_lateness_add(&total, late_ns);
-        pl_lateness_add(&halves[i % 3 == 0], late_ns);
-    }
-    pl_lateness_merge(&halves[0], &halves[1]);
-    CHECK_EQUAL(halves[0].count, total.count);
-    CHECK_EQUAL(halves[0].max_ns, total.max_ns);
-    CHECK(memcmp(halves[0].buckets, total.buckets, sizeof total.buckets) == 0);
-}
-
 int main(void)
 {
     check_order();
     check_equal_times_keep_their_order();
     check_bound();
     check_pool();
-    check_lateness();
-    check_lateness_merges();
     CHECK_RETURN();
 }
