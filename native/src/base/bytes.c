@@ -48,3 +48,14 @@ uint32_t pl_internet_sum(const uint8_t *at, size_t count, uint32_t sum)
         sum += (uint32_t)at[count - 1] << 8;
     return pl_internet_fold(sum);
 }
+
+void pl_fill_incompressible(uint8_t *buffer, size_t size)
+{
+    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
+    for (size_t i = 0; i < size; i++) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        buffer[i] = (uint8_t)(state >> 56);
+    }
+}

@@ -19,4 +19,7 @@ uint32_t pl_internet_sum(const uint8_t *at, size_t count, uint32_t sum);
 /* Folds a sum of 16-bit words to 16 bits. */
 uint32_t pl_internet_fold(uint32_t sum);
 
+/* Data that a compressing path cannot shrink: an xorshift sequence, the same for every run. */
+void pl_fill_incompressible(uint8_t *buffer, size_t size);
+
 #endif

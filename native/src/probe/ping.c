@@ -24,6 +24,7 @@ struct ping {
     struct pl_ping_flags flags;
     struct pl_events *events;
     struct pl_probe_table *table;
+    struct pl_probe_intervals *intervals; /* NULL: each probe has its record */
     struct pl_probe_socket socket;
     struct pl_json json;
     pl_ns start_ns;
@@ -107,8 +108,21 @@ static void write_start(struct ping *ping)
                         : pl_ping_records_start(&ping->json, address, &ping->socket, ping->start_ns);
 }
 
+/* With `ends`, also an interval whose probes are not all answered or lost. */
+static void write_intervals(struct ping *ping, bool ends)
+{
+    const struct pl_probe_interval *interval;
+    while ((interval = pl_probe_intervals_next(ping->intervals, ends)) != NULL)
+        ping->written = pl_ping_records_interval(&ping->json, interval) && ping->written;
+}
+
 static void write_probe(struct ping *ping, const struct pl_probe *probe)
 {
+    if (ping->intervals != NULL) {
+        pl_probe_intervals_add(ping->intervals, probe);
+        write_intervals(ping, false);
+        return;
+    }
     bool written = ping->flags.human ? pl_ping_text_probe(&ping->text, probe, ping->flags.interval_ns)
                                      : pl_ping_records_probe(&ping->json, probe);
     ping->written = written && ping->written;
@@ -116,6 +130,8 @@ static void write_probe(struct ping *ping, const struct pl_probe *probe)
 
 static void write_result(struct ping *ping)
 {
+    if (ping->intervals != NULL)
+        write_intervals(ping, true);
     ping->counts.sent = ping->next - ping->counts.send_errors;
     bool written = ping->flags.human ? pl_ping_text_result(&ping->text, &ping->counts)
                                      : pl_ping_records_result(&ping->json, ping->reason, ping->socket.method,
@@ -237,6 +253,12 @@ static int run(struct ping *ping, struct pl_error *error)
     ping->table = pl_probe_table_create(ping->flags.interval_ns, ping->flags.timeout_ns, error);
     if (ping->table == NULL)
         return pl_error_output(error, "ping", ping->flags.human);
+    if (ping->flags.histogram_interval_ns > 0 && !ping->flags.human) {
+        ping->intervals = pl_probe_intervals_create(ping->flags.histogram_interval_ns, ping->flags.interval_ns,
+                                                    ping->flags.timeout_ns, error);
+        if (ping->intervals == NULL)
+            return pl_error_output(error, "ping", ping->flags.human);
+    }
     ping->sending = true;
     ping->start_ns = pl_now_ns();
     write_start(ping);
@@ -262,6 +284,7 @@ int pl_ping_main(int argc, char **argv)
     status = run(&ping, &error);
     pl_probe_socket_close(&ping.socket);
     pl_probe_table_free(ping.table);
+    pl_probe_intervals_free(ping.intervals);
     pl_events_close(ping.events);
     pl_json_release(&ping.json);
     pl_ping_text_release(&ping.text);

@@ -23,6 +23,9 @@ static enum pl_options_outcome read_flags(struct pl_ping_flags *flags, int argc,
         pl_option_integer(probes, "count", &flags->count, 0, INT64_MAX, "probes to send; 0: until stopped"),
         pl_option_integer(probes, "interval-ns", &flags->interval_ns, 100000, 3600 * PL_NS_PER_S,
                           "time between two probes"),
+        pl_option_integer(probes, "histogram-interval-ns", &flags->histogram_interval_ns, 0,
+                          3600 * PL_NS_PER_S,
+                          "a record with a histogram for so long, instead of one for each probe; 0: none"),
         pl_option_integer(probes, "payload-bytes", &flags->payload_bytes, 0, PL_PROBE_PAYLOAD_MAX,
                           "data in one probe; 0: 56, by udp and tcp 100"),
         pl_option_integer(probes, "timeout-ns", &flags->timeout_ns, PL_NS_PER_MS, 3600 * PL_NS_PER_S,
@@ -63,5 +66,11 @@ enum pl_options_outcome pl_ping_flags_parse(struct pl_ping_flags *flags, int arg
     if (outcome == PL_OPTIONS_OK && (!pl_output_parse(flags->output_text, &flags->human, error) ||
                                      !pl_token_check(flags->token_text, error)))
         return PL_OPTIONS_WRONG;
+    if (outcome == PL_OPTIONS_OK && flags->histogram_interval_ns > 0 &&
+        flags->histogram_interval_ns < flags->interval_ns) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--histogram-interval-ns must be at least --interval-ns");
+        return PL_OPTIONS_WRONG;
+    }
     return outcome;
 }

@@ -30,6 +30,20 @@ bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe)
     return pl_json_flush_line(j);
 }
 
+bool pl_ping_records_interval(struct pl_json *j, const struct pl_probe_interval *interval)
+{
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "round_trips");
+    pl_json_i64(j, "start_ns", interval->start_ns);
+    pl_json_i64(j, "end_ns", interval->end_ns);
+    pl_json_u64(j, "sent", interval->sent);
+    pl_json_u64(j, "lost", interval->lost);
+    pl_json_u64(j, "reordered", interval->reordered);
+    pl_histogram_write(&interval->round_trips, j, "round_trip_ns");
+    pl_json_end_object(j);
+    return pl_json_flush_line(j);
+}
+
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
                             const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness)
 {

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 #include "base/json.h"
+#include "probe/probe_intervals.h"
 #include "probe/probe_socket.h"
 #include "probe/probe_table.h"
 
@@ -19,6 +20,7 @@ struct pl_ping_counts {
 bool pl_ping_records_start(struct pl_json *j, const char *address, const struct pl_probe_socket *socket,
                            pl_ns start_ns);
 bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe);
+bool pl_ping_records_interval(struct pl_json *j, const struct pl_probe_interval *interval);
 /* `reason`: why the run ended early; NULL: it did not. */
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
                             const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness);
