@@ -1,0 +1,29 @@
+#include "messages/schedule.h"
+
+#include <time.h>
+
+/* Sleeps with a timer slack of 1 ns overrun by less than this, unless the host is busy. */
+#define SPIN_NS (30 * INT64_C(1000))
+
+pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round)
+{
+    uint64_t number = round * schedule->messages;
+    uint64_t rate = (uint64_t)schedule->rate_per_s;
+    uint64_t rest = number % rate; /* below 2^34, so that the product fits */
+    return schedule->start_ns + (pl_ns)(number / rate) * PL_NS_PER_S + (pl_ns)(rest * PL_NS_PER_S / rate);
+}
+
+pl_ns pl_wait_until(pl_ns due_ns)
+{
+    pl_ns now_ns = pl_now_ns();
+    if (due_ns - now_ns > SPIN_NS) {
+        pl_ns until_ns = due_ns - SPIN_NS;
+        const struct timespec until = {.tv_sec = (time_t)(until_ns / PL_NS_PER_S),
+                                       .tv_nsec = (long)(until_ns % PL_NS_PER_S)};
+        if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+            return pl_now_ns();
+    }
+    while ((now_ns = pl_now_ns()) < due_ns)
+        continue;
+    return now_ns;
+}

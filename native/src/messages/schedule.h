@@ -1,0 +1,23 @@
+/* The intended send times of messages at an even rate. */
+#ifndef PL_SCHEDULE_H
+#define PL_SCHEDULE_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+
+/* Of rounds with `messages` each. */
+struct pl_schedule {
+    pl_ns start_ns;     /* of round 0, on pl_now_ns()'s clock */
+    int64_t rate_per_s; /* of messages, > 0 */
+    uint32_t messages;
+};
+
+/* When a round is to be sent; exact for any rate, without an error that grows. */
+pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round);
+
+/* Waits until `due_ns`: sleeps, and spins for the time by which sleeps overrun. Returns the time then, at once
+ * where that is past. A signal may end the sleep early: the time is then before `due_ns`. */
+pl_ns pl_wait_until(pl_ns due_ns);
+
+#endif
