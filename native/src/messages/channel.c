@@ -1,0 +1,237 @@
+#include "messages/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/events.h"
+#include "messages/channel_setup.h"
+
+#define RECHECK_US 100000
+/* Turns of a spinning reader between two looks at the peer. */
+#define SPINS 4096
+
+static const char *const names[PL_CARRIERS] = {NULL, "udp", "unix-datagram", "pipe", "shared-memory",
+                                               "eventfd"};
+
+const char *pl_carrier_name(enum pl_carrier carrier)
+{
+    return names[carrier];
+}
+
+enum pl_transport pl_carrier_transport(enum pl_carrier carrier)
+{
+    return carrier == PL_CARRIER_UDP ? PL_TCP : PL_UNIX;
+}
+
+bool pl_carrier_is_datagram(enum pl_carrier carrier)
+{
+    return carrier == PL_CARRIER_UDP || carrier == PL_CARRIER_DATAGRAM;
+}
+
+static bool has_rings(const struct pl_channel *channel)
+{
+    return channel->carrier == PL_CARRIER_RING || channel->carrier == PL_CARRIER_EVENT;
+}
+
+static bool is_over(const struct pl_channel *channel)
+{
+    return channel->is_over != NULL && channel->is_over(channel->context);
+}
+
+/* Whether the peer has gone, of a channel whose own descriptors do not tell. */
+static bool is_peer_gone(struct pl_channel *channel)
+{
+    uint8_t byte;
+    if (channel->stream_fd < 0) /* the peer is a thread of this process */
+        return false;
+    channel->read_calls++;
+    ssize_t count = recv(channel->stream_fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
+    return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_channel_settings *settings,
+                     struct pl_error *error)
+{
+    channel->carrier = settings->carrier;
+    channel->polls = settings->polls;
+    channel->stream_fd = channel->read_fd = channel->write_fd = stream_fd;
+    channel->event_fds[0] = channel->event_fds[1] = -1;
+    if (!pl_channel_set_up(channel, settings, error))
+        return false;
+    if (has_rings(channel))
+        return true;
+    /* A datagram may be lost, so nobody waits for one without a look at the peer. */
+    const struct timeval recheck = {.tv_usec = RECHECK_US};
+    if (pl_carrier_is_datagram(channel->carrier) && !channel->polls)
+        (void)setsockopt(channel->read_fd, SOL_SOCKET, SO_RCVTIMEO, &recheck, sizeof recheck);
+    for (int i = 0; i < 2; i++) {
+        int fd = i == 0 ? channel->read_fd : channel->write_fd;
+        int flags = fcntl(fd, F_GETFL);
+        int wanted = channel->polls ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+        if (flags < 0 || fcntl(fd, F_SETFL, wanted) != 0) {
+            pl_error_set(error, PL_SETUP, "channel", errno, "cannot set how a read waits");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls, struct pl_error *error)
+{
+    channel->carrier = PL_CARRIER_RING;
+    channel->polls = polls;
+    channel->stream_fd = channel->read_fd = channel->write_fd = -1;
+    int fd = pl_ring_create(queue_bytes, error);
+    bool mapped = fd >= 0 && pl_ring_map(&channel->in, fd, queue_bytes, error) &&
+                  pl_ring_map(&channel->out, fd, queue_bytes, error);
+    if (fd >= 0)
+        (void)close(fd);
+    return mapped;
+}
+
+void pl_channel_close(struct pl_channel *channel)
+{
+    pl_ring_unmap(&channel->in);
+    pl_ring_unmap(&channel->out);
+    for (int i = 0; channel->carrier == PL_CARRIER_EVENT && i < 2; i++)
+        if (channel->event_fds[i] >= 0)
+            (void)close(channel->event_fds[i]);
+    if (channel->read_fd >= 0 && channel->read_fd != channel->stream_fd)
+        (void)close(channel->read_fd);
+    if (channel->write_fd >= 0 && channel->write_fd != channel->stream_fd &&
+        channel->write_fd != channel->read_fd)
+        (void)close(channel->write_fd);
+    channel->read_fd = channel->write_fd = channel->event_fds[0] = channel->event_fds[1] = -1;
+}
+
+static int write_ring(struct pl_channel *channel, const uint8_t *data, size_t bytes)
+{
+    struct pl_ring *ring = &channel->out;
+    for (uint32_t turn = 1;; turn++) {
+        ssize_t room = pl_ring_writable(ring);
+        if (room < 0)
+            return errno;
+        if ((size_t)room >= bytes)
+            break;
+        bool looks = !channel->polls || turn % SPINS == 0;
+        if (!channel->polls) {
+            pl_ring_await_room(ring);
+            channel->write_calls++;
+        }
+        if (looks && is_over(channel))
+            return ECANCELED;
+        if (looks && is_peer_gone(channel))
+            return EPIPE;
+    }
+    pl_ring_write(ring, data, bytes);
+    return 0;
+}
+
+int pl_channel_write(struct pl_channel *channel, const uint8_t *data, size_t bytes)
+{
+    if (has_rings(channel))
+        return write_ring(channel, data, bytes);
+    bool pipes = channel->carrier == PL_CARRIER_PIPE;
+    for (size_t written = 0; written < bytes;) {
+        ssize_t count = pipes ? write(channel->write_fd, data + written, bytes - written)
+                              : send(channel->write_fd, data + written, bytes - written, MSG_NOSIGNAL);
+        channel->write_calls++;
+        if (count >= 0)
+            written += (size_t)count;
+        else if (errno != EINTR && errno != EAGAIN)
+            return errno;
+        else if (is_over(channel))
+            return ECANCELED;
+    }
+    return 0;
+}
+
+static ssize_t try_read_ring(struct pl_channel *channel, uint8_t *data, size_t most)
+{
+    struct pl_ring *ring = &channel->in;
+    /* Whether it is closed is read first: the writer closes after its last byte. */
+    bool closed = pl_ring_is_closed(ring);
+    ssize_t ready = pl_ring_readable(ring);
+    if (ready <= 0) {
+        errno = ready < 0 ? errno : EAGAIN;
+        return ready == 0 && closed ? 0 : -1;
+    }
+    size_t bytes = (size_t)ready < most ? (size_t)ready : most;
+    pl_ring_read(ring, data, bytes);
+    return (ssize_t)bytes;
+}
+
+static ssize_t read_fd(struct pl_channel *channel, uint8_t *data, size_t most, int flags)
+{
+    channel->read_calls++;
+    return channel->carrier == PL_CARRIER_PIPE ? read(channel->read_fd, data, most)
+                                               : recv(channel->read_fd, data, most, flags);
+}
+
+ssize_t pl_channel_try_read(struct pl_channel *channel, uint8_t *data, size_t most)
+{
+    return has_rings(channel) ? try_read_ring(channel, data, most)
+                              : read_fd(channel, data, most, MSG_DONTWAIT);
+}
+
+/* After every wait that ended without data. 1: go on; 0: the data has ended; -1 with errno: give up. */
+static int judge_wait(struct pl_channel *channel, pl_ns deadline_ns)
+{
+    if (is_over(channel)) {
+        errno = ECANCELED;
+        return -1;
+    }
+    if (deadline_ns != PL_NEVER && pl_now_ns() >= deadline_ns) {
+        errno = EAGAIN;
+        return -1;
+    }
+    bool tells = !has_rings(channel) && !pl_carrier_is_datagram(channel->carrier);
+    if (tells || !is_peer_gone(channel))
+        return 1;
+    /* The datagram that states the end can be lost; a ring is closed before its peer goes. */
+    if (pl_carrier_is_datagram(channel->carrier) || pl_ring_is_closed(&channel->in))
+        return pl_carrier_is_datagram(channel->carrier) ? 0 : 1;
+    errno = EPIPE;
+    return -1;
+}
+
+ssize_t pl_channel_read(struct pl_channel *channel, uint8_t *data, size_t most, pl_ns deadline_ns)
+{
+    bool tries = channel->polls || has_rings(channel);
+    for (uint32_t turn = 1;; turn++) {
+        ssize_t count = tries ? pl_channel_try_read(channel, data, most) : read_fd(channel, data, most, 0);
+        if (count >= 0 || (errno != EAGAIN && errno != EINTR))
+            return count;
+        if (channel->polls && turn % SPINS != 0)
+            continue;
+        if (!channel->polls && has_rings(channel)) {
+            pl_ring_await_bytes(&channel->in);
+            channel->read_calls++;
+            if (pl_ring_readable(&channel->in) > 0)
+                continue;
+        }
+        int verdict = judge_wait(channel, deadline_ns);
+        if (verdict <= 0)
+            return verdict;
+    }
+}
+
+void pl_channel_end_writing(struct pl_channel *channel)
+{
+    static const uint8_t nothing;
+    if (has_rings(channel)) {
+        pl_ring_close_writer(&channel->out);
+    } else if (channel->carrier == PL_CARRIER_PIPE) {
+        (void)close(channel->write_fd);
+        channel->write_fd = -1;
+    } else if (pl_carrier_is_datagram(channel->carrier)) {
+        (void)send(channel->write_fd, &nothing, 0, MSG_NOSIGNAL); /* an empty datagram */
+    } else {
+        (void)shutdown(channel->write_fd, SHUT_WR);
+    }
+    channel->write_calls++;
+}
