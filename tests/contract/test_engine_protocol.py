@@ -264,11 +264,11 @@ def test_hello_states_what_the_document_says() -> None:
     assert _documented(DOCUMENT, "hello") == set(hello) == set(HELLO)
     stated = dict(re.findall(r"`(protocol|record|control)`,\s+now (\d+)", DOCUMENT))
     assert {name: int(version) for name, version in stated.items()} == {
-        "protocol": 2,
+        "protocol": 3,
         "record": 1,
         "control": 2,
     }
-    assert {name: hello[name] for name in stated} == {"protocol": 2, "record": 1, "control": 2}
+    assert {name: hello[name] for name in stated} == {"protocol": 3, "record": 1, "control": 2}
     assert hello["version"] == VERSION
 
 

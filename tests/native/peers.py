@@ -10,14 +10,13 @@ from collections.abc import Iterator
 
 from tests.native.engine import MS, TOKEN, WAIT_S
 
-HELLO = struct.Struct(
-    ">4sHHII16sQQQ"
-)  # magic, version, flags, stream, streams, token, warm-up, duration, bytes
+#: Magic, version, flags, stream, streams, token, warm-up, duration, bytes; size, encoding, carrier and queue of messages.
+HELLO = struct.Struct(">4sHHII16sQQQIHHI")
 ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
 MAGIC = b"PLDC"
 
 
-VERSION = 2
+VERSION = 3
 FORWARD, REVERSE = 1, 2
 CONFIRMATION = struct.Struct(">Q")  # bytes received, from a side that only receives
 
@@ -32,11 +31,12 @@ def build_hello(
     warmup_ns: int = 60 * MS,
     duration_ns: int = 250 * MS,
     total_bytes: int = 0,
+    messages: tuple[int, int, int, int] = (0, 0, 0, 0),
 ) -> bytes:
     """The hello of a sender of :func:`tests.native.engine.sending`, with changes."""
-    return HELLO.pack(
-        MAGIC, version, flags, stream, streams, bytes.fromhex(token), warmup_ns, duration_ns, total_bytes
-    )
+    secret = bytes.fromhex(token)
+    head = (MAGIC, version, flags, stream, streams, secret, warmup_ns, duration_ns, total_bytes)
+    return HELLO.pack(*head, *messages)
 
 
 def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) -> bytes:

@@ -13,6 +13,7 @@
 #include "base/message.h"
 #include "base/program.h"
 #include "flow/hello.h"
+#include "flow/receivers.h"
 #include "flow/sockopts.h"
 
 /* Connections without an answer at a time: enough for a long path, and not too many for a small backlog. */
@@ -29,12 +30,33 @@ struct pl_connector {
     const struct pl_flow *flow;
     struct pl_stream *streams;
     struct pending_answer *pending;
-    struct pl_address to;
+    struct pl_receivers to; /* stream s goes to receiver s modulo their number */
     struct pl_address from;
     int epoll_fd;
     uint32_t started;
     uint32_t admitted;
 };
+
+static bool find_receivers(const struct pl_flow *flow, struct pl_receivers *to, struct pl_error *error)
+{
+    if (flow->receivers_text[0] == 0) {
+        to->count = 1;
+        return pl_transport_address(flow->transport, flow->address, (uint16_t)flow->port, "address",
+                                    &to->addresses[0], error);
+    }
+    if (!pl_receivers_parse(flow->receivers_text, to, error))
+        return false;
+    if (flow->streams % to->count == 0)
+        return true;
+    pl_error_set(error, PL_USAGE, "options", 0, "--streams %lld cannot be shared evenly by %u receivers",
+                 (long long)flow->streams, to->count);
+    return false;
+}
+
+static const struct pl_address *find_target(const struct pl_connector *connector, uint32_t stream)
+{
+    return &connector->to.addresses[stream % connector->to.count];
+}
 
 struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_stream *streams,
                                        struct pl_error *error)
@@ -50,8 +72,7 @@ struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_str
     connector->flow = flow;
     connector->streams = streams;
     connector->epoll_fd = -1;
-    if (!pl_transport_address(flow->transport, flow->address, (uint16_t)flow->port, "address", &connector->to,
-                              error) ||
+    if (!find_receivers(flow, &connector->to, error) ||
         (flow->bind[0] != 0 &&
          !pl_transport_address(flow->transport, flow->bind, 0, "bind", &connector->from, error)) ||
         !pl_raise_descriptor_limit((uint64_t)(flow->streams + 7 * flow->workers) + 64, error))
@@ -85,15 +106,17 @@ uint32_t pl_connector_admitted(const struct pl_connector *connector)
     return connector->admitted;
 }
 
-static bool fail_connect(const struct pl_connector *connector, int cause, struct pl_error *error)
+static bool fail_connect(const struct pl_connector *connector, uint32_t stream, int cause,
+                         struct pl_error *error)
 {
     char text[PL_ADDRESS_TEXT_BYTES];
-    pl_address_text(&connector->to, text);
-    if (pl_address_port(&connector->to) < 0)
+    const struct pl_address *target = find_target(connector, stream);
+    pl_address_text(target, text);
+    if (pl_address_port(target) < 0)
         pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s", text);
     else
         pl_error_set(error, PL_SETUP, "connect", cause, "cannot connect to %s port %lld", text,
-                     (long long)pl_address_port(&connector->to));
+                     (long long)pl_address_port(target));
     return false;
 }
 
@@ -115,12 +138,13 @@ static bool start_connection(struct pl_connector *connector, struct pl_error *er
     const struct pl_flow *flow = connector->flow;
     struct pl_stream *stream = &connector->streams[connector->started];
     struct epoll_event event = {.events = EPOLLOUT, .data.u32 = connector->started};
-    stream->fd = pl_open_stream_socket(pl_address_family(&connector->to), flow, error);
+    const struct pl_address *target = find_target(connector, connector->started);
+    stream->fd = pl_open_stream_socket(pl_address_family(target), flow, error);
     if (stream->fd < 0 || !bind_stream(connector, stream->fd, error))
         return false;
-    if (connect(stream->fd, (const struct sockaddr *)&connector->to.storage, connector->to.length) != 0 &&
+    if (connect(stream->fd, (const struct sockaddr *)&target->storage, target->length) != 0 &&
         errno != EINPROGRESS)
-        return fail_connect(connector, errno, error);
+        return fail_connect(connector, connector->started, errno, error);
     if (epoll_ctl(connector->epoll_fd, EPOLL_CTL_ADD, stream->fd, &event) != 0) {
         pl_error_set(error, PL_RESOURCES, "connect", errno, "cannot watch stream %u", connector->started);
         return false;
@@ -144,23 +168,27 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
     int cause = 0;
     socklen_t length = sizeof cause;
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &length) != 0 || cause != 0)
-        return fail_connect(connector, cause != 0 ? cause : errno, error);
+        return fail_connect(connector, index, cause != 0 ? cause : errno, error);
     if (is_self_connected(fd))
-        return fail_connect(connector, ECONNREFUSED, error);
+        return fail_connect(connector, index, ECONNREFUSED, error);
     const struct pl_flow *flow = connector->flow;
     struct pl_hello hello = {.version = PL_PROTOCOL,
                              .flags = pl_flow_direction(flow),
-                             .stream = index,
-                             .streams = (uint32_t)flow->streams,
+                             .stream = index / connector->to.count,
+                             .streams = (uint32_t)flow->streams / connector->to.count,
                              .warmup_ns = flow->warmup_ns,
                              .duration_ns = flow->duration_ns,
-                             .bytes = flow->bytes};
+                             .bytes = flow->bytes,
+                             .message_bytes = (uint32_t)flow->messages.bytes,
+                             .encoding = (uint16_t)flow->messages.encoding,
+                             .carrier = (uint16_t)flow->messages.carrier,
+                             .queue_bytes = (uint32_t)flow->messages.queue_bytes};
     memcpy(hello.token, connector->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];
     pl_hello_encode(&hello, bytes);
     cause = pl_message_send(fd, bytes, sizeof bytes, true);
     if (cause != 0)
-        return fail_connect(connector, cause, error);
+        return fail_connect(connector, index, cause, error);
     connector->pending[index].connected = true;
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = index};
     (void)epoll_ctl(connector->epoll_fd, EPOLL_CTL_MOD, fd, &event);
@@ -175,7 +203,7 @@ static bool check_answer(struct pl_connector *connector, uint32_t index, struct 
     else if (answer.version != PL_PROTOCOL || answer.status == PL_ANSWER_WRONG_VERSION)
         pl_error_set(error, PL_PEER, "handshake", 0, "the receiver uses protocol %u, this sender %u",
                      answer.version, PL_PROTOCOL);
-    else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index)
+    else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index / connector->to.count)
         pl_error_set(error, PL_PEER, "handshake", 0, "the receiver answered status %u for stream %u",
                      answer.status, answer.stream);
     else {

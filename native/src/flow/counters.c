@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "flow/delivery.h"
+#include "messages/endpoint.h"
+#include "messages/round_trips.h"
 
 static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
 {
@@ -45,7 +47,11 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     bool raw = flow->tcp_info == PL_TCP_INFO_RAW;
     if (raw)
         counters->tcp_info_raw = calloc(counters->count, sizeof *counters->tcp_info_raw);
-    if (create_byte_counters(&counters->sent, counters->count) &&
+    bool timed = flow->messages.replies && !flow->accepting;
+    if (timed)
+        counters->round_trips = calloc(1, sizeof *counters->round_trips);
+    if (create_byte_counters(&counters->messages, counters->count) &&
+        (!timed || counters->round_trips != NULL) && create_byte_counters(&counters->sent, counters->count) &&
         create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&
         counters->windows != NULL && counters->missing_bytes != NULL && counters->usage != NULL &&
         counters->previous_usage != NULL && (!raw || counters->tcp_info_raw != NULL))
@@ -62,6 +68,8 @@ void pl_counters_free(struct pl_counters *counters)
         return;
     free_byte_counters(&counters->sent);
     free_byte_counters(&counters->received);
+    free_byte_counters(&counters->messages);
+    free(counters->round_trips);
     free(counters->tcp_info);
     free(counters->tcp_info_raw);
     free(counters->windows);
@@ -111,11 +119,13 @@ static pl_ns take_sample(struct pl_counters *counters)
 {
     swap_samples(&counters->sent);
     swap_samples(&counters->received);
+    swap_samples(&counters->messages);
     pl_ns now_ns = pl_now_ns();
     for (uint32_t s = 0; s < counters->count; s++) {
         const struct pl_stream *stream = &counters->streams[s];
         counters->sent.current[s] = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
         counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
+        counters->messages.current[s] = pl_endpoint_messages(stream->endpoint, counters->flow->receives);
     }
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
         (void)pl_tcp_info_read(counters->streams[s].fd, &counters->tcp_info[s],
@@ -167,6 +177,7 @@ void pl_counters_close_interval(struct pl_counters *counters)
     enum pl_phase phase = counters->interval.phase;
     add_interval(&counters->sent, phase, counters->count);
     add_interval(&counters->received, phase, counters->count);
+    add_interval(&counters->messages, phase, counters->count);
     bool enters = phase == PL_WARMUP && counters->phases.current == PL_STEADY;
     for (uint32_t s = 0; s < counters->count && (enters || phase == PL_STEADY); s++)
         sample_window(&counters->windows[s], &counters->tcp_info[s], now_ns, enters);

@@ -8,6 +8,7 @@
 #include "base/output.h"
 #include "base/units.h"
 #include "flow/sockopts.h"
+#include "messages/message_text.h"
 
 /* A shorter span, such as the end of a trial, has no meaningful rate. */
 #define SHORTEST_NS (10 * PL_NS_PER_MS)
@@ -205,6 +206,7 @@ bool pl_display_result(const struct pl_counters *counters, const struct pl_endin
         if (flow->transmits && pl_counters_sum(counters, "total_retrans_segments", &retransmits))
             (void)printf("  %11" PRIu64, retransmits);
         (void)printf("  in all\n");
+        pl_message_text_result(counters);
         if (flow->transmits && !flow->receives)
             print_confirmed(counters);
         print_undelivered(counters);

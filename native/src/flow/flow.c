@@ -7,6 +7,8 @@
 #include "base/output.h"
 #include "base/token.h"
 #include "flow/flow_flags.h"
+#include "messages/message_worker.h"
+#include "messages/roles.h"
 
 /* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
  * the caches among them. */
@@ -89,14 +91,65 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
     return true;
 }
 
+/* The transport of the streams, or what carries messages and the transport that its streams are admitted by. */
+static bool parse_transport(struct pl_flow *flow, struct pl_error *error)
+{
+    const char *names[PL_TRANSPORTS + PL_CARRIERS];
+    for (int t = 0; t < PL_TRANSPORTS; t++)
+        names[t] = pl_transport_name((enum pl_transport)t);
+    for (int c = 1; c < PL_CARRIERS; c++)
+        names[PL_TRANSPORTS + c - 1] = pl_carrier_name((enum pl_carrier)c);
+    names[PL_TRANSPORTS + PL_CARRIERS - 1] = NULL;
+    int chosen = pl_parse_choice("transport", flow->transport_text, names, error);
+    if (chosen < 0)
+        return false;
+    flow->transport = (enum pl_transport)chosen;
+    if (chosen < PL_TRANSPORTS)
+        return true;
+    enum pl_carrier carrier = (enum pl_carrier)(chosen - PL_TRANSPORTS + 1);
+    flow->transport = pl_carrier_transport(carrier);
+    if (!flow->accepting) /* else the hello states it */
+        flow->messages.carrier = carrier;
+    return true;
+}
+
+static bool check_messages(struct pl_flow *flow, struct pl_error *error)
+{
+    struct pl_message_settings *messages = &flow->messages;
+    const char *wrong = NULL;
+    if (!pl_message_settings_check(messages, &flow->message_words, error))
+        return false;
+    if (messages->bytes == 0)
+        return true;
+    if (flow->transmits && flow->receives)
+        wrong = "--direction both is for streams of bytes: leave it out with --message-bytes";
+    else if (flow->receives && messages->placement != PL_PLACEMENT_APART)
+        wrong = "--placement needs --direction forward";
+    else if (messages->replies && !flow->transmits)
+        wrong = "--reply needs --direction forward";
+    else if (flow->streams > PL_MESSAGE_STREAMS_MAX)
+        wrong = "--message-bytes allows 256 streams at most";
+    else if (flow->bytes > 0 && messages->rate_per_s > 0)
+        wrong = "--bytes and --messages-per-s exclude each other";
+    else if (flow->bytes > 0 && flow->receivers_text[0] != 0)
+        wrong = "--bytes and --receivers exclude each other";
+    else if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0 || flow->zero_copy)
+        wrong = "--rate-bits-per-s, --stream-rate-bits-per-s and --transfer zero-copy are for streams of bytes";
+    if (wrong != NULL) {
+        pl_error_set(error, PL_USAGE, "options", 0, "%s", wrong);
+        return false;
+    }
+    flow->receives = flow->receives || messages->replies || messages->placement != PL_PLACEMENT_APART;
+    return true;
+}
+
 static bool parse_words(struct pl_flow *flow, struct pl_error *error)
 {
     static const char *const transfers[] = {"copy", "zero-copy", NULL};
     static const char *const details[] = {"none", "fields", "raw", NULL};
     static const char *const pacings[] = {"auto", "kernel", "user", NULL};
-    if (!pl_output_parse(flow->output_text, &flow->human, error) ||
-        !pl_transport_parse(flow->transport_text, &flow->transport, error) || !parse_direction(flow, error) ||
-        !parse_cores(flow, error))
+    if (!pl_output_parse(flow->output_text, &flow->human, error) || !parse_transport(flow, error) ||
+        !parse_direction(flow, error) || !parse_cores(flow, error) || !check_messages(flow, error))
         return false;
     int transfer = pl_parse_choice("transfer", flow->transfer_text, transfers, error);
     int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
@@ -115,7 +168,19 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
                      (long long)flow->streams);
         return false;
     }
-    if (!flow->accepting && flow->address[0] == 0) {
+    bool apart = flow->messages.placement == PL_PLACEMENT_APART;
+    if (flow->receivers_text[0] != 0 && (flow->messages.bytes == 0 || flow->address[0] != 0)) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--receivers needs --message-bytes, and takes the place of --address");
+        return false;
+    }
+    if (!apart && (flow->address[0] != 0 || !flow->transmits)) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--placement %s has source and sink in this process: leave out --address and --direction",
+                     pl_placement_name(flow->messages.placement));
+        return false;
+    }
+    if (!flow->accepting && apart && flow->address[0] == 0 && flow->receivers_text[0] == 0) {
         pl_error_set(error, PL_USAGE, "options", 0,
                      "--address is missing: name the receiver; see pathlab-engine send --help");
         return false;
@@ -127,18 +192,59 @@ uint16_t pl_flow_direction(const struct pl_flow *flow)
 {
     bool forward = flow->accepting ? flow->receives : flow->transmits;
     bool reverse = flow->accepting ? flow->transmits : flow->receives;
-    return (uint16_t)((forward ? PL_HELLO_FORWARD : 0) | (reverse ? PL_HELLO_REVERSE : 0));
+    return (uint16_t)((forward ? PL_HELLO_FORWARD : 0) | (reverse ? PL_HELLO_REVERSE : 0) |
+                      (flow->messages.replies ? PL_HELLO_REPLIES : 0));
+}
+
+/* Whether a hello's words about messages are possible. */
+static bool are_possible(const struct pl_flow *flow, const struct pl_hello *hello)
+{
+    const uint16_t ways = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
+    bool replies = (hello->flags & PL_HELLO_REPLIES) != 0;
+    if (hello->message_bytes == 0)
+        return !replies && hello->carrier == PL_CARRIER_STREAM;
+    if (hello->message_bytes < PL_MESSAGE_MIN_BYTES || hello->message_bytes > PL_MESSAGE_MAX_BYTES ||
+        hello->encoding >= PL_ENCODINGS || hello->carrier >= PL_CARRIERS ||
+        hello->streams > PL_MESSAGE_STREAMS_MAX || !pl_queue_is_possible(hello->queue_bytes) ||
+        replies != ((hello->flags & ways) == ways))
+        return false;
+    return hello->carrier == PL_CARRIER_STREAM ||
+           pl_carrier_transport((enum pl_carrier)hello->carrier) == flow->transport;
+}
+
+/* Adopts what the first hello says about messages; false where that is impossible, or a later one differs. */
+static bool adopt_messages(struct pl_flow *flow, const struct pl_hello *hello)
+{
+    struct pl_message_settings *messages = &flow->messages;
+    if (!are_possible(flow, hello))
+        return false;
+    struct pl_message_settings stated = *messages;
+    stated.agreed = true;
+    stated.bytes = hello->message_bytes;
+    stated.encoding = (enum pl_encoding)hello->encoding;
+    stated.carrier = (enum pl_carrier)hello->carrier;
+    stated.replies = (hello->flags & PL_HELLO_REPLIES) != 0;
+    if (hello->message_bytes > 0)
+        stated.queue_bytes = hello->queue_bytes;
+    if (messages->agreed)
+        return stated.bytes == messages->bytes && stated.encoding == messages->encoding &&
+               stated.carrier == messages->carrier && stated.replies == messages->replies &&
+               stated.queue_bytes == messages->queue_bytes;
+    *messages = stated;
+    return true;
 }
 
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
 {
     uint16_t direction = pl_flow_direction(flow);
-    bool known = (hello->flags & (uint16_t) ~(PL_HELLO_FORWARD | PL_HELLO_REVERSE)) == 0 && hello->flags != 0;
-    if (!known || (direction != 0 && direction != hello->flags) || hello->streams == 0 ||
+    const uint16_t ways = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
+    bool known = (hello->flags & (uint16_t) ~(ways | PL_HELLO_REPLIES)) == 0 && (hello->flags & ways) != 0;
+    if (!known || (direction != 0 && (direction & ways) != (hello->flags & ways)) || hello->streams == 0 ||
         hello->streams > PL_MAX_STREAMS || (flow->streams != 0 && flow->streams != (int64_t)hello->streams) ||
         hello->stream >= hello->streams || hello->warmup_ns < 0 || hello->warmup_ns > PL_MAX_WARMUP_NS ||
         hello->duration_ns < PL_MIN_DURATION_NS || hello->duration_ns > PL_MAX_DURATION_NS ||
-        hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams))
+        hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams) ||
+        !adopt_messages(flow, hello))
         return false;
     flow->receives = (hello->flags & PL_HELLO_FORWARD) != 0;
     flow->transmits = (hello->flags & PL_HELLO_REVERSE) != 0;
@@ -191,10 +297,15 @@ static int64_t choose_write_bytes(const struct pl_flow *flow)
 
 void pl_flow_derive(struct pl_flow *flow)
 {
-    if (flow->workers == 0)
-        flow->workers = count_cores();
-    if (flow->streams > 0 && flow->workers > flow->streams)
-        flow->workers = flow->streams;
+    if (flow->messages.bytes > 0) {
+        flow->workers = flow->streams > 0 ? pl_message_workers(flow) : 1;
+        flow->read_bytes = PL_MESSAGE_READ_BYTES;
+    } else {
+        if (flow->workers == 0)
+            flow->workers = count_cores();
+        if (flow->streams > 0 && flow->workers > flow->streams)
+            flow->workers = flow->streams;
+    }
     bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
     if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
         flow->pacing = kernel ? PL_PACING_KERNEL : PL_PACING_USER;
@@ -222,6 +333,7 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
 {
     *flow = (struct pl_flow){
         .address = "",
+        .receivers_text = "",
         .bind = sending ? "" : "0.0.0.0",
         .token_text = "",
         .congestion = "",
@@ -233,6 +345,8 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
         .tcp_info_text = "fields",
         .pacing_text = "auto",
         .pin_text = "",
+        .message_words = {.encoding = "fixed", .wait = "block", .placement = "apart"},
+        .messages = {.queue_bytes = INT64_C(1) << 20},
         .port_text = PL_DEFAULT_PORT_TEXT,
         .marking = PL_UNMARKED,
         .port = PL_DEFAULT_PORT,

@@ -13,6 +13,7 @@
 #include "base/token.h"
 #include "base/transport.h"
 #include "flow/hello.h"
+#include "messages/settings.h"
 
 #define PL_MAX_STREAMS 4096
 #define PL_MAX_WORKERS 256
@@ -26,6 +27,7 @@ enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER };
  * flags `streams` is 0 and `warmup_ns` and `duration_ns` are -1 until the first hello states them. */
 struct pl_flow {
     const char *address; /* send: of the receiver */
+    const char *receivers_text; /* send: several receivers instead */
     const char *bind;
     const char *token_text;
     const char *congestion;
@@ -38,6 +40,8 @@ struct pl_flow {
     const char *pacing_text;
     const char *pin_text;
     const char *port_text; /* receive */
+    struct pl_message_words message_words;
+    struct pl_message_settings messages;
     struct pl_marking marking;
     int64_t port; /* send: of the receiver */
     int64_t streams;
@@ -82,7 +86,7 @@ struct pl_flow {
 enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
                                       struct pl_error *error);
 
-/* The direction flags of the hello; 0 at a receiver that does not know the direction yet. */
+/* The flags of the hello; 0 at a receiver that does not know the direction yet. */
 uint16_t pl_flow_direction(const struct pl_flow *flow);
 /* Completes a receiver's settings from a hello; false when the hello contradicts its flags. */
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);

@@ -46,7 +46,7 @@ static void add_peer(struct table *table, struct pl_flow *flow)
             "same"),
         pl_option_text(group, "bind", &flow->bind, "own address"),
         pl_option_text(group, "device", &flow->marking.device, "device to use (SO_BINDTODEVICE)"),
-        pl_option_text(group, "transport", &flow->transport_text, "tcp, mptcp, unix, sctp or vsock"),
+        pl_option_text(group, "transport", &flow->transport_text, "tcp, mptcp, unix, sctp, vsock; of messages also udp, unix-datagram, pipe, shared-memory, eventfd"),
     };
     add(table, flow->accepting ? accepting : sending, flow->accepting ? LENGTH(accepting) : LENGTH(sending));
     add(table, common, LENGTH(common));
@@ -122,6 +122,43 @@ static void add_work(struct table *table, struct pl_flow *flow)
     add(table, work, LENGTH(work));
 }
 
+static void add_messages(struct table *table, struct pl_flow *flow)
+{
+    static const char group[] = "Messages";
+    struct pl_message_settings *messages = &flow->messages;
+    const struct pl_option sending[] = {
+        pl_option_integer(group, "message-bytes", &messages->bytes, 0, PL_MESSAGE_MAX_BYTES,
+                          "size of each message, of which the receiver checks order and number; 0: none"),
+        pl_option_text(group, "encoding", &flow->message_words.encoding,
+                       "fixed: a number and bytes; protobuf: serialised and parsed"),
+        pl_option_text(group, "placement", &flow->message_words.placement,
+                       "apart: the receiver is another process; threaded, fused: source and sink in this one"),
+        pl_option_switch(group, "reply", &messages->replies,
+                         "the receiver returns each message, and its round trip is measured"),
+        pl_option_integer(group, "messages-per-s", &messages->rate_per_s, 0, PL_MESSAGE_RATE_MAX,
+                          "offered rate of all streams; 0: as fast as possible, with --reply one at a time"),
+        pl_option_text(group, "receivers", &flow->receivers_text,
+                       "several receivers, ADDRESS:PORT,ADDRESS:PORT, each with its share of the streams"),
+        pl_option_integer(group, "batch-bytes", &messages->batch_bytes, 0, PL_BATCH_MAX_BYTES,
+                          "messages sent in one call; 0: each on its own"),
+        pl_option_integer(group, "batch-min-delay-ns", &messages->batch_min_delay_ns, 0, PL_NS_PER_S,
+                          "time that a batch waits for further messages"),
+        pl_option_integer(group, "batch-max-delay-ns", &messages->batch_max_delay_ns, 0, PL_NS_PER_S,
+                          "age of the first message at which a batch is sent; 0: no limit"),
+        pl_option_switch(group, "cork", &messages->cork, "let the kernel fill segments (TCP_CORK)"),
+        pl_option_integer(group, "queue-bytes", &messages->queue_bytes, 0, INT32_MAX,
+                          "shared-memory, eventfd: room of the queue in shared memory"),
+    };
+    const struct pl_option both[] = {
+        pl_option_text(group, "wait", &flow->message_words.wait, "block: sleep for messages; poll: spin for them"),
+        pl_option_integer(group, "priority", &messages->priority, 0, 99,
+                          "real-time priority of the threads (SCHED_FIFO); 0: none"),
+    };
+    if (!flow->accepting)
+        add(table, sending, LENGTH(sending));
+    add(table, both, LENGTH(both));
+}
+
 static void add_records(struct table *table, struct pl_flow *flow)
 {
     static const char group[] = "Records";
@@ -161,6 +198,7 @@ enum pl_options_outcome pl_flow_read_flags(struct pl_flow *flow, int argc, char 
     add_load(&table, flow);
     add_sockets(&table, flow);
     add_work(&table, flow);
+    add_messages(&table, flow);
     add_records(&table, flow);
     add_limits(&table, flow);
     const struct pl_options options = {

@@ -17,6 +17,10 @@ void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES]
     pl_put64(bytes + 32, (uint64_t)hello->warmup_ns);
     pl_put64(bytes + 40, (uint64_t)hello->duration_ns);
     pl_put64(bytes + 48, (uint64_t)hello->bytes);
+    pl_put32(bytes + 56, hello->message_bytes);
+    pl_put16(bytes + 60, hello->encoding);
+    pl_put16(bytes + 62, hello->carrier);
+    pl_put32(bytes + 64, hello->queue_bytes);
 }
 
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello)
@@ -29,6 +33,10 @@ bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello
     hello->warmup_ns = (int64_t)pl_get64(bytes + 32);
     hello->duration_ns = (int64_t)pl_get64(bytes + 40);
     hello->bytes = (int64_t)pl_get64(bytes + 48);
+    hello->message_bytes = pl_get32(bytes + 56);
+    hello->encoding = (uint16_t)pl_get16(bytes + 60);
+    hello->carrier = (uint16_t)pl_get16(bytes + 62);
+    hello->queue_bytes = pl_get32(bytes + 64);
     return memcmp(bytes, magic, sizeof magic) == 0;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/token.h"
 
-#define PL_HELLO_BYTES 56
+#define PL_HELLO_BYTES 68
 #define PL_ANSWER_BYTES 12
 /* Magic and version: the part of a hello that is the same in every version. */
 #define PL_HELLO_COMMON_BYTES 6
@@ -17,6 +17,8 @@
 /* The hello's flags: the side that sends. */
 #define PL_HELLO_FORWARD 1 /* the connecting one */
 #define PL_HELLO_REVERSE 2 /* the accepting one */
+/* With messages: the accepting side returns each of them. */
+#define PL_HELLO_REPLIES 4
 
 enum pl_answer_status { PL_ANSWER_ADMITTED = 0, PL_ANSWER_WRONG_VERSION = 1 };
 
@@ -29,6 +31,10 @@ struct pl_hello {
     int64_t warmup_ns;
     int64_t duration_ns;
     int64_t bytes; /* to carry in each direction; 0: by time */
+    uint32_t message_bytes; /* 0: a stream of bytes */
+    uint16_t encoding;      /* enum pl_encoding */
+    uint16_t carrier;       /* enum pl_carrier */
+    uint32_t queue_bytes;
 };
 
 struct pl_answer {

@@ -6,15 +6,19 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
+#include "messages/message_worker.h"
 
 /* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)
 /* The pattern of random bytes that fills a pipe. */
 #define PIPE_FILL_BYTES (64 << 10)
+#define KICK_NS (1 * PL_NS_PER_MS)
 
 struct pl_pool {
     struct pl_shared shared;
@@ -24,19 +28,8 @@ struct pl_pool {
     bool zero_copy; /* requested */
     bool spliced;   /* the pipes are open */
     const char *reason;
+    int64_t priority; /* granted; 0: none */
 };
-
-/* Data that a compressing path cannot shrink: an xorshift sequence, the same for every run. */
-static void fill_buffer(uint8_t *buffer, size_t size)
-{
-    uint64_t state = UINT64_C(0x9E3779B97F4A7C15);
-    for (size_t i = 0; i < size; i++) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        buffer[i] = (uint8_t)(state >> 56);
-    }
-}
 
 /* Prepares the bytes to send. For splicing they are in a pipe; the buffer serves a socket that does not
  * support splice. */
@@ -50,9 +43,9 @@ static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct 
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
         return false;
     }
-    if (!shared->transmits)
+    if (!shared->transmits || shared->messages != NULL)
         return true;
-    fill_buffer(worker->write_buffer, shared->write_bytes);
+    pl_fill_incompressible(worker->write_buffer, shared->write_bytes);
     if (!pool->zero_copy)
         return true;
     size_t fill = shared->write_bytes < PIPE_FILL_BYTES ? shared->write_bytes : PIPE_FILL_BYTES;
@@ -70,7 +63,8 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int failure = pthread_create(&worker->thread, &attributes, pl_worker_run, worker);
+    void *(*body)(void *) = worker->shared->messages != NULL ? pl_message_worker_run : pl_worker_run;
+    int failure = pthread_create(&worker->thread, &attributes, body, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
     return failure == 0;
@@ -88,8 +82,21 @@ static bool pin_thread(const struct pl_worker *worker)
     return errno == 0;
 }
 
-static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_stream *streams,
-                           struct pl_error *error)
+/* Gives every thread the real-time priority that was asked for, or none of them, where the user has no right to it. */
+static void prioritise(struct pl_pool *pool, int64_t priority)
+{
+    const struct sched_param real_time = {.sched_priority = (int)priority};
+    const struct sched_param ordinary = {.sched_priority = 0};
+    bool granted = priority > 0;
+    for (uint32_t i = 0; granted && i < pool->count; i++)
+        granted = pthread_setschedparam(pool->workers[i].thread, SCHED_FIFO, &real_time) == 0;
+    for (uint32_t i = 0; priority > 0 && !granted && i < pool->count; i++)
+        (void)pthread_setschedparam(pool->workers[i].thread, SCHED_OTHER, &ordinary);
+    pool->priority = granted ? priority : 0;
+}
+
+static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uint32_t index,
+                           struct pl_stream *streams, struct pl_error *error)
 {
     struct pl_worker *worker = &pool->workers[index];
     worker->streams = calloc(pool->shared.streams / pool->count + 1, sizeof(struct pl_stream *));
@@ -97,12 +104,14 @@ static bool prepare_worker(struct pl_pool *pool, uint32_t index, struct pl_strea
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
         return false;
     }
-    for (uint32_t i = index; i < pool->shared.streams; i += pool->count)
+    for (uint32_t i = index % pool->shared.streams; i < pool->shared.streams; i += pool->count)
         worker->streams[worker->count++] = &streams[i];
     uint32_t turn = PL_TURNS_OF_ALL / (worker->count > 0 ? worker->count : 1);
     worker->turn = turn < 1 ? 1 : turn > PL_TURN_MAX ? PL_TURN_MAX : (int)turn;
     if (!prepare_data(pool, worker, error))
         return false;
+    if (pool->shared.messages != NULL)
+        pl_message_prepare(worker, flow, index);
     worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
@@ -133,6 +142,8 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     atomic_init(&shared->counted, 0);
     atomic_init(&shared->capped, false);
     atomic_init(&shared->splice_failure, 0);
+    atomic_init(&shared->run_ns, 0);
+    shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
     shared->accepting = flow->accepting;
     shared->transmits = flow->transmits;
     shared->receives = flow->receives;
@@ -198,7 +209,7 @@ static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *stream
     for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
         if (flow->bytes > 0)
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
-        if (pl_transport_is_tcp(flow->transport))
+        if (pl_transport_is_tcp(flow->transport) && flow->messages.bytes == 0)
             (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
         if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(streams[i].fd, rate, error))
             return false;
@@ -216,13 +227,15 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
     bool started =
         check_cores(flow, error) && prepare_streams(flow, streams, error) && prepare(pool, flow, error);
     for (uint32_t i = 0; started && i < pool->count; i++)
-        started = prepare_worker(pool, i, streams, error);
+        started = prepare_worker(pool, flow, i, streams, error);
     /* When one worker has no pipes, the others, which still wait for their mode, copy as well, so that one
      * transfer holds for all. */
     for (uint32_t i = 0; started && !pool->spliced && i < pool->count; i++)
         pl_pipeline_close(&pool->workers[i].pipeline);
-    if (started)
+    if (started) {
+        prioritise(pool, flow->messages.priority);
         return pool;
+    }
     pl_pool_free(pool);
     return NULL;
 }
@@ -233,19 +246,37 @@ static void set_mode(struct pl_pool *pool, enum pl_pool_mode mode)
     int current = atomic_load(&pool->shared.mode);
     while (current < (int)mode && !atomic_compare_exchange_weak(&pool->shared.mode, &current, (int)mode))
         continue;
-    for (uint32_t i = 0; i < pool->count; i++)
+    for (uint32_t i = 0; i < pool->count; i++) {
         if (pool->workers[i].wake_fd >= 0)
             pl_wake(pool->workers[i].wake_fd);
+        if (pool->shared.messages != NULL)
+            pl_message_kick(&pool->workers[i]);
+    }
 }
 
-void pl_pool_run(struct pl_pool *pool)
+pl_ns pl_pool_run(struct pl_pool *pool)
 {
+    pl_ns now_ns = pl_now_ns();
+    atomic_store(&pool->shared.run_ns, now_ns);
     set_mode(pool, PL_MODE_RUN);
+    return now_ns;
 }
 
 void pl_pool_shut(struct pl_pool *pool)
 {
     set_mode(pool, PL_MODE_SHUT);
+}
+
+/* A thread that was just about to wait misses a kick, so it is kicked until it has ended. */
+static void join(const struct pl_pool *pool, const struct pl_worker *worker)
+{
+    const struct timespec step = {.tv_nsec = KICK_NS};
+    while (pool->shared.messages != NULL && pthread_tryjoin_np(worker->thread, NULL) == EBUSY) {
+        pl_message_kick(worker);
+        (void)nanosleep(&step, NULL);
+    }
+    if (pool->shared.messages == NULL)
+        (void)pthread_join(worker->thread, NULL);
 }
 
 void pl_pool_join(struct pl_pool *pool)
@@ -255,7 +286,7 @@ void pl_pool_join(struct pl_pool *pool)
     set_mode(pool, PL_MODE_QUIT);
     for (uint32_t i = 0; i < pool->count; i++)
         if (pool->workers[i].started)
-            (void)pthread_join(pool->workers[i].thread, NULL);
+            join(pool, &pool->workers[i]);
     pool->joined = true;
 }
 
@@ -334,6 +365,11 @@ struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker
         .wake_ups = atomic_load_explicit(&of->wake_ups, memory_order_relaxed),
         .system_calls = atomic_load_explicit(&of->system_calls, memory_order_relaxed),
     };
+}
+
+int64_t pl_pool_priority(const struct pl_pool *pool)
+{
+    return pool->priority;
 }
 
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker)

@@ -36,8 +36,8 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
 /* Ends the threads, if they still run, and frees. */
 void pl_pool_free(struct pl_pool *pool);
 
-/* Lets the streams carry data. */
-void pl_pool_run(struct pl_pool *pool);
+/* Lets the streams carry data; returns when, on pl_now_ns()'s clock. */
+pl_ns pl_pool_run(struct pl_pool *pool);
 /* The workers stop writing and shut this end's side of every stream. */
 void pl_pool_shut(struct pl_pool *pool);
 /* Ends and joins the threads; counters and CPU times are exact from then on. */
@@ -60,6 +60,8 @@ bool pl_pool_capped(const struct pl_pool *pool);
 
 uint32_t pl_pool_workers(const struct pl_pool *pool);
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker);
+/* The real-time priority that the threads of messages have; 0: none. */
+int64_t pl_pool_priority(const struct pl_pool *pool);
 /* The core that a worker is pinned to, -1 for none. */
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker);
 /* The transfer in use. */

@@ -6,20 +6,12 @@
 #include "base/bytes.h"
 #include "base/message.h"
 
-static void record_first_byte(struct pl_worker *worker)
-{
-    int64_t none = 0;
-    worker->first_byte_seen = true;
-    if (atomic_compare_exchange_strong(&worker->shared->first_byte_ns, &none, pl_now_ns()))
-        pl_wake(worker->shared->main_wake_fd);
-}
-
 /* The connecting side's first byte starts the accepting side's stream. */
 static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
 {
     stream->received_any = true;
     if (!worker->first_byte_seen)
-        record_first_byte(worker);
+        pl_worker_record_first_byte(worker, pl_now_ns());
     if (worker->shared->transmits && worker->shared->accepting) {
         stream->writing = true;
         pl_worker_watch(worker, stream);

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "flow/hello.h"
 #include "flow/sockopts.h"
+#include "messages/message_records.h"
 
 static const char *name_direction(const struct pl_flow *flow)
 {
@@ -63,6 +64,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
         pl_json_bool(j, "unsent_limited", counters->streams[0].backlog.limit_bytes > 0);
     write_transfer(j, counters);
     write_pacing(j, flow);
+    if (flow->messages.bytes > 0)
+        pl_message_records_settings(j, counters);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
     pl_streams_write_sockets(j, counters->streams, counters->count);
     pl_json_end_object(j);
@@ -148,6 +151,8 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
     write_steps(j, "bytes", pl_counters_reported(counters), counters->count);
     if (both)
         write_steps(j, "sent_bytes", &counters->sent, counters->count);
+    if (counters->flow->messages.bytes > 0)
+        write_steps(j, "messages", &counters->messages, counters->count);
     write_tcp_info(j, counters);
     write_usage(j, counters->usage, counters->previous_usage, counters->workers);
     pl_json_end_object(j);
@@ -164,6 +169,8 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
         write_u64s(j, "bytes", pl_counters_reported(counters)->phases[p], counters->count);
         if (both)
             write_u64s(j, "sent_bytes", counters->sent.phases[p], counters->count);
+        if (counters->flow->messages.bytes > 0)
+            write_u64s(j, "messages", counters->messages.phases[p], counters->count);
         pl_json_end_object(j);
     }
     pl_json_end_object(j);
@@ -210,6 +217,8 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
     }
     if (ending->rejected >= 0)
         pl_json_i64(j, "rejected", ending->rejected);
+    if (flow->messages.bytes > 0)
+        pl_message_records_result(j, counters);
     write_transfer(j, counters);
     write_usage(j, counters->usage, NULL, counters->workers);
     write_tcp_info(j, counters);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flow/sockopts.h"
+#include "messages/endpoint.h"
 
 /* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
  * it, and at least the difference between the two ends' wake-ups. */
@@ -34,6 +35,7 @@ void pl_session_close(struct pl_session *session)
 {
     pl_trial_free(session->trial);
     pl_pool_free(session->pool);
+    pl_endpoints_free(session->endpoints, (uint32_t)session->flow.streams);
     pl_streams_free(session->streams, session->stream_count);
 }
 
@@ -47,6 +49,11 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
     struct pl_socket_facts facts;
     pl_read_socket_facts(session->streams[0].fd, &facts);
     pl_flow_fit_segments(&session->flow, facts.mss_bytes);
+    if (session->flow.messages.bytes > 0) {
+        session->endpoints = pl_endpoints_open(&session->flow, session->streams, error);
+        if (session->endpoints == NULL)
+            return false;
+    }
     session->pool = pl_pool_start(&session->flow, session->streams, error);
     if (session->pool != NULL)
         session->trial = pl_trial_create(&session->flow, session->streams, session->pool, error);
@@ -159,7 +166,7 @@ static bool on_pool_event(struct pl_session *session)
 static void apply_command(struct pl_session *session, enum pl_command command)
 {
     const struct pl_flow *flow = &session->flow;
-    bool sends = flow->transmits && !flow->receives && !flow->accepting;
+    bool sends = flow->transmits && (!flow->receives || flow->messages.replies) && !flow->accepting;
     if (command == PL_COMMAND_STOP && sends && pl_trial_started(session->trial)) {
         session->drain_reason = pl_command_reason(command);
         begin_drain(session);
@@ -224,9 +231,9 @@ static void start_trial(struct pl_session *session, pl_ns start_ns)
 static void begin(struct pl_session *session)
 {
     hold_windows(session);
-    pl_pool_run(session->pool);
+    pl_ns now_ns = pl_pool_run(session->pool);
     if (!session->flow.accepting)
-        start_trial(session, pl_now_ns());
+        start_trial(session, now_ns);
 }
 
 void pl_session_run(struct pl_session *session, struct pl_error *error)

@@ -22,6 +22,7 @@ struct pl_session {
     struct pl_acceptor *acceptor; /* borrowed; NULL at the connecting side */
     struct pl_stream *streams;
     uint32_t stream_count;
+    struct pl_endpoint *endpoints; /* of a flow of messages; else NULL */
     struct pl_pool *pool;
     struct pl_trial *trial;
     pl_ns start_ns; /* 0: not started */

@@ -15,6 +15,8 @@
 /* The byte count that a side that only receives sends before it closes, in network byte order. */
 #define PL_CONFIRMATION_BYTES 8
 
+struct pl_endpoint;
+
 enum pl_stream_state {
     PL_STREAM_OPEN,  /* carries data */
     PL_STREAM_SHUT,  /* this end has shut its side, the peer has not closed yet */
@@ -40,6 +42,7 @@ struct pl_stream {
     bool shut;                                   /* this end's side is shut: a FIN was sent */
     bool ended;                                  /* the peer's end of file was read */
     uint32_t number;                             /* 0-based, as in the hello */
+    struct pl_endpoint *endpoint; /* borrowed; of a flow of messages, else NULL */
     int fd; /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
 };
 

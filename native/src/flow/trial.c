@@ -8,6 +8,7 @@
 #include "flow/delivery.h"
 #include "flow/display.h"
 #include "flow/records.h"
+#include "messages/round_trips.h"
 
 struct pl_trial {
     struct pl_counters *counters;
@@ -90,9 +91,13 @@ uint64_t pl_trial_progress(const struct pl_trial *trial)
 
 bool pl_trial_sample(struct pl_trial *trial)
 {
-    pl_counters_close_interval(trial->counters);
-    return is_human(trial) ? pl_display_interval(trial->counters)
-                           : pl_records_interval(&trial->json, trial->counters);
+    struct pl_counters *counters = trial->counters;
+    pl_counters_close_interval(counters);
+    bool written =
+        is_human(trial) ? pl_display_interval(counters) : pl_records_interval(&trial->json, counters);
+    return pl_round_trips_collect(counters->round_trips, counters->flow, counters->streams,
+                                  is_human(trial) ? NULL : &trial->json) &&
+           written;
 }
 
 bool pl_trial_cut(struct pl_trial *trial)

@@ -33,7 +33,7 @@ static int64_t to_ns(struct timeval t)
     return (int64_t)t.tv_sec * PL_NS_PER_S + (int64_t)t.tv_usec * 1000;
 }
 
-static void publish(struct pl_worker *worker, pl_ns now_ns)
+void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns)
 {
     struct rusage usage;
     if (getrusage(RUSAGE_THREAD, &usage) == 0) {
@@ -44,6 +44,28 @@ static void publish(struct pl_worker *worker, pl_ns now_ns)
                           memory_order_relaxed);
     atomic_store_explicit(&worker->system_calls, worker->calls, memory_order_relaxed);
     worker->published_ns = now_ns;
+}
+
+void pl_worker_open_schedule(struct pl_worker *worker)
+{
+    worker->schedule_fd = pl_run_queue_open();
+}
+
+void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns)
+{
+    int64_t none = 0;
+    if (worker->first_byte_seen)
+        return;
+    worker->first_byte_seen = true;
+    if (atomic_compare_exchange_strong(&worker->shared->first_byte_ns, &none, now_ns))
+        pl_wake(worker->shared->main_wake_fd);
+}
+
+void pl_worker_note_exhausted(struct pl_worker *worker, uint32_t streams)
+{
+    struct pl_shared *shared = worker->shared;
+    if (atomic_fetch_add(&shared->exhausted, streams) + streams == shared->streams)
+        pl_wake(shared->main_wake_fd);
 }
 
 bool pl_worker_runs(const struct pl_worker *worker)
@@ -201,8 +223,8 @@ static bool apply_mode(struct pl_worker *worker)
     /* Opened as late as this, because the other workers' pipes have precedence where descriptors are scarce.
      */
     if (never_ran) {
-        worker->schedule_fd = pl_run_queue_open();
-        publish(worker, pl_now_ns());
+        pl_worker_open_schedule(worker);
+        pl_worker_publish(worker, pl_now_ns());
     }
     for (uint32_t i = 0; i < worker->count; i++) {
         if (never_ran)
@@ -261,8 +283,8 @@ void *pl_worker_run(void *argument)
             pl_write_resume(worker, now_ns);
         stale = count > 0 && now_ns - worker->published_ns < PUBLISH_MS * PL_NS_PER_MS;
         if (!stale)
-            publish(worker, now_ns);
+            pl_worker_publish(worker, now_ns);
     }
-    publish(worker, pl_now_ns());
+    pl_worker_publish(worker, pl_now_ns());
     return NULL;
 }

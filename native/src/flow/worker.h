@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "flow/pipeline.h"
 #include "flow/stream.h"
+#include "messages/settings.h"
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 
@@ -41,6 +42,8 @@ struct pl_shared {
     size_t read_bytes;
     uint64_t max_bytes;
     int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
+    _Atomic int64_t run_ns;       /* when the streams may carry data, on pl_now_ns()'s clock; 0: not yet */
+    const struct pl_message_settings *messages;
 };
 
 struct pl_worker {
@@ -57,6 +60,7 @@ struct pl_worker {
     int epoll_fd;
     int wake_fd;
     int core;        /* pinned to; -1: not */
+    int role;        /* enum pl_role; of a flow of messages */
     int schedule_fd; /* the thread's own schedstat, opened and read by it; -1: none */
     uint8_t *write_buffer;
     uint8_t *read_buffer;
@@ -75,7 +79,16 @@ void *pl_worker_run(void *worker);
 /* Makes an eventfd readable. */
 void pl_wake(int event_fd);
 
-/* For reading.c and writing.c. */
+/* For the bodies of threads. */
+
+/* Lets the main thread see this thread's usage; to be called from time to time, and at its end. */
+void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns);
+/* Begins to read the time that this thread waits for a core. */
+void pl_worker_open_schedule(struct pl_worker *worker);
+/* The first byte of the flow has come at `now_ns`; later calls have no effect. */
+void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns);
+/* So many streams have sent their share of the bytes. */
+void pl_worker_note_exhausted(struct pl_worker *worker, uint32_t streams);
 
 bool pl_worker_runs(const struct pl_worker *worker);
 /* Marks the stream as failed, or with `failure` 0 as ended. */

@@ -40,10 +40,8 @@ static bool is_ahead(const struct pl_worker *worker, struct pl_stream *stream, s
 
 static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
 {
-    struct pl_shared *shared = worker->shared;
     pl_worker_shut(worker, stream);
-    if (atomic_fetch_add(&shared->exhausted, 1) + 1 == shared->streams)
-        pl_wake(shared->main_wake_fd);
+    pl_worker_note_exhausted(worker, 1);
 }
 
 void pl_write_turn(struct pl_worker *worker, struct pl_stream *stream)

@@ -4,7 +4,7 @@
 
 static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x50, 0x4C, 0x44, 0x43,                         /* magic */
-    0x00, 0x02,                                     /* version */
+    0x00, 0x03,                                     /* version */
     0x00, 0x03,                                     /* flags: both sides send */
     0x01, 0x02, 0x03, 0x04,                         /* stream */
     0x05, 0x06, 0x07, 0x08,                         /* streams */
@@ -13,6 +13,10 @@ static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x00, 0x00, 0x00, 0x00, 0x11, 0xE1, 0xA3, 0x00, /* warm-up: 300 ms */
     0x00, 0x00, 0x00, 0x02, 0x54, 0x0B, 0xE4, 0x00, /* duration: 10 s */
     0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, /* bytes */
+    0x00, 0x00, 0x40, 0x00,                         /* size of a message: 16384 */
+    0x00, 0x01,                                     /* encoding */
+    0x00, 0x04,                                     /* carrier */
+    0x00, 0x10, 0x00, 0x00,                         /* queue: 1 MiB */
 };
 static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
     0x50, 0x4C, 0x44, 0x43, /* magic */
@@ -23,13 +27,17 @@ static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
 
 static void check_hello(void)
 {
-    struct pl_hello hello = {.version = 2,
+    struct pl_hello hello = {.version = 3,
                              .flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE,
                              .stream = 0x01020304,
                              .streams = 0x05060708,
                              .warmup_ns = 300000000,
                              .duration_ns = 10000000000,
-                             .bytes = 0x0102030405060708};
+                             .bytes = 0x0102030405060708,
+                             .message_bytes = 16384,
+                             .encoding = 1,
+                             .carrier = 4,
+                             .queue_bytes = 1 << 20};
     memcpy(hello.token, golden_hello + 16, PL_TOKEN_BYTES);
     uint8_t bytes[PL_HELLO_BYTES];
     memset(bytes, 0xA5, sizeof bytes);
@@ -39,8 +47,12 @@ static void check_hello(void)
     struct pl_hello back;
     memset(&back, 0xA5, sizeof back);
     CHECK(pl_hello_decode(golden_hello, &back));
-    CHECK_EQUAL(back.version, 2);
+    CHECK_EQUAL(back.version, 3);
     CHECK_EQUAL(back.flags, 3);
+    CHECK_EQUAL(back.message_bytes, 16384);
+    CHECK_EQUAL(back.encoding, 1);
+    CHECK_EQUAL(back.carrier, 4);
+    CHECK_EQUAL(back.queue_bytes, 1 << 20);
     CHECK_EQUAL(back.warmup_ns, 300000000);
     CHECK_EQUAL(back.duration_ns, 10000000000);
     CHECK_EQUAL(back.bytes, 0x0102030405060708);

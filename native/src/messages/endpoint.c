@@ -1,0 +1,95 @@
+#include "messages/endpoint.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/bytes.h"
+#include "flow/flow.h"
+#include "flow/stream.h"
+
+/* The content of every message; all of them have the same. */
+static uint8_t content[PL_MESSAGE_MAX_BYTES];
+
+static struct pl_endpoint *create(uint32_t count)
+{
+    struct pl_endpoint *endpoints = aligned_alloc(alignof(struct pl_endpoint), count * sizeof *endpoints);
+    if (endpoints == NULL)
+        return NULL;
+    memset(endpoints, 0, count * sizeof *endpoints);
+    for (uint32_t i = 0; i < count; i++)
+        endpoints[i].channel.stream_fd = endpoints[i].channel.read_fd = endpoints[i].channel.write_fd = -1;
+    return endpoints;
+}
+
+static bool cork(const struct pl_flow *flow, int fd, struct pl_error *error)
+{
+    const int one = 1;
+    if (!flow->messages.cork || setsockopt(fd, IPPROTO_TCP, TCP_CORK, &one, sizeof one) == 0)
+        return true;
+    pl_error_set(error, PL_SETUP, "socket", errno, "--cork is for TCP only");
+    return false;
+}
+
+static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *flow, struct pl_stream *stream,
+                          struct pl_error *error)
+{
+    const struct pl_message_settings *messages = &flow->messages;
+    const struct pl_channel_settings settings = {.carrier = messages->carrier,
+                                                 .accepting = flow->accepting,
+                                                 .polls = messages->polls,
+                                                 .queue_bytes = (size_t)messages->queue_bytes};
+    stream->endpoint = endpoint;
+    bool apart = messages->placement == PL_PLACEMENT_APART;
+    if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) && cork(flow, stream->fd, error)
+                : pl_channel_open_queue(&endpoint->channel, settings.queue_bytes, settings.polls, error)))
+        return false;
+    bool complete = true;
+    if (flow->transmits)
+        complete = pl_batch_open(&endpoint->batch, messages, content);
+    if (messages->replies && !flow->accepting) {
+        endpoint->round_trips = pl_latency_log_create(flow->interval_ns, flow->warmup_ns);
+        complete = complete && endpoint->round_trips != NULL;
+    }
+    if (!complete)
+        pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for the messages of stream %u",
+                     stream->number);
+    return complete;
+}
+
+struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
+{
+    uint32_t count = (uint32_t)flow->streams;
+    struct pl_endpoint *endpoints = create(count);
+    if (endpoints == NULL) {
+        pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for the messages of %u streams", count);
+        return NULL;
+    }
+    pl_fill_incompressible(content, sizeof content);
+    for (uint32_t i = 0; i < count; i++)
+        if (!open_endpoint(&endpoints[i], flow, &streams[i], error)) {
+            pl_endpoints_free(endpoints, count);
+            return NULL;
+        }
+    return endpoints;
+}
+
+void pl_endpoints_free(struct pl_endpoint *endpoints, uint32_t count)
+{
+    for (uint32_t i = 0; endpoints != NULL && i < count; i++) {
+        pl_channel_close(&endpoints[i].channel);
+        pl_batch_close(&endpoints[i].batch);
+        free(endpoints[i].round_trips);
+    }
+    free(endpoints);
+}
+
+uint64_t pl_endpoint_messages(const struct pl_endpoint *endpoint, bool received)
+{
+    if (endpoint == NULL)
+        return 0;
+    return atomic_load_explicit(received ? &endpoint->received : &endpoint->sent, memory_order_relaxed);
+}

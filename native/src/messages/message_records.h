@@ -1,0 +1,13 @@
+/* What the records of a flow say about its messages (PROTOCOL.md). */
+#ifndef PL_MESSAGE_RECORDS_H
+#define PL_MESSAGE_RECORDS_H
+
+#include "base/json.h"
+#include "flow/counters.h"
+
+/* The settings, as an object "messages" of the ready record. */
+void pl_message_records_settings(struct pl_json *j, const struct pl_counters *counters);
+/* The counts of every stream, as an object "messages" of the result. */
+void pl_message_records_result(struct pl_json *j, const struct pl_counters *counters);
+
+#endif

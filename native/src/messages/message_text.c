@@ -1,0 +1,69 @@
+#include "messages/message_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "messages/endpoint.h"
+#include "messages/round_trips.h"
+
+static void print_rate(const struct pl_counters *counters)
+{
+    const struct pl_flow *flow = counters->flow;
+    const struct pl_span *steady = &counters->phases.spans[PL_STEADY];
+    uint64_t sum = 0;
+    for (uint32_t s = 0; s < counters->count; s++)
+        sum += counters->messages.phases[PL_STEADY][s];
+    double seconds = (double)(steady->end_ns - steady->start_ns) / 1e9;
+    (void)printf("messages of %lld bytes %s: %.0f/s", (long long)flow->messages.bytes,
+                 flow->messages.replies && !flow->accepting ? "returned"
+                 : flow->receives                           ? "received"
+                                                            : "sent",
+                 seconds > 0 ? (double)sum / seconds : 0.0);
+    if (flow->transmits && !flow->accepting && flow->messages.rate_per_s > 0)
+        (void)printf(" of %lld/s offered", (long long)flow->messages.rate_per_s);
+}
+
+static void print_order(const struct pl_counters *counters)
+{
+    uint64_t missing = 0;
+    uint64_t out_of_order = 0;
+    for (uint32_t s = 0; s < counters->count; s++) {
+        const struct pl_endpoint *endpoint = counters->streams[s].endpoint;
+        missing += atomic_load(&endpoint->missing);
+        out_of_order += atomic_load(&endpoint->out_of_order);
+    }
+    if (counters->flow->receives && missing + out_of_order == 0)
+        (void)printf(", complete and in order");
+    else if (counters->flow->receives)
+        (void)printf(", %" PRIu64 " missing, %" PRIu64 " out of order", missing, out_of_order);
+    (void)printf("\n");
+}
+
+static void print_round_trips(const struct pl_histogram *found)
+{
+    static const struct {
+        const char *name;
+        double ratio;
+    } quantiles[] = {{"median", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1.0}};
+    if (found->count == 0) {
+        (void)printf("no round trip was completed in the steady window\n");
+        return;
+    }
+    (void)printf("round trips in us: min %.1f", (double)found->min_ns / 1e3);
+    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
+        pl_ns value_ns = 0;
+        (void)pl_histogram_quantile(found, quantiles[i].ratio, &value_ns);
+        (void)printf(", %s %.1f", quantiles[i].name, (double)value_ns / 1e3);
+    }
+    (void)printf("\n");
+}
+
+void pl_message_text_result(const struct pl_counters *counters)
+{
+    if (counters->flow->messages.bytes == 0)
+        return;
+    print_rate(counters);
+    print_order(counters);
+    if (counters->round_trips != NULL)
+        print_round_trips(&counters->round_trips->steady);
+}

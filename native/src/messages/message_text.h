@@ -1,0 +1,10 @@
+/* What people at a terminal read about the messages of a trial. */
+#ifndef PL_MESSAGE_TEXT_H
+#define PL_MESSAGE_TEXT_H
+
+#include "flow/counters.h"
+
+/* Lines of the summary: the rate of the steady window, what is missing, and the round trips. */
+void pl_message_text_result(const struct pl_counters *counters);
+
+#endif

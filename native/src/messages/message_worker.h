@@ -1,0 +1,33 @@
+/* The threads of a flow of messages. Each has one role and waits in plain blocking calls (or spins), as the programs do
+ * whose messages they stand for; a signal ends a wait when the pool's mode changes. */
+#ifndef PL_MESSAGE_WORKER_H
+#define PL_MESSAGE_WORKER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/flow.h"
+#include "flow/worker.h"
+
+enum pl_role {
+    PL_ROLE_SOURCE,   /* sends, in rounds over its streams */
+    PL_ROLE_SINK,     /* receives and checks */
+    PL_ROLE_RELAY,    /* returns every message */
+    PL_ROLE_ASKER,    /* sends a message when the one before has returned */
+    PL_ROLE_SENDER,   /* sends on time what will be returned */
+    PL_ROLE_RECEIVER, /* receives what was returned */
+    PL_ROLE_POLLER,   /* both of them, spinning */
+    PL_ROLE_FUSED     /* source and sink in one thread */
+};
+
+/* How many threads an end needs. */
+uint32_t pl_message_workers(const struct pl_flow *flow);
+/* Before a worker's thread starts: gives it its role, and lets pl_message_kick() end its waits. */
+void pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number);
+/* Ends the wait of a worker's thread, which then looks at the mode. A thread that is just about to wait misses it. */
+void pl_message_kick(const struct pl_worker *worker);
+
+/* The thread's body; `worker` is a struct pl_worker. */
+void *pl_message_worker_run(void *worker);
+
+#endif

@@ -1,0 +1,96 @@
+/* The role of a relay: returns every message on the connection that it came by, and as it came. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "messages/roles.h"
+
+/* The bytes of the whole messages among `have`; -1 with errno. */
+static ssize_t count_whole(struct pl_endpoint *endpoint, const uint8_t *data, size_t have, size_t size,
+                           uint32_t *messages)
+{
+    size_t used = 0;
+    for (; have - used >= size; used += size) {
+        pl_sequence_add(&endpoint->sequence, pl_get32(data + used));
+        (*messages)++;
+    }
+    return (ssize_t)used;
+}
+
+/* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1 with
+ * errno. */
+static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data, size_t have)
+{
+    const struct pl_message_settings *messages = worker->shared->messages;
+    struct pl_endpoint *endpoint = stream->endpoint;
+    size_t used = 0;
+    while (used < have) {
+        uint32_t number;
+        const uint8_t *content;
+        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes, &number,
+                                  &content);
+        if (bytes == 0)
+            break;
+        int cause = bytes < 0 ? EPROTO : 0;
+        if (cause == 0) {
+            pl_sequence_add(&endpoint->sequence, number);
+            endpoint->batch.number = number;
+            endpoint->batch.content = content;
+            pl_batch_fill(&endpoint->batch, 1);
+            cause = pl_role_send_batch(worker, stream);
+        }
+        if (cause != 0) {
+            errno = cause;
+            return -1;
+        }
+        used += (size_t)bytes;
+    }
+    return (ssize_t)used;
+}
+
+/* Messages of a fixed layout go back as they came, those that came together in one call. */
+static ssize_t return_messages(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data, size_t have)
+{
+    const struct pl_message_settings *messages = worker->shared->messages;
+    if (messages->encoding != PL_ENCODING_FIXED)
+        return return_parsed(worker, stream, data, have);
+    uint32_t count = 0;
+    ssize_t used = count_whole(stream->endpoint, data, have, (size_t)messages->bytes, &count);
+    int cause = count > 0 ? pl_role_send(worker, stream, data, (size_t)used, count) : 0;
+    if (cause == 0)
+        return used;
+    errno = cause;
+    return -1;
+}
+
+static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *data)
+{
+    struct pl_endpoint *endpoint = stream->endpoint;
+    for (size_t have = 0; !pl_role_is_over(worker);) {
+        ssize_t count = pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
+        if (count == 0)
+            return 0;
+        if (count < 0)
+            return errno;
+        pl_ns now_ns = pl_now_ns();
+        have += (size_t)count;
+        ssize_t used = return_messages(worker, stream, data, have);
+        if (used < 0)
+            return errno;
+        have -= (size_t)used;
+        memmove(data, data + used, have);
+        pl_role_count_received(worker, stream, (size_t)count, now_ns);
+        pl_role_publish_sequence(endpoint);
+        pl_role_tick(worker, now_ns);
+    }
+    return ECANCELED;
+}
+
+void pl_relay_run(struct pl_worker *worker)
+{
+    struct pl_stream *stream = worker->streams[0];
+    int cause = relay(worker, stream, worker->read_buffer);
+    if (cause == 0)
+        pl_channel_end_writing(&stream->endpoint->channel);
+    pl_role_end_stream(worker, stream, cause);
+}

@@ -1,0 +1,36 @@
+#include "messages/round_trips.h"
+
+#include "flow/phases.h"
+#include "messages/endpoint.h"
+
+static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot, uint32_t stream, enum pl_phase phase)
+{
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "round_trips");
+    pl_json_string(j, "phase", pl_phase_name(phase));
+    pl_json_u64(j, "stream", stream);
+    pl_json_i64(j, "start_ns", slot->start_ns);
+    pl_json_i64(j, "end_ns", slot->end_ns);
+    pl_histogram_write(&slot->durations, j, "round_trip_ns");
+    pl_json_end_object(j);
+    return pl_json_flush_line(j);
+}
+
+bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow, struct pl_stream *streams,
+                            struct pl_json *j)
+{
+    bool written = true;
+    for (uint32_t s = 0; trips != NULL && s < (uint32_t)flow->streams; s++) {
+        struct pl_latency_log *log = streams[s].endpoint->round_trips;
+        const struct pl_latency_slot *slot;
+        while (log != NULL && (slot = pl_latency_log_next(log)) != NULL) {
+            enum pl_phase phase = slot->start_ns < flow->warmup_ns ? PL_WARMUP : PL_STEADY;
+            if (phase == PL_STEADY)
+                pl_histogram_merge(&trips->steady, &slot->durations);
+            if (j != NULL)
+                written = write_interval(j, slot, s, phase) && written;
+            pl_latency_log_release(log);
+        }
+    }
+    return written;
+}
