@@ -13,23 +13,27 @@ from typing import Any
 import pytest
 
 from pathlab._version import VERSION
-from tests.native.engine import MS, TOKEN, WAIT_S, Ending, carry, receiving, run, sending, start
+from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Flag, carry, receiving, run, sending, start
 from tests.native.peers import answering, call, listening, read_exactly, read_to_end
 
 pytestmark = pytest.mark.engine
 
 DOCUMENT = (Path(__file__).resolve().parents[2] / "native" / "PROTOCOL.md").read_text(encoding="utf-8")
 
-# token 00112233445566778899aabbccddeeff; warm-up 60 ms; duration 250 ms; by time
-_REST = "00112233445566778899aabbccddeeff 0000000003938700 000000000ee6b280 0000000000000000"
+# token 00112233445566778899aabbccddeeff; warm-up 60 ms; duration 250 ms; by time; no messages
+_TIMES = "00112233445566778899aabbccddeeff 0000000003938700 000000000ee6b280 0000000000000000"
+#                 bytes   encoding carrier queue
+_REST = f"{_TIMES} 00000000 0000     0000    00000000"
+_MESSAGES = f"{_TIMES} 00000100 0001 0001    00040000"
 #                                magic    version flags stream   streams
-HELLO_0_OF_2 = bytes.fromhex(f"504c4443 0002    0001  00000000 00000002 {_REST}")
-HELLO_1_OF_2 = bytes.fromhex(f"504c4443 0002    0001  00000001 00000002 {_REST}")
-HELLO_OF_VERSION_3 = bytes.fromhex(f"504c4443 0003 0001 00000000 00000002 {_REST}")
+HELLO_0_OF_2 = bytes.fromhex(f"504c4443 0003    0001  00000000 00000002 {_REST}")
+HELLO_1_OF_2 = bytes.fromhex(f"504c4443 0003    0001  00000001 00000002 {_REST}")
+HELLO_OF_VERSION_4 = bytes.fromhex(f"504c4443 0004 0001 00000000 00000002 {_REST}")
+HELLO_OF_MESSAGES = bytes.fromhex(f"504c4443 0003 0007  00000000 00000001 {_MESSAGES}")
 #                          magic    version status stream
-ANSWER_0 = bytes.fromhex("504c4443 0002    0000   00000000")
-ANSWER_1 = bytes.fromhex("504c4443 0002    0000   00000001")
-WRONG_VERSION = bytes.fromhex("504c4443 0002 0001 00000000")
+ANSWER_0 = bytes.fromhex("504c4443 0003    0000   00000000")
+ANSWER_1 = bytes.fromhex("504c4443 0003    0000   00000001")
+WRONG_VERSION = bytes.fromhex("504c4443 0003 0001 00000000")
 
 # Of probes, keyed with the same token; digests by `openssl mac … SIPHASH`.
 #                               magic   version kind size  cookie           sequence         held
@@ -188,7 +192,7 @@ def test_golden_hello_is_admitted_with_the_golden_answer() -> None:
 
 
 def test_golden_answer_to_another_version() -> None:
-    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_3) as newer:
+    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_4) as newer:
         assert read_to_end(newer) == WRONG_VERSION
 
 
@@ -201,6 +205,21 @@ def test_sender_sends_the_golden_hello_and_accepts_the_golden_answer() -> None:
     ):
         assert (first, second) == (HELLO_0_OF_2, HELLO_1_OF_2)
         assert sender.expect("ready")["streams"] == 2
+
+
+def test_sender_of_messages_sends_the_golden_hello() -> None:
+    flags: dict[str, Flag] = {
+        "transport": "udp",
+        "message_bytes": 256,
+        "encoding": "protobuf",
+        "reply": "yes",
+    }
+    with (
+        listening() as (listener, port),
+        sending(port, token=TOKEN, queue_bytes=2**18, **flags),
+        listener.accept()[0] as connection,
+    ):
+        assert read_exactly(connection, 68) == HELLO_OF_MESSAGES
 
 
 def test_golden_probe_gets_a_reply_that_the_document_describes() -> None:

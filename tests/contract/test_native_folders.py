@@ -10,10 +10,11 @@ import pytest
 NATIVE = Path(__file__).resolve().parents[2] / "native"
 BELOW = {
     "base": set(),
-    "flow": {"base"},
+    "messages": {"base"},
+    "flow": {"base", "messages"},
     "probe": {"base"},
     "emulate": {"base"},
-    "calibrate": {"base", "flow"},
+    "calibrate": {"base", "messages", "flow"},
 }
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 

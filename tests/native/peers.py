@@ -10,12 +10,11 @@ from collections.abc import Iterator
 
 from tests.native.engine import MS, TOKEN, WAIT_S
 
-#: Magic, version, flags, stream, streams, token, warm-up, duration, bytes; size, encoding, carrier and queue of messages.
+#: Magic, version, flags, stream, streams, token, warm-up, duration, bytes;
+#: of messages size, encoding, carrier, queue.
 HELLO = struct.Struct(">4sHHII16sQQQIHHI")
 ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
 MAGIC = b"PLDC"
-
-
 VERSION = 3
 FORWARD, REVERSE = 1, 2
 CONFIRMATION = struct.Struct(">Q")  # bytes received, from a side that only receives

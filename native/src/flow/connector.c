@@ -182,7 +182,8 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
                              .message_bytes = (uint32_t)flow->messages.bytes,
                              .encoding = (uint16_t)flow->messages.encoding,
                              .carrier = (uint16_t)flow->messages.carrier,
-                             .queue_bytes = (uint32_t)flow->messages.queue_bytes};
+                             .queue_bytes =
+                                 flow->messages.bytes > 0 ? (uint32_t)flow->messages.queue_bytes : 0};
     memcpy(hello.token, connector->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];
     pl_hello_encode(&hello, bytes);

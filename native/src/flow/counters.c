@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "flow/delivery.h"
-#include "messages/endpoint.h"
-#include "messages/round_trips.h"
+#include "flow/endpoint.h"
+#include "flow/round_trips.h"
 
 static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
 {

@@ -43,8 +43,9 @@ struct pl_counters {
     struct pl_interval interval; /* the latest closed one */
     struct pl_byte_counters sent;
     struct pl_byte_counters received;
-    struct pl_byte_counters messages;   /* received, or, at an end that only sends, sent; 0 in a flow of bytes */
-    struct pl_round_trips *round_trips; /* NULL where none are measured */
+    struct pl_byte_counters
+        messages; /* received, or, at an end that only sends, sent; 0 in a flow of bytes */
+    struct pl_round_trips *round_trips;   /* NULL where none are measured */
     struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
     struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
     struct pl_window_samples *windows;

@@ -7,8 +7,8 @@
 #include "base/output.h"
 #include "base/token.h"
 #include "flow/flow_flags.h"
-#include "messages/message_worker.h"
-#include "messages/roles.h"
+#include "flow/message_worker.h"
+#include "flow/roles.h"
 
 /* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
  * the caches among them. */
@@ -91,15 +91,16 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
     return true;
 }
 
-/* The transport of the streams, or what carries messages and the transport that its streams are admitted by. */
+/* The transport of the streams, or what carries messages and the transport that its streams are admitted by.
+ */
 static bool parse_transport(struct pl_flow *flow, struct pl_error *error)
 {
-    const char *names[PL_TRANSPORTS + PL_CARRIERS];
+    const char *names[(int)PL_TRANSPORTS + (int)PL_CARRIERS];
     for (int t = 0; t < PL_TRANSPORTS; t++)
         names[t] = pl_transport_name((enum pl_transport)t);
     for (int c = 1; c < PL_CARRIERS; c++)
-        names[PL_TRANSPORTS + c - 1] = pl_carrier_name((enum pl_carrier)c);
-    names[PL_TRANSPORTS + PL_CARRIERS - 1] = NULL;
+        names[(int)PL_TRANSPORTS + c - 1] = pl_carrier_name((enum pl_carrier)c);
+    names[(int)PL_TRANSPORTS + (int)PL_CARRIERS - 1] = NULL;
     int chosen = pl_parse_choice("transport", flow->transport_text, names, error);
     if (chosen < 0)
         return false;
@@ -134,7 +135,8 @@ static bool check_messages(struct pl_flow *flow, struct pl_error *error)
     else if (flow->bytes > 0 && flow->receivers_text[0] != 0)
         wrong = "--bytes and --receivers exclude each other";
     else if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0 || flow->zero_copy)
-        wrong = "--rate-bits-per-s, --stream-rate-bits-per-s and --transfer zero-copy are for streams of bytes";
+        wrong =
+            "--rate-bits-per-s, --stream-rate-bits-per-s and --transfer zero-copy are for streams of bytes";
     if (wrong != NULL) {
         pl_error_set(error, PL_USAGE, "options", 0, "%s", wrong);
         return false;
@@ -163,8 +165,10 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     if (!pl_token_check(flow->token_text, error) ||
         (flow->accepting && !pl_port_range_parse(flow->port_text, &flow->ports, error)))
         return false;
-    if (!flow->accepting && flow->bytes > 0 && flow->bytes < flow->streams) {
-        pl_error_set(error, PL_USAGE, "options", 0, "--bytes must be at least 1 for each of the %lld streams",
+    int64_t least = flow->messages.bytes > 0 ? flow->messages.bytes : 1;
+    if (!flow->accepting && flow->bytes > 0 && flow->bytes / flow->streams < least) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--bytes must be at least %lld for each of the %lld streams", (long long)least,
                      (long long)flow->streams);
         return false;
     }
@@ -175,9 +179,10 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
         return false;
     }
     if (!apart && (flow->address[0] != 0 || !flow->transmits)) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "--placement %s has source and sink in this process: leave out --address and --direction",
-                     pl_placement_name(flow->messages.placement));
+        pl_error_set(
+            error, PL_USAGE, "options", 0,
+            "--placement %s has source and sink in this process: leave out --address and --direction",
+            pl_placement_name(flow->messages.placement));
         return false;
     }
     if (!flow->accepting && apart && flow->address[0] == 0 && flow->receivers_text[0] == 0) {
@@ -274,6 +279,11 @@ uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream)
     uint64_t bytes = (uint64_t)flow->bytes;
     uint64_t streams = (uint64_t)flow->streams;
     return bytes / streams + (stream < bytes % streams ? 1 : 0);
+}
+
+uint64_t pl_flow_stream_messages(const struct pl_flow *flow, uint32_t stream)
+{
+    return pl_flow_stream_bytes(flow, stream) / (uint64_t)flow->messages.bytes;
 }
 
 static int64_t choose_chunk_bytes(const struct pl_flow *flow)

@@ -26,7 +26,7 @@ enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER };
 /* Values of the flags; integers are int64_t, as the table of flags needs them. At a receiver without these
  * flags `streams` is 0 and `warmup_ns` and `duration_ns` are -1 until the first hello states them. */
 struct pl_flow {
-    const char *address; /* send: of the receiver */
+    const char *address;        /* send: of the receiver */
     const char *receivers_text; /* send: several receivers instead */
     const char *bind;
     const char *token_text;
@@ -99,5 +99,7 @@ void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
 int64_t pl_flow_stream_rate(const struct pl_flow *flow);
 /* The share of a stream in `bytes`; the first streams carry the remainder. */
 uint64_t pl_flow_stream_bytes(const struct pl_flow *flow, uint32_t stream);
+/* The whole messages in that share. */
+uint64_t pl_flow_stream_messages(const struct pl_flow *flow, uint32_t stream);
 
 #endif

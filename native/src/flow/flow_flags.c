@@ -46,7 +46,9 @@ static void add_peer(struct table *table, struct pl_flow *flow)
             "same"),
         pl_option_text(group, "bind", &flow->bind, "own address"),
         pl_option_text(group, "device", &flow->marking.device, "device to use (SO_BINDTODEVICE)"),
-        pl_option_text(group, "transport", &flow->transport_text, "tcp, mptcp, unix, sctp, vsock; of messages also udp, unix-datagram, pipe, shared-memory, eventfd"),
+        pl_option_text(group, "transport", &flow->transport_text,
+                       "tcp, mptcp, unix, sctp, vsock; of messages also udp, unix-datagram, pipe, "
+                       "shared-memory, eventfd"),
     };
     add(table, flow->accepting ? accepting : sending, flow->accepting ? LENGTH(accepting) : LENGTH(sending));
     add(table, common, LENGTH(common));
@@ -131,8 +133,9 @@ static void add_messages(struct table *table, struct pl_flow *flow)
                           "size of each message, of which the receiver checks order and number; 0: none"),
         pl_option_text(group, "encoding", &flow->message_words.encoding,
                        "fixed: a number and bytes; protobuf: serialised and parsed"),
-        pl_option_text(group, "placement", &flow->message_words.placement,
-                       "apart: the receiver is another process; threaded, fused: source and sink in this one"),
+        pl_option_text(
+            group, "placement", &flow->message_words.placement,
+            "apart: the receiver is another process; threaded, fused: source and sink in this one"),
         pl_option_switch(group, "reply", &messages->replies,
                          "the receiver returns each message, and its round trip is measured"),
         pl_option_integer(group, "messages-per-s", &messages->rate_per_s, 0, PL_MESSAGE_RATE_MAX,
@@ -150,7 +153,8 @@ static void add_messages(struct table *table, struct pl_flow *flow)
                           "shared-memory, eventfd: room of the queue in shared memory"),
     };
     const struct pl_option both[] = {
-        pl_option_text(group, "wait", &flow->message_words.wait, "block: sleep for messages; poll: spin for them"),
+        pl_option_text(group, "wait", &flow->message_words.wait,
+                       "block: sleep for messages; poll: spin for them"),
         pl_option_integer(group, "priority", &messages->priority, 0, 99,
                           "real-time priority of the threads (SCHED_FIFO); 0: none"),
     };

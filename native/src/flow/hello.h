@@ -30,7 +30,7 @@ struct pl_hello {
     uint8_t token[PL_TOKEN_BYTES];
     int64_t warmup_ns;
     int64_t duration_ns;
-    int64_t bytes; /* to carry in each direction; 0: by time */
+    int64_t bytes;          /* to carry in each direction; 0: by time */
     uint32_t message_bytes; /* 0: a stream of bytes */
     uint16_t encoding;      /* enum pl_encoding */
     uint16_t carrier;       /* enum pl_carrier */

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "flow/message_worker.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
-#include "messages/message_worker.h"
 
 /* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)
@@ -82,7 +82,8 @@ static bool pin_thread(const struct pl_worker *worker)
     return errno == 0;
 }
 
-/* Gives every thread the real-time priority that was asked for, or none of them, where the user has no right to it. */
+/* Gives every thread the real-time priority that was asked for, or none of them, where the user has no right
+ * to it. */
 static void prioritise(struct pl_pool *pool, int64_t priority)
 {
     const struct sched_param real_time = {.sched_priority = (int)priority};

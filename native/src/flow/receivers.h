@@ -15,7 +15,8 @@ struct pl_receivers {
     uint32_t count;
 };
 
-/* Names or numeric addresses, each with its port. False with `error` set (usage, or a name that is not known). */
+/* Names or numeric addresses, each with its port. False with `error` set (usage, or a name that is not
+ * known). */
 bool pl_receivers_parse(const char *text, struct pl_receivers *receivers, struct pl_error *error);
 
 #endif

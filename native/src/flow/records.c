@@ -2,8 +2,8 @@
 
 #include "base/bytes.h"
 #include "flow/hello.h"
+#include "flow/message_records.h"
 #include "flow/sockopts.h"
-#include "messages/message_records.h"
 
 static const char *name_direction(const struct pl_flow *flow)
 {

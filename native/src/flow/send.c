@@ -60,7 +60,8 @@ static int run(struct pl_session *session, struct pl_error *error)
     struct pl_flow *flow = &session->flow;
     if (!pl_token_read(flow->token_text, flow->token, error) ||
         !pl_limit_memory(flow->memory_limit_bytes, error) || !pl_session_open(session, error) ||
-        (flow->messages.placement == PL_PLACEMENT_APART && !connect_streams(session, error)) || !pl_session_prepare(session, error))
+        (flow->messages.placement == PL_PLACEMENT_APART && !connect_streams(session, error)) ||
+        !pl_session_prepare(session, error))
         return pl_error_output(error, "send", flow->human);
     if (session->written && await_go(session))
         pl_session_run(session, error);

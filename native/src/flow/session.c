@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flow/endpoint.h"
 #include "flow/sockopts.h"
-#include "messages/endpoint.h"
 
 /* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
  * it, and at least the difference between the two ends' wake-ups. */
@@ -192,6 +192,19 @@ static void check_byte_limit(struct pl_session *session)
         begin_drain(session);
 }
 
+/* Whether a flow by bytes has received them all: of messages the whole ones. Datagrams may be lost on the
+ * way. */
+static bool has_all_bytes(const struct pl_session *session)
+{
+    const struct pl_flow *flow = &session->flow;
+    if (flow->messages.bytes == 0)
+        return pl_trial_received_bytes(session->trial) >= (uint64_t)flow->bytes;
+    for (uint32_t s = 0; s < (uint32_t)flow->streams && !pl_carrier_is_datagram(flow->messages.carrier); s++)
+        if (pl_endpoint_messages(&session->endpoints[s], true) < pl_flow_stream_messages(flow, s))
+            return false;
+    return true;
+}
+
 /* Every stream has ended: checks whether that was too early. */
 static void check_premature_end(struct pl_session *session)
 {
@@ -200,7 +213,7 @@ static void check_premature_end(struct pl_session *session)
         return;
     if (session->start_ns == 0)
         session->reason = "the sender ended before it sent anything";
-    else if (flow->bytes > 0 && pl_trial_received_bytes(session->trial) < (uint64_t)flow->bytes)
+    else if (flow->bytes > 0 && !has_all_bytes(session))
         session->reason = "the sender ended before it had sent all bytes";
     else if (is_premature(session))
         session->reason = "the sender ended before the steady window was over";

@@ -42,7 +42,7 @@ struct pl_stream {
     bool shut;                                   /* this end's side is shut: a FIN was sent */
     bool ended;                                  /* the peer's end of file was read */
     uint32_t number;                             /* 0-based, as in the hello */
-    struct pl_endpoint *endpoint; /* borrowed; of a flow of messages, else NULL */
+    struct pl_endpoint *endpoint;                /* borrowed; of a flow of messages, else NULL */
     int fd; /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
 };
 

@@ -8,7 +8,7 @@
 #include "flow/delivery.h"
 #include "flow/display.h"
 #include "flow/records.h"
-#include "messages/round_trips.h"
+#include "flow/round_trips.h"
 
 struct pl_trial {
     struct pl_counters *counters;

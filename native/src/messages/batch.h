@@ -26,16 +26,18 @@ struct pl_batch {
 };
 
 /* False when memory ran out. `content` holds a message's size and is borrowed. */
-bool pl_batch_open(struct pl_batch *batch, const struct pl_message_settings *settings, const uint8_t *content);
+bool pl_batch_open(struct pl_batch *batch, const struct pl_message_settings *settings,
+                   const uint8_t *content);
 void pl_batch_close(struct pl_batch *batch);
 
 /* Adds the next message, for which there is room. `now_ns` counts where there are delays. */
 void pl_batch_add(struct pl_batch *batch, pl_ns now_ns);
-/* Fills it with messages; the fast way to pl_batch_add() until there is no room, and at most `most` of them. */
+/* Fills it with messages; the fast way to pl_batch_add() until there is no room, and at most `most` of them.
+ */
 void pl_batch_fill(struct pl_batch *batch, uint64_t most);
 bool pl_batch_is_full(const struct pl_batch *batch);
-/* When it has to be sent though it is not full: its first message is then as old as the maximum delay. PL_NEVER where
- * nothing waits or there is no maximum. */
+/* When it has to be sent though it is not full: its first message is then as old as the maximum delay.
+ * PL_NEVER where nothing waits or there is no maximum. */
 pl_ns pl_batch_deadline_ns(const struct pl_batch *batch);
 /* When it may be sent though it is not full, because no further message is due. */
 pl_ns pl_batch_earliest_ns(const struct pl_batch *batch);

@@ -14,8 +14,8 @@
 /* Turns of a spinning reader between two looks at the peer. */
 #define SPINS 4096
 
-static const char *const names[PL_CARRIERS] = {NULL, "udp", "unix-datagram", "pipe", "shared-memory",
-                                               "eventfd"};
+static const char *const names[PL_CARRIERS] = {NULL,   "udp",           "unix-datagram",
+                                               "pipe", "shared-memory", "eventfd"};
 
 const char *pl_carrier_name(enum pl_carrier carrier)
 {

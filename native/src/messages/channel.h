@@ -14,8 +14,8 @@
 
 /* What carries the data of an admitted stream. */
 enum pl_carrier {
-    PL_CARRIER_STREAM, /* the stream's own socket */
-    PL_CARRIER_UDP,    /* a datagram per message, between the addresses of the stream */
+    PL_CARRIER_STREAM,   /* the stream's own socket */
+    PL_CARRIER_UDP,      /* a datagram per message, between the addresses of the stream */
     PL_CARRIER_DATAGRAM, /* a Unix datagram per message */
     PL_CARRIER_PIPE,
     PL_CARRIER_RING,  /* shared memory; the reader sleeps by futex */
@@ -25,7 +25,8 @@ enum pl_carrier {
 
 /* NULL for the stream itself: its transport has a name. */
 const char *pl_carrier_name(enum pl_carrier carrier);
-/* The transport on which the streams of a carrier are admitted; of PL_CARRIER_STREAM there is none of its own. */
+/* The transport on which the streams of a carrier are admitted; of PL_CARRIER_STREAM there is none of its
+ * own. */
 enum pl_transport pl_carrier_transport(enum pl_carrier carrier);
 /* Whether it carries datagrams, which can be lost and of which each is one message. */
 bool pl_carrier_is_datagram(enum pl_carrier carrier);
@@ -48,17 +49,18 @@ struct pl_channel {
 
 struct pl_channel_settings {
     enum pl_carrier carrier;
-    bool accepting;              /* this end makes what both ends share */
+    bool accepting; /* this end makes what both ends share */
     bool polls;
     size_t queue_bytes; /* room of a ring in one direction: a power of two */
 };
 
-/* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in either
- * case. */
+/* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in
+ * either case. */
 bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_channel_settings *settings,
                      struct pl_error *error);
 /* Between two threads of this process: what is written can be read from the same channel. */
-bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls, struct pl_error *error);
+bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls,
+                           struct pl_error *error);
 void pl_channel_close(struct pl_channel *channel);
 
 /* Writes all of it. 0, or an errno; ECANCELED when `is_over` said so. */

@@ -44,11 +44,11 @@ static int hand_over(int stream_fd, const int *fds, size_t count)
     struct msghdr message = {.msg_iov = &part,
                              .msg_iovlen = 1,
                              .msg_control = control.room,
-                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+                             .msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(int))};
     struct cmsghdr *head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
-    head->cmsg_len = CMSG_LEN(count * sizeof(int));
+    head->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(head), fds, count * sizeof(int));
     int cause = pl_wait_ready(stream_fd, POLLOUT, pl_now_ns() + SETUP_TIMEOUT_NS);
     if (cause != 0)
@@ -160,7 +160,8 @@ static bool map_rings(struct pl_channel *channel, const int *fds, const struct p
     if (!pl_ring_map(first, fds[0], settings->queue_bytes, error) ||
         !pl_ring_map(second, fds[1], settings->queue_bytes, error))
         return false;
-    channel->in.wait = channel->out.wait = settings->carrier == PL_CARRIER_EVENT ? PL_RING_EVENT : PL_RING_FUTEX;
+    channel->in.wait = channel->out.wait =
+        settings->carrier == PL_CARRIER_EVENT ? PL_RING_EVENT : PL_RING_FUTEX;
     if (settings->carrier != PL_CARRIER_EVENT)
         return true;
     channel->event_fds[0] = settings->accepting ? fds[2] : fds[3];

@@ -1,5 +1,5 @@
-/* The first exchange over an admitted stream: what carries the data is made by the accepting end and handed to
- * the other one. Nothing of it has a name in a file system, so nothing is left behind. */
+/* The first exchange over an admitted stream: what carries the data is made by the accepting end and handed
+ * to the other one. Nothing of it has a name in a file system, so nothing is left behind. */
 #ifndef PL_CHANNEL_SETUP_H
 #define PL_CHANNEL_SETUP_H
 

@@ -68,7 +68,8 @@ static size_t count_varint(uint64_t value)
 
 static size_t encode_protobuf(uint8_t *at, uint32_t number, const uint8_t *content, size_t count)
 {
-    size_t length = (number != 0 ? 1 + count_varint(number) : 0) + (count > 0 ? 1 + count_varint(count) + count : 0);
+    size_t length =
+        (number != 0 ? 1 + count_varint(number) : 0) + (count > 0 ? 1 + count_varint(count) + count : 0);
     size_t head = put_varint(at, length);
     return head + encode_fields(at + head, number, content, count);
 }
@@ -108,7 +109,8 @@ static ssize_t read_field(const uint8_t *at, size_t have, uint64_t *tag, uint64_
 }
 
 /* Fields may come in any order, and unknown ones are passed over, as every parser of the format does. */
-static bool parse_fields(const uint8_t *at, size_t have, size_t count, uint32_t *number, const uint8_t **content)
+static bool parse_fields(const uint8_t *at, size_t have, size_t count, uint32_t *number,
+                         const uint8_t **content)
 {
     size_t found = 0;
     *number = 0;

@@ -22,7 +22,7 @@ static void find_interval(const struct pl_latency_log *log, pl_ns at_ns, pl_ns *
     pl_ns base_ns = at_ns < log->warmup_ns ? 0 : log->warmup_ns;
     *start_ns = base_ns + (at_ns - base_ns) / log->interval_ns * log->interval_ns;
     *end_ns = *start_ns + log->interval_ns;
-    if (at_ns < log->warmup_ns && *end_ns > log->warmup_ns)
+    if (at_ns<log->warmup_ns && * end_ns> log->warmup_ns)
         *end_ns = log->warmup_ns;
 }
 
@@ -31,8 +31,8 @@ static struct pl_latency_slot *open_slot(struct pl_latency_log *log, uint32_t fi
     return &log->slots[filled % PL_LATENCY_SLOTS];
 }
 
-/* Whether the reader has left a slot free. At the end of the warm-up it is waited for, since what follows must not be
- * mixed with the warm-up; it writes a slot in less than a millisecond. */
+/* Whether the reader has left a slot free. At the end of the warm-up it is waited for, since what follows
+ * must not be mixed with the warm-up; it writes a slot in less than a millisecond. */
 static bool has_room(const struct pl_latency_log *log, uint32_t filled, bool waits)
 {
     pl_ns until_ns = waits ? pl_now_ns() + PATIENCE_NS : 0;

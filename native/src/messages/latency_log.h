@@ -21,7 +21,7 @@ struct pl_latency_slot {
 
 struct pl_latency_log {
     pl_ns interval_ns;
-    pl_ns warmup_ns; /* the grid of intervals begins anew there */
+    pl_ns warmup_ns;          /* the grid of intervals begins anew there */
     _Atomic uint32_t filled;  /* slots completed, by the recorder */
     _Atomic uint32_t emptied; /* slots written, by the reader */
     pl_ns end_ns;             /* of the open slot; the recorder's */
@@ -36,8 +36,9 @@ void pl_latency_log_advance(struct pl_latency_log *log, pl_ns at_ns);
 /* For the recorder: completes the open slot, when no more will come. */
 void pl_latency_log_finish(struct pl_latency_log *log);
 
-/* For the recorder: counts a duration that began at `at_ns` after the start of the trial. Beginnings do not go back
- * by more than the time by which messages overtake each other; an earlier one counts in the open interval. */
+/* For the recorder: counts a duration that began at `at_ns` after the start of the trial. Beginnings do not
+ * go back by more than the time by which messages overtake each other; an earlier one counts in the open
+ * interval. */
 static inline void pl_latency_log_add(struct pl_latency_log *log, pl_ns at_ns, pl_ns duration_ns)
 {
     if (at_ns >= log->end_ns)

@@ -18,10 +18,10 @@ struct pl_ring_head;
 struct pl_ring {
     struct pl_ring_head *head; /* in the shared memory */
     uint8_t *data;
-    size_t bytes;       /* room of the queue: a power of two; this end's own, the shared memory is not trusted */
+    size_t bytes; /* room of the queue: a power of two; this end's own, the shared memory is not trusted */
     size_t mapped_bytes;
     enum pl_ring_wait wait;
-    int event_fd; /* borrowed; of PL_RING_EVENT */
+    int event_fd;  /* borrowed; of PL_RING_EVENT */
     uint64_t tail; /* written so far: this end's own, where it is the writer */
     uint64_t seen; /* read so far: this end's own, where it is the reader */
 };
@@ -29,8 +29,8 @@ struct pl_ring {
 /* Sealed anonymous memory for a ring with room for `bytes`, a power of two. All of it is reserved, so that no
  * later access can fail. -1 with `error` set. */
 int pl_ring_create(size_t bytes, struct pl_error *error);
-/* Maps a ring of `bytes` that pl_ring_create() made, here or in the peer. False with `error` set when the memory
- * has another size or can still be shrunk. */
+/* Maps a ring of `bytes` that pl_ring_create() made, here or in the peer. False with `error` set when the
+ * memory has another size or can still be shrunk. */
 bool pl_ring_map(struct pl_ring *ring, int fd, size_t bytes, struct pl_error *error);
 void pl_ring_unmap(struct pl_ring *ring);
 

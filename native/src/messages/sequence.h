@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-/* Zero-initialise. A message that arrives after one with a higher number fills a gap: it is no longer missing. On
- * transports that keep the order both stay 0, and neither is exact where messages are duplicated. */
+/* Zero-initialise. A message that arrives after one with a higher number fills a gap: it is no longer
+ * missing. On transports that keep the order both stay 0, and neither is exact where messages are duplicated.
+ */
 struct pl_sequence {
     uint32_t expected;
     uint64_t received;

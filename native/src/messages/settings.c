@@ -49,21 +49,24 @@ bool pl_message_settings_check(struct pl_message_settings *settings, const struc
         return refuse("--batch-min-delay-ns must not exceed --batch-max-delay-ns", error);
     bool delays = settings->batch_min_delay_ns > 0 || settings->batch_max_delay_ns > 0;
     if (delays && (settings->batch_bytes == 0 || settings->rate_per_s == 0))
-        return refuse("delays of batches need --batch-bytes and --messages-per-s: without a rate a batch is full "
-                      "at once",
-                      error);
+        return refuse(
+            "delays of batches need --batch-bytes and --messages-per-s: without a rate a batch is full "
+            "at once",
+            error);
     if (settings->bytes == 0 && settings->carrier != PL_CARRIER_STREAM) {
         pl_error_set(error, PL_USAGE, "options", 0, "--transport: %s carries messages: give --message-bytes",
                      pl_carrier_name(settings->carrier));
         return false;
     }
-    if (settings->placement != PL_PLACEMENT_APART && (settings->replies || settings->carrier != PL_CARRIER_STREAM))
+    if (settings->placement != PL_PLACEMENT_APART &&
+        (settings->replies || settings->carrier != PL_CARRIER_STREAM))
         return refuse("--placement: threads of one process have neither --reply nor --transport", error);
     if (settings->placement == PL_PLACEMENT_FUSED && (settings->batch_bytes > 0 || settings->rate_per_s > 0))
         return refuse("--placement fused calls the sink for each message: it has no --batch-bytes and no "
                       "--messages-per-s",
                       error);
-    if (settings->bytes == 0 && (settings->replies || settings->placement != PL_PLACEMENT_APART || settings->rate_per_s > 0 || settings->batch_bytes > 0))
+    if (settings->bytes == 0 && (settings->replies || settings->placement != PL_PLACEMENT_APART ||
+                                 settings->rate_per_s > 0 || settings->batch_bytes > 0))
         return refuse("--reply, --placement, --messages-per-s and --batch-bytes need --message-bytes", error);
     if (settings->replies && settings->polls && settings->batch_bytes > POLLED_BATCH_MAX_BYTES)
         return refuse("--batch-bytes must be at most 32768 with --reply and --wait poll", error);

@@ -1,5 +1,5 @@
-/* What a flow of messages was asked to do. Both ends agree on the upper part, which the hello carries; the lower part is
- * of one end. */
+/* What a flow of messages was asked to do. Both ends agree on the upper part, which the hello carries; the
+ * lower part is of one end. */
 #ifndef PL_MESSAGE_SETTINGS_H
 #define PL_MESSAGE_SETTINGS_H
 
@@ -52,7 +52,8 @@ struct pl_message_words {
 /* Whether a queue may have this size: a power of two that holds two messages of the largest size. */
 bool pl_queue_is_possible(int64_t bytes);
 
-/* Reads the words of the flags, and refuses flags that contradict each other. False with `error` set (usage). */
+/* Reads the words of the flags, and refuses flags that contradict each other. False with `error` set (usage).
+ */
 bool pl_message_settings_check(struct pl_message_settings *settings, const struct pl_message_words *words,
                                struct pl_error *error);
 

@@ -254,8 +254,8 @@ static int run(struct ping *ping, struct pl_error *error)
     if (ping->table == NULL)
         return pl_error_output(error, "ping", ping->flags.human);
     if (ping->flags.histogram_interval_ns > 0 && !ping->flags.human) {
-        ping->intervals = pl_probe_intervals_create(ping->flags.histogram_interval_ns, ping->flags.interval_ns,
-                                                    ping->flags.timeout_ns, error);
+        ping->intervals = pl_probe_intervals_create(ping->flags.histogram_interval_ns,
+                                                    ping->flags.interval_ns, ping->flags.timeout_ns, error);
         if (ping->intervals == NULL)
             return pl_error_output(error, "ping", ping->flags.human);
     }

@@ -22,7 +22,7 @@ struct pl_ping_flags {
     int64_t count; /* 0: until stopped */
     int64_t interval_ns;
     int64_t histogram_interval_ns; /* 0: a record for each probe */
-    int64_t payload_bytes; /* 0: the default of the method */
+    int64_t payload_bytes;         /* 0: the default of the method */
     int64_t timeout_ns;
 
     bool human; /* derived from output_text */

@@ -14,8 +14,8 @@ struct pl_probe_intervals {
     struct pl_probe_interval handed_out;
 };
 
-struct pl_probe_intervals *pl_probe_intervals_create(pl_ns length_ns, pl_ns probe_interval_ns, pl_ns timeout_ns,
-                                                     struct pl_error *error)
+struct pl_probe_intervals *pl_probe_intervals_create(pl_ns length_ns, pl_ns probe_interval_ns,
+                                                     pl_ns timeout_ns, struct pl_error *error)
 {
     struct pl_probe_intervals *intervals = calloc(1, sizeof *intervals);
     /* Those in which a probe can be pending, those at both ends, and one for a sender that is late. */
@@ -75,7 +75,8 @@ void pl_probe_intervals_add(struct pl_probe_intervals *intervals, const struct p
 const struct pl_probe_interval *pl_probe_intervals_next(struct pl_probe_intervals *intervals, bool ends)
 {
     /* At the end of a run, intervals without any outcome are passed over. */
-    while (ends && intervals->oldest < intervals->newest && slot_of(intervals, intervals->oldest)->resolved == 0)
+    while (ends && intervals->oldest < intervals->newest &&
+           slot_of(intervals, intervals->oldest)->resolved == 0)
         intervals->oldest++;
     uint64_t number = intervals->oldest;
     struct pl_probe_interval *slot = slot_of(intervals, number);

@@ -1,4 +1,5 @@
-/* Probes counted by interval instead of one by one: constant memory and few records, however many there are. */
+/* Probes counted by interval instead of one by one: constant memory and few records, however many there are.
+ */
 #ifndef PL_PROBE_INTERVALS_H
 #define PL_PROBE_INTERVALS_H
 
@@ -24,14 +25,14 @@ struct pl_probe_interval {
 struct pl_probe_intervals;
 
 /* `length_ns`: of an interval, at least `probe_interval_ns`. NULL with `error` set. */
-struct pl_probe_intervals *pl_probe_intervals_create(pl_ns length_ns, pl_ns probe_interval_ns, pl_ns timeout_ns,
-                                                     struct pl_error *error);
+struct pl_probe_intervals *pl_probe_intervals_create(pl_ns length_ns, pl_ns probe_interval_ns,
+                                                     pl_ns timeout_ns, struct pl_error *error);
 void pl_probe_intervals_free(struct pl_probe_intervals *intervals);
 
 /* Counts a probe that was answered or given up. */
 void pl_probe_intervals_add(struct pl_probe_intervals *intervals, const struct pl_probe *probe);
-/* The oldest interval, once each of its probes was answered or given up; with `ends`, once any of them was. NULL
- * while there is none. Valid until the next call. */
+/* The oldest interval, once each of its probes was answered or given up; with `ends`, once any of them was.
+ * NULL while there is none. Valid until the next call. */
 const struct pl_probe_interval *pl_probe_intervals_next(struct pl_probe_intervals *intervals, bool ends);
 
 #endif

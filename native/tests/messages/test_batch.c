@@ -1,7 +1,7 @@
 /* When a batch is full, what it holds, and when its delays are over. */
-#include "messages/batch.h"
 #include "base/bytes.h"
 #include "check.h"
+#include "messages/batch.h"
 
 static uint8_t content[PL_MESSAGE_MAX_BYTES];
 

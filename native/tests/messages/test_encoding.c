@@ -1,6 +1,6 @@
 /* Both encodings: golden bytes, every size there and back, parts, and bytes that are no message. */
-#include "messages/encoding.h"
 #include "check.h"
+#include "messages/encoding.h"
 
 static uint8_t content[PL_MESSAGE_MAX_BYTES];
 static uint8_t wire[PL_MESSAGE_MAX_BYTES + PL_PROTOBUF_EXTRA_BYTES];

@@ -1,6 +1,6 @@
 /* The log: intervals that begin anew after the warm-up, gaps, and a reader that is late. */
-#include "messages/latency_log.h"
 #include "check.h"
+#include "messages/latency_log.h"
 
 #define INTERVAL 100
 #define WARMUP 250

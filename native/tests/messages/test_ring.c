@@ -1,4 +1,5 @@
-/* The ring: order across its end, limits, the end of the data, and a peer that writes nonsense into its head. */
+/* The ring: order across its end, limits, the end of the data, and a peer that writes nonsense into its head.
+ */
 #include "messages/ring.h"
 
 #include <errno.h>

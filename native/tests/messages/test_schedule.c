@@ -1,6 +1,6 @@
 /* Intended times: exact for rates that do not divide a second, and without an error that grows. */
-#include "messages/schedule.h"
 #include "check.h"
+#include "messages/schedule.h"
 
 int main(void)
 {

@@ -1,6 +1,6 @@
 /* Order and completeness: gaps, what fills them, and the wrap of 32 bits. */
-#include "messages/sequence.h"
 #include "check.h"
+#include "messages/sequence.h"
 
 static struct pl_sequence after(const uint32_t *numbers, size_t count, uint32_t expected)
 {

@@ -1,6 +1,6 @@
 /* Intervals of probes: when one is complete, what it counts, and a run that ends within one. */
-#include "probe/probe_intervals.h"
 #include "check.h"
+#include "probe/probe_intervals.h"
 
 #define LENGTH 1000
 #define EVERY 300 /* four probes, then three, then three in an interval */

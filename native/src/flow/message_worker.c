@@ -1,4 +1,4 @@
-#include "messages/message_worker.h"
+#include "flow/message_worker.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/message.h"
-#include "messages/roles.h"
+#include "flow/roles.h"
 
 #define PUBLISH_NS (10 * PL_NS_PER_MS)
 #define WAKE_SIGNAL SIGUSR1
@@ -210,8 +210,8 @@ static bool await_run(struct pl_worker *worker)
     return mode != PL_MODE_QUIT;
 }
 
-/* The accepting end of a flow begins when the peer's first byte comes, which the connecting end sends where it has no
- * data to send. False when the stream ended before. */
+/* The accepting end of a flow begins when the peer's first byte comes, which the connecting end sends where
+ * it has no data to send. False when the stream ended before. */
 static bool exchange_start(struct pl_worker *worker)
 {
     static const uint8_t go = 'g';
@@ -244,8 +244,9 @@ static bool exchange_start(struct pl_worker *worker)
 void *pl_message_worker_run(void *argument)
 {
     static void (*const bodies[])(struct pl_worker *) = {
-        [PL_ROLE_SOURCE] = pl_source_run, [PL_ROLE_SINK] = pl_sink_run,         [PL_ROLE_RELAY] = pl_relay_run,
-        [PL_ROLE_ASKER] = pl_asker_run,   [PL_ROLE_SENDER] = pl_sender_run,     [PL_ROLE_RECEIVER] = pl_receiver_run,
+        [PL_ROLE_SOURCE] = pl_source_run, [PL_ROLE_SINK] = pl_sink_run,
+        [PL_ROLE_RELAY] = pl_relay_run,   [PL_ROLE_ASKER] = pl_asker_run,
+        [PL_ROLE_SENDER] = pl_sender_run, [PL_ROLE_RECEIVER] = pl_receiver_run,
         [PL_ROLE_POLLER] = pl_poller_run, [PL_ROLE_FUSED] = pl_fused_run,
     };
     struct pl_worker *worker = argument;

@@ -1,8 +1,9 @@
-/* The role of a source: messages to every sink, in rounds, at an offered rate or as fast as the sinks take them. */
+/* The role of a source: messages to every sink, in rounds, at an offered rate or as fast as the sinks take
+ * them. */
 #include <errno.h>
 
-#include "messages/pace.h"
-#include "messages/roles.h"
+#include "flow/message_pace.h"
+#include "flow/roles.h"
 
 /* False when every stream has sent its share, or one has failed. */
 static bool send_round(struct pl_worker *worker, int *cause, uint32_t *failed)
@@ -65,7 +66,8 @@ static int flush(struct pl_worker *worker, uint32_t *failed)
 
 static int send_all(struct pl_worker *worker, uint32_t *failed)
 {
-    int cause = worker->shared->messages->rate_per_s > 0 ? send_at_rate(worker, failed) : send_fast(worker, failed);
+    int cause =
+        worker->shared->messages->rate_per_s > 0 ? send_at_rate(worker, failed) : send_fast(worker, failed);
     /* The limit of bytes ends the sending like the end of the steady window. */
     if (cause == 0 || (cause == ECANCELED && !pl_role_is_over(worker)))
         cause = flush(worker, failed);

@@ -1,4 +1,5 @@
-/* What one end of a stream keeps when it carries messages: written by the stream's worker, read by the main thread. */
+/* What one end of a stream keeps when it carries messages: written by the stream's worker, read by the main
+ * thread. */
 #ifndef PL_ENDPOINT_H
 #define PL_ENDPOINT_H
 
@@ -29,7 +30,7 @@ struct pl_endpoint {
     _Atomic int64_t first_arrival_ns; /* on pl_now_ns()'s clock; 0: none */
     _Atomic int64_t last_arrival_ns;
     struct pl_sequence sequence;
-    uint64_t answered; /* the highest number that has returned, and 1 */
+    uint64_t answered;                  /* the highest number that has returned, and 1 */
     struct pl_latency_log *round_trips; /* of an end whose messages are returned */
     struct pl_channel channel;
 };
@@ -37,9 +38,10 @@ struct pl_endpoint {
 struct pl_flow;
 struct pl_stream;
 
-/* The endpoints of a flow whose streams are all admitted: sets up what carries their messages, over the streams, and
- * gives each stream its endpoint. NULL with `error` set. Free with pl_endpoints_free(). */
-struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error);
+/* The endpoints of a flow whose streams are all admitted: sets up what carries their messages, over the
+ * streams, and gives each stream its endpoint. NULL with `error` set. Free with pl_endpoints_free(). */
+struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stream *streams,
+                                      struct pl_error *error);
 void pl_endpoints_free(struct pl_endpoint *endpoints, uint32_t count);
 
 /* The messages that have been received, or sent; 0 for NULL. */

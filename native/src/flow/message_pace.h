@@ -1,6 +1,7 @@
-/* Sending at an offered rate: every message has an intended time, and one that is sent late is still that old. */
-#ifndef PL_PACE_H
-#define PL_PACE_H
+/* Sending at an offered rate: every message has an intended time, and one that is sent late is still that
+ * old. */
+#ifndef PL_MESSAGE_PACE_H
+#define PL_MESSAGE_PACE_H
 
 #include "flow/worker.h"
 #include "messages/schedule.h"
@@ -13,8 +14,8 @@ struct pl_pace {
 /* Rounds over the worker's streams, at their share of the flow's rate, from the start of the trial on. */
 struct pl_pace pl_pace_begin(const struct pl_worker *worker);
 
-/* Sends what is due at `now_ns`, at most `most` rounds. Returns when something is due next. `cause` is set to the
- * errno of a stream that failed, the worker's `failed`-th. */
+/* Sends what is due at `now_ns`, at most `most` rounds. Returns when something is due next. `cause` is set to
+ * the errno of a stream that failed, the worker's `failed`-th. */
 pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns, uint64_t most, int *cause,
                    uint32_t *failed);
 

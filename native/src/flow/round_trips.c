@@ -1,9 +1,10 @@
-#include "messages/round_trips.h"
+#include "flow/round_trips.h"
 
+#include "flow/endpoint.h"
 #include "flow/phases.h"
-#include "messages/endpoint.h"
 
-static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot, uint32_t stream, enum pl_phase phase)
+static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot, uint32_t stream,
+                           enum pl_phase phase)
 {
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "round_trips");
@@ -16,8 +17,8 @@ static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot
     return pl_json_flush_line(j);
 }
 
-bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow, struct pl_stream *streams,
-                            struct pl_json *j)
+bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow,
+                            struct pl_stream *streams, struct pl_json *j)
 {
     bool written = true;
     for (uint32_t s = 0; trips != NULL && s < (uint32_t)flow->streams; s++) {

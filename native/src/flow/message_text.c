@@ -1,10 +1,10 @@
-#include "messages/message_text.h"
+#include "flow/message_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "messages/endpoint.h"
-#include "messages/round_trips.h"
+#include "flow/endpoint.h"
+#include "flow/round_trips.h"
 
 static void print_rate(const struct pl_counters *counters)
 {

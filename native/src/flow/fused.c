@@ -2,14 +2,15 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "messages/roles.h"
+#include "flow/roles.h"
 
 /* Messages between two looks at the mode and the clock. */
 #define MESSAGES_OF_A_TURN 1024
 
 /* A real call, as between two operators of one process: the compiler must not merge it into the loop. */
-static void __attribute__((noinline)) receive(struct pl_sequence *sequence, const struct pl_message_settings *messages,
-                                              const uint8_t *at, size_t bytes)
+static void __attribute__((noinline))
+receive(struct pl_sequence *sequence, const struct pl_message_settings *messages, const uint8_t *at,
+        size_t bytes)
 {
     uint32_t number;
     const uint8_t *content;
@@ -24,7 +25,7 @@ static uint64_t send_turn(struct pl_worker *worker, struct pl_stream *stream, ui
 {
     struct pl_endpoint *endpoint = stream->endpoint;
     struct pl_batch *batch = &endpoint->batch;
-    uint64_t bytes = 0;
+    size_t bytes = 0;
     uint64_t count = most < MESSAGES_OF_A_TURN ? most : MESSAGES_OF_A_TURN;
     for (uint64_t i = 0; i < count; i++) {
         size_t size = pl_encode(batch->encoding, batch->data, (uint32_t)batch->number, batch->content,
@@ -34,7 +35,7 @@ static uint64_t send_turn(struct pl_worker *worker, struct pl_stream *stream, ui
         bytes += size;
     }
     pl_role_count_sent(stream, bytes, count);
-    pl_role_count_received(worker, stream, (size_t)bytes, pl_now_ns());
+    pl_role_count_received(worker, stream, bytes, pl_now_ns());
     pl_role_publish_sequence(endpoint);
     return count;
 }

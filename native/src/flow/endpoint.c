@@ -1,4 +1,4 @@
-#include "messages/endpoint.h"
+#include "flow/endpoint.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -44,7 +44,8 @@ static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *fl
                                                  .queue_bytes = (size_t)messages->queue_bytes};
     stream->endpoint = endpoint;
     bool apart = messages->placement == PL_PLACEMENT_APART;
-    if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) && cork(flow, stream->fd, error)
+    if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) &&
+                      cork(flow, stream->fd, error)
                 : pl_channel_open_queue(&endpoint->channel, settings.queue_bytes, settings.polls, error)))
         return false;
     bool complete = true;
@@ -60,12 +61,14 @@ static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *fl
     return complete;
 }
 
-struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
+struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stream *streams,
+                                      struct pl_error *error)
 {
     uint32_t count = (uint32_t)flow->streams;
     struct pl_endpoint *endpoints = create(count);
     if (endpoints == NULL) {
-        pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for the messages of %u streams", count);
+        pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for the messages of %u streams",
+                     count);
         return NULL;
     }
     pl_fill_incompressible(content, sizeof content);

@@ -1,8 +1,8 @@
-#include "messages/message_records.h"
+#include "flow/message_records.h"
 
-#include "messages/endpoint.h"
+#include "flow/endpoint.h"
+#include "flow/round_trips.h"
 #include "messages/recording_cost.h"
-#include "messages/round_trips.h"
 
 void pl_message_records_settings(struct pl_json *j, const struct pl_counters *counters)
 {
@@ -20,7 +20,8 @@ void pl_message_records_settings(struct pl_json *j, const struct pl_counters *co
     if (flow->transmits && !flow->accepting) {
         pl_json_known_i64(j, "offered_per_s", messages->rate_per_s > 0 ? messages->rate_per_s : -1);
         pl_json_known_i64(j, "batch_bytes", messages->batch_bytes > 0 ? messages->batch_bytes : -1);
-        pl_json_known_i64(j, "batch_min_delay_ns", messages->batch_bytes > 0 ? messages->batch_min_delay_ns : -1);
+        pl_json_known_i64(j, "batch_min_delay_ns",
+                          messages->batch_bytes > 0 ? messages->batch_min_delay_ns : -1);
         pl_json_known_i64(j, "batch_max_delay_ns",
                           messages->batch_max_delay_ns > 0 ? messages->batch_max_delay_ns : -1);
         pl_json_bool(j, "cork", messages->cork);
@@ -60,7 +61,8 @@ static uint64_t out_of_order_of(const struct pl_endpoint *endpoint)
     return atomic_load(&endpoint->out_of_order);
 }
 
-static void write_counts(struct pl_json *j, const char *key, const struct pl_counters *counters, count_of count)
+static void write_counts(struct pl_json *j, const char *key, const struct pl_counters *counters,
+                         count_of count)
 {
     pl_json_begin_array(j, key);
     for (uint32_t s = 0; s < counters->count; s++)

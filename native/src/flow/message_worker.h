@@ -1,5 +1,5 @@
-/* The threads of a flow of messages. Each has one role and waits in plain blocking calls (or spins), as the programs do
- * whose messages they stand for; a signal ends a wait when the pool's mode changes. */
+/* The threads of a flow of messages. Each has one role and waits in plain blocking calls (or spins), as the
+ * programs do whose messages they stand for; a signal ends a wait when the pool's mode changes. */
 #ifndef PL_MESSAGE_WORKER_H
 #define PL_MESSAGE_WORKER_H
 
@@ -24,7 +24,8 @@ enum pl_role {
 uint32_t pl_message_workers(const struct pl_flow *flow);
 /* Before a worker's thread starts: gives it its role, and lets pl_message_kick() end its waits. */
 void pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number);
-/* Ends the wait of a worker's thread, which then looks at the mode. A thread that is just about to wait misses it. */
+/* Ends the wait of a worker's thread, which then looks at the mode. A thread that is just about to wait
+ * misses it. */
 void pl_message_kick(const struct pl_worker *worker);
 
 /* The thread's body; `worker` is a struct pl_worker. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "messages/roles.h"
+#include "flow/roles.h"
 
 /* The bytes of the whole messages among `have`; -1 with errno. */
 static ssize_t count_whole(struct pl_endpoint *endpoint, const uint8_t *data, size_t have, size_t size,
@@ -17,9 +17,10 @@ static ssize_t count_whole(struct pl_endpoint *endpoint, const uint8_t *data, si
     return (ssize_t)used;
 }
 
-/* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1 with
- * errno. */
-static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data, size_t have)
+/* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1
+ * with errno. */
+static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data,
+                             size_t have)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
     struct pl_endpoint *endpoint = stream->endpoint;
@@ -27,8 +28,8 @@ static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream,
     while (used < have) {
         uint32_t number;
         const uint8_t *content;
-        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes, &number,
-                                  &content);
+        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes,
+                                  &number, &content);
         if (bytes == 0)
             break;
         int cause = bytes < 0 ? EPROTO : 0;
@@ -49,7 +50,8 @@ static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream,
 }
 
 /* Messages of a fixed layout go back as they came, those that came together in one call. */
-static ssize_t return_messages(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data, size_t have)
+static ssize_t return_messages(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data,
+                               size_t have)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
     if (messages->encoding != PL_ENCODING_FIXED)
@@ -67,7 +69,8 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
 {
     struct pl_endpoint *endpoint = stream->endpoint;
     for (size_t have = 0; !pl_role_is_over(worker);) {
-        ssize_t count = pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
+        ssize_t count =
+            pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
         if (count == 0)
             return 0;
         if (count < 0)

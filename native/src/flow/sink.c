@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "messages/roles.h"
+#include "flow/roles.h"
 
 /* The fast case: no head, no fields. Returns the bytes used. */
 static size_t take_fixed(struct pl_sequence *sequence, const uint8_t *at, size_t have, size_t size)
@@ -16,7 +16,8 @@ static size_t take_fixed(struct pl_sequence *sequence, const uint8_t *at, size_t
 }
 
 /* Bytes of whole messages; -1 for bytes that are no message. */
-static ssize_t take(const struct pl_worker *worker, struct pl_sequence *sequence, const uint8_t *at, size_t have)
+static ssize_t take(const struct pl_worker *worker, struct pl_sequence *sequence, const uint8_t *at,
+                    size_t have)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
     size_t size = (size_t)messages->bytes;
@@ -42,7 +43,8 @@ static int receive(struct pl_worker *worker, struct pl_stream *stream, uint8_t *
 {
     struct pl_endpoint *endpoint = stream->endpoint;
     for (size_t have = 0; !pl_role_is_over(worker);) {
-        ssize_t count = pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
+        ssize_t count =
+            pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
         if (count == 0)
             return have == 0 ? 0 : EPROTO; /* a part of a message is left */
         if (count < 0)

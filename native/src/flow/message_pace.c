@@ -1,6 +1,6 @@
-#include "messages/pace.h"
+#include "flow/message_pace.h"
 
-#include "messages/roles.h"
+#include "flow/roles.h"
 
 struct pl_pace pl_pace_begin(const struct pl_worker *worker)
 {

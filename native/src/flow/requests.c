@@ -1,17 +1,19 @@
-/* The roles of an end whose messages are returned: one at a time, or at an offered rate with many under way. */
+/* The roles of an end whose messages are returned: one at a time, or at an offered rate with many under way.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "base/bytes.h"
-#include "messages/pace.h"
-#include "messages/roles.h"
+#include "flow/message_pace.h"
+#include "flow/roles.h"
 
 /* A datagram without an answer for this time is lost; streams lose none. */
 #define LOST_NS PL_NS_PER_S
 #define UNDER_WAY_BYTES (32 << 10)
 
 /* Reads one whole answer. 0, or an errno; EAGAIN when a datagram was lost. */
-static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, uint8_t *data, uint32_t *number)
+static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, uint8_t *data,
+                        uint32_t *number)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
     pl_ns deadline_ns = pl_carrier_is_datagram(messages->carrier) ? pl_now_ns() + LOST_NS : PL_NEVER;
@@ -65,7 +67,8 @@ static int drain(struct pl_worker *worker, struct pl_stream *stream)
     struct pl_channel *channel = &stream->endpoint->channel;
     pl_channel_end_writing(channel);
     ssize_t count;
-    while ((count = pl_channel_read(channel, worker->read_buffer, PL_MESSAGE_READ_BYTES, pl_now_ns() + LOST_NS)) > 0)
+    while ((count = pl_channel_read(channel, worker->read_buffer, PL_MESSAGE_READ_BYTES,
+                                    pl_now_ns() + LOST_NS)) > 0)
         continue;
     return count == 0 || errno == EAGAIN ? 0 : errno;
 }
@@ -75,7 +78,7 @@ void pl_asker_run(struct pl_worker *worker)
     struct pl_stream *stream = worker->streams[0];
     pl_ns run_ns = atomic_load(&worker->shared->run_ns);
     int cause = 0;
-    while (cause == 0 && pl_role_sends(worker))
+    while (cause == 0 && pl_role_sends(worker) && pl_role_find_quota(worker, stream) > 0)
         cause = ask(worker, stream, run_ns);
     if (cause == ECANCELED && !pl_role_is_over(worker)) /* the limit of bytes */
         cause = 0;
@@ -86,16 +89,17 @@ void pl_asker_run(struct pl_worker *worker)
 }
 
 /* What has come of returned messages: counts and times the whole ones. The bytes used, or -1 with errno. */
-static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoint, const struct pl_schedule *schedule,
-                            const uint8_t *data, size_t have, pl_ns now_ns)
+static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoint,
+                            const struct pl_schedule *schedule, const uint8_t *data, size_t have,
+                            pl_ns now_ns)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
     size_t used = 0;
     while (used < have) {
         uint32_t number;
         const uint8_t *content;
-        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes, &number,
-                                  &content);
+        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes,
+                                  &number, &content);
         if (bytes < 0) {
             errno = EPROTO;
             return -1;
@@ -103,7 +107,8 @@ static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoi
         if (bytes == 0)
             break;
         /* The whole number: the nearest to the one that is expected, of which the message carries 32 bits. */
-        uint64_t whole = endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
+        uint64_t whole =
+            endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
         if (whole >= endpoint->answered)
             endpoint->answered = whole + 1;
         pl_ns due_ns = pl_schedule_due_ns(schedule, whole);
@@ -142,8 +147,8 @@ void pl_receiver_run(struct pl_worker *worker)
     size_t have = 0;
     while (cause == 0) {
         bool over = atomic_load(&endpoint->sends_over);
-        ssize_t count = pl_channel_read(&endpoint->channel, worker->read_buffer + have, PL_MESSAGE_READ_BYTES - have,
-                                        pl_now_ns() + LOST_NS);
+        ssize_t count = pl_channel_read(&endpoint->channel, worker->read_buffer + have,
+                                        PL_MESSAGE_READ_BYTES - have, pl_now_ns() + LOST_NS);
         if (count > 0)
             cause = on_bytes(worker, stream, &schedule, (size_t)count, &have);
         else if (count < 0 && errno != EAGAIN)
@@ -157,8 +162,9 @@ void pl_receiver_run(struct pl_worker *worker)
     pl_role_end_stream(worker, stream, cause);
 }
 
-/* How many messages may be sent now. The one thread must not wait for room to write while the relay waits for it to
- * read, so that only few bytes are under way, or one message. Datagrams are dropped instead of waited for. */
+/* How many messages may be sent now. The one thread must not wait for room to write while the relay waits for
+ * it to read, so that only few bytes are under way, or one message. Datagrams are dropped instead of waited
+ * for. */
 static uint64_t count_allowed(const struct pl_worker *worker, const struct pl_endpoint *endpoint)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
