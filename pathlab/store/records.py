@@ -179,6 +179,74 @@ class TrialRecord:
         "sent and not received when the drain time was over, both directions together; 0: everything "
         "arrived; empty: not known, or one end failed",
     ] = None
+    messages_per_s: Annotated[
+        float | None,
+        "messages received per second of the steady window; with replies: round trips completed per second",
+    ] = None
+    offered_messages_per_s: Annotated[
+        float | None, "rate at which messages were due, over all streams; empty: as fast as possible"
+    ] = None
+    messages_total: Annotated[
+        int | None, Column("messages received in the whole trial, at the end that they were sent to", "count")
+    ] = None
+    messages_missing: Annotated[
+        int | None,
+        Column("messages that never arrived; with replies: that never returned", "count"),
+    ] = None
+    messages_out_of_order: Annotated[
+        int | None,
+        Column("messages that arrived after one with a higher number (RFC 4737), whole trial", "count"),
+    ] = None
+    send_calls: Annotated[
+        int | None, Column("calls in which the sender handed over messages, whole trial", "count")
+    ] = None
+    first_arrival_ns: Annotated[
+        int | None, "arrival of the first message, since the receiver's start; of several streams the first"
+    ] = None
+    last_arrival_ns: Annotated[
+        int | None, "arrival of the last message, since the receiver's start; of several streams the last"
+    ] = None
+    round_trips: Annotated[int | None, Column("messages due in the steady window that returned", "count")] = (
+        None
+    )
+    round_trip_min_ns: Annotated[
+        float | None, "minimum of those round trips, each from when the message was due until it had returned"
+    ] = None
+    round_trip_mean_ns: Annotated[float | None, "their mean"] = None
+    round_trip_median_ns: Annotated[
+        float | None,
+        "their median; quantiles are read from a histogram, at most 0.8 % too high; empty: fewer than 10 "
+        "round trips are longer",
+    ] = None
+    round_trip_p90_ns: Annotated[float | None, "their 90th percentile"] = None
+    round_trip_p99_ns: Annotated[float | None, "their 99th percentile"] = None
+    round_trip_p99_9_ns: Annotated[float | None, "their 99.9th percentile"] = None
+    round_trip_p99_99_ns: Annotated[float | None, "their 99.99th percentile"] = None
+    round_trip_p99_999_ns: Annotated[float | None, "their 99.999th percentile"] = None
+    round_trip_max_ns: Annotated[float | None, "the longest of them"] = None
+    send_late_median_ns: Annotated[
+        float | None,
+        "median time by which messages were handed over later than they were due, whole trial; empty: no "
+        "offered rate",
+    ] = None
+    send_late_p99_ns: Annotated[float | None, "99th percentile of that time"] = None
+    send_late_max_ns: Annotated[float | None, "maximum of that time"] = None
+    sender_cpu_ns_per_message: Annotated[
+        float | None,
+        "CPU time of the sending engine's threads in the steady window, per message of messages_per_s; "
+        "placement fused: of both ends, which are one thread",
+    ] = None
+    receiver_cpu_ns_per_message: Annotated[
+        float | None,
+        "CPU time of the receiving engine's threads in the steady window, per message of messages_per_s; "
+        "placement fused: empty",
+    ] = None
+    clock_cost_ns: Annotated[
+        float | None, "mean cost of one reading of the clock, measured by the sender before the trial"
+    ] = None
+    record_cost_ns: Annotated[
+        float | None, "mean cost of counting one round trip, measured by the sender before the trial"
+    ] = None
 
     @property
     def traffic_ns(self) -> int:

@@ -100,6 +100,8 @@ UNITS: Mapping[str, str] = {
     "_bytes_per_s": "byte/s",
     "_ns": "ns",
     "_us": "µs",
+    "_ns_per_message": "ns per message",
+    "messages_per_s": "messages/s",
     "_s": "s",
     "_bytes": "bytes",
     "_segments": "segments",

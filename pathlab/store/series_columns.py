@@ -67,6 +67,25 @@ _PROBES: Mapping[str, SeriesColumn | str] = {
     "send_delay_ns": "imported: one-way delay there, as accurate as the hosts' clocks agree",
     "receive_delay_ns": "imported: one-way delay back, as accurate as the hosts' clocks agree",
 }
+_DURATIONS: Mapping[str, SeriesColumn | str] = {
+    "count": SeriesColumn("round trips in it", unit="count", needed=True, complete=True),
+    "min_ns": "shortest of them",
+    "max_ns": "longest of them",
+    "mean_ns": SeriesColumn("their mean", NUMBER),
+    "histogram": SeriesColumn(
+        "their histogram in ns: HdrHistogram's V2 encoding, not compressed, 2 digits (CSV, JSON: base64)",
+        BINARY,
+        needed=True,
+    ),
+}
+_PROBE_HISTOGRAMS: Mapping[str, SeriesColumn | str] = {
+    "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
+    "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+    "sent": SeriesColumn("probes due in it that were sent", unit="count", needed=True, complete=True),
+    "lost": SeriesColumn("of them not answered in time", unit="count", needed=True, complete=True),
+    "reordered": SeriesColumn("answered after a later probe (RFC 4737)", unit="count"),
+    **_DURATIONS,
+}
 SERIES: Mapping[str, SeriesKind] = {
     "intervals": _kind(
         {
@@ -81,6 +100,10 @@ SERIES: Mapping[str, SeriesKind] = {
                 "received in it; at an end that only sends: taken by its kernel", unit="bytes", complete=True
             ),
             "sent_bytes": "taken by the kernel, at an end that sends and receives",
+            "messages": SeriesColumn(
+                "messages received in it; at an end that only sends: sent; empty: a stream of bytes",
+                unit="count",
+            ),
             "rtt_us": "kernel's smoothed RTT",
             "rttvar_us": "its mean deviation",
             "min_rtt_us": "minimum RTT that the kernel saw",
@@ -141,6 +164,20 @@ SERIES: Mapping[str, SeriesKind] = {
     ),
     "loaded_probes": _kind(_PROBES, both_ends=False),
     "unloaded_probes": _kind(_PROBES, both_ends=False),
+    "loaded_probe_histograms": _kind(_PROBE_HISTOGRAMS, both_ends=False),
+    "unloaded_probe_histograms": _kind(_PROBE_HISTOGRAMS, both_ends=False),
+    "round_trips": _kind(
+        {
+            "phase": SeriesColumn("warmup or steady, by when messages were due", TEXT, complete=True),
+            "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
+            "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+            "stream": SeriesColumn(
+                "stream that the row is of", unit="count from 0", needed=True, complete=True
+            ),
+            **_DURATIONS,
+        },
+        both_ends=False,
+    ),
     "cpu": _kind(
         {
             **_SPAN,

@@ -17,7 +17,8 @@ import pathlab
 from pathlab.errors import StoreError
 from pathlab.store.archive import list_results
 from pathlab.store.check import check_results
-from pathlab.store.schema import FORMAT_VERSION
+from pathlab.store.records import TrialRecord
+from pathlab.store.schema import FORMAT_VERSION, column_types
 from tests.unit.store.series_samples import make_intervals, make_raw
 from tests.unit.store.store_samples import make_results
 
@@ -62,6 +63,16 @@ def test_every_column_and_series_of_the_file_is_read(stored: Path) -> None:
         assert (record.retransmitted_steady_segments, record.undelivered_bytes) == (5, 5_000_003)
         assert (record.udp_sent_packets, record.udp_lost_packets) == (25_896, 97)
         assert record.udp_jitter_ns == 12_345.5
+        names = [*column_types(TrialRecord)]
+        messages = names[names.index("messages_per_s") :]
+        assert [getattr(record, name) for name in messages[:3]] == [1000.5, 1001.5, 1002]
+        assert None not in [getattr(record, name) for name in messages]
+        (interval,) = results.series_table(1, "round_trips").to_pylist()
+        assert (interval["count"], interval["max_ns"], interval["histogram"][-4:]) == (
+            5,
+            1_000_003,
+            b"\x04\xdf\x1b\x04",
+        )
         base = make_intervals(2, 20)
         assert results.series_table(1, "sender_intervals").equals(base)
         assert results.series_table(1, "sender_tcp_info_raw").equals(make_raw(base))
