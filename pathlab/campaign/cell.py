@@ -11,9 +11,12 @@ from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
     FACTORS,
     Direction,
+    Encoding,
     Family,
     Level,
+    Placement,
     Transport,
+    Wait,
 )
 from pathlab.campaign.model import Campaign, TrialSettings
 
@@ -34,7 +37,7 @@ class PlannedCell:
     duration_ns: int
     warmup_ns: int
     transfer_bytes: int | None  # in each direction; None: by time
-    message_bytes: int | None  # of one write
+    write_bytes: int | None  # of one call
     transport: Transport
     direction: Direction
     dscp: int | None
@@ -45,6 +48,17 @@ class PlannedCell:
     worker_threads: int | None
     cpus: str | None  # at both ends
     engine: str
+    message_bytes: int | None  # None: a stream of bytes
+    reply: bool
+    message_rate_per_s: int | None  # all streams together
+    batch_bytes: int | None
+    batch_min_delay_ns: int | None
+    batch_max_delay_ns: int | None
+    cork: bool
+    encoding: Encoding
+    placement: Placement
+    wait: Wait
+    priority: int | None
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN

@@ -24,7 +24,10 @@ from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, TIME, Bound
 from pathlab.units import SECOND_NS
 
 Level = int | str | bool | None
-Transport = Literal["tcp", "mptcp"]
+Transport = Literal["tcp", "mptcp", "udp", "unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
+Encoding = Literal["fixed", "protobuf"]
+Placement = Literal["host", "process", "threaded", "fused"]
+Wait = Literal["block", "poll"]
 Direction = Literal["forward", "reverse", "both"]
 Family = Literal["any", "ipv4", "ipv6"]
 
@@ -65,7 +68,7 @@ class Factor:
     @property
     def key(self) -> str:
         """What a campaign file calls it."""
-        return self.file_key or re.sub("_(bytes|ns|bits_per_s)$", "", self.name)
+        return self.file_key or re.sub("_(bytes|ns|bits_per_s|per_s)$", "", self.name)
 
     @property
     def unit(self) -> Unit | None:
@@ -150,7 +153,7 @@ _FACTORS = (
         native=NativeOption("bytes", grants=eq, read=native.read_key("bytes")),
     ),
     Factor(
-        "message_bytes",
+        "write_bytes",
         Bounds(BYTES, 1, 64 * MIB, "auto"),
         "Bytes handed to the kernel in one call; `auto` is the engine's choice.",
         native=NativeOption("write-bytes", "transmitting", read=native.read_key("write_bytes"), grants=eq),
@@ -158,13 +161,14 @@ _FACTORS = (
     Factor(
         "transport",
         Transport,
-        "Transport protocol.",
+        "What carries the data: a transport protocol, or, between two programs of one host, a Unix socket or "
+        "a queue. All but `tcp`, `mptcp` and `unix` carry messages alone.",
         default="tcp",
         native=NativeOption(
             "transport",
             "both",
             lambda level: None if level == "tcp" else level,
-            native.read_key("transport"),
+            native.read_transport,
             eq,
         ),
     ),
@@ -200,7 +204,7 @@ _FACTORS = (
         _SWITCH,
         "Whether small writes are sent at once (TCP_NODELAY).",
         default=False,
-        native=NativeOption("no-delay", write=lambda level: "yes" if level else None),
+        native=NativeOption("no-delay", write=native.write_switch),
     ),
     Factor(
         "zero_copy",
@@ -235,6 +239,102 @@ _FACTORS = (
         "The program that moves the data.",
         default=DEFAULT_ENGINE,
         native=NativeOption(),
+    ),
+    Factor(
+        "message_bytes",
+        Bounds(BYTES, 4, 64 * 1024, "none"),
+        "Size of a message: the sender numbers messages, the receiver counts them and checks their order; "
+        "`none` carries a stream of bytes.",
+        native=NativeOption("message-bytes", "sender", read=native.read_key("messages", "bytes"), grants=eq),
+    ),
+    Factor(
+        "reply",
+        _SWITCH,
+        "Whether the receiver returns each message, which measures its round trip.",
+        default=False,
+        native=NativeOption(
+            "reply", "sender", native.write_switch, native.read_key("messages", "replies"), grants=eq
+        ),
+    ),
+    Factor(
+        "message_rate_per_s",
+        Bounds(COUNT, 1, 100_000_000, "max"),
+        "Messages offered per second, all streams together; `max` sends as fast as possible, with `reply` "
+        "one at a time.",
+        native=NativeOption("messages-per-s", "sender", read=native.read_key("messages", "offered_per_s")),
+    ),
+    Factor(
+        "batch_bytes",
+        Bounds(BYTES, 1, 512 * 1024, "none"),
+        "Size up to which messages are collected and sent in one call; `none` sends each in its own call.",
+        native=NativeOption("batch-bytes", "sender", read=native.read_key("messages", "batch_bytes")),
+    ),
+    Factor(
+        "batch_min_delay_ns",
+        Bounds(TIME, 1000, SECOND_NS, "none"),
+        "How long a batch waits for further messages, at an offered rate.",
+        native=NativeOption(
+            "batch-min-delay-ns", "sender", read=native.read_key("messages", "batch_min_delay_ns")
+        ),
+    ),
+    Factor(
+        "batch_max_delay_ns",
+        Bounds(TIME, 1000, SECOND_NS, "none"),
+        "Age of its first message at which a batch is sent in any case, at an offered rate.",
+        native=NativeOption(
+            "batch-max-delay-ns", "sender", read=native.read_key("messages", "batch_max_delay_ns")
+        ),
+    ),
+    Factor(
+        "cork",
+        _SWITCH,
+        "Whether the kernel waits with the rest of messages until a segment is full (TCP_CORK).",
+        default=False,
+        native=NativeOption("cork", "sender", native.write_switch, native.read_key("messages", "cork")),
+    ),
+    Factor(
+        "encoding",
+        Encoding,
+        "Content of a message: a number and bytes, or these serialised and parsed as Protocol Buffers.",
+        default="fixed",
+        native=NativeOption(
+            "encoding",
+            "sender",
+            lambda level: None if level == "fixed" else level,
+            native.read_key("messages", "encoding"),
+        ),
+    ),
+    Factor(
+        "placement",
+        Placement,
+        "Where messages are received: on the destination `host`, or on the source host by another `process`, "
+        "another thread (`threaded`) or a function that the sender calls (`fused`).",
+        default="host",
+        native=NativeOption(
+            "placement",
+            "sender",
+            lambda level: level if level in ("threaded", "fused") else None,
+            native.read_placement,
+        ),
+    ),
+    Factor(
+        "wait",
+        Wait,
+        "How both ends wait for messages: asleep in the kernel, or by polling.",
+        default="block",
+        native=NativeOption(
+            "wait",
+            "both",
+            lambda level: None if level == "block" else level,
+            native.read_key("messages", "wait"),
+        ),
+    ),
+    Factor(
+        "priority",
+        Bounds(COUNT, 1, 99, "none"),
+        "Real-time priority of the threads at both ends (SCHED_FIFO), which needs the permission to set it; "
+        "`none` is ordinary scheduling.",
+        native=NativeOption("priority", read=native.read_priority, grants=eq),
     ),
     Factor("family", Family, "IP version between the hosts.", default="any"),
     Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),

@@ -72,10 +72,32 @@ def read_zero_copy(ready: Ready) -> bool | None:
     return "copy" not in modes if any(modes) else None
 
 
+def read_transport(ready: Ready) -> str | None:
+    """What carries the messages, where it is not the transport of the streams itself."""
+    return (ready.get("messages") or {}).get("carrier") or ready.get("transport")
+
+
+def read_placement(ready: Ready) -> str | None:
+    """What an end can know: that its peer is another thread, or itself."""
+    placement = (ready.get("messages") or {}).get("placement")
+    return None if placement == "apart" else placement
+
+
+def read_priority(ready: Ready) -> int | None:
+    """The priority in force, 0 for ordinary scheduling; None where the end states nothing of it."""
+    messages = ready.get("messages")
+    return messages and (messages.get("priority") or 0)
+
+
 def read_cores(ready: Ready) -> str | None:
     """The cores of the workers, each once."""
     cores = [core for core in ready.get("cores", ()) if core is not None]
     return ",".join(map(str, dict.fromkeys(cores))) or None
+
+
+def write_switch(level: bool) -> str | None:
+    """A switch is left out where it is off."""
+    return "yes" if level else None
 
 
 def list_cores(text: str) -> list[int]:

@@ -26,7 +26,7 @@ INTERVAL_MIN_NS = 100_000_000
 FACTORS = frozenset(
     (
         *("streams", "window", "window_sender", "window_receiver", "congestion", "duration", "warmup"),
-        *("message", "transport", "direction", "dscp", "pacing", "mss", "no_delay", "zero_copy"),
+        *("write", "transport", "direction", "dscp", "pacing", "mss", "no_delay", "zero_copy"),
         *("engine", "family", "addresses"),
     )
 )
@@ -42,14 +42,14 @@ class Iperf3Engine(Engine):
         limits=(
             EngineLimit(what="more than 128 streams", constraint="streams <= 128"),
             EngineLimit(what="direction 'both'", constraint="direction != 'both'"),
-            EngineLimit(what="transport 'mptcp'", constraint="transport == 'tcp'"),
+            EngineLimit(what="transports other than 'tcp'", constraint="transport == 'tcp'"),
             EngineLimit(
                 what="a window for each end",
                 constraint="window_sender == window_receiver",
                 expected="one window for both ends",
             ),
             EngineLimit(what="windows above 512 MiB", constraint="window == 'auto' or window <= 512MiB"),
-            EngineLimit(what="messages above 1 MiB", constraint="message == 'auto' or message <= 1MiB"),
+            EngineLimit(what="writes above 1 MiB", constraint="write == 'auto' or write <= 1MiB"),
             EngineLimit(what="segments above 9216 bytes", constraint="mss == 'auto' or mss <= 9216"),
             EngineLimit(what="more than a day of traffic", constraint="warmup + duration <= 86400s"),
         ),
@@ -131,7 +131,7 @@ def client_arguments(spec: TrialSpec, allowed: Allowed, port: int) -> list[str]:
     words += ["-t", str(seconds), "-i", _interval(spec), "-P", str(spec.cell.streams)]
     valued = {
         "-w": window,
-        "-l": settings.message_bytes,
+        "-l": settings.write_bytes,
         "-M": settings.mss_bytes,
         "-C": allowed.congestion,
         "--dscp": settings.dscp,

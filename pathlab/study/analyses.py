@@ -355,7 +355,7 @@ class Analyses(AnalysesBase):
         UNDECIDED,
     )
     def message_cost(self) -> Iterable[Answer[MessageCost]]:
-        """The cost of a message and of a byte, where the plan varies ``message``."""
+        """The cost of a message and of a byte, where the plan varies ``write``."""
         return costs.fit_message_costs(self.study_table())
 
     def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:

@@ -33,7 +33,7 @@ from pathlab.study.selection import (
 from pathlab.study.trials import TrialTable
 
 #: Setting of the plan that a message's cost goes by.
-MESSAGE_SIZE = "message_bytes"
+MESSAGE_SIZE = "write_bytes"
 NOTHING = measure_spread(np.empty(0))
 #: Parts of an engine's CPU time, as the store names them.
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
@@ -177,7 +177,7 @@ def evaluate_transfers(
 
 
 def fit_message_costs(table: TrialTable) -> tuple[Answer[MessageCost], ...]:
-    """The per-message and per-byte cost of each cell whose plan sets ``message_bytes``.
+    """The per-message and per-byte cost of each cell whose plan sets ``write_bytes``.
 
     The time of a message is its size over the flow's rate, so that streams and windows have costs of their
     own. Conditions without message sizes give no answer.

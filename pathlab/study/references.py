@@ -12,9 +12,11 @@ from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.costs import MESSAGE_SIZE
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, Sample, select
 from pathlab.study.trials import TrialTable
+
+#: The level of tables that go by the size of messages.
+MESSAGE_SIZE = "message_bytes"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,7 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         "streams": [2],
         "window_sender": ["64KiB"],
         "window_receiver": ["128KiB"],
-        "message": ["20000B"],
+        "write": ["20000B"],
         "direction": ["forward", "reverse", "both"],
         "dscp": ["LE"],
         "pacing": ["80Mbit/s"],
@@ -67,7 +67,7 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
             "worker_threads": "1",
         }.items():
             assert reported[name] == {"name": name, "requested": value, "sender": value, "receiver": value}
-        assert reported["message_bytes"]["sender"] == "20000"
+        assert reported["write_bytes"]["sender"] == "20000"
         assert reported["cpus"]["receiver"] == "0"
         assert reported["mss_bytes"]["sender"] == "988"  # less the timestamps
         assert reported["pacing_bits_per_s"]["sender"] == "80000000"

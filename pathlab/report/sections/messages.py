@@ -55,7 +55,7 @@ class Series:
     @property
     def title(self) -> str:
         """The condition of its figure."""
-        return self.name(self.conditions[0].title_without("message"))
+        return self.name(self.conditions[0].title_without("write"))
 
     def name(self, title: str) -> str:
         """The title of its conditions, with the cell where they have several."""
@@ -134,7 +134,7 @@ def _tabulate_costs(series: Series) -> Iterator[Block]:
     entry = ANALYSES["message_cost"]
     yield build_table(
         f"message-cost-table-{series.key}",
-        f"Cost of a message: {series.name(series.conditions[0].name_without('message'))}",
+        f"Cost of a message: {series.name(series.conditions[0].name_without('write'))}",
         list_headings(entry)[1:],
         [format_row(entry, series.answer)[1:]],
         note=format_note([series.answer], entry, series.conditions),

@@ -54,7 +54,7 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
     record, started = trial.record, trial.started
     levels = trial.settings
     transport = str(levels.get("transport") or "tcp").upper()
-    size = levels.get("message_bytes") or (TCP_BLOCK_BYTES if transport == "TCP" else None)
+    size = levels.get("write_bytes") or (TCP_BLOCK_BYTES if transport == "TCP" else None)
     target, pacing = levels.get("stream_target_bits_per_s"), levels.get("stream_pacing_bits_per_s")
     if pacing is None and levels.get("pacing_bits_per_s"):
         pacing = levels["pacing_bits_per_s"] // max(record.streams, 1)

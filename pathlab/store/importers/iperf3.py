@@ -186,7 +186,7 @@ def _read_settings(run: _Run) -> dict[str, Any]:
         "stream_target_bits_per_s": test.count("target_bitrate") or start.count("target_bitrate") or None,
         "stream_pacing_bits_per_s": test.count("fqrate") or start.count("fq_rate") or None,
         "mss_bytes": start.count("tcp_mss") or None,
-        "message_bytes": None if run.protocol == "tcp" and size == TCP_BLOCK_BYTES else size,
+        "write_bytes": None if run.protocol == "tcp" and size == TCP_BLOCK_BYTES else size,
         "transfer_bytes": test.count("bytes") or None,
         "transfer_blocks": test.count("blocks") or None,
         "gso": test.flag("gso") or None,

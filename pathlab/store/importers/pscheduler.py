@@ -159,7 +159,7 @@ def _read_settings(spec: Fields) -> dict[str, Any]:
         "stream_target_bits_per_s": spec.count("bandwidth") or None,
         "stream_pacing_bits_per_s": spec.count("fq-rate") or None,
         "mss_bytes": spec.count("mss") or None,
-        "message_bytes": spec.count("buffer-length") or None,
+        "write_bytes": spec.count("buffer-length") or None,
         "dscp": spec.count("dscp") or marks["dscp"],
         "ecn": marks["ecn"],
     }

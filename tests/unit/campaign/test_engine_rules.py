@@ -18,9 +18,9 @@ BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
     [
         ({"streams": 129}, "more than 128 streams", "streams <= 128"),
         ({"direction": "both"}, "direction 'both'", "direction != 'both'"),
-        ({"transport": "mptcp"}, "transport 'mptcp'", "transport == 'tcp'"),
+        ({"transport": "mptcp"}, "transports other than 'tcp'", "transport == 'tcp'"),
         ({"window": "513MiB"}, "windows above 512 MiB", "window == 'auto' or window <= 512MiB"),
-        ({"message": "2MiB"}, "messages above 1 MiB", "message == 'auto' or message <= 1MiB"),
+        ({"write": "2MiB"}, "writes above 1 MiB", "write == 'auto' or write <= 1MiB"),
         ({"mss": "9217B"}, "segments above 9216 bytes", "mss == 'auto' or mss <= 9216"),
         ({"duration": "24h"}, "more than a day of traffic", "warmup + duration <= 86400s"),
         ({"workers": 2}, "workers", "workers == 'auto'"),
@@ -40,7 +40,7 @@ def test_what_iperf3_does_not_support_is_refused_with_the_way_out(
 
 
 def test_the_levels_at_its_limits_are_taken() -> None:
-    levels = {"streams": 128, "window": "512MiB", "message": "1MiB", "mss": "9216B", "duration": "86399s"}
+    levels = {"streams": 128, "window": "512MiB", "write": "1MiB", "mss": "9216B", "duration": "86399s"}
     assert make_sample(factors={**levels, "engine": "iperf3"}, trial={"warmup": "1s"})
 
 

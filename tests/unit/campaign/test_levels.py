@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.design import list_cells
-from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY
+from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, format_levels
 from pathlab.campaign.levels import expand_range
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.quantities import COUNT, Unit
@@ -93,7 +93,7 @@ EVERY_FACTOR: dict[str, Any] = {
     "congestion": "reno",
     "duration": "1s",
     "warmup": "0s",
-    "message": "4KiB",
+    "write": "4KiB",
     "transport": ["tcp", "mptcp"],
     "direction": ["forward", "reverse", "both"],
     "dscp": ["LE", "qbss", 46, "none"],
@@ -114,7 +114,7 @@ def test_every_factor_reaches_the_cells() -> None:
     assert len(cells) == len(set(cells)) == 2 * 2 * 2 * 3 * 4 * 2 * 2 * 2 * 2 * 2
     first = cells[0]
     assert (first.window_sender_bytes, first.window_receiver_bytes) == (65_536, 131_072)
-    assert (first.duration_ns, first.warmup_ns, first.message_bytes) == (1_000_000_000, 0, 4096)
+    assert (first.duration_ns, first.warmup_ns, first.write_bytes) == (1_000_000_000, 0, 4096)
     assert {cell.dscp for cell in cells} == {1, 8, 46, None}
     assert {cell.pacing_bits_per_s for cell in cells} == {10_000_000, None}
     assert {cell.mss_bytes for cell in cells} == {536, None}
@@ -122,6 +122,28 @@ def test_every_factor_reaches_the_cells() -> None:
     assert {cell.worker_threads for cell in cells} == {None, 2}
     assert {cell.cpus for cell in cells} == {None, "0,2-3"}
     assert all(cell.zero_copy and cell.family == "ipv4" and cell.engine == "native" for cell in cells)
+
+
+def test_the_factors_of_messages_reach_the_cells() -> None:
+    factors = {
+        "streams": 1,
+        "message": [64, "4KiB"],
+        "message_rate": ["max", 20_000],
+        "batch": ["none", "8KiB"],
+        "no_delay": True,
+        "reply": True,
+        "encoding": "protobuf",
+        "wait": "poll",
+        "priority": 5,
+    }
+    cells = list_cells(make_sample(factors=factors))
+    assert {cell.message_bytes for cell in cells} == {64, 4096}
+    assert {cell.message_rate_per_s for cell in cells} == {None, 20_000}
+    assert {cell.batch_bytes for cell in cells} == {None, 8192}
+    assert all(cell.reply and cell.encoding == "protobuf" and cell.priority == 5 for cell in cells)
+    assert format_levels(cells[0].levels)["message_rate"] == "max"
+    (plain,) = list_cells(make_sample(factors={"streams": 1}))
+    assert (plain.message_bytes, plain.reply, plain.placement, plain.wait) == (None, False, "host", "block")
 
 
 def test_the_smaller_of_two_windows_stands_for_both() -> None:
@@ -155,7 +177,14 @@ def test_factors_that_are_not_given_stand_at_their_defaults() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "named"),
     [
-        ("transport", "udp", 'expected "tcp" or "mptcp"; one or a list of them'),
+        ("transport", "sctp", '"shared-memory" or "eventfd"; one or a list of them'),
+        ("message", "3B", "out of range; expected a value from 4B to 64KiB"),
+        ("message_rate", 0, 'expected a whole number from 1 to 100000000, or "max"'),
+        ("batch_max_delay", 5, "5 has no unit"),
+        ("encoding", "json", 'expected "fixed" or "protobuf"'),
+        ("placement", "apart", 'expected "host", "process", "threaded" or "fused"'),
+        ("wait", "spin", 'expected "block" or "poll"'),
+        ("priority", 100, 'expected a whole number from 1 to 99, or "none"'),
         ("direction", "back", 'expected "forward", "reverse" or "both"'),
         ("dscp", 64, 'expected a name such as "LE" or "EF", 0 to 63, or "none"'),
         ("dscp", "XX", 'expected a name such as "LE" or "EF"'),

@@ -33,7 +33,7 @@ def test_every_setting_that_it_knows_is_passed_on() -> None:
     spec = spec_with(
         window_sender_bytes=65536,
         window_receiver_bytes=65536,
-        message_bytes=1000,
+        write_bytes=1000,
         dscp=8,
         mss_bytes=1400,
         pacing_bits_per_s=10**7,

@@ -190,7 +190,7 @@ def test_message_cost_needs_message_sizes() -> None:
     sizes = [64, 256, 1024, 4096] * 10
     rng = np.random.default_rng(0)
     plan = [
-        replace(row, settings={**row.settings, "message_bytes": size})
+        replace(row, settings={**row.settings, "write_bytes": size})
         for row, size in zip(results.plan(), sizes, strict=True)
     ]
     times = [(500 + size * 8 / 10) * rng.lognormal(0, 0.02) for size in sizes]  # 500 ns and 10 Gbit/s
@@ -210,7 +210,7 @@ def test_messages_have_a_cost_in_every_cell() -> None:
     plan, trials = [], []
     for row, record in zip(results.plan(), results.records, strict=True):
         size = 4 ** (row.row // 2 % 4 + 3)
-        plan.append(replace(row, settings={**row.settings, "message_bytes": size}))
+        plan.append(replace(row, settings={**row.settings, "write_bytes": size}))
         rate = 0.0 if record.cycle == 4 else record.streams * size * 8e9 / (500 + size)
         flags = ("host-limited", "congestion-not-granted")
         trials.append(replace(record, throughput_bits_per_s=rate, flags=flags))

@@ -224,7 +224,7 @@ def test_messages_have_the_cost_that_was_put_in() -> None:
         def change(record: TrialRecord) -> TrialRecord:
             return replace(record, throughput_bits_per_s=size * 8e9 / time_ns)
 
-        return make_sweep(2, levels=[(1, 65536)], change=change, settings={"message_bytes": size})
+        return make_sweep(2, levels=[(1, 65536)], change=change, settings={"write_bytes": size})
 
     inputs = make_inputs(join_results([carry(size) for size in sizes]))
     plot = draw(inputs, "messages-1")
@@ -245,7 +245,7 @@ def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() 
             return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
 
         levels: list[tuple[int, int | None]] = [(1, 65536), (4, 65536)]
-        return make_sweep(1, levels=levels, change=change, settings={"message_bytes": size})
+        return make_sweep(1, levels=levels, change=change, settings={"write_bytes": size})
 
     sizes = (64, 256, 1024, 4096)
     inputs = make_inputs(join_results([carry(size, 1.0) for size in sizes]))

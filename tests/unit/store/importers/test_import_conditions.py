@@ -72,7 +72,7 @@ def use_congestion(node: Node, name: str) -> Node:
 DIFFERENT: dict[str, tuple[Node, str, Any]] = {
     "rate": (make_plain(target_bitrate=20_000_000), "stream_target_bits_per_s", 20_000_000),
     "mss": (use_mss(make_plain(), 600), "mss_bytes", 600),
-    "block": (make_plain(blksize=8192), "message_bytes", 8192),
+    "block": (make_plain(blksize=8192), "write_bytes", 8192),
     "tos": (make_plain(tos=0xB8), "dscp", 46),
     "ecn": (make_plain(tos=1), "ecn", 1),
     "pacing": (make_plain(fqrate=5_000_000), "stream_pacing_bits_per_s", 5_000_000),
@@ -207,15 +207,15 @@ def test_a_real_file_of_lost_datagrams() -> None:
         "warmup_ns": 0,
         "transport": "udp",
         "stream_target_bits_per_s": 400_000_000,
-        "message_bytes": 1200,
+        "write_bytes": 1200,
     }
     (options,) = read_file(DATA / "tcp.json").trials
-    stated = {"stream_target_bits_per_s", "stream_pacing_bits_per_s", "mss_bytes", "message_bytes", "dscp"}
+    stated = {"stream_target_bits_per_s", "stream_pacing_bits_per_s", "mss_bytes", "write_bytes", "dscp"}
     assert {name: options.settings[name] for name in stated} == {
         "stream_target_bits_per_s": 20_000_000,
         "stream_pacing_bits_per_s": 50_000_000,
         "mss_bytes": 600,
-        "message_bytes": 8192,
+        "write_bytes": 8192,
         "dscp": 46,
     }
 

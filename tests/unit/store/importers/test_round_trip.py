@@ -148,7 +148,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "plain": {},
     "reverse": {"direction": "reverse"},
     "both": {"direction": "both"},
-    "odd": {"dscp": 46, "message_bytes": 8192, "mss_bytes": 600, "pacing_bits_per_s": 30_000_000},
+    "odd": {"dscp": 46, "write_bytes": 8192, "mss_bytes": 600, "pacing_bits_per_s": 30_000_000},
 }
 
 
@@ -253,7 +253,7 @@ def test_the_settings_of_an_export_are_iperf3s_own(tmp_path: Path) -> None:
     other_settings = {name: level for name, level in back.settings.items() if name not in COMMON}
     assert other_settings == {
         "dscp": 46,
-        "message_bytes": 8192,
+        "write_bytes": 8192,
         "mss_bytes": 600,
         "stream_pacing_bits_per_s": 10_000_000,
     }
