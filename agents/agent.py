@@ -49,6 +49,7 @@ class Agent:
         frames_out: int,
         *,
         engine: Optional[str],
+        against: Optional[str] = None,
         program: str,
         caps: Optional[limits.Caps] = None,
     ) -> None:
@@ -66,7 +67,7 @@ class Agent:
         self._status: Optional[int] = None  # set: the loop ends with it
         self.silence_s: Optional[float] = None  # a controller that says nothing for so long is gone
         self._last_request_ns = time.monotonic_ns()
-        self._jobs = Jobs(self._outbox, engine=engine, caps=self._caps)
+        self._jobs = Jobs(self._outbox, engine=engine, against=against, caps=self._caps)
         self._watches = Watches(self._outbox)
         self._activity = ActivityMeter()
         self._host_lock: Optional[HostLock] = None

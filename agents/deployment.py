@@ -98,8 +98,11 @@ class PartFetcher:
         return self._data[name]
 
 
-def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
-    """Agent and engine in the first folder that takes and runs them; their paths. DeploymentError: none."""
+def deploy(request: Mapping[str, Any]) -> Tuple[str, Dict[str, str]]:
+    """Agent and engines in the first folder that takes and runs them. DeploymentError: none.
+
+    Returns the agent's path, and those of the engines by the agent's option.
+    """
     parts: Dict[str, Dict[str, Any]] = request["parts"]
     fetcher = PartFetcher(parts)
     built: List[bytes] = []
@@ -109,18 +112,22 @@ def deploy(request: Mapping[str, Any]) -> Tuple[str, Optional[str]]:
             prepare_folder(folder)
             prune_folder(folder, time.time())
             agent = store_part(folder, "agent", parts["agent"], fetcher)
-            engine = None
-            if "engine" in parts:
-                engine = store_part(folder, "engine", parts["engine"], fetcher)
-            elif "sources" in parts:
+            engines: Dict[str, str] = {
+                name: store_part(folder, name, parts[name], fetcher)
+                for name in ("engine", "against")
+                if name in parts
+            }
+            if "sources" in parts:
                 digest, machines = parts["sources"]["sha256"], request["machines"]
-                engine = store_built_engine(folder, digest, lambda: fetcher.fetch("sources"), machines, built)
-            if engine is not None:
+                engines["engine"] = store_built_engine(
+                    folder, digest, lambda: fetcher.fetch("sources"), machines, built
+                )
+            for engine in engines.values():
                 try_engine(engine)
         except OSError as error:
             refusals.append("%s: %s" % (folder, error.strerror or error))
         else:
-            return agent, engine
+            return agent, engines
     raise DeploymentError(
         "deploy",
         "no folder takes agent and engine; " + "; ".join(refusals),
@@ -270,15 +277,17 @@ def run_deployment() -> None:
             "engine", "this is %s, not Linux" % system.sysname, "measure between Linux hosts"
         )
     choose_cores(request["cores"], request["numa_node"])
-    agent, engine = deploy(request)
-    for path in filter(None, (agent, engine)):
+    agent, engines = deploy(request)
+    for path in (agent, *engines.values()):
         descriptor = hold_file(path)
         if descriptor is not None:
             os.set_inheritable(descriptor, True)  # held by the agent until it ends
-    send_frame("ready", agent=agent, engine=engine)
+    send_frame("ready", agent=agent, engine=engines.get("engine"))
     signal.alarm(0)  # an alarm outlives exec
-    command = [sys.executable, "-I", agent] + (["--engine", engine] if engine else []) + request["arguments"]
-    os.execv(sys.executable, command)
+    command = [sys.executable, "-I", agent]
+    for name, engine in sorted(engines.items(), reverse=True):
+        command += ["--" + name, engine]
+    os.execv(sys.executable, command + request["arguments"])
 
 
 def main() -> int:

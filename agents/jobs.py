@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import selectors
@@ -13,19 +14,31 @@ from pathlab.agents import limits
 from pathlab.agents.engines import EngineProcess, build_command, check_token
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.peers import Peer
-from pathlab.agents.protocol import Message, RequestError, encode_frame, frame_body
+from pathlab.agents.protocol import (
+    OTHER_BUILD,
+    OWN_BUILD,
+    Message,
+    RequestError,
+    encode_frame,
+    frame_body,
+    quote,
+)
 
 
 class Jobs:
     """The jobs of one session, numbered from 1; their records go into the outbox. Nothing blocks.
 
-    ``engine`` is the native engine, None where the agent has none. Methods named after requests return their
-    results and raise RequestError.
+    ``engine`` is the native engine, ``against`` another build of it, None where the agent has none. Methods
+    named after requests return their results and raise RequestError.
     """
 
-    def __init__(self, outbox: Outbox, *, engine: Optional[str], caps: limits.Caps) -> None:
+    def __init__(
+        self, outbox: Outbox, *, engine: Optional[str], against: Optional[str] = None, caps: limits.Caps
+    ) -> None:
         self._outbox = outbox
-        self._engine, self._caps = engine, caps
+        self._caps = caps
+        self._engines = {OWN_BUILD: engine, OTHER_BUILD: against}
+        self._digests: Dict[str, str] = {}
         self._running: Dict[int, EngineProcess] = {}
         self._last = 0
 
@@ -35,19 +48,33 @@ class Jobs:
 
     def start_engine(self, request: Message) -> Dict[str, Any]:
         """``pathlab-engine SUBCOMMAND --flag value …``, within the limits of the request and of this host."""
-        if self._engine is None:
-            raise RequestError("engine", "this agent was started without an engine")
+        build = request.get("build", OWN_BUILD)
+        engine = self._engines.get(build)
+        if engine is None:
+            which = "an engine" if build == OWN_BUILD else f"an engine of build {quote(build)}"
+            raise RequestError("engine", f"this agent was started without {which}")
         options, token = request["options"], request.get("token")
         try:
             if token is not None:
                 check_token(token)
             clamped = limits.clamp_limits(request["limits"], self._caps)
-            command = build_command(self._engine, request["subcommand"], options, clamped)
+            command = build_command(engine, request["subcommand"], options, clamped)
         except ValueError as error:
             raise RequestError("engine", str(error)) from error
         control = options.get("control") == "stdin"
         answer = self._start(command, clamped, control=control, token=token)
-        return {**answer, "requested": {name: request["limits"].get(name) for name in clamped}}
+        requested = {name: request["limits"].get(name) for name in clamped}
+        return {**answer, "requested": requested, "engine_sha256": self._digest(engine)}
+
+    def _digest(self, engine: str) -> Optional[str]:
+        """SHA-256 of an engine's file, read once; None where it cannot be read."""
+        if engine not in self._digests:
+            try:
+                with open(engine, "rb") as file:
+                    self._digests[engine] = hashlib.sha256(file.read()).hexdigest()
+            except OSError:
+                return None
+        return self._digests[engine]
 
     def start_discovery(self, request: Message) -> Dict[str, Any]:
         """The prober of this very agent, as a job like an engine; it always listens for commands."""

@@ -21,6 +21,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Serve one controller over stdin and stdout until it says bye or goes away; return the exit status."""
     parser = argparse.ArgumentParser(prog="pathlab-agent", description="PathLab's host side; speaks frames.")
     parser.add_argument("--engine", metavar="PATH", help="the pathlab-engine binary of this host")
+    parser.add_argument("--against", metavar="PATH", help="another build of it, to be compared with it")
     parser.add_argument(
         "--silence-s", metavar="SECONDS", type=float, help="end when the controller says nothing for so long"
     )
@@ -38,7 +39,14 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return run_peer(options.peer)
     frames_in, frames_out = seize_standard_streams()
     granted = Caps(options.max_seconds, options.max_bytes, options.max_rate)
-    agent = Agent(frames_in, frames_out, engine=options.engine, program=VERSION, caps=granted)
+    agent = Agent(
+        frames_in,
+        frames_out,
+        engine=options.engine,
+        against=options.against,
+        program=VERSION,
+        caps=granted,
+    )
     agent.silence_s = options.silence_s
     return agent.run()
 

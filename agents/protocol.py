@@ -158,8 +158,13 @@ REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "bye": {"id": "integer"},
 }
 
+#: Builds of the native engine that ``engine.start`` may name.
+OWN_BUILD, OTHER_BUILD = "this", "against"
+
 # Fields that may be left out.
-OPTIONAL_REQUEST_FIELDS: Dict[str, Dict[str, str]] = {"engine.start": {"token": "text or null"}}
+OPTIONAL_REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
+    "engine.start": {"token": "text or null", "build": "text"}
+}
 
 # The same for what an agent says, by ``type``.
 AGENT_FIELDS: Dict[str, Dict[str, str]] = {

@@ -10,11 +10,13 @@ from pathlab.campaign.factor_model import Combination
 from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
     FACTORS,
+    Build,
     Direction,
     Encoding,
     Family,
     Level,
     Placement,
+    Recording,
     Transport,
     Wait,
 )
@@ -59,6 +61,8 @@ class PlannedCell:
     placement: Placement
     wait: Wait
     priority: int | None
+    build: Build  # of the native engine
+    recording: Recording
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN

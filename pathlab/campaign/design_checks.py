@@ -25,7 +25,7 @@ def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every contradiction of these keys."""
     for check in (_check_levels, _check_windows, _check_kind, _check_rows, _check_where, _check_pairs):
         yield from check(data)
-    for check in (_check_families, _check_needed, _check_order):
+    for check in (_check_families, _check_needed, _check_order, _check_recording):
         yield from check(data)
 
 
@@ -164,6 +164,13 @@ def _check_needed(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield ("cycles_max",), "is missing; expected the cycle after which the campaign ends in any case"
     if data.get("block", "cycle") != "cycle" and data.get("order", "random") != "random":
         yield ("block",), 'only a random order is balanced; expected order = "random"'
+
+
+def _check_recording(data: Mapping[str, Any]) -> Iterator[Finding]:
+    levels = try_levels("recording", read_table(data, "factors").get("recording", []))
+    if "off" in levels and read_table(data, "safety_limits"):
+        what = "they need the loaded probes that recording 'off' leaves out"
+        yield ("safety_limits",), f"{what}; expected no limits, or other levels of recording"
 
 
 def _check_order(data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 from pydantic_core import PydanticCustomError
 
+from pathlab.agents.protocol import OWN_BUILD
 from pathlab.campaign import native_option as native
 from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
 from pathlab.campaign.file_table import MIB
@@ -30,6 +31,8 @@ Placement = Literal["host", "process", "threaded", "fused"]
 Wait = Literal["block", "poll"]
 Direction = Literal["forward", "reverse", "both"]
 Family = Literal["any", "ipv4", "ipv6"]
+Build = Literal["this", "again", "against"]
+Recording = Literal["off", "default", "full"]
 
 PairName = Annotated[
     str,
@@ -335,6 +338,20 @@ _FACTORS = (
         "Real-time priority of the threads at both ends (SCHED_FIFO), which needs the permission to set it; "
         "`none` is ordinary scheduling.",
         native=NativeOption("priority", read=native.read_priority, grants=eq),
+    ),
+    Factor(
+        "build",
+        Build,
+        "Build of the native engine, to compare releases: `this` one, the same `again` (their ratio is the "
+        "noise floor), or the one `against` which it is held (`pathlab run --against ENGINE`).",
+        default=OWN_BUILD,
+    ),
+    Factor(
+        "recording",
+        Recording,
+        "What is recorded during the traffic: `off` is totals alone, without probes, host counters and TCP "
+        "state; `default` is everything every `interval`; `full` is everything every 10 ms.",
+        default="default",
     ),
     Factor("family", Family, "IP version between the hosts.", default="any"),
     Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),

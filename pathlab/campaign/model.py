@@ -25,6 +25,8 @@ from pathlab.units import SECOND_NS
 
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
 PROFILE_NAME_PATTERN = r"^[a-z][a-z0-9_-]{0,30}$"
+#: Lengths of one record that engine and agent know.
+INTERVAL_MIN_NS, INTERVAL_MAX_NS = SECOND_NS // 100, 10 * SECOND_NS
 
 ProfileName = Annotated[
     str,
@@ -76,7 +78,7 @@ class TrialSettings(FileTable):
     duration_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 24 * HOUR_NS)] = Field(
         10 * SECOND_NS, alias="duration", description="The steady window, in which throughput is counted."
     )
-    interval_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 10 * SECOND_NS)] = Field(
+    interval_ns: Annotated[int, Bounds(TIME, INTERVAL_MIN_NS, INTERVAL_MAX_NS)] = Field(
         SECOND_NS // 10, alias="interval", description="Length of one record of bytes, TCP state and CPU."
     )
     drain_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, HOUR_NS)] = Field(

@@ -38,7 +38,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
     """What combinations, paths and hosts request of an engine that does not support it, each once."""
     cells: dict[str, list[PlannedCell]] = {}
-    for cell in _list_measured(campaign) if campaign.factors.levels("engine") else ():
+    for cell in list_measured(campaign) if campaign.factors.levels("engine") else ():
         cells.setdefault(cell.engine, []).append(cell)
     for name, own in cells.items():
         engine, found = load_rules(name), dict.fromkeys(_check_caps(campaign, name))
@@ -52,7 +52,8 @@ def _check_engines(campaign: Campaign) -> Iterator[Finding]:
         yield from found
 
 
-def _list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
+def list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
+    """Every combination that a campaign measures, that of its control rows included."""
     yield from list_cells(campaign)
     if campaign.control is not None:
         yield build_combination(campaign.control, campaign)

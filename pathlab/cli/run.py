@@ -26,6 +26,7 @@ def run(
     out: Path | None,
     *,
     new: bool,
+    against: Path | None,
     wait_idle: str | None,
     accept_new_host_keys: bool,
     quiet: bool,
@@ -45,6 +46,7 @@ def run(
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.live import LiveView, outlive_reader
     from pathlab.cli.report import close_run
+    from pathlab.remote.engine import OTHER_BUILD_OPTION
     from pathlab.remote.hosts import build_access
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
@@ -53,7 +55,9 @@ def run(
 
     access = build_access(accept_new_host_keys=accept_new_host_keys)
     idle_ns = parse_wait_ns(wait_idle or "0")
-    source = CampaignSource(campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns)
+    source = CampaignSource(
+        campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns, against=against
+    )
     folder = choose_folder(model, out=out, new=new)
     if json_events:
         outcome = run_campaign(source, folder, outlive_reader(print_event))
@@ -68,6 +72,7 @@ def run(
         console.print("Report:")
         click.echo(str(report))
     words = ["pathlab", "run", campaign, "--out", str(folder)]
+    words += [] if against is None else [f"{OTHER_BUILD_OPTION}={against}"]
     refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))
 
 

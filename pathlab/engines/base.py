@@ -94,7 +94,7 @@ class Engine(ABC):
     @classmethod
     def find_interval_ns(cls, spec: TrialSpec) -> int:
         """The length of its interval records."""
-        return spec.trial.interval_ns
+        return spec.interval_ns
 
     @property
     def lifetime_s(self) -> float:
@@ -102,6 +102,11 @@ class Engine(ABC):
         spec = self.context.spec
         traffic_ns = self.round_traffic_ns(spec.cell.warmup_ns + spec.cell.duration_ns) + spec.trial.drain_ns
         return traffic_ns / 1e9 + SETUP_TIMEOUT_S + GRACE_S
+
+    @property
+    def sha256(self) -> str | None:
+        """SHA-256 of the engine's file at the sending end; None where it is not known."""
+        return None
 
     def find_session(self, role: str) -> Session:
         """The session with the ``sender`` or the ``receiver``."""

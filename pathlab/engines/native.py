@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.settings import Options, engine_direction, flow_options
 from pathlab.engines.spec import REVERSE
@@ -37,6 +38,12 @@ class NativeEngine(Engine):
         for role in (self._connecting, "sender", "receiver"):
             self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
 
+    @property
+    def sha256(self) -> str | None:
+        """As the sender's agent states it."""
+        sender = self._jobs.get("sender")
+        return sender.engine_sha256 if sender else None
+
     def _start(self, subcommand: str, role: str, ends: Options) -> None:
         context = self.context
         spec, sends = context.spec, role == "sender"
@@ -47,6 +54,7 @@ class NativeEngine(Engine):
             options,
             seconds=self.lifetime_s,
             token=context.token,
+            build=OTHER_BUILD if spec.cell.build == OTHER_BUILD else OWN_BUILD,
             on_record=self._on_sender_record if sends else self._on_receiver_record,
         )
         self._jobs[role] = job

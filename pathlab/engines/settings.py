@@ -28,9 +28,9 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
     options: Options = {
         "warmup-ns": spec.cell.warmup_ns,
         "duration-ns": spec.cell.duration_ns,
-        "interval-ns": spec.trial.interval_ns,
+        "interval-ns": spec.interval_ns,
         "drain-timeout-ns": spec.trial.drain_ns,
-        "tcp-info": "raw",
+        "tcp-info": "none" if spec.records_totals else "raw",
     }
     if transmits and spec.volume_limit_bytes is not None:  # who stops says why
         options["volume-limit-bytes"] = spec.volume_limit_bytes

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.conduct_model import SafetyLimits
-from pathlab.campaign.model import ProbeSettings, TrialSettings
+from pathlab.campaign.model import INTERVAL_MAX_NS, INTERVAL_MIN_NS, ProbeSettings, TrialSettings
 
 FORWARD = "forward"
 REVERSE = "reverse"
@@ -74,6 +74,17 @@ class TrialSpec:
     def windows_bytes(self) -> tuple[int | None, int | None]:
         """What is requested at the sending and at the receiving end."""
         return self.cell.window_sender_bytes, self.cell.window_receiver_bytes
+
+    @property
+    def records_totals(self) -> bool:
+        """Whether totals alone are recorded: no loaded probes, no host counters, no TCP state."""
+        return self.cell.recording == "off"
+
+    @property
+    def interval_ns(self) -> int:
+        """The length of one record."""
+        lengths = {"off": INTERVAL_MAX_NS, "full": INTERVAL_MIN_NS}
+        return lengths.get(self.cell.recording, self.trial.interval_ns)
 
     @property
     def rate_bits_per_s(self) -> int | None:

@@ -15,7 +15,12 @@ from typing import Any
 
 from pathlab.agents import cache, deployment
 from pathlab.remote.deploy import build_agent_zip, content_hash
-from pathlab.remote.engine import build_source_zip, find_engine_of_machine, list_machines
+from pathlab.remote.engine import (
+    build_source_zip,
+    find_engine_of_machine,
+    list_machines,
+    refuse_foreign_build,
+)
 
 NO_INTERPRETER_STATUS = 97
 #: An agent whose controller says nothing for so long ends, and its engines with it.
@@ -65,6 +70,7 @@ class Delivery:
     arguments: tuple[str, ...] = ()
     with_engine: bool = True
     engine: Path | None = None
+    against: Path | None = None  # another build of the engine, to be compared with it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +102,7 @@ def build_bootstrap(python: str | None) -> tuple[str, bytes]:
 def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
     """Agent, and the engine for ``machine`` (as uname -m says it), or its sources where there is none.
 
-    HostError (stage engine) when there are neither.
+    HostError (stage engine) when there are neither, or the build to compare with is for another machine.
     """
     contents = {"agent": _read_agent()}
     names = {"agent": f"agent-{content_hash(contents['agent'])[:32]}.zip"}
@@ -108,6 +114,10 @@ def build_delivery(delivery: Delivery, machine: str, host: str) -> Parts:
         else:
             contents["sources"] = build_source_zip(host)
             names["sources"] = f"sources-{content_hash(contents['sources'])[:32]}.zip"
+    if delivery.against is not None:
+        refuse_foreign_build(delivery.against, machine, host)
+        contents["against"] = _read_engine(delivery.against, delivery.against.stat().st_mtime_ns)
+        names["against"] = f"pathlab-engine-{content_hash(contents['against'])[:32]}"
     parts = {
         name: {"name": names[name], "sha256": content_hash(data), "bytes": len(data)}
         for name, data in contents.items()

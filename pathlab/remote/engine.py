@@ -10,11 +10,14 @@ from pathlib import Path
 
 import pathlab
 from pathlab.agents import deployment
-from pathlab.errors import HostError
+from pathlab.errors import HostError, UsageError
 from pathlab.remote.deploy import content_hash, pack_files, put_in_cache, store_content
 from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
+#: Names the other build of a comparison; what of it has to have this PathLab's version, by ``--version``.
+OTHER_BUILD_OPTION = "--against"
+DRIVEN_BY = {"record": "records", "control": "commands"}
 #: In the installed package, beside the engines: {machine: SHA-256}, written by setup.py.
 MANIFEST = "engines.json"
 _BUILD_HINT = (
@@ -163,8 +166,57 @@ def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
     )
 
 
+def take_other_build(engine: Path, *, environment: Mapping[str, str] = os.environ) -> Path:
+    """A copy, in the user's cache by its content, of another build that this PathLab can drive as its own.
+
+    It stays the same while it is measured, whatever becomes of the file. UsageError for what is none: no
+    program, one of another machine, or one whose records or commands have another version.
+    """
+    hint = f"give the pathlab-engine of another build with {OTHER_BUILD_OPTION}"
+    if not _is_program(engine):
+        raise UsageError(f"{OTHER_BUILD_OPTION}: '{engine}' is not an executable file", hint=hint)
+    if not runs_here(engine):
+        raise UsageError(f"{OTHER_BUILD_OPTION}: {_format_foreign(engine)}", hint=hint)
+    try:
+        own, other = (read_versions(path) for path in (find_engine(), engine.absolute()))
+    except HostError as error:
+        raise UsageError(f"{OTHER_BUILD_OPTION}: {error.reason}", hint=hint) from error
+    for name, what in DRIVEN_BY.items():
+        if other.get(name) != own.get(name):
+            stated = "no version" if other.get(name) is None else f"version {other[name]}"
+            text = f"its {what} have {stated}, this PathLab's have version {own.get(name)}"
+            raise UsageError(f"{OTHER_BUILD_OPTION}: '{engine}' cannot be driven: {text}", hint=hint)
+    data = engine.read_bytes()
+    return store_content(data, "pathlab-engine", "", host="local", environment=environment, mode=0o700)
+
+
+def refuse_foreign_build(engine: Path, machine: str, host: str) -> None:
+    """HostError (stage engine) unless the program is one for a host whose ``uname -m`` is ``machine``."""
+    built = read_machine(engine)
+    if built not in (None, normalize_machine(machine)):
+        raise HostError(
+            f"the engine of {OTHER_BUILD_OPTION} was built for {built}, and this host is {machine}",
+            host=host,
+            stage="engine",
+            hint="measure between hosts of one machine, or give a build for this one",
+        )
+
+
+def read_versions(engine: Path) -> dict[str, str]:
+    """What ``pathlab-engine --version`` states, by name: ``pathlab-engine``, ``record``, ``control`` ...
+
+    HostError as of :func:`engine_version`.
+    """
+    words = _read_version_words(engine)
+    return dict(zip(words[::2], words[1::2], strict=False))
+
+
 def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:
     """The version that ``pathlab-engine --version`` states. HostError when it does not run or states none."""
+    return _read_version_words(engine, timeout_s=timeout_s)[1]
+
+
+def _read_version_words(engine: Path, *, timeout_s: float = 10.0) -> list[str]:
     try:
         done = subprocess.run(
             [engine, "--version"],
@@ -177,7 +229,7 @@ def engine_version(engine: Path, *, timeout_s: float = 10.0) -> str:
         raise _broken(engine, str(error)) from error
     words = done.stdout.decode("utf-8", "replace").split()
     if done.returncode == 0 and len(words) >= 2 and words[0] == "pathlab-engine":
-        return words[1]
+        return words
     said = done.stderr.decode("utf-8", "replace").strip().splitlines()
     raise _broken(
         engine, said[-1] if said else f"--version ended with status {done.returncode} and no version"

@@ -54,13 +54,16 @@ def build_access(*, accept_new_host_keys: bool = False) -> RemoteAccess:
 class RemoteHosts:
     """Hosts by name; those reached over SSH are ``in`` it, others are this machine.
 
-    Methods may be called from any thread; connections are opened on first use.
+    ``against``: another build of the engine, which every host gets too. Methods may be called from any
+    thread; connections are opened on first use.
     """
 
-    def __init__(self, hosts: Mapping[str, RemoteHost], access: RemoteAccess) -> None:
+    def __init__(
+        self, hosts: Mapping[str, RemoteHost], access: RemoteAccess, *, against: Path | None = None
+    ) -> None:
         self._declared = dict(hosts)
         self._hosts = {name: host for name, host in hosts.items() if host.transport == "ssh"}
-        self._access = access
+        self._access, self._against = access, against
         self._connections = SshConnections(access.options)
         self._settings: dict[str, SshSettings] = {}
 
@@ -86,6 +89,7 @@ class RemoteHosts:
             numa_node=host.numa_node,
             arguments=host.agent_arguments,
             with_engine=with_engine,
+            against=self._against if with_engine else None,
         )
         return SshTransport(self.connection(name), delivery=delivery)
 

@@ -54,7 +54,8 @@ class EngineExit:
 class EngineJob:
     """One engine on a host. Every record is kept, in order; all methods may be called from any thread.
 
-    ``subcommand``, ``pid`` (on its host) and ``limits`` (as the agent enforces them) are fixed.
+    ``subcommand``, ``pid`` (on its host), ``limits`` (as the agent enforces them) and ``engine_sha256`` (of
+    the native engine; None: another program) are fixed.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class EngineJob:
         self.subcommand = subcommand
         self.pid = int(answer["pid"])
         self.limits: dict[str, Any] = dict(answer["limits"])
+        self.engine_sha256: str | None = answer.get("engine_sha256")
         self._session, self._number = session, number
         self._on_record = on_record
         self._changed = threading.Condition()

@@ -45,16 +45,24 @@ class LocalChild:
 
 
 def agent_command(
-    agent: Path, engine: Path | None, *, python: str = sys.executable, arguments: Sequence[str] = ()
+    agent: Path,
+    engine: Path | None,
+    *,
+    against: Path | None = None,
+    python: str = sys.executable,
+    arguments: Sequence[str] = (),
 ) -> list[str]:
     """The command that runs the agent zip; without an engine it can only report facts and count."""
-    return [python, "-I", str(agent), *(("--engine", str(engine)) if engine else ()), *arguments]
+    engines = (("--engine", engine), ("--against", against))
+    words = [word for name, path in engines if path for word in (name, str(path))]
+    return [python, "-I", str(agent), *words, *arguments]
 
 
 class LocalTransport(Transport):
     """An agent on this machine. Without ``engine`` the built engine is looked for (HostError when absent).
 
-    Not so without ``with_engine``: that agent can only probe paths. ``arguments`` are its own, such as caps.
+    Not so without ``with_engine``: that agent can only probe paths. ``against`` is another build of the
+    engine. ``arguments`` are the agent's own, such as caps.
     """
 
     def __init__(
@@ -62,17 +70,20 @@ class LocalTransport(Transport):
         *,
         host: str = "local",
         engine: Path | None = None,
+        against: Path | None = None,
         agent: Path | None = None,
         arguments: Sequence[str] = (),
         with_engine: bool = True,
     ) -> None:
         self._host, self._engine, self._agent = host, engine, agent
+        self._against = against
         self._arguments, self._with_engine = tuple(arguments), with_engine
 
     def open(self) -> ProcessChannel:
         engine = (self._engine or find_engine()) if self._with_engine else None
         agent = self._agent or ensure_agent(host=self._host)
-        return start_process(agent_command(agent, engine, arguments=self._arguments), host=self._host)
+        command = agent_command(agent, engine, against=self._against, arguments=self._arguments)
+        return start_process(command, host=self._host)
 
 
 def start_process(command: Sequence[str], *, host: str) -> ProcessChannel:

@@ -6,6 +6,7 @@ The lab is known only as a :class:`Spawner`, so this package depends on no lab.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol
 
 from pathlab.remote.deploy import ensure_agent
@@ -23,12 +24,12 @@ class Spawner(Protocol):
 
 
 class NamespaceTransport(Transport):
-    """An agent inside node ``node`` of a lab on this machine."""
+    """An agent inside node ``node`` of a lab on this machine; ``against``: another build of the engine."""
 
-    def __init__(self, spawner: Spawner, node: str) -> None:
-        self._spawner, self._node = spawner, node
+    def __init__(self, spawner: Spawner, node: str, *, against: Path | None = None) -> None:
+        self._spawner, self._node, self._against = spawner, node, against
 
     def open(self) -> ProcessChannel:
-        command = agent_command(ensure_agent(host=self._node), find_engine())
+        command = agent_command(ensure_agent(host=self._node), find_engine(), against=self._against)
         with open_pipes() as (pipes, theirs):
             return ProcessChannel(self._spawner.spawn(self._node, command, theirs), pipes)

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pathlab.agents.protocol import OWN_BUILD
 from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
 from pathlab.remote.jobs import CounterWatch, EngineJob, Record
 from pathlab.remote.transport import Transport
@@ -46,13 +47,15 @@ class Session(Exchange):
         control: bool = True,
         seconds: float | None,
         token: str | None = None,
+        build: str = OWN_BUILD,
         on_record: Callable[[Record], None] | None = None,
     ) -> EngineJob:
         """Start ``pathlab-engine SUBCOMMAND --flag value …`` on the host. HostError when it cannot start.
 
         ``control`` adds ``--control stdin``. The agent ends the engine shortly after ``seconds`` (None: the
         agent's longest time). ``token`` (32 hexadecimal digits) reaches the engine on its stdin and is never
-        passed on the command line. ``on_record`` gets each record.
+        passed on the command line. ``build``: which build of the engine, the host's own or the other one.
+        ``on_record`` gets each record.
         """
         given: dict[str, str | int] = dict(options)
         if control:
@@ -61,6 +64,8 @@ class Session(Exchange):
         fields: dict[str, Any] = {"subcommand": subcommand, "options": given, "limits": limits}
         if token is not None:
             fields["token"] = token
+        if build != OWN_BUILD:
+            fields["build"] = build
         return self._start_job("engine.start", fields, subcommand, on_record)
 
     def start_discovery(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:

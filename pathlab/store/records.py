@@ -247,6 +247,10 @@ class TrialRecord:
     record_cost_ns: Annotated[
         float | None, "mean cost of counting one round trip, measured by the sender before the trial"
     ] = None
+    engine_sha256: Annotated[
+        str | None,
+        "SHA-256 of the native engine's file at the sending end; empty: another program, or not started",
+    ] = None
 
     @property
     def traffic_ns(self) -> int:

@@ -26,6 +26,12 @@ command = declare(
     option("--out", type=PATH, help="Results folder; continued if it holds this campaign."),
     flag("--new", help="Start a new run even if an unfinished one of this campaign exists."),
     *CHOICES,
+    option(
+        "--against",
+        type=PATH,
+        metavar="ENGINE",
+        help="Another build of pathlab-engine, for trials with the level `against` of the factor `build`.",
+    ),
     WAIT_IDLE,
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),

@@ -29,6 +29,7 @@ from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
 from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
 from pathlab.runner.hosts.environment import Environment, list_hosts
+from pathlab.runner.hosts.other_build import choose_other_build
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import name_run
@@ -66,13 +67,15 @@ class RunOutcome:
 class CampaignSource:
     """A validated campaign, the text it was read from, and how its hosts are reached over SSH.
 
-    Busy hosts are waited for up to ``wait_idle_ns`` before the first trial.
+    Busy hosts are waited for up to ``wait_idle_ns`` before the first trial. ``against`` is the build of the
+    engine that the factor ``build`` compares with.
     """
 
     campaign: Campaign
     text: str
     access: RemoteAccess | None = None
     wait_idle_ns: int = 0
+    against: Path | None = None
 
 
 def plan_records(campaign: Campaign) -> list[PlanRecord]:
@@ -93,19 +96,23 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     """Run every unfinished row of the campaign in ``folder``, which is made if it is not there.
 
     Raises HostError when no row could be tried or another campaign has a host, UsageError when the folder
-    holds another plan, or a host has changed and the campaign refuses that, StoreError when results cannot be
-    kept. An interrupted or failed row is stored as such and stays unfinished.
+    holds another plan, a host has changed and the campaign refuses that, or the build to compare with is
+    missing or cannot be driven, StoreError when results cannot be kept. An interrupted or failed row is
+    stored as such and stays unfinished.
     """
     campaign, interruption = source.campaign, Interruption()
+    against = choose_other_build(campaign, source.against)
     lab = "starting the lab, " if campaign.lab else ""
     emit(Preparing(text=f"{lab}connecting to {', '.join(list_hosts(campaign))}"))
     with (
         interruption.watch(),
-        Environment(campaign, emit, access=source.access, owner=name_run(campaign.name)) as environment,
+        Environment(
+            campaign, emit, access=source.access, owner=name_run(campaign.name), against=against
+        ) as environment,
         _open_results(source, folder, environment.facts) as results,
     ):
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
-        run = CampaignRun(campaign, environment, results, emit)
+        run = CampaignRun(campaign, environment, results, emit, against=against)
         try:
             run.announce()
             run.begin()
@@ -143,9 +150,17 @@ def _open_results(source: CampaignSource, folder: Path, facts: dict[str, Any]) -
 class CampaignRun(RunParts):
     """One run of a campaign: its beginning, its cycles and its end."""
 
-    def __init__(self, campaign: Campaign, environment: Environment, results: Results, emit: Emit) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        environment: Environment,
+        results: Results,
+        emit: Emit,
+        *,
+        against: Path | None = None,
+    ) -> None:
         super().__init__(campaign, results, emit)
-        self._environment = environment
+        self._environment, self._against = environment, against
         self._precision = Precision(campaign, self.rows)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
         self._surveys = PathSurveys(environment.session, self.journal)
@@ -164,7 +179,7 @@ class CampaignRun(RunParts):
         engine: Path | None = None
         with contextlib.suppress(HostError):  # the trials will say that there is no engine
             engine = find_engine()
-        programs = describe_programs(engine)
+        programs = describe_programs(engine, self._against)
         changes = find_changes(before, now, self.results.journal(), programs)
         refuses = self.campaign.on_change == "refuse"
         if refuses and kind == RESUMED:

@@ -22,11 +22,22 @@ WATCHED: Mapping[str, tuple[str, ...]] = {
     "tcp": (),
 }
 
+#: Programs by their fact in the journal, in words.
+PROGRAMS: Mapping[str, str] = {
+    "program_version": "PathLab",
+    "engine_sha256": "the engine",
+    "against_sha256": "the engine to compare with",
+}
 
-def describe_programs(engine: Path | None) -> dict[str, str | None]:
-    """The versions that a run begins with, as the journal keeps them; the engine by the hash of its file."""
-    digest = hashlib.sha256(engine.read_bytes()).hexdigest() if engine is not None else None
-    return {"program_version": __version__, "engine_sha256": digest}
+
+def describe_programs(engine: Path | None, against: Path | None = None) -> dict[str, str | None]:
+    """The versions that a run begins with, as the journal keeps them; engines by the hashes of files."""
+    engines = {"engine_sha256": engine, "against_sha256": against}
+    digests = {
+        name: None if path is None else hashlib.sha256(path.read_bytes()).hexdigest()
+        for name, path in engines.items()
+    }
+    return {"program_version": __version__, **digests}
 
 
 def find_changes(
@@ -47,7 +58,7 @@ def find_changes(
             found.append(f"{record.name}: {name} was {old}, is {new}")
     starts = [entry.facts for entry in entries if entry.kind in (STARTED, RESUMED)]
     if starts:
-        for key, word in (("program_version", "PathLab"), ("engine_sha256", "the engine")):
+        for key, word in PROGRAMS.items():
             old, new = starts[-1].get(key), programs.get(key)
             if None not in (old, new) and old != new:
                 found.append(f"{word} was {str(old)[:12]}, is {str(new)[:12]}")

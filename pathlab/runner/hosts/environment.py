@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any, Self
 
 from pathlab.agents.activity import ActivityMeter
@@ -56,7 +57,8 @@ class Environment:
     """Sessions and lab of one run. Use as a context manager; everything ends with it.
 
     ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``. ``owner`` is the
-    run for which every host that others may want as well is locked.
+    run for which every host that others may want as well is locked. ``against``: another build of the engine,
+    which every host gets too.
     """
 
     def __init__(
@@ -66,9 +68,11 @@ class Environment:
         *,
         access: RemoteAccess | None = None,
         owner: RunOwner | None = None,
+        against: Path | None = None,
     ) -> None:
         self._campaign = campaign
-        self._remote = RemoteHosts(campaign.hosts, access or build_access())
+        self._remote = RemoteHosts(campaign.hosts, access or build_access(), against=against)
+        self._against = against
         self._emit = emit
         self._owner = owner
         self._topology = build_topology(campaign.lab) if campaign.lab is not None else None
@@ -205,12 +209,13 @@ class Environment:
 
     def _transport(self, host: str) -> Transport:
         if self._lab is not None and host in self._lab.topology.hosts:
-            return NamespaceTransport(self._lab.namespaces, host)
+            return NamespaceTransport(self._lab.namespaces, host, against=self._against)
         if host in self._remote:
             return self._remote.transport(host)
         if host == LOCAL or host in self._campaign.host_names:
             declared = self._campaign.hosts.get(host)
-            return LocalTransport(host=host, arguments=declared.agent_arguments if declared else ())
+            arguments = declared.agent_arguments if declared else ()
+            return LocalTransport(host=host, against=self._against, arguments=arguments)
         raise HostError(
             "unknown host",
             host=host,

@@ -56,6 +56,7 @@ class TrialData:
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
     route: RouteReading | None = None  # before the traffic
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
+    engine_sha256: str | None = None  # of the sender's engine
 
 
 class Trial:
@@ -103,6 +104,7 @@ class Trial:
         finally:
             if self._engine is not None:
                 self.data.sender, self.data.receiver = self._engine.collect()
+                self.data.engine_sha256 = self._engine.sha256
             for role, job in self._probes.items():
                 setattr(self.data, role, job.records)
             try:
@@ -112,11 +114,13 @@ class Trial:
                 self._end_jobs()
 
     def _start_counters(self) -> list[tuple[CounterWatch, list[dict[str, Any]]]]:
-        watches = [(self._sending.start_counters(self.spec.trial.interval_ns), self.data.sender_counters)]
+        if self.spec.records_totals:
+            return []
+        watches = [(self._sending.start_counters(self.spec.interval_ns), self.data.sender_counters)]
         if self._receiving is self._sending:
             self.data.receiver_counters = self.data.sender_counters
         else:
-            watch = self._receiving.start_counters(self.spec.trial.interval_ns)
+            watch = self._receiving.start_counters(self.spec.interval_ns)
             watches.append((watch, self.data.receiver_counters))
         return watches
 
@@ -142,10 +146,12 @@ class Trial:
             if record["type"] == "probe":
                 observer.rtt(record["rtt_ns"])
 
-        loaded = self._start_probes(count=0, seconds=engine.lifetime_s, on_record=on_probe)
-        self._probes["loaded"] = loaded
-        loaded.wait_for("start", SETUP_TIMEOUT_S)
-        self._probing.append(loaded)
+        loaded: EngineJob | None = None
+        if not spec.records_totals:
+            loaded = self._start_probes(count=0, seconds=engine.lifetime_s, on_record=on_probe)
+            self._probes["loaded"] = loaded
+            loaded.wait_for("start", SETUP_TIMEOUT_S)
+            self._probing.append(loaded)
         observer.traffic()
         try:
             engine.run()
@@ -154,7 +160,8 @@ class Trial:
                 raise
         observer.traffic()
         self._end_loaded_probes()
-        loaded.wait_for("result", spec.probes.timeout_ns / 1e9 + GRACE_S)
+        if loaded is not None:
+            loaded.wait_for("result", spec.probes.timeout_ns / 1e9 + GRACE_S)
         if self._safety.reason is not None:
             raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         engine.check_ends()

@@ -87,6 +87,7 @@ def build_record(
         **_describe_end("sender", data.sender, hosts[0]),
         **_describe_end("receiver", data.receiver, hosts[1]),
         engine_version=_text(first(data.sender, "hello") or first(data.receiver, "hello"), "version"),
+        engine_sha256=data.engine_sha256,
         received_reverse_steady_bytes=reverse["received_steady_bytes"],
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
     )
@@ -249,7 +250,7 @@ def _last_tcp_info(records: Sequence[Record]) -> Record:
         final: Record = result["tcp_info"]
         return final
     intervals = list_intervals(records)
-    return intervals[-1]["tcp_info"] if intervals else {}
+    return intervals[-1].get("tcp_info", {}) if intervals else {}
 
 
 def _sum_known(values: Iterable[int | None]) -> int | None:
@@ -263,7 +264,7 @@ def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
     steady = [place for place, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
     if not steady:
         return None
-    readings = [record["tcp_info"].get("total_retrans_segments") or () for record in intervals]
+    readings = [record.get("tcp_info", {}).get("total_retrans_segments") or () for record in intervals]
     last = readings[steady[-1]]
     before = readings[steady[0] - 1] if steady[0] else [0] * len(last)
     if not last or len(before) != len(last) or None in (*last, *before):
@@ -274,8 +275,8 @@ def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
 def _most_in_flight(records: Sequence[Record]) -> int | None:
     most = None
     for record in list_intervals(records):
-        info = record["tcp_info"]
-        for unacked, mss in zip(info["unacked_segments"], info["snd_mss_bytes"], strict=True):
+        info = record.get("tcp_info", {})
+        for unacked, mss in zip(info.get("unacked_segments", ()), info.get("snd_mss_bytes", ()), strict=True):
             if unacked is not None and mss is not None:
                 most = max(most or 0, unacked * mss)
     return most

@@ -114,7 +114,7 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
     columns["bytes"] = [value for record in intervals for value in record["bytes"]]
     if all("sent_bytes" in record for record in intervals):  # an end of both directions
         columns["sent_bytes"] = [value for record in intervals for value in record["sent_bytes"]]
-    for name in intervals[0]["tcp_info"]:
+    for name in intervals[0].get("tcp_info", ()):
         columns[name] = [value for record in intervals for value in record["tcp_info"][name]]
     arrays = {
         name: build_array(values, pa.int64()) for name, values in columns.items() if name != "phase"

@@ -57,9 +57,10 @@ class ScriptedSession:
         *,
         seconds: float,
         token: str,
+        build: str,
         on_record: Callable[[dict[str, Any]], None],
     ) -> ScriptedJob:
-        assert (seconds > 0, token) == (True, TOKEN)
+        assert (seconds > 0, token, build) == (True, TOKEN, "this")
         self.log.append(f"{self.host} {subcommand}")
         self.started[self.host], self.on_record[self.host] = options, on_record
         self.jobs[self.host] = ScriptedJob(self.host, self.log)

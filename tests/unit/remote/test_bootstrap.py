@@ -51,6 +51,18 @@ def test_the_request_names_what_it_brings(tmp_path: Path) -> None:
         assert reported["sha256"][:32] in reported["name"]
 
 
+def test_another_build_goes_beside_the_own_one(tmp_path: Path) -> None:
+    engine, against = make_engine(tmp_path / "engine"), make_engine(tmp_path / "against")
+    against.write_text("another engine")
+    delivery = bootstrap.Delivery(engine=engine, against=against)
+    parts = bootstrap.build_delivery(delivery, "x86_64", "alpha")
+    assert sorted(parts.contents) == ["against", "agent", "engine"]
+    assert parts.contents["against"] == b"another engine"
+    names = {name: part["name"] for name, part in parts.request["parts"].items()}
+    assert names["against"].startswith("pathlab-engine-")
+    assert names["against"] != names["engine"]
+
+
 def test_the_command_holds_nothing_that_shells_read_differently() -> None:
     command, first_input = bootstrap.build_bootstrap("it's; a \\ name\nof $two lines!")
     inner = command.removeprefix("exec /bin/sh -c '").removesuffix("'")

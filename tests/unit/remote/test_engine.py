@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 
 from pathlab.agents import deployment
-from pathlab.errors import HostError
-from pathlab.remote.engine import find_engine, find_engine_of_machine, list_machines
+from pathlab.errors import HostError, UsageError
+from pathlab.remote.engine import (
+    find_engine,
+    find_engine_of_machine,
+    list_machines,
+    refuse_foreign_build,
+    take_other_build,
+)
 from pathlab.remote.machines import find_own_machine
 from tests.machines import NATIVE
 from tests.require import require
@@ -204,3 +210,74 @@ def test_a_variable_that_names_no_program_is_named_itself(tmp_path: Path) -> Non
     ) as caught:
         find_engine(environment={"PATHLAB_ENGINE": str(tmp_path)})
     assert "unset PATHLAB_ENGINE" in str(caught.value.hint)
+
+
+VERSIONS = "pathlab-engine 4.5.6 protocol 1 record 1 control 2"
+
+
+def make_build(path: Path, versions: str) -> Path:
+    return make_program(path, f"#!/bin/sh\n[ -n '{path.name}' ] && echo {versions}\n")
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    engine = make_build(tmp_path / "own", VERSIONS)
+    monkeypatch.setenv("PATHLAB_ENGINE", str(engine))
+    return engine
+
+
+@pytest.mark.usefixtures("own")
+def test_another_build_is_kept_by_its_content(tmp_path: Path) -> None:
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    other = make_build(
+        tmp_path / "other", VERSIONS.replace("4.5.6", "4.5.7").replace("protocol 1", "protocol 9")
+    )
+    kept = take_other_build(other, environment=environment)
+    data = other.read_bytes()
+    assert (kept.parent, kept.read_bytes()) == (tmp_path / "cache" / "pathlab", data)
+    assert hashlib.sha256(data).hexdigest()[:32] in kept.name
+    other.write_text("another file by now")
+    assert kept.read_bytes() == data
+
+
+@pytest.mark.usefixtures("own")
+@pytest.mark.parametrize(
+    ("versions", "fault"),
+    [
+        (
+            VERSIONS.replace("record 1", "record 2"),
+            "its records have version 2, this PathLab's have version 1",
+        ),
+        (
+            VERSIONS.replace("control 2", "control 1"),
+            "its commands have version 1, this PathLab's have version 2",
+        ),
+        ("pathlab-engine 0.0.9", "its records have no version, this PathLab's have version 1"),
+        ("hello", "--version ended with status 0 and no version"),
+    ],
+)
+def test_a_build_that_cannot_be_driven_is_refused(tmp_path: Path, versions: str, fault: str) -> None:
+    other = make_build(tmp_path / "other", versions)
+    with pytest.raises(UsageError, match=fault) as caught:
+        take_other_build(other)
+    assert str(caught.value).startswith("--against: ")
+    assert "\n" not in str(caught.value)
+    assert "--against" in str(caught.value.hint)
+
+
+@pytest.mark.usefixtures("own")
+def test_another_build_is_a_program_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="nothing' is not an executable file"):
+        take_other_build(tmp_path / "nothing")
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    with pytest.raises(UsageError, match="plain' is not an executable file"):
+        take_other_build(plain)
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    foreign = write_header(tmp_path / "foreign", 183, little_endian=True)
+    foreign.chmod(0o755)
+    with pytest.raises(UsageError, match="was built for aarch64, and this is x86_64"):
+        take_other_build(foreign)
+    refuse_foreign_build(foreign, "arm64", "far")
+    with pytest.raises(HostError, match="engine of --against was built for aarch64, and this host is x86_64"):
+        refuse_foreign_build(foreign, "x86_64", "far")
