@@ -183,7 +183,6 @@ setup(
     extras_require={
         "dev": [
             "codespell>=2.3",
-            "hdrhistogram>=0.10.3",
             "hypothesis>=6.110",
             "import-linter>=2.3",
             "iperf3>=0.1.11",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pathlab.store.interval_histograms import find_histogram_fault
 from pathlab.store.schema import find_unit
 
 WHOLE, NUMBER, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
@@ -168,7 +169,9 @@ SERIES: Mapping[str, SeriesKind] = {
     "unloaded_probe_histograms": _kind(_PROBE_HISTOGRAMS, both_ends=False),
     "round_trips": _kind(
         {
-            "phase": SeriesColumn("warmup or steady, by when messages were due", TEXT, complete=True),
+            "phase": SeriesColumn(
+                "warmup or steady, by when messages were due", TEXT, needed=True, complete=True
+            ),
             "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
             "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
             "stream": SeriesColumn(
@@ -315,7 +318,7 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
     for field in table.schema:
         if pa.types.is_floating(field.type) and pc.any(pc.is_inf(table[field.name])).as_py():
             return f"column '{field.name}' holds an infinite number"
-    return None
+    return find_histogram_fault(table)
 
 
 def _is_fit(found: pa.DataType, wanted: pa.DataType) -> bool:

@@ -50,6 +50,17 @@ def select_steady(probes: pa.Table, window: tuple[int, int] | None) -> pa.Table:
     return probes.filter(pc.and_(pc.greater_equal(sent, begin_ns), pc.less(sent, end_ns)))
 
 
+def select_inside(intervals: pa.Table, window: tuple[int, int] | None) -> pa.Table:
+    """The intervals that are wholly inside the window; all of them where it is not known."""
+    if window is None:
+        return intervals
+    begin_ns, end_ns = (build_scalar(edge, pa.int64()) for edge in window)
+    inside = pc.and_(
+        pc.greater_equal(intervals["start_ns"], begin_ns), pc.less_equal(intervals["end_ns"], end_ns)
+    )
+    return intervals.filter(inside)
+
+
 def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table | None:
     """``sent_ns`` and ``rtt_ns`` of a series of probes, of the loaded ones those of the steady window.
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+
+from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 
 
 def make_intervals(streams: int, intervals: int) -> pa.Table:
@@ -22,6 +27,18 @@ def make_intervals(streams: int, intervals: int) -> pa.Table:
             "rtt_us": pa.array([None if at % 7 == 3 else draw.randrange(2**32) for at in rows], pa.int64()),
         }
     )
+
+
+def make_histogram_row(start_ns: int, values: Sequence[int], **columns: Any) -> dict[str, Any]:
+    """An interval of 100 ms in which those durations in ns were counted."""
+    counted = Histogram.count_values(np.array(values, dtype=np.int64), HistogramLayout())
+    return {
+        **{"start_ns": start_ns, "end_ns": start_ns + 100_000_000, "count": len(values)},
+        **{"min_ns": min(values, default=None), "max_ns": max(values, default=None)},
+        "mean_ns": sum(values) / len(values) if values else None,
+        "histogram": counted.encode(compressed=False) if values else None,
+        **columns,
+    }
 
 
 def make_raw(intervals: pa.Table, order: str = "<", rest: int = 2) -> pa.Table:

@@ -1,0 +1,84 @@
+"""Series with a histogram in each row, of an interval: round trips of messages, and of very many probes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pathlab.store.arrays import build_scalar, read_floats
+from pathlab.store.flags import Phase
+from pathlab.store.hdr_histogram import ExactFigures, Histogram, HistogramError
+from pathlab.store.steady import LOADED_PROBES, SeriesSource, read_window, select_inside
+
+ROUND_TRIPS = "round_trips"
+PROBE_HISTOGRAMS: Mapping[str, str] = {
+    LOADED_PROBES: "loaded_probe_histograms",
+    "unloaded_probes": "unloaded_probe_histograms",
+}
+HISTOGRAM_COLUMNS = ("start_ns", "end_ns", "count", "min_ns", "max_ns", "mean_ns", "histogram")
+
+
+def sum_histograms(table: pa.Table) -> Histogram:
+    """The histogram of all rows; exact where the rows state minimum, maximum and mean beside it.
+
+    Raises HistogramError for damaged ones, and where the rows count other numbers of values.
+    """
+    filled = table.filter(pc.greater(table["count"], build_scalar(0, pa.int64())))
+    encoded = filled["histogram"].to_pylist()
+    if None in encoded:
+        raise HistogramError("is not there, although values were counted")
+    return Histogram.decode_sum(encoded, _add_figures(filled))
+
+
+def read_round_trips(source: SeriesSource, trial_id: int) -> Histogram | None:
+    """The round trips of the messages that were due in the steady window, over all streams.
+
+    None where the trial kept none. Raises StoreError when damaged.
+    """
+    table = source.series_tables(trial_id, {ROUND_TRIPS: ("phase", *HISTOGRAM_COLUMNS)}).get(ROUND_TRIPS)
+    return None if table is None else sum_histograms(select_phase(table, Phase.STEADY))
+
+
+def read_probe_histograms(source: SeriesSource, trial_id: int, kind: str) -> pa.Table | None:
+    """The rows that stand for the probes of ``kind``: of loaded ones those wholly inside the steady window.
+
+    None where the trial kept none. Raises StoreError when damaged.
+    """
+    wanted = PROBE_HISTOGRAMS[kind]
+    table = source.series_tables(trial_id, {wanted: HISTOGRAM_COLUMNS}).get(wanted)
+    if table is None or kind != LOADED_PROBES:
+        return table
+    return select_inside(table, read_window(source, trial_id))
+
+
+def select_phase(table: pa.Table, phase: Phase) -> pa.Table:
+    """The rows of that phase."""
+    return table.filter(pc.equal(table["phase"].cast(pa.string()), build_scalar(phase, pa.string())))
+
+
+def find_histogram_fault(table: pa.Table) -> str | None:
+    """What is wrong with the histograms of a series; None where nothing is."""
+    if not table.num_rows or not {"count", "histogram"} <= {*table.column_names}:
+        return None
+    try:
+        sum_histograms(table)
+    except HistogramError as error:
+        return error.message
+    return None
+
+
+def _add_figures(rows: pa.Table) -> ExactFigures | None:
+    """The figures of all rows; None where a row does not state them."""
+    columns = [rows[name] for name in ("min_ns", "max_ns", "mean_ns") if name in rows.column_names]
+    whole = [column for column in columns[:2] if pa.types.is_integer(column.type)]
+    if not rows.num_rows or len(columns) < 3 or len(whole) < 2 or any(one.null_count for one in columns):
+        return None
+    mean_ns = float(np.average(read_floats(columns[2]), weights=read_floats(rows["count"])))
+    count, least, most = (
+        found.as_py() for found in (pc.sum(rows["count"]), pc.min(whole[0]), pc.max(whole[1]))
+    )
+    return ExactFigures(count, least, most, mean_ns) if math.isfinite(mean_ns) else None
