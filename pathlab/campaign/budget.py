@@ -23,6 +23,7 @@ SURVEY_NS, SURVEY_MAX_NS = (
 )  # one way of a path (pathlab/runner/hosts/path_surveys.py)
 UNLIMITED_BITS_PER_S = 10**15
 CALIBRATION_NS = 800_000_000  # of all hosts at once; seen on a small machine
+PROTOBUF_MAX_BYTES = 9  # that a message has more than its size: two lengths, two keys, a number, less 4
 CONNECT_ROUND_TRIPS = 3  # TCP, the hello and its answer, the end of file
 
 
@@ -93,6 +94,7 @@ ASSUMED_BITS_PER_S = 10**9
 _SIZED_BY = attrgetter(
     *("streams", "window_sender_bytes", "window_receiver_bytes", "duration_ns", "warmup_ns"),
     *("transfer_bytes", "pacing_bits_per_s", "direction", "engine", "transport"),
+    *("message_bytes", "message_rate_per_s", "reply", "encoding", "placement"),
 )
 
 
@@ -127,6 +129,8 @@ class Estimator:
 
     def _estimate(self, row: PlanRow) -> TrialEstimate:
         campaign, facts = self._campaign, self.find_facts(row.path)
+        if row.cell.is_on_one_host:
+            facts = PathFacts()
         rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
@@ -157,12 +161,12 @@ class Estimator:
 
     def _bound_bytes(self, row: PlanRow, facts: PathFacts, traffic_ns: int) -> int | None:
         cell, line = row.cell, facts.rate_bits_per_s
-        if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None:
+        if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None and not cell.is_on_one_host:
             line = self._sum_links(row.path.source)
-        rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
+        rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s, _offered_rate(cell))
         known = min((rate for rate in rates if rate is not None), default=None)
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
-        ways = [ends, ends[::-1]] if cell.direction == "both" else [ends]
+        ways = [ends, ends[::-1]] if cell.direction == "both" or cell.reply else [ends]
         bounded = replace(facts, rate_bits_per_s=known)
         if cell.transfer_bytes is not None:
             return cell.transfer_bytes * len(ways)
@@ -282,6 +286,14 @@ def _queue_drain_ns(facts: PathFacts, cell: PlannedCell) -> int:
         beyond_line = cell.streams * min(windows) - _line_bytes(rate, rtt_ns)
         queued_bytes = min(queued_bytes, max(0, beyond_line))
     return queued_bytes * 8 * SECOND_NS // rate + rtt_ns
+
+
+def _offered_rate(cell: PlannedCell) -> int | None:
+    """Rate of messages that are offered, with what an encoding adds to them; None where there is no limit."""
+    if cell.message_bytes is None or cell.message_rate_per_s is None:
+        return None
+    added_bytes = PROTOBUF_MAX_BYTES if cell.encoding == "protobuf" else 0
+    return (cell.message_bytes + added_bytes) * 8 * cell.message_rate_per_s
 
 
 def _line_bytes(rate_bits_per_s: int, time_ns: int) -> int:

@@ -68,6 +68,11 @@ class PlannedCell:
     given: tuple[str, ...] = ALWAYS_GIVEN
 
     @property
+    def is_on_one_host(self) -> bool:
+        """Whether both ends run on the source host."""
+        return self.placement != "host"
+
+    @property
     def levels(self) -> dict[str, Level]:
         """The levels of the factors that the campaign has, by attribute."""
         return {name: getattr(self, name) for name in self.given}

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ENGINES_PACKAGE = "pathlab.engines"
 DEFAULT_ENGINE = "native"
 #: Files of the folder that are no engines.
-SHARED_FILES = frozenset({"base", "settings", "spec"})
+SHARED_FILES = frozenset({"base", "message_limits", "settings", "spec"})
 
 
 @functools.cache
@@ -43,12 +43,13 @@ class EngineLimit:
     """Something that an engine does not support. Every combination has to meet ``constraint``.
 
     ``constraint`` is one of the campaign file (``pathlab.campaign.constraints``), over all factors, and what
-    the message recommends unless ``expected`` says something else.
+    the message recommends unless ``expected`` says something else. ``factor`` is the key that it names.
     """
 
     what: str
     constraint: str
     expected: str = ""
+    factor: str = "engine"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +72,12 @@ class Capabilities:
 class Refusal:
     """Why an engine cannot measure a plan row: in words, with what is expected instead.
 
-    ``path_key`` is the key of the path that requests it, None where it is the combination.
+    ``path_key`` is the key of the path that requests it, None where it is the combination: ``factor`` then.
     """
 
     text: str
     path_key: str | None = None
+    factor: str = "engine"
 
 
 class EngineRules(Protocol):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
+from operator import attrgetter
 
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.cell import PlannedCell, build_combination
@@ -13,6 +15,16 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.source_text import Finding, Key
 from pathlab.units import SECOND_NS, format_bytes, format_time
+
+#: Without these factors every combination is a stream of bytes of the default engine, which supports all.
+CHECKED = frozenset(
+    (
+        *("engine", "transport", "message_bytes", "reply", "message_rate_per_s", "batch_bytes"),
+        *("batch_min_delay_ns", "batch_max_delay_ns", "cork", "encoding", "placement", "wait", "priority"),
+    )
+)
+#: What a refusal of one path depends on, besides the path.
+_PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "streams", "transfer_bytes")
 
 
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
@@ -38,18 +50,20 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
     """What combinations, paths and hosts request of an engine that does not support it, each once."""
     cells: dict[str, list[PlannedCell]] = {}
-    for cell in list_measured(campaign) if campaign.factors.levels("engine") else ():
+    for cell in () if CHECKED.isdisjoint(campaign.factors.given) else list_measured(campaign):
         cells.setdefault(cell.engine, []).append(cell)
     for name, own in cells.items():
         engine, found = load_rules(name), dict.fromkeys(_check_caps(campaign, name))
-        # What a path requests is the same with each combination, and the other way round.
-        pairs = [*((0, cell) for cell in own), *((at, own[0]) for at in range(1, len(campaign.paths)))]
+        kinds = {_PATH_KIND(cell): cell for cell in own}.values()
+        pairs = [*((0, cell) for cell in own), *itertools.product(range(1, len(campaign.paths)), kinds)]
         for index, cell in pairs:
             for refusal in engine.check(PlanRow(row=0, cycle=0, path=campaign.paths[index], cell=cell)):
                 of_path = refusal.path_key is not None
-                key: Key = ("paths", index, str(refusal.path_key)) if of_path else ("factors", "engine")
+                key: Key = ("paths", index, str(refusal.path_key)) if of_path else ("factors", refusal.factor)
                 found[key, refusal.text] = None
         yield from found
+    if any(cell.message_bytes is not None for own in cells.values() for cell in own):
+        yield from _check_message_rates(campaign)
 
 
 def list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
@@ -68,6 +82,16 @@ def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
         for key, cap in caps.items():
             if cap is not None:
                 yield ("hosts", name, key), f"{engine} does not keep it; expected no {key}, or another engine"
+
+
+def _check_message_rates(campaign: Campaign) -> Iterator[Finding]:
+    """Caps on rates slow a stream of bytes down; messages have a rate of their own, or none."""
+    expected = "a message_rate instead, or no message"
+    if campaign.budget.rate_bits_per_s is not None:
+        yield ("budget", "rate"), f"messages are not paced; expected {expected}"
+    for name in dict.fromkeys(end for path in campaign.paths for end in (path.source, path.destination)):
+        if name in campaign.hosts and campaign.hosts[name].max_rate_bits_per_s is not None:
+            yield ("hosts", name, "max_rate"), f"messages are not paced; expected {expected}"
 
 
 def _check_cells(campaign: Campaign, cells: tuple[PlannedCell, ...]) -> list[Finding]:

@@ -79,7 +79,8 @@ class Engine(ABC):
         for limit in (*cls.capabilities.limits, *_list_missing(cls.capabilities, levels)):
             if not _parse(limit.constraint).holds(levels):
                 expected = limit.expected or f"where = \"engine != '{cls.name}' or {limit.constraint}\""
-                yield Refusal(text=f"{cls.name} does not support {limit.what}; expected {expected}")
+                text = f"{cls.name} does not support {limit.what}; expected {expected}"
+                yield Refusal(text=text, factor=limit.factor)
         if row.path.connect_from == "receiver" and not cls.capabilities.connects_from_receiver:
             expected = 'expected connect_from = "sender", or another engine in [factors]'
             yield Refusal(

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import functools
+import secrets
+from collections.abc import Iterator
 from typing import Any
 
 from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
+from pathlab.campaign.engine_rules import Capabilities, Refusal
+from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
 from pathlab.engines.settings import Options, engine_direction, flow_options
-from pathlab.engines.spec import REVERSE
+from pathlab.engines.spec import BOTH, REVERSE
 from pathlab.remote.jobs import EngineJob
 from pathlab.store.flags import Phase
+
+#: Placements in which one program is both ends.
+ONE_PROCESS = ("threaded", "fused")
 
 
 class NativeEngine(Engine):
     """Both ends connect all streams and wait for ``go`` at the end that opened the connections."""
 
     name = "native"
+    capabilities = Capabilities(limits=MESSAGE_LIMITS)
+
+    @classmethod
+    def check(cls, row: PlanRow) -> Iterator[Refusal]:
+        """Messages have limits of their own, which may depend on the path as well."""
+        yield from super().check(row)
+        yield from check_message_path(row.path, row.cell)
 
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
@@ -25,16 +41,27 @@ class NativeEngine(Engine):
     def prepare(self) -> None:
         """Start the end that listens, then the one that connects, and wait until both are ready."""
         spec = self.context.spec
+        if spec.cell.placement in ONE_PROCESS:
+            self._connecting = "sender"
+            self._start("send", "sender", {})
+            self._jobs["receiver"] = self._jobs["sender"]
+            self._jobs["sender"].wait_for("ready", SETUP_TIMEOUT_S)
+            return
         from_receiver, roles = spec.path.connect_from == "receiver", ("sender", "receiver")
         # The end of the path that opens the connections sends, unless either is the other way round.
         sender_connects = (spec.cell.direction == REVERSE) == from_receiver
         self._connecting, listening = roles if sender_connects else roles[::-1]
         path = spec.path.turned() if from_receiver else spec.path
-        ends: Options = {"bind": path.destination_address, "port": path.destination_ports}
-        self._start("receive", listening, ends)
+        if spec.cell.transport in LOCAL_TRANSPORTS:  # an abstract name: no file is left behind
+            name = f"@pathlab-{secrets.token_hex(8)}"
+            listen: Options = {"bind": name}
+            connect: Options = {"address": name}
+        else:
+            listen = {"bind": path.destination_address, "port": path.destination_ports}
+            connect = {"address": path.destination_address, "bind": path.source_address}
+        self._start("receive", listening, listen)
         port = self._jobs[listening].wait_for("listening", SETUP_TIMEOUT_S)["port"]
-        ends = {"address": path.destination_address, "bind": path.source_address, "port": port}
-        self._start("send", self._connecting, ends)
+        self._start("send", self._connecting, connect if port is None else {**connect, "port": port})
         for role in (self._connecting, "sender", "receiver"):
             self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
 
@@ -48,6 +75,8 @@ class NativeEngine(Engine):
         context = self.context
         spec, sends = context.spec, role == "sender"
         direction = engine_direction(spec, sender_connects=self._connecting == "sender")
+        if spec.cell.reply and not sends:
+            direction = BOTH
         options = flow_options(spec, context.allowed, sends=sends) | {"direction": direction} | ends
         job = self.find_session(role).start_engine(
             subcommand,
@@ -55,10 +84,16 @@ class NativeEngine(Engine):
             seconds=self.lifetime_s,
             token=context.token,
             build=OTHER_BUILD if spec.cell.build == OTHER_BUILD else OWN_BUILD,
-            on_record=self._on_sender_record if sends else self._on_receiver_record,
+            on_record=functools.partial(self._on_record, role),
         )
         self._jobs[role] = job
         context.keep(job)
+
+    def _on_record(self, role: str, record: dict[str, Any]) -> None:
+        if role == "sender":
+            self._on_sender_record(record)
+        if role == "receiver" or self.context.spec.cell.placement in ONE_PROCESS:
+            self._on_receiver_record(record)
 
     def _on_sender_record(self, record: dict[str, Any]) -> None:
         # Loaded probes end with the steady window, whatever is still draining.

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pathlab.campaign.factors import FACTORS
+from pathlab.engines.message_limits import LOCAL_TRANSPORTS
 from pathlab.engines.spec import BOTH, FORWARD, REVERSE, Allowed, TrialSpec
 from pathlab.store.flags import NOT_GRANTED
 
@@ -38,6 +39,8 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
     for name, option in OPTIONS.items():
         if option.flag is not None and option.is_for(sends=sends, transmits=transmits):
             value = option.write(permitted.get(name, getattr(spec.cell, name)))
+            if not sends and value in LOCAL_TRANSPORTS:
+                value = "unix"  # the rest comes with the hello
             if value is not None:
                 options[option.flag] = value
     return options

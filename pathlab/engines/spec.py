@@ -19,7 +19,8 @@ class TrialPath:
 
     ``connect_from`` is the end that opens the data connections: the ``sender`` (the source) or, where only
     the source can be reached, the ``receiver``. Ports are those that an end may listen on: "0" (any) or a
-    range such as "5201-5300".
+    range such as "5201-5300". With ``one_host`` both ends run on the source host, and both addresses are its
+    own; ``destination`` remains that of the plan.
     """
 
     source: str
@@ -29,6 +30,12 @@ class TrialPath:
     connect_from: str = "sender"
     source_ports: str = "0"
     destination_ports: str = "0"
+    one_host: bool = False
+
+    @property
+    def receiving_host(self) -> str:
+        """Where the end that the source connects to runs."""
+        return self.source if self.one_host else self.destination
 
     def turned(self) -> TrialPath:
         """The way back."""

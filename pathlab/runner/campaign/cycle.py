@@ -253,7 +253,8 @@ class CycleRunner:
         if self._account.is_counting:
             self._account.count(record.started_utc, self._count_sent(record))
         idle_ns = record.unloaded_rtt_median_ns
-        if record.status == Status.COMPLETE and idle_ns is not None:
+        on_path = not self._parts.rows[record.plan_row].cell.is_on_one_host
+        if record.status == Status.COMPLETE and idle_ns is not None and on_path:
             path = (record.path_source, record.path_destination)
             self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
 

@@ -56,7 +56,7 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
     estimator = Estimator(campaign)
     sizes: dict[tuple[str, str, str, bool], int | None] = {}
     for row in rows:
-        if row.path.source in topology.hosts:
+        if row.path.source in topology.hosts and not row.cell.is_on_one_host:
             key = (row.path.source, row.path.destination, row.cell.direction, row.cell.transport == "mptcp")
             sizes[key] = sum_bounds((sizes.get(key, 0), estimator.trial(row).bytes_max))
     carried: dict[Place, int | None] = {}

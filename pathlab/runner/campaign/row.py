@@ -140,7 +140,7 @@ class RowRunner:
         if jump_ns:
             flags.append(Flag.CLOCK_JUMPED)
         now_s = time.monotonic()
-        self._ended_s |= {path.source: now_s, path.destination: now_s}
+        self._ended_s |= {path.source: now_s, path.receiving_host: now_s}
         with self._lock:
             outcome = self._add_environment(outcome, spec, data, flags)
         return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
@@ -222,13 +222,13 @@ class RowRunner:
             environment = self._environment
             environment.check_lab()  # or the set-up below would wait for answers that cannot come
             source = environment.session(spec.path.source)
-            destination = environment.session(spec.path.destination)
+            destination = environment.session(spec.path.receiving_host)
             allowed = Allowed(
                 probe_method=environment.probe_method(spec.flow_path),
                 congestion=environment.usable_congestion(spec.cell.congestion),
             )
             trial = Trial(spec, source, destination, allowed=allowed, data=data)
-            data.route = self._routes.read(spec.path)
+            data.route = None if spec.path.one_host else self._routes.read(spec.path)
             self._trials.add(trial)
             return trial
 
@@ -253,7 +253,7 @@ class RowRunner:
     def _cool_down(self, task: RowTask, path: TrialPath) -> bool:
         """Wait as ``[cool_down]`` says; False when the path was not idle in time."""
         cool_down, idle = self._campaign.cool_down, True
-        if cool_down.until_idle and task.idle_rtt_ns is not None:
+        if cool_down.until_idle and task.idle_rtt_ns is not None and not path.one_host:
             try:
                 with self._lock:
                     session = self._environment.session(path.source)
@@ -267,7 +267,7 @@ class RowRunner:
                 )
             except PathlabError:
                 idle = True  # the trial itself will say what is wrong with the host
-        last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.destination))
+        last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.receiving_host))
         pause_s = last_s + cool_down.pause_ns / 1e9 - time.monotonic()
         if last_s and pause_s > 0:
             self._pause(self._cancelled, pause_s)

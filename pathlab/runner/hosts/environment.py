@@ -139,11 +139,13 @@ class Environment:
         return (Flag.LOOPBACK_FALLBACK,) if self.facts["fallback"] else ()
 
     def find_bottleneck(self, path: TrialPath, transport: str = "tcp") -> tuple[int | None, int | None]:
-        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is no lab.
+        """Rate in bit/s and MTU in bytes of the narrowest link under a path; None where there is none.
 
         Of MPTCP all links between the two hosts together.
         """
         if self._lab is None or self._topology is None or path.source not in self._topology.hosts:
+            return None, None
+        if path.one_host:
             return None, None
         multipath = transport == "mptcp"
         return self._topology.bottleneck(path.source, path.destination, multipath=multipath)
@@ -239,14 +241,16 @@ class Environment:
         elif source is None or destination is None:
             chosen = self._remote.pair_addresses(row.path.source, row.path.destination)
             source, destination = source or chosen[0], destination or chosen[1]
+        one_host = row.cell.is_on_one_host
         return TrialPath(
             source=row.path.source,
             destination=row.path.destination,
             source_address=source or LOOPBACK,
-            destination_address=destination or LOOPBACK,
+            destination_address=(source if one_host else destination) or LOOPBACK,
             connect_from=row.path.connect_from,
             source_ports=self._remote.ports(row.path.source),
-            destination_ports=self._remote.ports(row.path.destination),
+            destination_ports=self._remote.ports(row.path.source if one_host else row.path.destination),
+            one_host=one_host,
         )
 
     def probe_method(self, path: TrialPath) -> str:
@@ -326,7 +330,7 @@ class Environment:
 
     def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
         """The lower of both hosts' own loopback rates at about this many streams, bit/s; None: unknown."""
-        return find_ceiling(map(self._calibrations.get, (path.source, path.destination)), streams)
+        return find_ceiling(map(self._calibrations.get, (path.source, path.receiving_host)), streams)
 
     def host_records(self) -> list[HostRecord]:
         """Facts of every host with an open session, its calibration among them."""
@@ -372,8 +376,8 @@ class Environment:
         self._lab.start()
 
     def evaluate_lab(self, snapshots: Sequence[LabSnapshot], path: TrialPath) -> LabVerdict | None:
-        """Whether the lab was true from the first to the last snapshot; None without both."""
-        if self._topology is None or len(snapshots) < 2:
+        """Whether the lab was true from the first to the last snapshot; None without both or any link."""
+        if self._topology is None or len(snapshots) < 2 or path.one_host:
             return None
         rtt_ns = self._topology.idle_rtt_ns(path.source, path.destination)
         return evaluate_lab(snapshots[0], snapshots[-1], rtt_ns)

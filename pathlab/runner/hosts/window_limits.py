@@ -30,7 +30,7 @@ def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> 
 def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
     """Host, limit and window in bytes of both ends of a row, as far as windows are requested."""
     cell = row.cell
-    ends = (row.path.source, row.path.destination)
+    ends = (row.path.source, row.path.source if cell.is_on_one_host else row.path.destination)
     sender, receiver = ends[::-1] if cell.direction == REVERSE else ends
     requested = [
         (sender, SEND_LIMIT, cell.window_sender_bytes),

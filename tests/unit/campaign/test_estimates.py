@@ -62,6 +62,18 @@ def test_mptcp_may_use_all_links_together() -> None:
     assert bounds_of(paths=paths, factors=factors, lab=lab)[1] is None
 
 
+def test_messages_are_bounded_by_their_rate_and_not_by_a_path_that_they_do_not_take() -> None:
+    messages = {"streams": 1, "message": 1000, "message_rate": [1000, "max"]}
+    # 1 MB/s for 4 s, and another second; else what the path carries
+    assert bounds_of(factors=messages) == [5_000_000, 50_000_000]
+    (answered,) = bounds_of(factors={**messages, "message_rate": 1000, "reply": True})
+    assert answered == 2 * 5_000_000
+    (longer,) = bounds_of(factors={**messages, "message_rate": 1000, "encoding": "protobuf"})
+    assert longer == 5 * 1_009_000
+    near = {**messages, "placement": "process"}
+    assert bounds_of(factors=near) == [5_000_000, None]
+
+
 def test_iperf3_sends_for_whole_seconds() -> None:
     trial = {"warmup": "300ms", "duration": "1s", "drain": "1s"}
     native, iperf3 = bounds_of(factors={"streams": 1, "engine": ["native", "iperf3"]}, trial=trial)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from pathlab.campaign.factors import Level
 from pathlab.engines.base import EngineContext, TrialObserver
 from pathlab.engines.native import NativeEngine
 from pathlab.engines.spec import Allowed, TrialSpec
@@ -146,6 +147,54 @@ def test_the_end_that_does_not_connect_listens_first(
     assert (stage.started[connecting]["address"], stage.started[connecting]["port"]) == (bind, 5201)
     assert {options["direction"] for options in stage.started.values()} == {stated}
     assert stage.kept == [stage.jobs[listening], stage.jobs[connecting]]
+
+
+MESSAGE: dict[str, Level] = {"message_bytes": 64, "message_rate_per_s": 500, "wait": "poll", "priority": 3}
+
+
+def test_the_end_that_connects_is_told_about_messages() -> None:
+    stage = Stage(make_spec({}, **MESSAGE, reply=True, batch_bytes=8192, encoding="protobuf"))
+    stage.engine.prepare()
+    sent, received = stage.started["sender"], stage.started["receiver"]
+    both = {"wait": "poll", "priority": 3}
+    own = {"message-bytes": 64, "messages-per-s": 500, "batch-bytes": 8192, "encoding": "protobuf"}
+    assert sent.items() >= {**both, **own, "reply": "yes", "direction": "forward"}.items()
+    assert received.items() >= {**both, "direction": "both"}.items()
+    assert received.keys().isdisjoint({*own, "reply", "placement"})
+
+
+@pytest.mark.parametrize("transport", ["unix", "unix-datagram", "pipe", "shared-memory", "eventfd"])
+def test_local_transports_meet_at_an_abstract_name(transport: str) -> None:
+    names = set()
+    for _ in range(2):
+        stage = Stage(make_spec({}, message_bytes=64, transport=transport))
+        stage.engine.prepare()
+        sent, received = stage.started["sender"], stage.started["receiver"]
+        assert (sent["transport"], received["transport"]) == (transport, "unix")
+        assert sent["address"] == received["bind"]
+        assert received["bind"].startswith("@pathlab-")
+        assert TOKEN not in received["bind"]
+        assert "bind" not in sent
+        assert "port" not in received
+        names.add(received["bind"])
+    assert len(names) == 2  # one for each trial
+
+
+@pytest.mark.parametrize("placement", ["threaded", "fused"])
+def test_one_program_is_both_ends(placement: str) -> None:
+    stage = Stage(make_spec({}, message_bytes=64, placement=placement))
+    stage.engine.prepare()
+    (options,) = stage.started.values()
+    assert options["placement"] == placement
+    assert options.keys().isdisjoint({"address", "bind", "port"})
+    stage.engine.run()
+    assert stage.log[-3:] == ["sender go", "sender result", "sender result"]
+    interval = {"type": "interval", "phase": "steady", "start_ns": 0, "end_ns": S, "bytes": [125]}
+    stage.on_record["sender"](interval)
+    assert stage.rates == [(1000.0, S)]
+    sent, received = stage.engine.collect()
+    assert sent == received == [{"type": "hello"}]
+    stage.engine.check_ends()
 
 
 def test_the_connecting_end_starts_and_stops_both() -> None:

@@ -1,0 +1,103 @@
+"""Campaigns whose levels are of messages: what reaches the engine, where both ends run, and what is left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.integration.conducting import AB, LAB, campaign_of, run, settings, stored
+from tests.require import require_namespaces
+
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+
+LOCAL_TRANSPORTS = ["unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
+
+
+def list_unix_names() -> set[str]:
+    """Abstract sockets of trials (proc(5): the name is the last field)."""
+    names = (line.split()[-1] for line in Path("/proc/net/unix").read_text(encoding="utf-8").splitlines())
+    return {name for name in names if name.startswith("@pathlab-")}
+
+
+def test_every_factor_of_messages_reaches_the_engine(tmp_path: Path) -> None:
+    factors = {
+        "streams": [1],
+        "message": [64],
+        "message_rate": [2000],
+        "batch": ["4KiB"],
+        "batch_min_delay": ["1ms"],
+        "batch_max_delay": ["2ms"],
+        "encoding": ["protobuf"],
+        "reply": [True],
+        "wait": ["poll"],
+    }
+    outcome = run(campaign_of(factors=factors), tmp_path / "out")
+    assert (outcome.complete, outcome.failed) == (1, 0)
+    reported = settings(tmp_path / "out", 1)
+    for name, value in {
+        "message_bytes": "64",
+        "message_rate_per_s": "2000",
+        "batch_bytes": "4096",
+        "batch_min_delay_ns": "1000000",
+        "batch_max_delay_ns": "2000000",
+        "encoding": "protobuf",
+        "reply": "yes",
+        "wait": "poll",
+    }.items():
+        assert (reported[name]["requested"], reported[name]["sender"]) == (value, value)
+    assert reported["message_bytes"]["receiver"] == "64"
+    (record,) = stored(tmp_path / "out")
+    assert not [flag for flag in record.flags if flag.endswith("-granted")]
+    assert record.loaded_received
+    # Corked, a message waits for others: as fast as possible, so that they come.
+    corked = campaign_of(factors={"streams": [1], "message": [64], "cork": [True]})
+    assert run(corked, tmp_path / "corked").complete == 1
+    assert settings(tmp_path / "corked", 1)["cork"]["sender"] == "yes"
+
+
+def test_local_transports_carry_messages_and_leave_nothing(tmp_path: Path) -> None:
+    factors = {"streams": [1], "message": [64], "transport": LOCAL_TRANSPORTS, "reply": [False, True]}
+    before = list_unix_names()
+    outcome = run(campaign_of(factors=factors), tmp_path / "out")
+    assert (outcome.complete, outcome.failed) == (len(LOCAL_TRANSPORTS) * 2, 0)
+    assert list_unix_names() <= before
+    for number, record in enumerate(stored(tmp_path / "out"), start=1):
+        transport = settings(tmp_path / "out", number)["transport"]
+        assert transport["requested"] == transport["sender"] == transport["receiver"]
+        assert record.received_total_bytes
+        assert not [flag for flag in record.flags if flag.endswith("-granted")]
+
+
+@pytest.mark.netns
+def test_both_ends_run_where_the_placement_says(tmp_path: Path) -> None:
+    require_namespaces()
+    placements = ["host", "process", "threaded", "fused"]
+    factors: dict[str, Any] = {"streams": [1], "message": [1000], "placement": placements}
+    extra: dict[str, Any] = {"cool_down": {"until_idle": True, "pause": "0ms"}}
+    outcome = run(campaign_of(factors=factors, lab=LAB, paths=AB, **extra), tmp_path / "out")
+    assert (outcome.complete, outcome.failed) == (4, 0)
+    across, *near = stored(tmp_path / "out")
+    assert across.source_address != across.destination_address
+    assert "lab" in across.flags
+    assert (across.throughput_bits_per_s or 1e9) < 25e6  # the lab's link
+    assert (across.unloaded_rtt_median_ns or 0) > 9e6
+    for number, record in enumerate(near, start=2):
+        assert (record.path_source, record.path_destination) == ("a", "b")
+        assert record.source_address == record.destination_address == across.source_address
+        assert (record.throughput_bits_per_s or 0) > 25e6
+        assert (record.unloaded_rtt_median_ns or 1e9) < 5e6  # the host itself
+        assert {"not-drained", "over-line-rate", "lab-limited"}.isdisjoint(record.flags)
+        placement = settings(tmp_path / "out", number)["placement"]
+        stated = None if placement["requested"] == "process" else placement["requested"]
+        assert placement["sender"] == placement["receiver"] == stated
+
+
+def test_a_rate_that_cannot_be_reached_and_a_transfer_end_in_time(tmp_path: Path) -> None:
+    rates = campaign_of(factors={"streams": [1], "message": [64], "message_rate": [100_000_000]})
+    assert run(rates, tmp_path / "rate").complete == 1
+    factors = {"streams": [1], "message": [1000], "transfer": ["1MB"], "duration": ["20s"]}
+    assert run(campaign_of(factors=factors), tmp_path / "transfer").complete == 1
+    (record,) = stored(tmp_path / "transfer")
+    assert (record.received_total_bytes or 0) >= 1_000_000
