@@ -32,7 +32,8 @@ class GroupShift:
 
     ``p_value`` is two-sided, of no difference: below alpha exactly where the interval of confidence 1 - alpha
     excludes 0. ``equivalence_p_value``: below alpha exactly where that interval lies within the margins. Both
-    ``None`` where ``undecided`` says why.
+    ``None`` where ``undecided`` says why. ``paired``: of values that belong together; both counts are then
+    that of the pairs.
     """
 
     first_n: int
@@ -44,6 +45,7 @@ class GroupShift:
     standard_error: float | None = None
     freedom: float | None = None
     undecided: Undecided | None = None
+    paired: bool = False
 
     @property
     def ratio(self) -> float | None:
@@ -60,7 +62,7 @@ class GroupShift:
         if self.shift is None or self.standard_error is None or self.freedom is None:
             return replace(self, interval=replace(self.interval, confidence_ratio=confidence_ratio))
         builder = IntervalBuilder(
-            n=self.first_n + self.second_n, method=METHOD, confidence_ratio=confidence_ratio
+            n=self.interval.n, method=self.interval.method, confidence_ratio=confidence_ratio
         )
         return replace(self, interval=builder.build_student(self.shift, self.standard_error, self.freedom))
 

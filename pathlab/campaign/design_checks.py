@@ -25,7 +25,7 @@ def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every contradiction of these keys."""
     for check in (_check_levels, _check_windows, _check_kind, _check_rows, _check_where, _check_pairs):
         yield from check(data)
-    for check in (_check_families, _check_needed, _check_order, _check_recording):
+    for check in (_check_families, _check_needed, _check_order, _check_compared, _check_recording):
         yield from check(data)
 
 
@@ -164,6 +164,14 @@ def _check_needed(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield ("cycles_max",), "is missing; expected the cycle after which the campaign ends in any case"
     if data.get("block", "cycle") != "cycle" and data.get("order", "random") != "random":
         yield ("block",), 'only a random order is balanced; expected order = "random"'
+
+
+def _check_compared(data: Mapping[str, Any]) -> Iterator[Finding]:
+    key = data.get("compare")
+    if key in FACTORS_BY_KEY and data.get("design") != "explicit":
+        count = len(try_levels(str(key), read_table(data, "factors").get(str(key), [])))
+        if count < 2:
+            yield ("compare",), f"'{key}' has no other level to compare; expected two or more in [factors]"
 
 
 def _check_recording(data: Mapping[str, Any]) -> Iterator[Finding]:

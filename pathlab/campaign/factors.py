@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import eq
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 from pydantic_core import PydanticCustomError
@@ -360,6 +360,10 @@ _FACTORS = (
 FACTORS: Mapping[str, Factor] = {factor.name: factor for factor in _FACTORS}
 #: The same by the key of the file.
 FACTORS_BY_KEY: Mapping[str, Factor] = {factor.key: factor for factor in _FACTORS}
+if TYPE_CHECKING:
+    FactorKey = str
+else:
+    FactorKey = Literal[tuple(FACTORS_BY_KEY)]
 #: Attributes of the factors that every campaign has, and every stored plan row.
 ALWAYS_GIVEN = tuple(factor.name for factor in _FACTORS if factor.always)
 

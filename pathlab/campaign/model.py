@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from pathlab.campaign.conduct_model import CYCLES_MIN_DEFAULT, STOP_RULE, Budget, CoolDown, SafetyLimits
 from pathlab.campaign.factor_model import Combination, Control, Factors
-from pathlab.campaign.factors import PairName
+from pathlab.campaign.factors import FactorKey, PairName
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
 from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.lab_model import LabSettings
@@ -160,6 +160,11 @@ class Campaign(FileTable):
     )
     rows: tuple[Combination, ...] = Field(
         (), description="The combinations of an explicit design, in their order."
+    )
+    compare: FactorKey | None = Field(
+        None,
+        description="Factor whose levels the report compares with its first one, cycle by cycle; left out: "
+        "`build`.",
     )
     control: Control | None = Field(
         None, description="A combination repeated at fixed places, which shows drift."

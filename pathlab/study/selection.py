@@ -214,6 +214,12 @@ class Sample:
         """CPU seconds of both ends per 10^9 bytes received."""
         return self.measure_cpu_cost("sender", "receiver")
 
+    @property
+    def cpu_ns_per_message(self) -> Floats:
+        """CPU time of both ends per message; that of the sender alone where it is that of both."""
+        receiver = np.nan_to_num(self.get("receiver_cpu_ns_per_message"))
+        return self.get("sender_cpu_ns_per_message") + receiver
+
     def measure_cpu_percent(self, end: str, parts: Sequence[str]) -> Floats:
         """CPU % of one end's engine while it carries the throughput; 100 is one core, NaN: not measured.
 
@@ -280,7 +286,7 @@ class Sample:
 class Rules:
     """Which trials an analysis wants; those without one of the ``needed`` figures are left out as well.
 
-    ``apart`` is a setting whose levels the analysis compares, so that it does not split the condition.
+    ``apart`` are settings whose levels the analysis compares, so that they do not split the condition.
     Control rows, which are no cells of the design, are taken with ``controls`` alone. With ``windowed``
     conditions of UDP, which has no window, are passed over.
     """
@@ -288,7 +294,7 @@ class Rules:
     flags: Sequence[str] = PATH_FLAGS
     as_requested: bool = False  # the cell is named by the window requested: a shorter grant is another cell
     needed: Sequence[str] = ("throughput_bits_per_s",)
-    apart: str | None = None
+    apart: str | tuple[str, ...] = ()
     controls: bool = False
     windowed: bool = False
 
@@ -296,9 +302,9 @@ class Rules:
 def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     """The trials of every condition that fit the rules, in the order in which conditions came first."""
     rules = rules or Rules()
-    apart = rules.apart
+    apart = (rules.apart,) if isinstance(rules.apart, str) else rules.apart
     numbers: dict[Condition, int] = {}
-    known = {one: one if apart is None else one.without(apart) for one in dict.fromkeys(table.conditions)}
+    known = {one: one.without(*apart) if apart else one for one in dict.fromkeys(table.conditions)}
     members = np.array(
         [numbers.setdefault(known[one], len(numbers)) for one in table.conditions], dtype=np.int64
     )

@@ -81,9 +81,9 @@ class Condition:
         ends = self.path_source, self.path_destination
         return (ends[1], ends[0]) if self.get("direction") == "reverse" else ends
 
-    def without(self, name: str) -> Condition:
-        """The same condition, whatever this setting was."""
-        kept = tuple((key, value) for key, value in self.settings if key != name)
+    def without(self, *names: str) -> Condition:
+        """The same condition, whatever these settings were."""
+        kept = tuple((key, value) for key, value in self.settings if key not in names)
         return replace(self, settings=kept)
 
 

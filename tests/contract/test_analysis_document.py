@@ -13,7 +13,9 @@ from pathlab.store.results import Results
 from pathlab.study.document import DOCUMENT_VERSION
 from pathlab.study.registry import ANALYSES
 from tests import command_line
+from tests.unit.study.build_samples import measure_levels
 from tests.unit.study.trials import make_sweep
+from tests.unit.synthetic_results import write_results
 
 Call = Callable[..., command_line.Said]
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"
@@ -51,7 +53,8 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
             assert sorted(answer["condition"]) == promised["condition"]
             assert sorted(answer["selection"]) == promised["selection"]
             assert sorted(answer["result"]) == promised["results"][name]
-    assert {name for name, answers in document["analyses"].items() if not answers} == {"message_cost"}
+    empty = {name for name, answers in document["analyses"].items() if not answers}
+    assert empty == {"message_cost", "releases", "observer_cost"}
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
@@ -61,6 +64,24 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
     assert cell["selection"]["used"] == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "levels"),
+    [("releases", "build", ("this", "again", "against")), ("observer_cost", "recording", ("off", "full"))],
+)
+def test_compared_levels_have_the_keys_that_the_version_promises(
+    name: str, factor: str, levels: tuple[str, ...], tmp_path: Path, call: Call
+) -> None:
+    folder = write_results(measure_levels(factor, {key: {} for key in levels}), tmp_path / "results")
+    done = call("analyze", str(folder), "--json", "--only", name)
+    assert (done.status, done.err) == (0, "")
+    answers = json.loads(done.out)["analyses"][name]
+    assert answers
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    for answer in answers:
+        assert sorted(answer["result"]) == promised["results"][name]
+        assert sorted(answer["condition"]) == promised["condition"]
 
 
 @pytest.fixture(scope="module")

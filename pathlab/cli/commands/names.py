@@ -10,7 +10,10 @@ import pkgutil
 from pathlib import Path
 
 #: ``pathlab.study.comparison.metrics.METRICS``
-METRICS = ("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss")
+METRICS = (
+    *("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss"),
+    *("messages", "round-trip-p99", "cpu-message"),
+)
 #: ``pathlab.study.comparison.rows.ComparisonRules``
 COMPARED_METRICS = ("throughput", "loaded-rtt")
 MARGIN_RATIO = 0.05

@@ -16,6 +16,8 @@ from pathlab.report.sections import (
     effect,
     limits,
     messages,
+    recordings,
+    releases,
     routes,
     surface,
     sweep,
@@ -26,6 +28,7 @@ from pathlab.report.sections.shortfalls import Shortfall, build_shortfalls
 from pathlab.store.flags import Flag
 
 SECTIONS: tuple[LazySection, ...] = (
+    releases.SECTION,
     cells.COMBINATIONS,
     sweep.SECTION,
     cells.SECTION,
@@ -36,6 +39,7 @@ SECTIONS: tuple[LazySection, ...] = (
     routes.SECTION,
     sweep.COSTS,
     effect.SECTION,
+    recordings.SECTION,
     cpu.COSTS,
     cpu.PRODUCTS,
     certainty.SECTION,

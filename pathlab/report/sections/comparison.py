@@ -111,12 +111,15 @@ def _draw(
         title=f"Change of {groups[0][0].metric.title if len(groups) == 1 else 'each combination'}",
         condition=f"{groups[0][0].label} against {found.labels[0]}",
         sentence=" ".join(sentences),
-        panels=tuple(_build_panel(choose_most_changed(rows, DRAWN_ROWS), found, names) for rows in groups),
+        panels=tuple(
+            build_change_panel(choose_most_changed(rows, DRAWN_ROWS), found, names) for rows in groups
+        ),
         shared_x=True,
     )
 
 
-def _build_panel(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> Panel:
+def build_change_panel(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> Panel:
+    """The change of each row with its interval, and the margin of equivalence."""
     metric = rows[0].metric
     texts = tuple(names.format(row.cell) for row in rows)
     return Panel(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,25 @@ METRICS: Mapping[str, ComparedMetric] = {
             read=lambda sample: sample.measure_datagram_loss(),
             bound=_bound_loss,
         ),
+        ComparedMetric(
+            name="messages",
+            title="message rate",
+            unit="messages/s",
+            read=lambda sample: sample.get("messages_per_s"),
+            higher_is_better=True,
+        ),
+        ComparedMetric(
+            name="round-trip-p99",
+            title="99th percentile of messages' round trips",
+            unit="ns",
+            read=lambda sample: sample.get("round_trip_p99_ns"),
+        ),
+        ComparedMetric(
+            name="cpu-message",
+            title="CPU of both ends per message",
+            unit="ns",
+            read=lambda sample: sample.cpu_ns_per_message,
+        ),
     )
 }
 
@@ -113,7 +132,12 @@ def find_noise(
             for cell, sample in again.items()
             if cell in samples[0]
         ]
-    known = [noise for noise in found if noise is not None]
+    return choose_floor(found)
+
+
+def choose_floor(differences: Iterable[float | None]) -> float | None:
+    """The noise floor from differences without any change: the largest, of many the 95th percentile."""
+    known = [noise for noise in differences if noise is not None]
     if not known:
         return None
     return float(np.quantile(known, 0.95)) if len(known) >= MANY_HALVES else max(known)

@@ -11,6 +11,8 @@ from pathlab.units import format_bytes
 
 #: Values of a part that are named, of each side.
 NAMED_VALUES = 4
+#: Levels that are neither numbers nor words, as the text of a combination has them.
+WRITTEN = {"None": None, "True": True, "False": False}
 #: What a setting is called that no side names.
 DEFAULT = "default"
 
@@ -55,7 +57,7 @@ def _list_mismatches(
 
 def format_differing_setting(name: str, text: str) -> tuple[str, str]:
     """A setting's name and level for reading; ``text`` is the level as a combination holds it."""
-    level = None if text == "None" else int(text) if text.isdecimal() else text
+    level = WRITTEN[text] if text in WRITTEN else int(text) if text.isdecimal() else text
     ((key, written),) = format_levels({name: level}).items()
     return key, DEFAULT if level is None and find_default(name) is None else written
 

@@ -211,7 +211,7 @@ def compare_results(
     return ResultsComparison(
         labels=tuple(labels),
         rules=rules,
-        rows=_decide(rows, rules),
+        rows=decide_rows(rows, rules),
         alone=tuple(
             (labels[0] if one in groups[0] else label, one)
             for label, after in held
@@ -313,7 +313,7 @@ def _compare_differences(
     return GroupShift(first_n=before.size, second_n=after.size, shift=None, interval=none, undecided=reason)
 
 
-def _decide(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[ComparisonRow, ...]:
+def decide_rows(rows: Sequence[ComparisonRow], rules: ComparisonRules) -> tuple[ComparisonRow, ...]:
     """Every row with its interval and p-values at its own level, and the verdict that they allow."""
     levels = holm_levels(
         [row.change.p_value for row in rows],

@@ -1,0 +1,60 @@
+"""By what factor two settings differ that were measured in the same cycles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO
+from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.verdicts.equivalence import equivalence_p_value, log_ratios
+from pathlab.analysis.verdicts.pairs import match_pairs
+from pathlab.analysis.verdicts.two_samples import GroupShift
+
+
+def compare_paired(
+    first: ArrayLike,
+    second: ArrayLike,
+    *,
+    margin_ratio: float = MARGIN_RATIO,
+    alpha_ratio: float = ALPHA_RATIO,
+) -> GroupShift:
+    """By what factor ``second`` differs from ``first``, cycle by cycle: the shift of the logarithms.
+
+    Both arrays have one value for each cycle in time order; NaN marks a missing trial. Raises ``UsageError``
+    as ``match_pairs``, and for a margin or level out of range.
+
+    Notes
+    -----
+    The Hodges-Lehmann shift of log(second / first), its interval and its tests: assumption, minimum sample
+    (6 pairs), serial correlation and coverage as ``shifts.hodges_lehmann``. What drifts from cycle to cycle
+    is in both values of a pair and cancels. A value that is not above 0 makes it undecided (not positive).
+    """
+    margins = log_margins(margin_ratio)
+    before, after, _ = match_pairs(first, second)
+    logs, reason = log_ratios(after, before)
+    found = hodges_lehmann(logs)
+    if reason is Undecided.NOT_POSITIVE:
+        builder = IntervalBuilder(n=before.size, method=found.interval.method)
+        found = replace(found, n=before.size, interval=builder.refuse(reason))
+    change = GroupShift(
+        first_n=int(np.size(before)),
+        second_n=int(np.size(after)),
+        shift=found.shift,
+        interval=found.at(1 - alpha_ratio),
+        paired=True,
+        undecided=found.interval.undecided,
+    )
+    if found.shift is None or found.standard_error is None or found.freedom is None:
+        return change
+    return replace(
+        change,
+        p_value=found.p_value,
+        equivalence_p_value=equivalence_p_value(found.shift, found.standard_error, found.freedom, margins),
+        standard_error=found.standard_error,
+        freedom=found.freedom,
+    )

@@ -1,0 +1,141 @@
+"""What recording costs: a sentence for each level, a figure, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.blocks import Block, Paragraph, Question
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_count, join_words
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule
+from pathlab.report.sections.comparison_changes import format_metric
+from pathlab.report.sections.comparison_names import name_cells
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.tables import build_table
+from pathlab.study.comparison.levels import LevelComparison
+from pathlab.study.registry import ANALYSES
+from pathlab.study.releases import CostVerdict, RecordingCost
+from pathlab.units import format_ratio
+
+TITLE = "Cost of recording"
+
+
+def _write_costs(inputs: ReportInputs) -> Iterator[Block]:
+    """What recording costs, in a sentence for each level."""
+    answers = inputs.answers("observer_cost")
+    for level in dict.fromkeys(answer.result.level for answer in answers):
+        costs = [answer.result for answer in answers if answer.result.level == level]
+        yield Paragraph(text=_describe_cost(level, costs), lead=True)
+
+
+def _describe_cost(level: str, costs: Sequence[RecordingCost]) -> str:
+    """``Recording 'full' costs 0.4 % to 2.1 % of the rate in 2 of 6 combinations; ...``."""
+    groups = {verdict: [one for one in costs if one.verdict is verdict] for verdict in CostVerdict}
+    total = format_count(len(costs), "combination")
+    clauses = []
+    if found := groups[CostVerdict.COSTS]:
+        shares = sorted(one.cost_ratio for one in found if one.cost_ratio is not None)
+        texts = dict.fromkeys(format_ratio(share) for share in (shares[0], shares[-1]))
+        clauses.append(f"costs {' to '.join(texts)} of the rate in {len(found)} of {total}")
+    if found := groups[CostVerdict.NOT_SHOWN]:
+        most = max(one.interval_ratio.high or 0.0 for one in found)
+        where = f"in {len(found)} of {total}"
+        clauses.append(f"no cost is shown {where} (95 % CI up to {format_ratio(max(most, 0.0))})")
+    if found := groups[CostVerdict.UNDECIDED]:
+        reasons = join_words(sorted({str(one.reason) for one in found}))
+        clauses.append(f"undecided in {len(found)} of {total} ({reasons})")
+    colon = "" if groups[CostVerdict.COSTS] else ":"
+    return f"Recording '{level}'{colon} {'; '.join(clauses)}."
+
+
+def _draw_costs(found: LevelComparison) -> Drawing:
+    """The cost of each level in each combination, in percent of the rate without recording."""
+    names, layers = name_cells(found.found.rows), list[Layer]()
+    cells = list(dict.fromkeys(row.cell for row in found.found.rows))
+    heights = {cell: float(len(cells) - place) for place, cell in enumerate(cells)}
+    labels = found.found.labels[1:]
+    for slot, label in enumerate(labels):
+        rows = [row for row in found.found.rows if row.label == label and row.estimate is not None]
+        up = np.array([heights[row.cell] - 0.2 * slot for row in rows])
+        ends = [
+            [np.nan if end is None else 100 * (1 - end) for end in (row.interval.high, row.interval.low)]
+            for row in rows
+        ]
+        along = np.array([[*pair, np.nan] for pair in ends], dtype=np.float64).ravel()
+        layers.append(
+            Curve(
+                name=f"{label}, interval",
+                x=along,
+                y=np.repeat(up, 3),
+                slot=slot,
+                markers=False,
+                legend=False,
+                solid=True,
+            )
+        )
+        costs = np.array([100 * (1 - (row.estimate or 1.0)) for row in rows])
+        hover = tuple(
+            f"{names.format(row.cell)}: {format_metric(row.after_median, row.metric)}" for row in rows
+        )
+        layers.append(Points(name=label, x=costs, y=up, slot=slot, hover=hover))
+    ticks = tuple(heights[cell] for cell in cells)
+    axis = Axis(
+        label="Combination", ticks=ticks, tick_labels=tuple(names.format(cell) for cell in cells), rows=True
+    )
+    panel = Panel(
+        x=Axis(label="Cost", unit="% of the rate without recording"),
+        y=axis,
+        layers=(Rule(name="no cost", value=0.0, vertical=True), *layers),
+    )
+    return Drawing(sentences=("Points: costs; lines: confidence intervals.",), panels=(panel,))
+
+
+def _tabulate_recordings(inputs: ReportInputs, found: LevelComparison) -> Iterator[Block]:
+    """Every combination and level: the rates and the cost."""
+    entry, rows = ANALYSES["observer_cost"], found.found.rows
+    names = name_cells(rows)
+    yield build_table(
+        "observer-cost",
+        ", ".join([entry.title, *names.shared]),
+        list_headings(entry),
+        [
+            (names.format(row.cell), *format_row(entry, answer)[1:])
+            for row, answer in zip(rows, inputs.answers("observer_cost"), strict=True)
+        ],
+        note="Cost: 1 less the median ratio of the rates, level to 'off', over pairs of trials of one cycle.",
+    )
+
+
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    found = inputs.study.compare_recordings()
+    if found is None or not found.found.rows:
+        return
+    yield lazy_text(_write_costs, inputs)
+    yield LazyPlot(
+        name="observer-cost",
+        title=TITLE,
+        condition=", ".join(name_cells(found.found.rows).shared),
+        draw=partial(_draw_costs, found),
+    )
+    yield lazy_text(_tabulate_recordings, inputs, found)
+
+
+def _find_gap(inputs: ReportInputs) -> str | None:
+    found = inputs.study.compare_recordings()
+    return (
+        None if found is not None and found.found.rows else "it needs trials with recording off, and others"
+    )
+
+
+SECTION = LazySection(
+    key="observer-cost",
+    title=TITLE,
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.COST,
+    choose_setting=lambda _: 'factors.recording=["off","default","full"]',
+)

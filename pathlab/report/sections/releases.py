@@ -1,0 +1,173 @@
+"""Builds or configurations against each other: sentences, a figure, tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.report.blocks import Block, Paragraph, Subheading
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_count, format_factor, format_interval, format_probability
+from pathlab.report.plots.model import Layer, Rule
+from pathlab.report.sections.comparison import DRAWN_ROWS, build_change_panel
+from pathlab.report.sections.comparison_changes import (
+    capitalise_title,
+    format_noise,
+    list_summaries,
+    refuse_verdicts,
+)
+from pathlab.report.sections.comparison_names import CellNames, name_cells
+from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.tables import build_table
+from pathlab.study.comparison.levels import LevelComparison
+from pathlab.study.comparison.metrics import METRICS
+from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
+from pathlab.units import NOT_MEASURED, format_ratio
+
+RULES = (
+    "Change: the level against {baseline}, the median over pairs of trials of one cycle (Hodges-Lehmann). "
+    "Intervals allow for serial correlation and for {rows} (Holm). Better or worse: the interval does not "
+    "contain 'no change', and the change exceeds the noise floor. Equivalent: the interval lies within "
+    "±{margin}. A verdict needs {least} cycles."
+)
+NOISE = "Noise floor, the largest difference between two measurements of one build: {noises}."
+NO_NOISE = 'Noise floor: not measured; add the level "again" to build.'
+
+
+def _describe_noise(found: LevelComparison) -> str:
+    """The noise floor of each metric; why there is none."""
+    if not found.floors:
+        return NO_NOISE
+    texts = [
+        f"{METRICS[name].title} {format_noise(noise, METRICS[name])}" for name, noise in found.floors.items()
+    ]
+    return NOISE.format(noises=", ".join(texts))
+
+
+def _write_answer(found: LevelComparison) -> Iterator[Block]:
+    """What changed, in sentences."""
+    rows = found.found
+    if not rows.rows:
+        yield Paragraph(text="Only one build was measured, twice: nothing is compared with it.", lead=True)
+    elif refusal := refuse_verdicts(rows):
+        yield Paragraph(text=refusal, lead=True)
+    else:
+        for label in rows.labels[1:]:
+            if len(rows.labels) > 2:
+                yield Subheading(text=f"{label} against {found.baseline}")
+            for place, text in enumerate(list_summaries(rows, label)):
+                yield Paragraph(text=text, lead=place == 0)
+    yield Paragraph(text=_describe_noise(found))
+
+
+def _draw_changes(found: LevelComparison, label: str) -> Drawing:
+    """A panel for each metric: ratios with their intervals, the margin, and the noise floor as a band."""
+    rows, names = found.found, name_cells(found.found.rows)
+    panels = []
+    for group in group_rows(rows, label):
+        shown = choose_most_changed(group, DRAWN_ROWS)
+        panel = build_change_panel(shown, rows, names)
+        panels.append(replace(panel, layers=(*_draw_noise(group), *panel.layers)))
+    hidden = max(map(len, group_rows(rows, label))) - DRAWN_ROWS
+    return Drawing(
+        sentences=(
+            f"Points: changes; lines: confidence intervals; shaded: within ±{format_ratio(MARGIN_RATIO)}.",
+            f"The {DRAWN_ROWS} combinations that changed most are shown." if hidden > 0 else "",
+        ),
+        panels=tuple(panels),
+    )
+
+
+def _draw_noise(rows: Sequence[ComparisonRow]) -> Iterator[Layer]:
+    noise = rows[0].noise
+    if noise is not None:
+        low, high = 100 * (1 / noise - 1), 100 * (noise - 1)
+        yield Rule(name="noise floor", value=0.0, vertical=True, low=low, high=high)
+
+
+def _tabulate_changes(found: LevelComparison) -> Iterator[Block]:
+    """For each level and metric every combination, with the noise of the combination beside the verdict."""
+    if not found.found.rows:
+        return
+    names = name_cells(found.found.rows)
+    for label in found.found.labels[1:]:
+        for rows in group_rows(found.found, label):
+            headings, cells = _list_columns(found, rows, names)
+            title = f"{capitalise_title(rows[0].metric)}, {label} against {found.baseline}"
+            yield build_table(
+                f"releases-{label}-{rows[0].metric.name}".replace(" ", "-"),
+                ", ".join(filter(None, [title, *names.shared, find_trials(rows)])),
+                headings,
+                list(zip(*cells, strict=True)),
+            )
+    text = RULES.format(
+        baseline=found.baseline,
+        rows=format_count(len(found.found.rows), "row"),
+        margin=format_ratio(MARGIN_RATIO),
+        least=found.found.least_trials,
+    )
+    yield Paragraph(text=text, note=True)
+
+
+def _list_columns(
+    found: LevelComparison, rows: Sequence[ComparisonRow], names: CellNames
+) -> tuple[list[str], list[Sequence[str]]]:
+    """Headings and texts of one metric's table."""
+    known = {"Before": found.baseline, "After": rows[0].label}
+    columns = list_change_columns(rows, found.found, names)
+    headings = [
+        f"{known.get(one.name, one.name)} ({one.unit})" if one.unit else known.get(one.name, one.name)
+        for one in columns
+    ]
+    cells: list[Sequence[str]] = [one.texts for one in columns]
+    again = [found.again.get((row.cell, row.metric.name)) for row in rows]
+    if any(again):
+        place = headings.index("Verdict") if "Verdict" in headings else len(headings)
+        headings.insert(place, "Noise (again)")
+        cells.insert(
+            place,
+            [
+                NOT_MEASURED
+                if one is None
+                else f"{format_factor(one.ratio)} ({format_interval(one.interval_ratio, format_factor)})"
+                for one in again
+            ],
+        )
+    if "Verdict" in headings:
+        cells[-1] = [f"{row.verdict}: {row.reason}" if row.reason else str(row.verdict) for row in rows]
+        headings.insert(-1, "p (Holm)")
+        cells.insert(-1, [format_probability(row.p_value) for row in rows])
+    return headings, cells
+
+
+def _outline_releases(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    found = inputs.study.compare_releases()
+    if found is None:
+        return
+    yield lazy_text(_write_answer, found)
+    for label in found.found.labels[1:]:
+        if any(row.interval.decided for row in found.found.rows if row.label == label):
+            yield LazyPlot(
+                name=f"releases-{label}".replace(" ", "-"),
+                title=f"Change of each combination: {label} against {found.baseline}",
+                condition=", ".join(name_cells(found.found.rows).shared),
+                draw=partial(_draw_changes, found, label),
+            )
+    yield lazy_text(_tabulate_changes, found)
+
+
+def _find_releases_gap(inputs: ReportInputs) -> str | None:
+    if inputs.study.compare_releases() is not None:
+        return None
+    return "it needs two builds of the engine, or two levels of the factor that compare names"
+
+
+SECTION = LazySection(
+    key="releases",
+    title="Builds and configurations compared",
+    find_gap=_find_releases_gap,
+    outline=_outline_releases,
+)

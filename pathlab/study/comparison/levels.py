@@ -1,0 +1,202 @@
+"""Levels of one factor against its first, cycle by cycle: releases, configurations, costs of recording."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.verdicts.paired_samples import compare_paired
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
+from pathlab.campaign.factors import Level, format_level
+from pathlab.study.comparison.groups import ComparedCell
+from pathlab.study.comparison.metrics import METRICS, ComparedMetric, choose_floor
+from pathlab.study.comparison.rows import (
+    ChangeVerdict,
+    ComparisonRow,
+    ComparisonRules,
+    ResultsComparison,
+    decide_rows,
+)
+from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select
+from pathlab.study.trials import Condition, TrialTable
+
+BUILD = "build"
+#: Builds that are one program: the one that others are held against, and the one that shows the noise floor.
+THIS, AGAIN = "this", "again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelMetrics:
+    """What is compared, of messages and of streams of bytes."""
+
+    messages: tuple[str, ...] = ("messages", "round-trip-p99", "cpu-message")
+    streams: tuple[str, ...] = ("throughput", "cpu")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedPart:
+    """The trials of one cell, all levels of the factor together, and the cell as a comparison names it."""
+
+    condition: Condition
+    sample: Sample
+    cell: ComparedCell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LevelComparison:
+    """Each level of a factor against ``baseline``.
+
+    ``found`` has a row for each cell, metric and level, whose label is the level. ``parts`` are the trials of
+    each cell. ``again``: what no change at all shows in a cell and metric, by the name of the metric;
+    ``floors``: the noise floor of a metric over all cells, a factor.
+    """
+
+    factor: str
+    baseline: str
+    found: ResultsComparison
+    parts: Mapping[ComparedCell, ComparedPart]
+    again: Mapping[tuple[ComparedCell, str], GroupShift]
+    floors: Mapping[str, float]
+
+
+def compare_levels_of(
+    table: TrialTable, factor: str, baseline: Level, metrics: LevelMetrics | None = None
+) -> LevelComparison | None:
+    """Compare every level of a factor with ``baseline`` by the pairs of each cycle; None where there is none.
+
+    A host's limit may be the difference: such trials are taken. Where the plan has the builds ``this`` and
+    ``again``, their ratio is the noise floor; other factors are then compared with ``this`` build alone.
+
+    Notes
+    -----
+    Each row: ``compare_paired``. Differences and equivalences of all rows are corrected by Holm, and a
+    difference within the noise floor is none: ``rows.decide_rows``.
+    """
+    chosen = metrics or LevelMetrics()
+    rules = ComparisonRules(metrics=(*chosen.messages, *chosen.streams))
+    parts = {part.cell: part for part in _list_parts(table, factor)}
+    rows: list[ComparisonRow] = []
+    again: dict[tuple[ComparedCell, str], GroupShift] = {}
+    for cell, part in parts.items():
+        of_messages = part.condition.get("message_bytes") is not None
+        sides = _split(part.sample, factor, baseline)
+        for name in chosen.messages if of_messages else chosen.streams:
+            metric = METRICS[name]
+            values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
+            if AGAIN in values:
+                noise = compare_paired(values[THIS], values[AGAIN])
+                if noise.first_n:
+                    again[cell, name] = noise
+            rows += [
+                _build_row(cell, metric, (side, values[THIS], after))
+                for side, after in values.items()
+                if side not in (THIS, AGAIN) and not np.isnan(values[THIS] + after).all()
+            ]
+    if not rows and not again:
+        return None
+    floors = dict(_find_floors(again))
+    decided = decide_rows([replace(row, noise=floors.get(row.metric.name)) for row in rows], rules)
+    shown = format_level(factor, baseline)
+    return LevelComparison(
+        factor=factor,
+        baseline=shown,
+        found=ResultsComparison(
+            labels=(shown, *dict.fromkeys(row.label for row in decided)),
+            rules=rules,
+            rows=decided,
+            alone=(),
+            excluded={},
+            ignored_settings=(),
+            unlike=(),
+            least_trials=MINIMUM_TRIALS,
+        ),
+        parts=parts,
+        again=again,
+        floors=floors,
+    )
+
+
+def _find_floors(again: Mapping[tuple[ComparedCell, str], GroupShift]) -> Iterator[tuple[str, float]]:
+    """The noise floor of each metric that was measured twice."""
+    for name in dict.fromkeys(name for _, name in again):
+        shifts = [noise.shift for (_, other), noise in again.items() if other == name]
+        floor = choose_floor(math.exp(abs(shift)) for shift in shifts if shift is not None)
+        if floor is not None:
+            yield name, floor
+
+
+def _list_parts(table: TrialTable, factor: str) -> Iterator[ComparedPart]:
+    """Every cell with trials of several levels of the factor, or of this build and the same again."""
+    apart = (factor, BUILD)
+    for sample in select(table, Rules(flags=COMPARISON_FLAGS, as_requested=True, needed=(), apart=apart)):
+        for streams, window, part in sample.by_cell():
+            levels = {tuple(table.conditions[place].get(name) for name in apart) for place in part.places}
+            if len(levels) > 1:
+                yield ComparedPart(
+                    condition=sample.condition,
+                    sample=part,
+                    cell=_name_cell(sample.condition, streams, window),
+                )
+
+
+def _name_cell(condition: Condition, streams: int, window_bytes: int | None) -> ComparedCell:
+    settings = condition.without("congestion").settings
+    return ComparedCell(
+        source=condition.path_source,
+        destination=condition.path_destination,
+        streams=streams,
+        window_bytes=-1 if window_bytes is None else window_bytes,
+        congestion=condition.get("congestion") or "",
+        settings=tuple((name, str(level)) for name, level in settings),
+    )
+
+
+def _split(sample: Sample, factor: str, baseline: Level) -> dict[str, np.ndarray]:
+    """Which trials are those of the baseline (THIS), of the same build once more, and of each other level."""
+    conditions = [sample.table.conditions[place] for place in sample.places]
+    levels = np.array([str(one.get(factor)) for one in conditions], dtype=object)
+    builds = np.array([one.get(BUILD) or THIS for one in conditions], dtype=object)
+    own = np.full(len(conditions), True) if factor == BUILD else builds == THIS
+    first = levels == str(baseline)
+    sides = {THIS: first & own, AGAIN: (builds == AGAIN) & (first | (factor == BUILD))}
+    given = {str(one.get(factor)): one.get(factor) for one in conditions}
+    for text, level in given.items():
+        if text != str(baseline) and not (factor == BUILD and text == AGAIN):
+            sides[format_level(factor, level)] = (levels == text) & own
+    return {name: mask for name, mask in sides.items() if name == THIS or mask.any()}
+
+
+def _by_cycle(sample: Sample, metric: ComparedMetric, mask: np.ndarray) -> Floats:
+    """One value for each cycle of the sample, NaN where these trials have none, the mean of several."""
+    values, cycles = metric.read(sample), sample.cycles
+    known = mask & ~np.isnan(values)
+    return np.array(
+        [
+            values[known & (cycles == cycle)].mean() if (known & (cycles == cycle)).any() else np.nan
+            for cycle in np.unique(cycles)
+        ]
+    )
+
+
+def _build_row(cell: ComparedCell, metric: ComparedMetric, side: tuple[str, Floats, Floats]) -> ComparisonRow:
+    """A row without a verdict, from the values of the baseline and of one other level by cycle."""
+    label, before, after = side
+    both = ~np.isnan(before + after)
+    change = compare_paired(before, after)
+    return ComparisonRow(
+        cell=cell,
+        metric=metric,
+        label=label,
+        before_median=float(np.median(before[both])),
+        after_median=float(np.median(after[both])),
+        change=change,
+        p_value=change.p_value,
+        equivalence_p_value=change.equivalence_p_value,
+        noise=None,
+        verdict=ChangeVerdict.UNDECIDED,
+        reason=None,
+    )
