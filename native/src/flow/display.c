@@ -35,7 +35,8 @@ static void format_rate(uint64_t bytes, const struct pl_span *span, char text[PL
         pl_format_quantity((double)bytes * 8e9 / (double)length_ns, PL_UNIT_BITS_PER_S, text);
 }
 
-bool pl_display_ready(const struct pl_counters *counters)
+/* Who is at the other end, and how the streams are set. */
+static void print_peer(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     struct pl_socket_facts facts;
@@ -62,6 +63,19 @@ bool pl_display_ready(const struct pl_counters *counters)
                  flow->streams == 1 ? "" : "s", transfer.send != NULL ? transfer.send : transfer.receive,
                  facts.congestion[0] != 0 ? ", " : "", facts.congestion, window, counters->workers,
                  counters->workers == 1 ? "" : "s");
+}
+
+bool pl_display_ready(const struct pl_counters *counters)
+{
+    const struct pl_flow *flow = counters->flow;
+    struct pl_transfer transfer = pl_pool_transfer(counters->pool);
+    if (flow->messages.placement == PL_PLACEMENT_APART)
+        print_peer(counters);
+    else
+        (void)printf("source and sink in this process, %s, %lld stream%s\n",
+                     pl_placement_name(flow->messages.placement), (long long)flow->streams,
+                     flow->streams == 1 ? "" : "s");
+    pl_message_text_settings(counters);
     if (transfer.reason != NULL)
         (void)printf("zero-copy was requested, but %s\n", transfer.reason);
     (void)printf("%15s  %-8s", "time", "phase");

@@ -6,6 +6,39 @@
 #include "flow/endpoint.h"
 #include "flow/round_trips.h"
 
+/* A quantile with fewer samples above it says little more than the maximum. */
+#define SAMPLES_ABOVE_MIN 10
+
+static void print_sending(const struct pl_message_settings *messages)
+{
+    if (messages->rate_per_s > 0)
+        (void)printf(", %lld/s offered", (long long)messages->rate_per_s);
+    if (messages->batch_bytes > 0)
+        (void)printf(", batches of %lld bytes", (long long)messages->batch_bytes);
+    if (messages->cork)
+        (void)printf(", corked");
+}
+
+void pl_message_text_settings(const struct pl_counters *counters)
+{
+    const struct pl_flow *flow = counters->flow;
+    const struct pl_message_settings *messages = &flow->messages;
+    const char *carrier = pl_carrier_name(messages->carrier);
+    if (messages->bytes == 0)
+        return;
+    (void)printf("messages of %lld bytes, %s%s%s%s", (long long)messages->bytes,
+                 pl_encoding_name(messages->encoding), carrier != NULL ? " by " : "",
+                 carrier != NULL ? carrier : "", messages->replies ? ", returned" : "");
+    if (!flow->accepting)
+        print_sending(messages);
+    if (messages->placement != PL_PLACEMENT_FUSED)
+        (void)printf(", %s", messages->polls ? "polling" : "blocking");
+    if (messages->priority > 0)
+        (void)printf(", priority %lld%s", (long long)messages->priority,
+                     pl_pool_priority(counters->pool) > 0 ? "" : " not permitted");
+    (void)printf("\n");
+}
+
 static void print_rate(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
@@ -52,6 +85,9 @@ static void print_round_trips(const struct pl_histogram *found)
     (void)printf("round trips in us: min %.1f", (double)found->min_ns / 1e3);
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
         pl_ns value_ns = 0;
+        double above = (1.0 - quantiles[i].ratio) * (double)found->count;
+        if (quantiles[i].ratio < 1.0 && above < SAMPLES_ABOVE_MIN)
+            continue;
         (void)pl_histogram_quantile(found, quantiles[i].ratio, &value_ns);
         (void)printf(", %s %.1f", quantiles[i].name, (double)value_ns / 1e3);
     }
