@@ -290,9 +290,9 @@ def test_flags_of_tcp_are_refused_elsewhere(transport: str, flags: dict[str, Fla
 
 
 def test_unknown_transport() -> None:
-    ending = run("receive", transport="udp", token=TOKEN)
+    ending = run("receive", transport="quic", token=TOKEN)
     assert_refused(ending, USAGE, "options")
-    assert "--transport: 'udp' is none of tcp, mptcp, unix, sctp, vsock" in ending.stderr
+    assert "--transport: 'quic' is none of tcp, mptcp, unix, sctp, vsock, udp, unix-datagram" in ending.stderr
 
 
 def test_ends_of_different_transports_do_not_meet(tmp_path: Path) -> None:

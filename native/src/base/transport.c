@@ -27,19 +27,11 @@
 #define IPPROTO_SCTP 132
 #endif
 
-static const char *const names[PL_TRANSPORTS + 1] = {"tcp", "mptcp", "unix", "sctp", "vsock", NULL};
+static const char *const names[PL_TRANSPORTS] = {"tcp", "mptcp", "unix", "sctp", "vsock"};
 
 const char *pl_transport_name(enum pl_transport transport)
 {
     return transport < PL_TRANSPORTS ? names[transport] : "?";
-}
-
-bool pl_transport_parse(const char *text, enum pl_transport *transport, struct pl_error *error)
-{
-    int chosen = pl_parse_choice("transport", text, names, error);
-    if (chosen >= 0)
-        *transport = (enum pl_transport)chosen;
-    return chosen >= 0;
 }
 
 static bool parse_unix(const char *text, const char *flag, struct pl_address *address, struct pl_error *error)

@@ -11,8 +11,6 @@
 enum pl_transport { PL_TCP, PL_MPTCP, PL_UNIX, PL_SCTP, PL_VSOCK, PL_TRANSPORTS };
 
 const char *pl_transport_name(enum pl_transport transport);
-/* False with `error` set (usage) for an unknown name. */
-bool pl_transport_parse(const char *text, enum pl_transport *transport, struct pl_error *error);
 
 /* The address of an end. IP transports: a name or a numeric address; unix: a path, or @NAME in the abstract
  * name space; vsock: a context id, or "any". `flag` names the flag in the usage error. */
