@@ -1,82 +1,16 @@
-"""Messages: every transport, order and number at both ends, batches, rates, round trips, and bad ends."""
+"""Messages: every transport, order and number at both ends, batches, rates and round trips."""
 
 from __future__ import annotations
 
 import os
-import signal
-import uuid
-from pathlib import Path
 
 import pytest
 
-from tests.native.engine import (
-    MS,
-    TOKEN,
-    Ending,
-    Flag,
-    Record,
-    assert_counters_agree,
-    assert_refused,
-    receiving,
-    run,
-    sending,
-    start,
-)
-from tests.native.peers import build_hello, call, read_to_end
+from tests.native.engine import MS, TOKEN, Flag, receiving, run, start
+from tests.native.messages import CARRIERS, DONE, LONG_NS, assert_complete, exchange
 from tests.require import require_engine
 
 pytestmark = pytest.mark.engine
-
-DONE, USAGE, SETUP, ENDED = 0, 2, 3, 5
-LONG_NS = 60_000 * MS
-#: What carries messages, by its name and by the transport on which its streams are admitted.
-CARRIERS = {
-    "tcp": "tcp",
-    "unix": "unix",
-    "udp": "tcp",
-    "unix-datagram": "unix",
-    "pipe": "unix",
-    "shared-memory": "unix",
-    "eventfd": "unix",
-}
-IN_ORDER = [name for name in CARRIERS if name != "udp"]
-
-
-def name_end(transport: str) -> str:
-    """An address for both ends: the loopback, or a name that no other test has."""
-    return "127.0.0.1" if CARRIERS[transport] == "tcp" else f"@pathlab-test-{uuid.uuid4()}"
-
-
-def exchange(
-    transport: str = "tcp", receiver_flags: dict[str, Flag] | None = None, /, **flags: Flag
-) -> tuple[Ending, Ending]:
-    """One complete trial with messages; how the receiver and the sender ended."""
-    address = name_end(transport)
-    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport], "warmup_ns": -1}
-    with receiving(**{**accepting, "duration_ns": -1, **(receiver_flags or {})}) as (receiver, port):
-        settings: dict[str, Flag] = {"message_bytes": 64, "duration_ns": 120 * MS, "warmup_ns": 40 * MS}
-        where: dict[str, Flag] = {"address": address, "transport": transport}
-        with sending(port or 1, **{**where, **settings, **flags}) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            sender.send_line("go")
-            sent = sender.finish()
-        return receiver.finish(), sent
-
-
-def assert_complete(accepted: Ending, connected: Ending, streams: int = 1) -> tuple[Record, Record]:
-    """What both results say about messages; both are complete, and all that was sent came, in order."""
-    for end in (accepted, connected):
-        assert end.status == DONE, end.stderr
-        assert end.last["complete"], end.last
-        assert_counters_agree(end, streams)
-    received, sent = accepted.last["messages"], connected.last["messages"]
-    assert received["missing"] == received["out_of_order"] == [0] * streams
-    assert received["received"] == sent["sent"]
-    assert min(received["received"]) > 0
-    by_phase = [phase["messages"] for phase in accepted.last["phases"].values()]
-    assert [sum(counts) for counts in zip(*by_phase, strict=True)] == received["received"]
-    return received, sent
 
 
 @pytest.mark.parametrize("transport", CARRIERS)
@@ -131,7 +65,8 @@ def test_an_offered_rate_is_kept(wait: str) -> None:
         "tcp", {"wait": wait}, wait=wait, reply="yes", messages_per_s=1000, no_delay="yes"
     )
     _, sent = assert_complete(accepted, connected)
-    assert 140 <= sent["sent"][0] <= 162  # of 160 ms
+    end_ns = connected.last["phases"]["steady"]["end_ns"]  # at least 160 ms
+    assert 140 <= sent["sent"][0] <= end_ns / MS + 2
     assert connected.of("ready")[0]["messages"]["offered_per_s"] == 1000
     assert 0 <= sent["send_error_ns"]["median"] <= sent["send_error_ns"]["max"]
 
@@ -206,130 +141,6 @@ def test_reverse_carries_messages_from_the_listening_end() -> None:
     received = connected.last["messages"]
     assert received["received"] == accepted.last["messages"]["sent"]
     assert received["missing"] == [0]
-
-
-@pytest.mark.parametrize(
-    ("flags", "named"),
-    [
-        ({"message_bytes": 3}, "--message-bytes must be at least 4"),
-        ({"message_bytes": 65537}, "--message-bytes: '65537' is not a size such as"),
-        ({"reply": "yes"}, "--reply, --placement, --messages-per-s and --batch-bytes need --message-bytes"),
-        ({"transport": "pipe"}, "--transport: pipe carries messages: give --message-bytes"),
-        ({"message_bytes": 64, "queue_bytes": 300_000}, "--queue-bytes must be a power of two"),
-        ({"message_bytes": 64, "batch_bytes": 2**20}, "--batch-bytes must be at most half of --queue-bytes"),
-        ({"message_bytes": 64, "direction": "both"}, "--direction both is for streams of bytes"),
-        ({"message_bytes": 64, "streams": 257}, "--message-bytes allows 256 streams at most"),
-        (
-            {"message_bytes": 65400, "transport": "udp"},
-            "--message-bytes and --batch-bytes: a datagram carries",
-        ),
-        ({"message_bytes": 64, "batch_max_delay_ns": 5}, "delays of batches need --batch-bytes"),
-        ({"message_bytes": 64, "placement": "fused", "reply": "yes"}, "--placement: threads of one process"),
-        ({"message_bytes": 64, "placement": "threaded"}, "--placement threaded has source and sink in this"),
-        ({"message_bytes": 64, "bytes": 100, "streams": 2}, "--bytes must be at least 64 for each of the 2"),
-        ({"message_bytes": 64, "encoding": "json"}, "--encoding:"),
-        ({"message_bytes": 64, "wait": "sleep"}, "--wait:"),
-        ({"message_bytes": 64, "receivers": "127.0.0.1:1"}, "--receivers needs --message-bytes, and takes"),
-    ],
-)
-def test_flags_that_contradict_each_other(flags: dict[str, Flag], named: str) -> None:
-    ending = run("send", address="127.0.0.1", **flags)
-    assert_refused(ending, USAGE, "options")
-    assert named in ending.last["text"]
-
-
-@pytest.mark.parametrize("listed", ["10.0.0.1", "::1:5000", "[::1]", "10.0.0.1:0", "[]:1", "10.0.0.1:1,"])
-def test_lists_of_receivers_that_are_wrong(listed: str) -> None:
-    ending = run("send", receivers=listed, message_bytes=64)
-    assert_refused(ending, USAGE, "options")
-    assert "--receivers: " in ending.last["text"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "messages"),
-    [
-        (1, (3, 0, 0, 2**20)),  # too small
-        (1, (65537, 0, 0, 2**20)),
-        (1, (64, 2, 0, 2**20)),  # no such encoding
-        (1, (64, 0, 6, 2**20)),  # no such carrier
-        (1, (64, 0, 3, 2**20)),  # a pipe over TCP
-        (1, (64, 0, 0, 2**20 + 1)),  # not a power of two
-        (1, (64, 0, 0, 2**31)),
-        (3, (64, 0, 0, 2**20)),  # both ways without replies
-        (5, (64, 0, 0, 2**20)),  # replies one way
-        (7, (0, 0, 0, 0)),  # replies to bytes
-        (1, (0, 0, 1, 0)),
-    ],
-)
-def test_a_hello_with_impossible_messages_is_rejected(
-    flags: int, messages: tuple[int, int, int, int]
-) -> None:
-    with receiving() as (receiver, port):
-        with call(port, build_hello(flags=flags, messages=messages)) as connection:
-            assert read_to_end(connection) == b""
-        receiver.close_stdin()
-        assert receiver.finish().last["type"] == "error"
-
-
-def test_streams_that_state_other_messages_are_rejected() -> None:
-    with receiving() as (receiver, port):
-        with (
-            call(port, build_hello(streams=2, messages=(64, 0, 0, 2**20))),
-            call(port, build_hello(stream=1, streams=2, messages=(128, 0, 0, 2**20))) as other,
-        ):
-            assert read_to_end(other) == b""
-        receiver.close_stdin()
-        receiver.finish()
-
-
-def find_leftovers(name: str) -> list[str]:
-    """Unix sockets of this name, and anything of ours in the shared memory of this machine."""
-    sockets = Path("/proc/net/unix").read_text()
-    shared = [path.name for path in Path("/dev/shm").iterdir() if "pathlab" in path.name]
-    return [line for line in sockets.splitlines() if name in line] + shared
-
-
-@pytest.mark.parametrize("transport", CARRIERS)
-@pytest.mark.parametrize("victim", ["sender", "receiver"])
-@pytest.mark.parametrize("reply", ["no", "yes"])
-def test_an_end_that_dies_ends_the_other_and_leaves_nothing(transport: str, victim: str, reply: str) -> None:
-    address = name_end(transport)
-    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport]}
-    with receiving(**{**accepting, "duration_ns": LONG_NS}) as (receiver, port):
-        where: dict[str, Flag] = {"address": address, "transport": transport, "duration_ns": LONG_NS}
-        with sending(port or 1, message_bytes=64, reply=reply, **where) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            sender.send_line("go")
-            sender.wait_for("interval", phase="steady")
-            dying, other = (sender, receiver) if victim == "sender" else (receiver, sender)
-            os.kill(dying.process.pid, signal.SIGKILL)
-            ending = other.finish()
-    assert ending.status == ENDED
-    assert not ending.last["complete"]
-    assert ending.last["reason"]
-    if CARRIERS[transport] == "unix":
-        assert find_leftovers(address) == []
-
-
-@pytest.mark.parametrize("transport", IN_ORDER)
-@pytest.mark.parametrize("reply", ["no", "yes"])
-def test_a_sink_that_stalls_is_given_up_after_the_drain(transport: str, reply: str) -> None:
-    address = name_end(transport)
-    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport]}
-    with receiving(**{**accepting, "duration_ns": LONG_NS}) as (receiver, port):
-        where: dict[str, Flag] = {"address": address, "transport": transport}
-        short: dict[str, Flag] = {"duration_ns": 100 * MS, "drain_timeout_ns": 100 * MS}
-        with sending(port or 1, message_bytes=64, reply=reply, **where, **short) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            os.kill(receiver.process.pid, signal.SIGSTOP)
-            sender.send_line("go")
-            ending = sender.finish()
-    assert ending.status in (DONE, ENDED)
-    assert ending.last["complete"] == (ending.last["reason"] is None)
-    if not ending.last["complete"]:
-        assert "--drain-timeout-ns" in ending.last["reason"]
 
 
 def test_a_limit_of_bytes_ends_a_flow_of_messages() -> None:

@@ -10,6 +10,7 @@ bool pl_program_prepare(void)
 {
     pid_t parent = getppid();
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files holds for shared memory, too */
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* The kernel does not signal a parent that died between the two calls. */
     return getppid() == parent;

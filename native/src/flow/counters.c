@@ -189,7 +189,10 @@ void pl_counters_close_delivery(struct pl_counters *counters, bool resets)
         struct pl_stream *stream = &counters->streams[s];
         int state = atomic_load(&stream->state);
         int failure = atomic_load(&stream->failure);
-        counters->missing_bytes[s] = pl_delivery_missing_bytes(stream, counters->flow->transport);
+        bool carries = counters->flow->messages.carrier == PL_CARRIER_STREAM ||
+                       stream->confirmed == PL_CONFIRMATION_BYTES;
+        counters->missing_bytes[s] =
+            carries ? pl_delivery_missing_bytes(stream, counters->flow->transport) : -1;
         bool open = state == PL_STREAM_OPEN || state == PL_STREAM_SHUT;
         if (resets && open)
             pl_delivery_reset(stream);

@@ -11,6 +11,9 @@
 #include "flow/flow.h"
 #include "flow/stream.h"
 
+/* For the peer to make its part of the channels of all streams. */
+#define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)
+
 /* The content of every message; all of them have the same. */
 static uint8_t content[PL_MESSAGE_MAX_BYTES];
 
@@ -34,14 +37,31 @@ static bool cork(const struct pl_flow *flow, int fd, struct pl_error *error)
     return false;
 }
 
+/* Queues count against the limit of memory, which the kernel does not apply to shared memory. */
+static bool check_queues(const struct pl_flow *flow, struct pl_error *error)
+{
+    const struct pl_message_settings *messages = &flow->messages;
+    bool rings = messages->carrier == PL_CARRIER_RING || messages->carrier == PL_CARRIER_EVENT;
+    int64_t queues = rings ? 2 : messages->placement == PL_PLACEMENT_THREADED ? 1 : 0;
+    int64_t bytes = queues * flow->streams * messages->queue_bytes;
+    if (bytes <= flow->memory_limit_bytes)
+        return true;
+    pl_error_set(error, PL_RESOURCES, "queue", 0,
+                 "the queues of %lld streams take %lld bytes, more than --memory-limit-bytes: use a smaller "
+                 "--queue-bytes or fewer streams",
+                 (long long)flow->streams, (long long)bytes);
+    return false;
+}
+
 static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *flow, struct pl_stream *stream,
-                          struct pl_error *error)
+                          pl_ns deadline_ns, struct pl_error *error)
 {
     const struct pl_message_settings *messages = &flow->messages;
     const struct pl_channel_settings settings = {.carrier = messages->carrier,
                                                  .accepting = flow->accepting,
                                                  .polls = messages->polls,
-                                                 .queue_bytes = (size_t)messages->queue_bytes};
+                                                 .queue_bytes = (size_t)messages->queue_bytes,
+                                                 .deadline_ns = deadline_ns};
     stream->endpoint = endpoint;
     bool apart = messages->placement == PL_PLACEMENT_APART;
     if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) &&
@@ -65,6 +85,9 @@ struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stre
                                       struct pl_error *error)
 {
     uint32_t count = (uint32_t)flow->streams;
+    if (!check_queues(flow, error))
+        return NULL;
+    pl_ns deadline_ns = pl_now_ns() + SETUP_TIMEOUT_NS;
     struct pl_endpoint *endpoints = create(count);
     if (endpoints == NULL) {
         pl_error_set(error, PL_RESOURCES, "streams", ENOMEM, "no memory for the messages of %u streams",
@@ -73,7 +96,7 @@ struct pl_endpoint *pl_endpoints_open(const struct pl_flow *flow, struct pl_stre
     }
     pl_fill_incompressible(content, sizeof content);
     for (uint32_t i = 0; i < count; i++)
-        if (!open_endpoint(&endpoints[i], flow, &streams[i], error)) {
+        if (!open_endpoint(&endpoints[i], flow, &streams[i], deadline_ns, error)) {
             pl_endpoints_free(endpoints, count);
             return NULL;
         }

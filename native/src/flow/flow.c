@@ -211,7 +211,9 @@ static bool are_possible(const struct pl_flow *flow, const struct pl_hello *hell
     if (hello->message_bytes < PL_MESSAGE_MIN_BYTES || hello->message_bytes > PL_MESSAGE_MAX_BYTES ||
         hello->encoding >= PL_ENCODINGS || hello->carrier >= PL_CARRIERS ||
         hello->streams > PL_MESSAGE_STREAMS_MAX || !pl_queue_is_possible(hello->queue_bytes) ||
-        replies != ((hello->flags & ways) == ways))
+        replies != ((hello->flags & ways) == ways) ||
+        (pl_carrier_is_datagram((enum pl_carrier)hello->carrier) &&
+         hello->message_bytes > PL_DATAGRAM_MAX_BYTES))
         return false;
     return hello->carrier == PL_CARRIER_STREAM ||
            pl_carrier_transport((enum pl_carrier)hello->carrier) == flow->transport;

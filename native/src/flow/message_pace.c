@@ -61,6 +61,7 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
             return PL_NEVER;
         due_ns = pl_schedule_due_ns(&pace->schedule, ++pace->round);
         now_ns = pl_now_ns();
+        pl_role_tick(worker, now_ns);
     }
     return earlier(due_ns, send_waiting(worker, now_ns, cause, failed));
 }

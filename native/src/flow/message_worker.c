@@ -157,6 +157,13 @@ void pl_role_count_received(struct pl_worker *worker, struct pl_stream *stream, 
     (void)pl_worker_count(worker, bytes);
 }
 
+int pl_role_keep_rest(const struct pl_worker *worker, uint8_t *data, size_t used, size_t *have)
+{
+    *have -= used;
+    memmove(data, data + used, *have);
+    return *have > 0 && pl_carrier_is_datagram(worker->shared->messages->carrier) ? EPROTO : 0;
+}
+
 void pl_role_publish_sequence(struct pl_endpoint *endpoint)
 {
     const struct pl_sequence *sequence = &endpoint->sequence;

@@ -38,12 +38,13 @@ static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct 
     const struct pl_shared *shared = &pool->shared;
     worker->pipeline = PL_PIPELINE_CLOSED;
     worker->read_buffer = malloc(shared->read_bytes);
-    worker->write_buffer = shared->transmits ? malloc(shared->write_bytes) : NULL;
-    if (worker->read_buffer == NULL || (shared->transmits && worker->write_buffer == NULL)) {
+    bool writes = shared->transmits && shared->messages == NULL; /* messages have buffers of their own */
+    worker->write_buffer = writes ? malloc(shared->write_bytes) : NULL;
+    if (worker->read_buffer == NULL || (writes && worker->write_buffer == NULL)) {
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
         return false;
     }
-    if (!shared->transmits || shared->messages != NULL)
+    if (!writes)
         return true;
     pl_fill_incompressible(worker->write_buffer, shared->write_bytes);
     if (!pool->zero_copy)

@@ -1,6 +1,5 @@
 /* The role of a relay: returns every message on the connection that it came by, and as it came. */
 #include <errno.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "flow/roles.h"
@@ -72,7 +71,7 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
         ssize_t count =
             pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
         if (count == 0)
-            return 0;
+            return have == 0 ? 0 : EPROTO; /* a part of a message is left */
         if (count < 0)
             return errno;
         pl_ns now_ns = pl_now_ns();
@@ -80,11 +79,11 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
         ssize_t used = return_messages(worker, stream, data, have);
         if (used < 0)
             return errno;
-        have -= (size_t)used;
-        memmove(data, data + used, have);
         pl_role_count_received(worker, stream, (size_t)count, now_ns);
         pl_role_publish_sequence(endpoint);
         pl_role_tick(worker, now_ns);
+        if (pl_role_keep_rest(worker, data, (size_t)used, &have) != 0)
+            return EPROTO;
     }
     return ECANCELED;
 }

@@ -11,12 +11,12 @@
 #define LOST_NS PL_NS_PER_S
 #define UNDER_WAY_BYTES (32 << 10)
 
-/* Reads one whole answer. 0, or an errno; EAGAIN when a datagram was lost. */
-static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, uint8_t *data,
+/* Reads one whole answer. 0, or an errno; EAGAIN at `deadline_ns`. */
+static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, pl_ns deadline_ns,
                         uint32_t *number)
 {
     const struct pl_message_settings *messages = worker->shared->messages;
-    pl_ns deadline_ns = pl_carrier_is_datagram(messages->carrier) ? pl_now_ns() + LOST_NS : PL_NEVER;
+    uint8_t *data = worker->read_buffer;
     for (size_t have = 0;;) {
         ssize_t count =
             pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, deadline_ns);
@@ -38,20 +38,20 @@ static int ask(struct pl_worker *worker, struct pl_stream *stream, pl_ns run_ns)
     struct pl_endpoint *endpoint = stream->endpoint;
     struct pl_batch *batch = &endpoint->batch;
     uint32_t asked = (uint32_t)batch->number;
-    uint32_t number;
+    uint32_t number = asked;
     pl_batch_fill(batch, 1);
     size_t bytes = batch->used_bytes;
     pl_ns sent_ns = pl_now_ns();
+    bool datagrams = pl_carrier_is_datagram(endpoint->channel.carrier);
+    pl_ns deadline_ns = datagrams ? sent_ns + LOST_NS : PL_NEVER;
     int cause = pl_role_send_batch(worker, stream);
     do
-        cause = cause == 0 ? await_answer(worker, endpoint, worker->read_buffer, &number) : cause;
-    while (cause == 0 && number != asked && pl_carrier_is_datagram(endpoint->channel.carrier));
-    if (cause == EAGAIN) /* the number that follows will show the loss */
-        return 0;
+        cause = cause == 0 ? await_answer(worker, endpoint, deadline_ns, &number) : cause;
+    while (cause == 0 && number != asked && datagrams && pl_now_ns() < deadline_ns);
+    if (cause == 0 && number != asked)
+        cause = datagrams ? EAGAIN : EPROTO;
     if (cause != 0)
-        return cause;
-    if (number != asked)
-        return EPROTO;
+        return cause == EAGAIN ? 0 : cause; /* the number that follows will show the loss */
     pl_ns now_ns = pl_now_ns();
     pl_latency_log_add(endpoint->round_trips, sent_ns - run_ns, now_ns - sent_ns);
     pl_sequence_add(&endpoint->sequence, number);
@@ -66,11 +66,11 @@ static int drain(struct pl_worker *worker, struct pl_stream *stream)
 {
     struct pl_channel *channel = &stream->endpoint->channel;
     pl_channel_end_writing(channel);
-    ssize_t count;
-    while ((count = pl_channel_read(channel, worker->read_buffer, PL_MESSAGE_READ_BYTES,
-                                    pl_now_ns() + LOST_NS)) > 0)
-        continue;
-    return count == 0 || errno == EAGAIN ? 0 : errno;
+    pl_ns deadline_ns = pl_now_ns() + LOST_NS;
+    ssize_t count = 1;
+    while (count > 0 && pl_now_ns() < deadline_ns)
+        count = pl_channel_read(channel, worker->read_buffer, PL_MESSAGE_READ_BYTES, deadline_ns);
+    return count >= 0 || errno == EAGAIN ? 0 : errno;
 }
 
 void pl_asker_run(struct pl_worker *worker)
@@ -109,9 +109,13 @@ static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoi
         /* The whole number: the nearest to the one that is expected, of which the message carries 32 bits. */
         uint64_t whole =
             endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
+        pl_ns due_ns = (int64_t)whole < 0 ? PL_NEVER : pl_schedule_due_ns(schedule, whole);
+        if (due_ns > now_ns) { /* it was never sent */
+            errno = EPROTO;
+            return -1;
+        }
         if (whole >= endpoint->answered)
             endpoint->answered = whole + 1;
-        pl_ns due_ns = pl_schedule_due_ns(schedule, whole);
         pl_latency_log_add(endpoint->round_trips, due_ns - schedule->start_ns, now_ns - due_ns);
         pl_sequence_add(&endpoint->sequence, number);
         used += (size_t)bytes;
@@ -130,12 +134,10 @@ static int on_bytes(struct pl_worker *worker, struct pl_stream *stream, const st
     ssize_t used = take_answers(worker, endpoint, schedule, data, *have, now_ns);
     if (used < 0)
         return errno;
-    *have -= (size_t)used;
-    memmove(data, data + used, *have);
     pl_role_count_received(worker, stream, count, now_ns);
     pl_role_publish_sequence(endpoint);
     pl_role_tick(worker, now_ns);
-    return 0;
+    return pl_role_is_over(worker) ? ECANCELED : pl_role_keep_rest(worker, data, (size_t)used, have);
 }
 
 void pl_receiver_run(struct pl_worker *worker)
@@ -187,9 +189,9 @@ void pl_poller_run(struct pl_worker *worker)
     size_t have = 0;
     while (cause == 0 && pl_role_sends(worker)) {
         pl_ns now_ns = pl_now_ns();
-        uint64_t allowed = now_ns >= next_ns ? count_allowed(worker, stream->endpoint) : 0;
-        if (allowed > 0)
-            next_ns = pl_pace_step(&pace, worker, now_ns, allowed, &cause, &failed);
+        if (now_ns >= next_ns) /* where none is allowed, a batch may have to go */
+            next_ns =
+                pl_pace_step(&pace, worker, now_ns, count_allowed(worker, stream->endpoint), &cause, &failed);
         if (cause != 0)
             break;
         ssize_t count =

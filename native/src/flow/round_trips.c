@@ -28,7 +28,7 @@ bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *
             enum pl_phase phase = slot->start_ns < flow->warmup_ns ? PL_WARMUP : PL_STEADY;
             if (phase == PL_STEADY)
                 pl_histogram_merge(&trips->steady, &slot->durations);
-            if (j != NULL)
+            if (j != NULL && slot->durations.count > 0)
                 written = write_interval(j, slot, s, phase) && written;
             pl_latency_log_release(log);
         }

@@ -155,9 +155,11 @@ static bool on_pool_event(struct pl_session *session)
     int64_t failed = pl_pool_failed_stream(session->pool);
     const struct pl_stream *stream = failed >= 0 ? &session->streams[failed] : NULL;
     if (stream != NULL && session->reason == NULL && !is_reset_after_window(session, stream)) {
-        (void)snprintf(session->reason_text, sizeof session->reason_text,
-                       "stream %lld: the peer ended it: %s", (long long)failed,
-                       strerror(atomic_load(&stream->failure)));
+        int failure = atomic_load(&stream->failure);
+        (void)snprintf(session->reason_text, sizeof session->reason_text, "stream %lld: the peer %s%s",
+                       (long long)failed,
+                       failure == EPROTO ? "does not follow the protocol of messages" : "ended it: ",
+                       failure == EPROTO ? "" : strerror(failure));
         session->reason = session->reason_text;
     }
     return pl_pool_closed(session->pool) == (uint32_t)session->flow.streams;

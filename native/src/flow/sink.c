@@ -1,7 +1,5 @@
 /* The role of a sink: receives messages and checks their numbers. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/bytes.h"
 #include "flow/roles.h"
@@ -55,10 +53,10 @@ static int receive(struct pl_worker *worker, struct pl_stream *stream, uint8_t *
         ssize_t used = take(worker, &endpoint->sequence, data, have);
         if (used < 0)
             return EPROTO;
-        have -= (size_t)used;
-        memmove(data, data + used, have);
         pl_role_publish_sequence(endpoint);
         pl_role_tick(worker, now_ns);
+        if (pl_role_keep_rest(worker, data, (size_t)used, &have) != 0)
+            return EPROTO;
     }
     return ECANCELED;
 }

@@ -11,6 +11,8 @@
 #include "messages/channel_setup.h"
 
 #define RECHECK_US 100000
+/* Datagrams that were sent before the peer went may arrive for this time. */
+#define LAST_NS (100 * PL_NS_PER_MS)
 /* Turns of a spinning reader between two looks at the peer. */
 #define SPINS 4096
 
@@ -42,13 +44,13 @@ static bool is_over(const struct pl_channel *channel)
     return channel->is_over != NULL && channel->is_over(channel->context);
 }
 
-/* Whether the peer has gone, of a channel whose own descriptors do not tell. */
-static bool is_peer_gone(struct pl_channel *channel)
+/* Whether the peer has gone, of a channel whose own descriptors do not tell. Counts its call in `calls`. */
+static bool is_peer_gone(const struct pl_channel *channel, uint64_t *calls)
 {
     uint8_t byte;
     if (channel->stream_fd < 0) /* the peer is a thread of this process */
         return false;
-    channel->read_calls++;
+    (*calls)++;
     ssize_t count = recv(channel->stream_fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
 }
@@ -108,15 +110,29 @@ void pl_channel_close(struct pl_channel *channel)
     channel->read_fd = channel->write_fd = channel->event_fds[0] = channel->event_fds[1] = -1;
 }
 
+/* How much of `bytes` can be written now: all, or once half of the queue is free as much as fits; -1 with
+ * errno. */
+static ssize_t find_part(struct pl_ring *ring, size_t bytes)
+{
+    ssize_t room = pl_ring_writable(ring);
+    if (room < 0 || (size_t)room >= bytes)
+        return room < 0 ? -1 : (ssize_t)bytes;
+    return (size_t)room >= ring->bytes / 2 ? room : 0;
+}
+
 static int write_ring(struct pl_channel *channel, const uint8_t *data, size_t bytes)
 {
     struct pl_ring *ring = &channel->out;
-    for (uint32_t turn = 1;; turn++) {
-        ssize_t room = pl_ring_writable(ring);
-        if (room < 0)
+    for (uint32_t turn = 1; bytes > 0; turn++) {
+        ssize_t part = find_part(ring, bytes);
+        if (part < 0)
             return errno;
-        if ((size_t)room >= bytes)
-            break;
+        if (part > 0) {
+            pl_ring_write(ring, data, (size_t)part);
+            data += part;
+            bytes -= (size_t)part;
+            continue;
+        }
         bool looks = !channel->polls || turn % SPINS == 0;
         if (!channel->polls) {
             pl_ring_await_room(ring);
@@ -124,10 +140,9 @@ static int write_ring(struct pl_channel *channel, const uint8_t *data, size_t by
         }
         if (looks && is_over(channel))
             return ECANCELED;
-        if (looks && is_peer_gone(channel))
+        if (looks && is_peer_gone(channel, &channel->write_calls))
             return EPIPE;
     }
-    pl_ring_write(ring, data, bytes);
     return 0;
 }
 
@@ -178,23 +193,25 @@ ssize_t pl_channel_try_read(struct pl_channel *channel, uint8_t *data, size_t mo
                               : read_fd(channel, data, most, MSG_DONTWAIT);
 }
 
-/* After every wait that ended without data. 1: go on; 0: the data has ended; -1 with errno: give up. */
-static int judge_wait(struct pl_channel *channel, pl_ns deadline_ns)
+/* After every wait that ended without data. 1: go on; 0: the data has ended; -1 with errno: give up.
+ * `gone_ns` is when the peer was first seen to be gone, 0 before. */
+static int judge_wait(struct pl_channel *channel, pl_ns deadline_ns, pl_ns *gone_ns)
 {
-    if (is_over(channel)) {
-        errno = ECANCELED;
+    pl_ns now_ns = pl_now_ns();
+    bool datagrams = pl_carrier_is_datagram(channel->carrier);
+    bool tells = !has_rings(channel) && !datagrams;
+    if (is_over(channel) || now_ns >= deadline_ns) {
+        errno = is_over(channel) ? ECANCELED : EAGAIN;
         return -1;
     }
-    if (deadline_ns != PL_NEVER && pl_now_ns() >= deadline_ns) {
-        errno = EAGAIN;
-        return -1;
-    }
-    bool tells = !has_rings(channel) && !pl_carrier_is_datagram(channel->carrier);
-    if (tells || !is_peer_gone(channel))
+    if (tells || !is_peer_gone(channel, &channel->read_calls))
         return 1;
-    /* The datagram that states the end can be lost; a ring is closed before its peer goes. */
-    if (pl_carrier_is_datagram(channel->carrier) || pl_ring_is_closed(&channel->in))
-        return pl_carrier_is_datagram(channel->carrier) ? 0 : 1;
+    if (datagrams) { /* the one that states the end can be lost */
+        *gone_ns = *gone_ns == 0 ? now_ns : *gone_ns;
+        return now_ns - *gone_ns < LAST_NS ? 1 : 0;
+    }
+    if (pl_ring_is_closed(&channel->in)) /* what is in it can still be read */
+        return 1;
     errno = EPIPE;
     return -1;
 }
@@ -202,6 +219,7 @@ static int judge_wait(struct pl_channel *channel, pl_ns deadline_ns)
 ssize_t pl_channel_read(struct pl_channel *channel, uint8_t *data, size_t most, pl_ns deadline_ns)
 {
     bool tries = channel->polls || has_rings(channel);
+    pl_ns gone_ns = 0;
     for (uint32_t turn = 1;; turn++) {
         ssize_t count = tries ? pl_channel_try_read(channel, data, most) : read_fd(channel, data, most, 0);
         if (count >= 0 || (errno != EAGAIN && errno != EINTR))
@@ -214,7 +232,7 @@ ssize_t pl_channel_read(struct pl_channel *channel, uint8_t *data, size_t most, 
             if (pl_ring_readable(&channel->in) > 0)
                 continue;
         }
-        int verdict = judge_wait(channel, deadline_ns);
+        int verdict = judge_wait(channel, deadline_ns, &gone_ns);
         if (verdict <= 0)
             return verdict;
     }
@@ -229,7 +247,8 @@ void pl_channel_end_writing(struct pl_channel *channel)
         (void)close(channel->write_fd);
         channel->write_fd = -1;
     } else if (pl_carrier_is_datagram(channel->carrier)) {
-        (void)send(channel->write_fd, &nothing, 0, MSG_NOSIGNAL); /* an empty datagram */
+        (void)send(channel->write_fd, &nothing, 0, MSG_NOSIGNAL);
+        (void)shutdown(channel->stream_fd, SHUT_WR); /* that datagram can be lost */
     } else {
         (void)shutdown(channel->write_fd, SHUT_WR);
     }

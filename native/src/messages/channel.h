@@ -52,6 +52,7 @@ struct pl_channel_settings {
     bool accepting; /* this end makes what both ends share */
     bool polls;
     size_t queue_bytes; /* room of a ring in one direction: a power of two */
+    pl_ns deadline_ns;  /* by which the peer has made its part */
 };
 
 /* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in

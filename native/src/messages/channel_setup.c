@@ -7,20 +7,21 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/address.h"
 #include "base/bytes.h"
 #include "base/message.h"
 
-#define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)
 /* Two pipes have four ends, of which the peer gets two; two rings with two eventfds are four. */
 #define HANDED_MAX 4
 
 static bool fail(int cause, struct pl_error *error)
 {
     pl_error_set(error, cause == 0 ? PL_PEER : PL_SETUP, "channel", cause,
-                 "cannot share the channel of a stream with the peer");
+                 cause == 0 ? "the peer does not share what carries the messages of a stream"
+                            : "cannot share with the peer what carries the messages of a stream");
     return false;
 }
 
@@ -32,7 +33,7 @@ static void close_all(const int *fds, size_t count)
 }
 
 /* Hands descriptors over a Unix stream, with a byte that states their number. 0, or an errno. */
-static int hand_over(int stream_fd, const int *fds, size_t count)
+static int hand_over(const struct pl_channel *channel, const int *fds, size_t count, pl_ns deadline_ns)
 {
     uint8_t number = (uint8_t)count;
     struct iovec part = {.iov_base = &number, .iov_len = 1};
@@ -50,10 +51,10 @@ static int hand_over(int stream_fd, const int *fds, size_t count)
     head->cmsg_type = SCM_RIGHTS;
     head->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
     memcpy(CMSG_DATA(head), fds, count * sizeof(int));
-    int cause = pl_wait_ready(stream_fd, POLLOUT, pl_now_ns() + SETUP_TIMEOUT_NS);
+    int cause = pl_wait_ready(channel->stream_fd, POLLOUT, deadline_ns);
     if (cause != 0)
         return cause;
-    return sendmsg(stream_fd, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
+    return sendmsg(channel->stream_fd, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
 }
 
 /* The descriptors that came with a message, at most `room` of them; others are closed. */
@@ -76,8 +77,25 @@ static size_t read_rights(struct msghdr *message, int *fds, size_t room)
     return found;
 }
 
-/* Receives exactly `count` descriptors; the caller owns them. False with `error` set. */
-static bool take_over(int stream_fd, int *fds, size_t count, struct pl_error *error)
+static bool is_pipe(int fd)
+{
+    struct stat facts;
+    return fstat(fd, &facts) == 0 && S_ISFIFO(facts.st_mode);
+}
+
+static bool is_unix_datagram(int fd)
+{
+    int domain = 0;
+    int type = 0;
+    socklen_t length = sizeof domain;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_DGRAM;
+}
+
+/* Receives exactly `count` descriptors, all of them of the kind that `is_right` tells (NULL: of any); the
+ * caller owns them. False with `error` set. */
+static bool take_over(const struct pl_channel *channel, int *fds, size_t count, bool (*is_right)(int fd),
+                      pl_ns deadline_ns, struct pl_error *error)
 {
     uint8_t number = 0;
     struct iovec part = {.iov_base = &number, .iov_len = 1};
@@ -89,31 +107,38 @@ static bool take_over(int stream_fd, int *fds, size_t count, struct pl_error *er
                              .msg_iovlen = 1,
                              .msg_control = control.room,
                              .msg_controllen = sizeof control.room};
-    int cause = pl_wait_ready(stream_fd, POLLIN, pl_now_ns() + SETUP_TIMEOUT_NS);
+    int cause = pl_wait_ready(channel->stream_fd, POLLIN, deadline_ns);
     if (cause != 0)
         return fail(cause, error);
-    ssize_t bytes = recvmsg(stream_fd, &message, MSG_CMSG_CLOEXEC);
+    ssize_t bytes = recvmsg(channel->stream_fd, &message, MSG_CMSG_CLOEXEC);
     if (bytes < 0)
         return fail(errno, error);
     size_t found = read_rights(&message, fds, HANDED_MAX);
-    if (bytes == 1 && number == count && found == count && (message.msg_flags & MSG_CTRUNC) == 0)
+    bool right = bytes == 1 && number == count && found == count && (message.msg_flags & MSG_CTRUNC) == 0;
+    for (size_t i = 0; right && is_right != NULL && i < count; i++)
+        right = is_right(fds[i]);
+    if (right)
         return true;
     close_all(fds, found);
+    for (size_t i = 0; i < found; i++)
+        fds[i] = -1;
     return fail(0, error);
 }
 
-/* Hands `theirs` over and closes this end's copies, except those that both ends keep. */
-static bool give(struct pl_channel *channel, const int *theirs, size_t count, struct pl_error *error)
+/* Hands `theirs` over. */
+static bool give(const struct pl_channel *channel, const int *theirs, size_t count, pl_ns deadline_ns,
+                 struct pl_error *error)
 {
-    int cause = hand_over(channel->stream_fd, theirs, count);
+    int cause = hand_over(channel, theirs, count, deadline_ns);
     return cause == 0 || fail(cause, error);
 }
 
-static bool share_pipes(struct pl_channel *channel, bool accepting, struct pl_error *error)
+static bool share_pipes(struct pl_channel *channel, const struct pl_channel_settings *settings,
+                        struct pl_error *error)
 {
     int fds[HANDED_MAX] = {-1, -1, -1, -1}; /* to the peer: read, write; from the peer: read, write */
-    if (!accepting) {
-        if (!take_over(channel->stream_fd, fds, 2, error))
+    if (!settings->accepting) {
+        if (!take_over(channel, fds, 2, is_pipe, settings->deadline_ns, error))
             return false;
         channel->read_fd = fds[0];
         channel->write_fd = fds[1];
@@ -127,16 +152,17 @@ static bool share_pipes(struct pl_channel *channel, bool accepting, struct pl_er
     channel->write_fd = fds[1];
     channel->read_fd = fds[2];
     const int theirs[] = {fds[0], fds[3]};
-    bool given = give(channel, theirs, 2, error);
+    bool given = give(channel, theirs, 2, settings->deadline_ns, error);
     close_all(theirs, 2);
     return given;
 }
 
-static bool share_datagrams(struct pl_channel *channel, bool accepting, struct pl_error *error)
+static bool share_datagrams(struct pl_channel *channel, const struct pl_channel_settings *settings,
+                            struct pl_error *error)
 {
     int fds[HANDED_MAX] = {-1, -1};
-    if (!accepting) {
-        if (!take_over(channel->stream_fd, fds, 1, error))
+    if (!settings->accepting) {
+        if (!take_over(channel, fds, 1, is_unix_datagram, settings->deadline_ns, error))
             return false;
         channel->read_fd = channel->write_fd = fds[0];
         return true;
@@ -146,7 +172,7 @@ static bool share_datagrams(struct pl_channel *channel, bool accepting, struct p
         return false;
     }
     channel->read_fd = channel->write_fd = fds[0];
-    bool given = give(channel, fds + 1, 1, error);
+    bool given = give(channel, fds + 1, 1, settings->deadline_ns, error);
     (void)close(fds[1]);
     return given;
 }
@@ -186,9 +212,9 @@ static bool share_rings(struct pl_channel *channel, const struct pl_channel_sett
                 pl_error_set(error, PL_RESOURCES, "channel", errno, "no eventfd for a stream");
                 shared = false;
             }
-        shared = shared && give(channel, fds, count, error);
+        shared = shared && give(channel, fds, count, settings->deadline_ns, error);
     } else {
-        shared = take_over(channel->stream_fd, fds, count, error);
+        shared = take_over(channel, fds, count, NULL, settings->deadline_ns, error);
     }
     shared = shared && map_rings(channel, fds, settings, error);
     close_all(fds, 2); /* the memory stays mapped */
@@ -198,11 +224,11 @@ static bool share_rings(struct pl_channel *channel, const struct pl_channel_sett
 }
 
 /* Receives the peer's two bytes. False with `error` set. */
-static bool read_port(int stream_fd, uint16_t *port, struct pl_error *error)
+static bool read_port(int stream_fd, uint16_t *port, pl_ns deadline_ns, struct pl_error *error)
 {
     uint8_t bytes[2];
     for (size_t have = 0; have < sizeof bytes;) {
-        int cause = pl_wait_ready(stream_fd, POLLIN, pl_now_ns() + SETUP_TIMEOUT_NS);
+        int cause = pl_wait_ready(stream_fd, POLLIN, deadline_ns);
         ssize_t count = cause == 0 ? recv(stream_fd, bytes + have, sizeof bytes - have, 0) : -1;
         if (count <= 0)
             return fail(cause != 0 ? cause : count < 0 ? errno : 0, error);
@@ -210,6 +236,14 @@ static bool read_port(int stream_fd, uint16_t *port, struct pl_error *error)
     }
     *port = (uint16_t)pl_get16(bytes);
     return *port != 0 || fail(0, error);
+}
+
+static bool send_port(int stream_fd, const struct pl_address *own, struct pl_error *error)
+{
+    uint8_t bytes[2];
+    pl_put16(bytes, (uint32_t)pl_address_port(own));
+    int cause = pl_message_send(stream_fd, bytes, sizeof bytes, true);
+    return cause == 0 || fail(cause, error);
 }
 
 static void set_port(struct pl_address *address, uint16_t port)
@@ -220,18 +254,36 @@ static void set_port(struct pl_address *address, uint16_t port)
         ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
 }
 
-/* Each end has a socket that is connected to the other one's, at the addresses of the admitted stream: it
- * receives from nobody else, and nobody else can be made its target. The accepting end uses the port on which
- * it listens, which firewalls let pass. */
-static bool share_udp(struct pl_channel *channel, bool accepting, struct pl_error *error)
+/* Connects to the port that the peer states, and drops what others sent to the socket before. False with
+ * `error` set. */
+static bool connect_udp(struct pl_channel *channel, pl_ns deadline_ns, struct pl_error *error)
 {
-    struct pl_address own;
     struct pl_address peer;
     uint16_t port;
-    uint8_t bytes[2];
-    if (!pl_address_of_socket(channel->stream_fd, &own) || !pl_address_of_peer(channel->stream_fd, &peer))
+    uint8_t byte;
+    if (!pl_address_of_peer(channel->stream_fd, &peer))
         return fail(errno, error);
-    if (!accepting)
+    if (!read_port(channel->stream_fd, &port, deadline_ns, error))
+        return false;
+    set_port(&peer, port);
+    if (connect(channel->read_fd, (const struct sockaddr *)&peer.storage, peer.length) != 0)
+        return fail(errno, error);
+    while (recv(channel->read_fd, &byte, 1, MSG_DONTWAIT) >= 0)
+        continue;
+    return true;
+}
+
+/* Each end has a socket that is connected to the other one's, at the addresses of the admitted stream: it
+ * receives from nobody else, and nobody else can be made its target. The accepting end uses the port on which
+ * it listens, which firewalls let pass, and states it once it is connected itself: only then may data come.
+ */
+static bool share_udp(struct pl_channel *channel, const struct pl_channel_settings *settings,
+                      struct pl_error *error)
+{
+    struct pl_address own;
+    if (!pl_address_of_socket(channel->stream_fd, &own))
+        return fail(errno, error);
+    if (!settings->accepting)
         set_port(&own, 0);
     int fd = socket(pl_address_family(&own), SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -239,18 +291,15 @@ static bool share_udp(struct pl_channel *channel, bool accepting, struct pl_erro
     channel->read_fd = channel->write_fd = fd;
     const int one = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* of several streams, all connected */
-    if (bind(fd, (const struct sockaddr *)&own.storage, own.length) != 0 || !pl_address_of_socket(fd, &own))
-        return fail(errno, error);
-    pl_put16(bytes, (uint32_t)pl_address_port(&own));
-    int cause = pl_message_send(channel->stream_fd, bytes, sizeof bytes, true);
-    if (cause != 0)
-        return fail(cause, error);
-    if (!read_port(channel->stream_fd, &port, error))
+    if (bind(fd, (const struct sockaddr *)&own.storage, own.length) != 0 || !pl_address_of_socket(fd, &own)) {
+        pl_error_set(error, PL_SETUP, "channel", errno, "cannot open UDP port %lld",
+                     (long long)pl_address_port(&own));
         return false;
-    set_port(&peer, port);
-    if (connect(fd, (const struct sockaddr *)&peer.storage, peer.length) != 0)
-        return fail(errno, error);
-    return true;
+    }
+    if (settings->accepting)
+        return connect_udp(channel, settings->deadline_ns, error) &&
+               send_port(channel->stream_fd, &own, error);
+    return send_port(channel->stream_fd, &own, error) && connect_udp(channel, settings->deadline_ns, error);
 }
 
 bool pl_channel_set_up(struct pl_channel *channel, const struct pl_channel_settings *settings,
@@ -258,11 +307,11 @@ bool pl_channel_set_up(struct pl_channel *channel, const struct pl_channel_setti
 {
     switch (settings->carrier) {
     case PL_CARRIER_UDP:
-        return share_udp(channel, settings->accepting, error);
+        return share_udp(channel, settings, error);
     case PL_CARRIER_DATAGRAM:
-        return share_datagrams(channel, settings->accepting, error);
+        return share_datagrams(channel, settings, error);
     case PL_CARRIER_PIPE:
-        return share_pipes(channel, settings->accepting, error);
+        return share_pipes(channel, settings, error);
     case PL_CARRIER_RING:
     case PL_CARRIER_EVENT:
         return share_rings(channel, settings, error);

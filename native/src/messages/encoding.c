@@ -147,7 +147,7 @@ ssize_t pl_decode(enum pl_encoding encoding, const uint8_t *at, size_t have, siz
     ssize_t head = get_varint(at, have, &length);
     if (head <= 0)
         return head;
-    if (length > pl_encoded_max(encoding, size))
+    if (length > pl_encoded_max(encoding, size) + PL_UNKNOWN_MAX_BYTES)
         return -1;
     if (have - (size_t)head < length)
         return 0;

@@ -20,6 +20,9 @@
 /* What the encoding adds at most: two tags, the number, two lengths. */
 #define PL_PROTOBUF_EXTRA_BYTES 16
 
+/* Fields that the receiver does not know may take so many bytes of a message. */
+#define PL_UNKNOWN_MAX_BYTES 1024
+
 enum pl_encoding { PL_ENCODING_FIXED, PL_ENCODING_PROTOBUF, PL_ENCODINGS };
 
 const char *pl_encoding_name(enum pl_encoding encoding);

@@ -3,8 +3,6 @@
 #include "base/options.h"
 
 #define QUEUE_MIN_BYTES (INT64_C(256) << 10)
-/* UDP carries 65,507 bytes; what an encoding adds has to fit as well. */
-#define DATAGRAM_MAX_BYTES 65000
 #define POLLED_BATCH_MAX_BYTES (32 << 10) /* one thread writes and reads: neither may wait for the other */
 #define QUEUE_MAX_BYTES (INT64_C(256) << 20)
 
@@ -71,7 +69,7 @@ bool pl_message_settings_check(struct pl_message_settings *settings, const struc
     if (settings->replies && settings->polls && settings->batch_bytes > POLLED_BATCH_MAX_BYTES)
         return refuse("--batch-bytes must be at most 32768 with --reply and --wait poll", error);
     if (pl_carrier_is_datagram(settings->carrier) &&
-        (settings->bytes > DATAGRAM_MAX_BYTES || settings->batch_bytes > DATAGRAM_MAX_BYTES))
+        (settings->bytes > PL_DATAGRAM_MAX_BYTES || settings->batch_bytes > PL_DATAGRAM_MAX_BYTES))
         return refuse("--message-bytes and --batch-bytes: a datagram carries at most 65000 bytes", error);
     return true;
 }

@@ -14,6 +14,8 @@
 #define PL_MESSAGE_STREAMS_MAX 256
 #define PL_MESSAGE_RATE_MAX INT64_C(1000000000)
 #define PL_BATCH_MAX_BYTES (1 << 20)
+/* UDP carries 65,507 bytes; what an encoding adds has to fit as well. */
+#define PL_DATAGRAM_MAX_BYTES 65000
 
 /* Where source and sink are. */
 enum pl_placement {

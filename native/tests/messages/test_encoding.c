@@ -59,7 +59,7 @@ static void check_other_writers(void)
 static void check_refused(void)
 {
     static const uint8_t endless[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-    static const uint8_t too_long[] = {0x7F};
+    static const uint8_t too_long[] = {0x93, 0x08}; /* 1043: one more than a message of 6 can take */
     static const uint8_t overrun[] = {0x03, 0x12, 0x09, 'a'};
     static const uint8_t group[] = {0x02, 0x1B, 0x01};
     static const uint8_t other_size[] = {0x04, 0x08, 0x05, 0x12, 0x00};

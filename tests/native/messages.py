@@ -1,0 +1,81 @@
+"""Flows of messages: what carries them, one complete trial, and what both results must say."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.native.engine import MS, Ending, Engine, Flag, Record, assert_counters_agree, receiving, sending
+
+DONE, USAGE, SETUP, ENDED = 0, 2, 3, 5
+LONG_NS = 60_000 * MS
+#: What carries messages, by its name and by the transport on which its streams are admitted.
+CARRIERS = {
+    "tcp": "tcp",
+    "unix": "unix",
+    "udp": "tcp",
+    "unix-datagram": "unix",
+    "pipe": "unix",
+    "shared-memory": "unix",
+    "eventfd": "unix",
+}
+IN_ORDER = [name for name in CARRIERS if name != "udp"]
+
+
+def name_end(transport: str) -> str:
+    """An address for both ends: the loopback, or a name that no other test has."""
+    return "127.0.0.1" if CARRIERS[transport] == "tcp" else f"@pathlab-test-{uuid.uuid4()}"
+
+
+@contextlib.contextmanager
+def meeting(
+    transport: str = "tcp", receiver_flags: dict[str, Flag] | None = None, /, **flags: Flag
+) -> Iterator[tuple[Engine, Engine]]:
+    """A receiver and a sender of messages of 64 bytes, which waits for "go"."""
+    address = str((receiver_flags or {}).get("bind", name_end(transport)))
+    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport]}
+    with receiving(**{**accepting, "duration_ns": LONG_NS, **(receiver_flags or {})}) as (receiver, port):
+        where: dict[str, Flag] = {"address": address, "transport": transport}
+        with sending(port or 1, **{**where, "message_bytes": 64, **flags}) as sender:
+            sender.expect("ready")
+            receiver.expect("ready")
+            yield receiver, sender
+
+
+def exchange(
+    transport: str = "tcp", receiver_flags: dict[str, Flag] | None = None, /, **flags: Flag
+) -> tuple[Ending, Ending]:
+    """One complete trial with messages; how the receiver and the sender ended."""
+    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
+    short: dict[str, Flag] = {"warmup_ns": 40 * MS, "duration_ns": 120 * MS}
+    with meeting(transport, {**accepting, **(receiver_flags or {})}, **{**short, **flags}) as (
+        receiver,
+        sender,
+    ):
+        sender.send_line("go")
+        sent = sender.finish()
+        return receiver.finish(), sent
+
+
+def assert_complete(accepted: Ending, connected: Ending, streams: int = 1) -> tuple[Record, Record]:
+    """What both results say about messages; both are complete, and all that was sent came, in order."""
+    for end in (accepted, connected):
+        assert end.status == DONE, end.stderr
+        assert end.last["complete"], end.last
+        assert_counters_agree(end, streams)
+    received, sent = accepted.last["messages"], connected.last["messages"]
+    assert received["missing"] == received["out_of_order"] == [0] * streams
+    assert received["received"] == sent["sent"]
+    assert min(received["received"]) > 0
+    by_phase = [phase["messages"] for phase in accepted.last["phases"].values()]
+    assert [sum(counts) for counts in zip(*by_phase, strict=True)] == received["received"]
+    return received, sent
+
+
+def find_leftovers(name: str) -> list[str]:
+    """Unix sockets of this name, and anything of ours in the shared memory of this machine."""
+    sockets = Path("/proc/net/unix").read_text()
+    shared = [path.name for path in Path("/dev/shm").iterdir() if "pathlab" in path.name]
+    return [line for line in sockets.splitlines() if name in line] + shared

@@ -1,0 +1,211 @@
+"""Ends of a flow of messages that die, stall or fall behind: bounded, told in one line, nothing left."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.native.engine import (
+    MS,
+    TOKEN,
+    Engine,
+    Flag,
+    assert_refused,
+    build_command,
+    receiving,
+    sending,
+    start_command,
+)
+from tests.native.messages import (
+    CARRIERS,
+    DONE,
+    ENDED,
+    IN_ORDER,
+    LONG_NS,
+    assert_complete,
+    find_leftovers,
+    meeting,
+    name_end,
+)
+
+pytestmark = pytest.mark.engine
+
+PEER, RESOURCES = 4, 6
+BY_MEMORY = ["shared-memory", "eventfd"]
+KIB = 1024
+
+
+def count_memory_kib(engine: Engine) -> int:
+    """The most memory that it ever had, without the pages of queues, which both ends share."""
+    status = Path(f"/proc/{engine.process.pid}/status").read_text()
+    found = re.search(r"^RssAnon:\s+(\d+) kB$", status, re.MULTILINE)
+    assert found is not None
+    return int(found[1])
+
+
+# Ends that die
+
+
+@pytest.mark.parametrize("transport", CARRIERS)
+@pytest.mark.parametrize("victim", ["sender", "receiver"])
+@pytest.mark.parametrize("reply", ["no", "yes"])
+@pytest.mark.parametrize("runs", [False, True])
+def test_an_end_that_dies_ends_the_other_and_leaves_nothing(
+    transport: str, victim: str, reply: str, runs: bool
+) -> None:
+    name = name_end(transport)
+    with meeting(transport, {"bind": name}, reply=reply, duration_ns=LONG_NS) as (receiver, sender):
+        if runs:
+            sender.send_line("go")
+            sender.wait_for("interval", phase="steady")
+        dying, other = (sender, receiver) if victim == "sender" else (receiver, sender)
+        os.kill(dying.process.pid, signal.SIGKILL)
+        dying.process.wait()
+        if other is sender and not runs:
+            sender.send_line("go")
+        ending = other.finish()
+    assert ending.status == ENDED
+    assert not ending.last["complete"]
+    assert ending.last["reason"]
+    if CARRIERS[transport] == "unix":
+        assert find_leftovers(name) == []
+
+
+@pytest.mark.parametrize("transport", CARRIERS)
+@pytest.mark.parametrize("reply", ["no", "yes"])
+@pytest.mark.parametrize("rate", [0, 10_000])
+def test_sigterm_ends_an_end_whose_peer_stalls(transport: str, reply: str, rate: int) -> None:
+    flags: dict[str, Flag] = {"reply": reply, "messages_per_s": rate, "duration_ns": LONG_NS}
+    with meeting(transport, **flags) as (receiver, sender):
+        sender.send_line("go")
+        sender.wait_for("interval")
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        sender.wait_for("interval", phase="steady")
+        os.kill(sender.process.pid, signal.SIGTERM)
+        ending = sender.finish()
+        os.kill(receiver.process.pid, signal.SIGCONT)
+        assert receiver.finish().status == ENDED
+    assert ending.status == ENDED
+    assert ending.last["reason"]
+
+
+# Ends that stall or fall behind
+
+
+@pytest.mark.parametrize("transport", IN_ORDER)
+@pytest.mark.parametrize("reply", ["no", "yes"])
+def test_a_sink_that_stalls_is_given_up_after_the_drain(transport: str, reply: str) -> None:
+    short: dict[str, Flag] = {"duration_ns": 100 * MS, "drain_timeout_ns": 100 * MS}
+    with meeting(transport, reply=reply, **short) as (receiver, sender):
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        sender.send_line("go")
+        ending = sender.finish()
+    assert ending.status in (DONE, ENDED)
+    assert ending.last["complete"] == (ending.last["reason"] is None)
+    if not ending.last["complete"]:
+        assert "--drain-timeout-ns" in ending.last["reason"]
+
+
+@pytest.mark.parametrize("transport", IN_ORDER)
+@pytest.mark.parametrize("flags", [{}, {"reply": "yes", "messages_per_s": 10**6}], ids=["sink", "relay"])
+def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
+    transport: str, flags: dict[str, Flag]
+) -> None:
+    """It stops for some intervals: the sender waits, with as much memory as before."""
+    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
+    settings: dict[str, Flag] = {"queue_bytes": 256 * KIB, "message_bytes": 1000, "warmup_ns": 0}
+    with meeting(transport, accepting, **settings, **flags) as (receiver, sender):
+        sender.send_line("go")
+        sender.wait_for("interval")
+        before_kib = count_memory_kib(sender)
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        for _ in range(5):
+            sender.wait_for("interval", phase="steady")
+        grown_kib = count_memory_kib(sender) - before_kib
+        os.kill(receiver.process.pid, signal.SIGCONT)
+        sent = sender.finish()
+        accepted = receiver.finish()
+    assert_complete(accepted, sent)
+    assert grown_kib < 1024
+
+
+@pytest.mark.parametrize("transport", BY_MEMORY)
+@pytest.mark.parametrize("wait", ["block", "poll"])
+def test_a_queue_that_is_smaller_than_what_a_relay_returns_at_once(transport: str, wait: str) -> None:
+    """A relay returns what it has read, up to 256 KiB, by a queue of that size that is seldom empty."""
+    flags: dict[str, Flag] = {"message_bytes": 65_536, "queue_bytes": 256 * KIB, "messages_per_s": 10**6}
+    if wait == "block":
+        flags["batch_bytes"] = 128 * KIB
+    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1, "wait": wait}
+    with meeting(transport, accepting, reply="yes", wait=wait, **flags) as (receiver, sender):
+        sender.send_line("go")
+        sent = sender.finish()
+        assert_complete(receiver.finish(), sent)
+
+
+# Memory
+
+
+@pytest.mark.parametrize("transport", BY_MEMORY)
+@pytest.mark.parametrize("limited", ["sender", "receiver"])
+def test_queues_count_against_the_limit_of_memory(transport: str, limited: str) -> None:
+    name = name_end(transport)
+    limit: dict[str, Flag] = {"memory_limit_bytes": 2**24}
+    queues: dict[str, Flag] = {"queue_bytes": 2**22, "streams": 3}
+    with receiving(bind=name, transport="unix", **(limit if limited == "receiver" else {})) as (receiver, _):
+        where: dict[str, Flag] = {"address": name, "transport": transport, "message_bytes": 64}
+        with sending(1, **where, **queues, **(limit if limited == "sender" else {})) as sender:
+            sent = sender.finish()
+        receiver.close_stdin()
+        received = receiver.finish()
+    refused, other = (sent, received) if limited == "sender" else (received, sent)
+    assert_refused(refused, RESOURCES, "queue")
+    assert (
+        "the queues of 3 streams take 25165824 bytes, more than --memory-limit-bytes" in refused.last["text"]
+    )
+    assert other.status in (PEER, ENDED, 3)
+    assert find_leftovers(name) == []
+
+
+def test_the_queue_of_two_threads_counts_against_the_limit_of_memory() -> None:
+    flags: dict[str, Flag] = {"placement": "threaded", "message_bytes": 64, "queue_bytes": 2**25}
+    with start_command(build_command("send", memory_limit_bytes=2**24, **flags)) as sender:
+        assert_refused(sender.finish(), RESOURCES, "queue")
+
+
+@pytest.mark.parametrize("transport", BY_MEMORY)
+def test_shared_memory_that_cannot_be_had_ends_both(transport: str) -> None:
+    """A limit on the size of files holds for it, too."""
+    name = name_end(transport)
+    accepting: dict[str, Flag] = {"bind": name, "transport": "unix", "token": TOKEN, "control": "stdin"}
+    command = shlex.join(build_command("receive", **accepting))
+    with start_command(["sh", "-c", f"ulimit -f 100; exec {command}"]) as receiver:
+        receiver.wait_for("listening")
+        with sending(1, address=name, transport=transport, message_bytes=64) as sender:
+            sent = sender.finish()
+        received = receiver.finish()
+    assert_refused(received, RESOURCES, "queue", errno_name="EFBIG")
+    assert received.last["text"].startswith("no shared memory for a queue of 1048576 bytes")
+    assert_refused(sent, PEER, "channel")
+    assert find_leftovers(name) == []
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("transport", ["unix-datagram", "pipe", "eventfd"])
+def test_no_socket_file_is_left(transport: str, complete: bool, tmp_path: Path) -> None:
+    path = tmp_path / "socket"
+    accepting: dict[str, Flag] = {"bind": str(path), "warmup_ns": -1, "duration_ns": -1}
+    with meeting(transport, accepting, warmup_ns=0, duration_ns=100 * MS) as (receiver, sender):
+        assert path.is_socket()
+        if complete:
+            sender.send_line("go")
+        else:
+            sender.close()
+        status = receiver.finish().status
+    assert status == (DONE if complete else ENDED)
+    assert not path.exists()
