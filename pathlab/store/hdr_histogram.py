@@ -197,17 +197,12 @@ class Histogram:
         """The value that ``ratio`` (0 to 1) of all values do not exceed; None for an empty histogram."""
         if not self.places.size:
             return None
-        reached = np.searchsorted(np.cumsum(self.counts), self._find_rank(ratio))
+        reached = np.searchsorted(np.cumsum(self.counts), _find_rank(ratio, self.count))
         return int(self.values[reached])
 
     def stated_quantile_ns(self, ratio: float) -> int | None:
         """That value; None where fewer than ``QUANTILE_SAMPLES_ABOVE`` values rank above it."""
-        if self.count - self._find_rank(ratio) < QUANTILE_SAMPLES_ABOVE:
-            return None
-        return self.quantile_ns(ratio)
-
-    def _find_rank(self, ratio: float) -> int:
-        return max(math.ceil(Fraction(str(ratio)) * self.count), 1)  # 0.99 as it is written
+        return self.quantile_ns(ratio) if is_quantile_stated(ratio, self.count) else None
 
     def encode(self, *, compressed: bool = True) -> bytes:
         """The V2 encoding; the figures beside it are not part of it."""
@@ -220,6 +215,15 @@ class Histogram:
             return header + payload
         packed = zlib.compress(header + payload)
         return _ENVELOPE.pack(_COMPRESSED_COOKIE | _VERSION_2, len(packed)) + packed
+
+
+def is_quantile_stated(ratio: float, count: int) -> bool:
+    """Whether ``QUANTILE_SAMPLES_ABOVE`` of so many values or more rank above that quantile."""
+    return count - _find_rank(ratio, count) >= QUANTILE_SAMPLES_ABOVE
+
+
+def _find_rank(ratio: float, count: int) -> int:
+    return max(math.ceil(Fraction(str(ratio)) * count), 1)  # 0.99 as it is written
 
 
 def add_figures(figures: Iterable[ExactFigures]) -> ExactFigures | None:

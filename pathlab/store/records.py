@@ -117,14 +117,17 @@ class TrialRecord:
     unloaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the unloaded probes"]
     unloaded_rtt_median_ns: Annotated[float | None, "median RTT of the unloaded probes"]
     unloaded_rtt_iqr_ns: Annotated[float | None, "interquartile range of the RTT of the unloaded probes"]
-    sender_cpu_user_s: Annotated[float | None, "user CPU time of the sending engine's threads, whole trial"]
+    sender_cpu_user_s: Annotated[
+        float | None,
+        "user CPU time of the sending engine's threads, whole trial; placement fused: of both ends",
+    ]
     sender_cpu_system_s: Annotated[
         float | None,
         "system CPU time of the sending engine's threads, whole trial",
     ]
     receiver_cpu_user_s: Annotated[
         float | None,
-        "user CPU time of the receiving engine's threads, whole trial",
+        "user CPU time of the receiving engine's threads, whole trial; placement fused: empty",
     ]
     receiver_cpu_system_s: Annotated[
         float | None,
@@ -233,12 +236,12 @@ class TrialRecord:
     send_late_max_ns: Annotated[float | None, "maximum of that time"] = None
     sender_cpu_ns_per_message: Annotated[
         float | None,
-        "CPU time of the sending engine's threads in the steady window, per message of messages_per_s; "
-        "placement fused: of both ends, which are one thread",
+        "CPU time of the sending engine's threads in the steady window, per message sent in it (replies: "
+        "returned); placement fused: of both ends, which are one thread",
     ] = None
     receiver_cpu_ns_per_message: Annotated[
         float | None,
-        "CPU time of the receiving engine's threads in the steady window, per message of messages_per_s; "
+        "CPU time of the receiving engine's threads in the steady window, per message received in it; "
         "placement fused: empty",
     ] = None
     clock_cost_ns: Annotated[

@@ -19,11 +19,15 @@ from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
+from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
 from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import STEADY_COLUMNS, measure_probes, measure_steady, select_steady
 from pathlab.study.links import BottleneckLink, Traffic
+
+#: The placement of messages with a path between the ends, and the transport that may lose some.
+HOST, UDP = "host", "udp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +94,7 @@ def build_record(
         engine_sha256=data.engine_sha256,
         received_reverse_steady_bytes=reverse["received_steady_bytes"],
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
+        **measure_messages(spec, data),
     )
     return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
 
@@ -113,11 +118,12 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
 
 def _describe_end(end: str, records: Sequence[Record], load: HostLoad) -> dict[str, Any]:
     """The columns of the ``sender`` or the ``receiver``: its congestion control and its CPU."""
-    result = first(records, "result")
+    result, ready = first(records, "result"), first(records, "ready")
+    workers = list_end_workers(ready, result, end) if result else None
     return {
-        f"congestion_{end}": _text(first(records, "ready"), "congestion"),
-        f"{end}_cpu_user_s": _cpu_s(result, "user_ns"),
-        f"{end}_cpu_system_s": _cpu_s(result, "system_ns"),
+        f"congestion_{end}": _text(ready, "congestion"),
+        f"{end}_cpu_user_s": _sum_cpu_s(workers, "user_ns"),
+        f"{end}_cpu_system_s": _sum_cpu_s(workers, "system_ns"),
         f"{end}_busiest_core_ratio": load.busiest_core_ratio,
     }
 
@@ -133,7 +139,7 @@ def _find_flags(
     ready = first(data.sender, "ready"), first(data.receiver, "ready")
     refused = find_refused(list_settings(spec, *ready))
     yield from outcome.run_flags
-    if outcome.lab is not None and not outcome.lab.trusted:
+    if outcome.lab is not None and not outcome.lab.trusted and spec.cell.placement == HOST:
         yield Flag.LAB_LIMITED
     if data.route is not None and data.route.changed:
         yield Flag.ROUTE_CHANGED
@@ -149,8 +155,10 @@ def _find_flags(
         yield Flag.CONGESTION_NOT_GRANTED
     yield from refused
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
-    if outcome.status == Status.COMPLETE and record.undelivered_bytes:
-        yield Flag.UNDELIVERED_DATA
+    if is_rate_missed(spec, data):
+        yield Flag.RATE_MISSED
+    if outcome.status == Status.COMPLETE and record.undelivered_bytes and spec.cell.transport != UDP:
+        yield Flag.UNDELIVERED_DATA  # lost datagrams are messages_missing
 
 
 def _find_limits(
@@ -160,16 +168,29 @@ def _find_limits(
     hosts: tuple[HostLoad, HostLoad],
     bounds: tuple[float | None, float | None],
 ) -> Iterator[str]:
-    """What keeps the rate from being the path's; ``bounds``: the link's data rate, the requested rate."""
-    rate, idle_ns, windows = record.throughput_bits_per_s, record.unloaded_rtt_median_ns, None
+    """What keeps the rate from being the path's; ``bounds``: the link's data rate, the requested rate.
+
+    Messages that stay on one host show nothing but that host, and a thread that polls is always busy
+    (docs/decisions/2026-11-22-message-flags.md).
+    """
+    cell, rate = spec.cell, record.throughput_bits_per_s
+    idle_ns, windows = record.unloaded_rtt_median_ns, None
     line, requested = bounds
-    if spec.cell.window_bytes is not None and idle_ns:
-        windows = spec.cell.streams * spec.cell.window_bytes * 8e9 / idle_ns
+    window_bytes = cell.message_bytes if cell.reply and not cell.message_rate_per_s else cell.window_bytes
+    if window_bytes is not None and idle_ns:
+        windows = cell.streams * window_bytes * 8e9 / idle_ns
     if rate is not None and line is not None and rate > line * OVER_LINE_RATIO:
         yield Flag.OVER_LINE_RATE
-    if is_core_busy(load.busiest_core_ratio for load in hosts):
+    polls, local = cell.wait == "poll", cell.placement != HOST
+    if (
+        not polls
+        and not (local and not requested)
+        and is_core_busy(load.busiest_core_ratio for load in hosts)
+    ):
         yield Flag.BUSY_CORE
-    if is_host_limited(rate, hosts, (line, windows, requested), outcome.host_ceiling_bits_per_s):
+    known = [HostLoad(waiting_ratio=load.waiting_ratio) for load in hosts] if polls else hosts
+    bounds_bits_per_s = (line, windows, requested)
+    if not local and is_host_limited(rate, known, bounds_bits_per_s, outcome.host_ceiling_bits_per_s):
         yield Flag.HOST_LIMITED
 
 
@@ -178,11 +199,14 @@ def _find_bounds(
 ) -> tuple[float | None, float | None]:
     """What the lab's link leaves for data, by the segments of the sender's sockets, and the requested rate.
 
-    Both in bit/s. The rate is the one that the sender states, else the one of the trial.
+    Both in bit/s. The rate is the one that the sender states, else the one of the trial, else that of the
+    messages. No link carries what stays on one host.
     """
-    ready = sender_ready or {}
-    requested = (ready.get("pacing") or {}).get("requested_bits_per_s") or spec.rate_bits_per_s
-    if not outcome.lab_rate_bits_per_s or not outcome.lab_mtu_bytes:
+    ready, cell = sender_ready or {}, spec.cell
+    offered = (cell.message_rate_per_s or 0) * (cell.message_bytes or 0) * 8
+    paced = (ready.get("pacing") or {}).get("requested_bits_per_s") or spec.rate_bits_per_s
+    requested = paced or offered or None
+    if not outcome.lab_rate_bits_per_s or not outcome.lab_mtu_bytes or cell.placement != HOST:
         return None, requested
     traffic = Traffic.of(
         [spec.path.destination_address],
@@ -282,5 +306,5 @@ def _most_in_flight(records: Sequence[Record]) -> int | None:
     return most
 
 
-def _cpu_s(result: Record | None, key: str) -> float | None:
-    return sum(worker[key] for worker in result["workers"]) / 1e9 if result else None
+def _sum_cpu_s(workers: Sequence[Record] | None, key: str) -> float | None:
+    return None if workers is None else sum(worker[key] for worker in workers) / 1e9

@@ -17,6 +17,7 @@ from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
+from pathlab.runner.trial.message_record import list_end_workers
 from pathlab.store.arrays import build_array, convert_rows
 from pathlab.store.series_columns import SERIES
 
@@ -54,8 +55,9 @@ def build_series(
         "receiver_intervals": _interval_table(data.receiver),
         "sender_tcp_info_raw": _raw_table(data.sender),
         "receiver_tcp_info_raw": _raw_table(data.receiver),
-        "sender_workers": _worker_table(data.sender),
-        "receiver_workers": _worker_table(data.receiver),
+        "sender_workers": _worker_table(data.sender, "sender"),
+        "receiver_workers": _worker_table(data.receiver, "receiver"),
+        "round_trips": _round_trips_table(data.sender),
         "loaded_probes": _probe_table("loaded_probes", data.loaded, base),
         "unloaded_probes": _probe_table("unloaded_probes", data.unloaded, base),
     }
@@ -114,6 +116,8 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
     columns["bytes"] = [value for record in intervals for value in record["bytes"]]
     if all("sent_bytes" in record for record in intervals):  # an end of both directions
         columns["sent_bytes"] = [value for record in intervals for value in record["sent_bytes"]]
+    if all("messages" in record for record in intervals):
+        columns["messages"] = [value for record in intervals for value in record["messages"]]
     for name in intervals[0].get("tcp_info", ()):
         columns[name] = [value for record in intervals for value in record["tcp_info"][name]]
     arrays = {
@@ -136,13 +140,32 @@ def _raw_table(records: Sequence[Record]) -> pa.Table | None:
     return convert_rows(rows, schema) if rows else None
 
 
-def _worker_table(records: Sequence[Record]) -> pa.Table:
+def _worker_table(records: Sequence[Record], role: str) -> pa.Table:
+    ready = first(records, "ready")
     rows = (
         {**worker, "worker": number, **{name: record[name] for name in ("index", "start_ns", "end_ns")}}
         for record in list_intervals(records)
-        for number, worker in enumerate(record["workers"])
+        for number, worker in enumerate(list_end_workers(ready, record, role) or ())
     )
     return _build("workers", rows)
+
+
+def _round_trips_table(records: Sequence[Record]) -> pa.Table:
+    return _build(
+        "round_trips",
+        ({**record, **_read_histogram(record)} for record in records if record["type"] == "round_trips"),
+    )
+
+
+def _read_histogram(record: Record) -> Record:
+    """The columns of a record's ``round_trip_ns``; of an interval without any, only the count."""
+    stated = record["round_trip_ns"]
+    encoded = stated["hdr"]
+    return {
+        **{"count": stated["count"], "min_ns": stated["min"], "max_ns": stated["max"]},
+        "mean_ns": stated["mean"],
+        "histogram": None if encoded is None else base64.b64decode(encoded, validate=True),
+    }
 
 
 def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:

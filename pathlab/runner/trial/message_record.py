@@ -1,0 +1,161 @@
+"""The columns of a trial of messages, from what the engines stated. Missing pieces stay None."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pathlab.engines.base import Record, first
+from pathlab.engines.spec import TrialSpec
+from pathlab.runner.trial.choreography import TrialData
+from pathlab.store.flags import Phase
+from pathlab.store.hdr_histogram import ExactFigures, Histogram, is_quantile_stated
+
+#: Quantiles of round trips by the ending of their column.
+QUANTILES: Mapping[str, float] = {
+    "median": 0.5,
+    "p90": 0.9,
+    "p99": 0.99,
+    "p99_9": 0.999,
+    "p99_99": 0.9999,
+    "p99_999": 0.99999,
+}
+#: Share of the offered messages that must arrive in the steady window.
+RATE_RATIO = 0.99
+
+
+def measure_messages(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
+    """The columns of messages, by name; none for a stream of bytes."""
+    if spec.cell.message_bytes is None:
+        return {}
+    sender, receiver = MessageCounts(data.sender), MessageCounts(data.receiver)
+    counting = sender if spec.cell.reply else receiver
+    return {
+        "messages_per_s": counting.rate_per_s,
+        "offered_messages_per_s": sender.settings.get("offered_per_s"),
+        "messages_total": receiver.sum_up("received"),
+        "messages_missing": _count_missing(sender, counting),
+        "messages_out_of_order": counting.sum_up("out_of_order"),
+        "send_calls": sender.sum_up("send_calls"),
+        "first_arrival_ns": min(receiver.list_known("first_arrival_ns"), default=None),
+        "last_arrival_ns": max(receiver.list_known("last_arrival_ns"), default=None),
+        **_describe_round_trips(sender.totals.get("round_trip_ns")),
+        **_describe_lateness(sender),
+        **{
+            f"{role}_cpu_ns_per_message": _divide_cpu(end, role)
+            for role, end in (("sender", sender), ("receiver", receiver))
+        },
+        "clock_cost_ns": sender.settings.get("clock_ns"),
+        "record_cost_ns": sender.settings.get("record_ns"),
+    }
+
+
+def is_rate_missed(spec: TrialSpec, data: TrialData) -> bool:
+    """Whether less than ``RATE_RATIO`` of the messages that were due in the steady window arrived in it.
+
+    One message of each stream may be under way at the end. Without a warm-up nothing that was due before it
+    arrives in the window either, so that what was due within the shortest round trip of its end is not
+    expected.
+    """
+    sender = MessageCounts(data.sender)
+    steady = (sender if spec.cell.reply else MessageCounts(data.receiver)).steady
+    offered = sender.settings.get("offered_per_s")
+    if not offered or not steady or "messages" not in steady:
+        return False
+    awaited_ns = steady["end_ns"] - steady["start_ns"]
+    if not spec.cell.warmup_ns:
+        awaited_ns -= (sender.totals.get("round_trip_ns") or {}).get("min") or 0
+    due = math.floor(offered * awaited_ns / 1e9)
+    return bool(sum(steady["messages"]) + spec.cell.streams < RATE_RATIO * due)
+
+
+def list_end_workers(ready: Record | None, record: Record, role: str) -> list[Record] | None:
+    """The threads of the ``sender`` or the ``receiver`` in an interval or a result of the end that is ready.
+
+    One program that is both ends: with placement ``threaded`` its first threads are the sinks, one for each
+    stream; with ``fused`` each thread is both, and counted as the sender's alone, so that a sum over both
+    ends is that of the program. None where the end has no thread of its own.
+    """
+    workers: list[Record] = record["workers"]
+    placement = ((ready or {}).get("messages") or {}).get("placement")
+    if ready is not None and placement == "threaded":
+        return workers[: ready["streams"]] if role == "receiver" else workers[ready["streams"] :]
+    return None if placement == "fused" and role == "receiver" else workers
+
+
+class MessageCounts:
+    """What one end's records say of its messages."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        result = first(records, "result") or {}
+        self.ready = first(records, "ready")
+        self.settings: Record = (self.ready or {}).get("messages") or {}
+        self.totals: Record = result.get("messages") or {}
+        self.steady: Record | None = result.get("phases", {}).get(Phase.STEADY)
+        self.intervals = [record for record in records if record.get("type") == "interval"]
+
+    @property
+    def rate_per_s(self) -> float | None:
+        """In the steady window; of an end that sends and receives, what it received."""
+        steady = self.steady
+        if not steady or "messages" not in steady or steady["end_ns"] <= steady["start_ns"]:
+            return None
+        return float(sum(steady["messages"]) * 1e9 / (steady["end_ns"] - steady["start_ns"]))
+
+    def list_known(self, name: str) -> list[int]:
+        """A figure of the whole trial, of each stream that has one."""
+        return [value for value in self.totals.get(name) or () if value is not None]
+
+    def sum_up(self, name: str) -> int | None:
+        """A count of the whole trial over all streams; None where this end does not state it."""
+        return sum(self.list_known(name)) if name in self.totals else None
+
+
+def _count_missing(sender: MessageCounts, counting: MessageCounts) -> int | None:
+    """Those passed over and those after the last arrival, which no receiver can know of."""
+    gaps, sent, received = counting.sum_up("missing"), sender.sum_up("sent"), counting.sum_up("received")
+    if gaps is None or sent is None or received is None:
+        return gaps
+    return max(gaps, sent - received)
+
+
+def _describe_round_trips(stated: Record | None) -> dict[str, float | int | None]:
+    if stated is None or not stated["count"]:
+        return {} if stated is None else {"round_trips": 0}
+    histogram = decode_round_trips(stated)
+    quantiles = {name: histogram.stated_quantile_ns(ratio) for name, ratio in QUANTILES.items()}
+    known = {**{name: stated[name] for name in ("min", "mean", "max")}, **quantiles}
+    return {"round_trips": stated["count"], **{f"round_trip_{name}_ns": one for name, one in known.items()}}
+
+
+def decode_round_trips(stated: Record) -> Histogram:
+    """The histogram of a record with ``count``, ``min``, ``max``, ``mean`` and ``hdr``. Raises StoreError."""
+    figures = ExactFigures(*(stated[name] for name in ("count", "min", "max", "mean")))
+    return Histogram.decode(base64.b64decode(stated["hdr"]), figures)
+
+
+def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:
+    """How late messages were handed over. One of each stream is due at a time, and counts once."""
+    late, count = sender.totals.get("send_error_ns") or {}, max(sender.list_known("sent"), default=0)
+    return {
+        "send_late_median_ns": late.get("median") if is_quantile_stated(0.5, count) else None,
+        "send_late_p99_ns": late.get("p99") if is_quantile_stated(0.99, count) else None,
+        "send_late_max_ns": late.get("max"),
+    }
+
+
+def _divide_cpu(end: MessageCounts, role: str) -> float | None:
+    """CPU time of an end's threads in its steady window, for each message that it counted there."""
+    steady = end.steady or {}
+    threads = [
+        list_end_workers(end.ready, interval, role)
+        for interval in end.intervals
+        if interval["phase"] == Phase.STEADY
+    ]
+    count = sum(steady.get("messages", ()))
+    if not count or not threads or None in threads:
+        return None
+    spent_ns = sum(one["user_ns"] + one["system_ns"] for workers in threads for one in workers or ())
+    return float(spent_ns / count)

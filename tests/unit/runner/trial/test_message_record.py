@@ -1,0 +1,289 @@
+"""Columns, series and flags of trials of messages, from what the engines state."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.campaign.factors import Level
+from pathlab.engines.spec import TrialSpec
+from pathlab.lab.verdict import LabVerdict
+from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.record import Outcome, build_record
+from pathlab.runner.trial.series import build_series
+from pathlab.store.flags import Flag
+from pathlab.store.hdr_histogram import Histogram, HistogramLayout
+from pathlab.store.interval_histograms import sum_histograms
+from pathlab.store.records import TrialRecord
+from tests.unit.engines import spec_samples
+
+Record = dict[str, Any]
+STEP_NS = 100_000_000
+STEADY_NS = 1_000_000_000
+STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
+
+
+def make_spec(**levels: Level) -> TrialSpec:
+    times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "message_bytes": 100}
+    return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+
+
+def describe(values: list[int]) -> Record:
+    """A ``round_trip_ns`` of the engine."""
+    if not values:
+        return {"count": 0, "min": None, "max": None, "mean": None, "hdr": None}
+    counted = Histogram.count_values(np.array(values), HistogramLayout())
+    hdr = base64.b64encode(counted.encode(compressed=False)).decode("ascii")
+    figures = {"min": min(values), "max": max(values), "mean": sum(values) / len(values)}
+    return {"count": len(values), **figures, "hdr": hdr}
+
+
+def make_end(
+    steady: list[int], *, workers: int = 1, stated: Record | None = None, **totals: Any
+) -> list[Record]:
+    """The records of one end: each thread works for 10 ms times its number in each interval of 100 ms."""
+    threads = [
+        {"user_ns": 6_000_000 * n, "system_ns": 4_000_000 * n, "waiting_ns": 0} for n in range(1, workers + 1)
+    ]
+    phases: dict[str, Record] = {
+        name: {"start_ns": begin, "end_ns": end, "bytes": [100 * one for one in counts], "messages": counts}
+        for name, begin, end, counts in (
+            ("warmup", 0, STEP_NS, [5, 5]),
+            ("steady", STEP_NS, STEP_NS + STEADY_NS, steady),
+            ("drain", STEP_NS + STEADY_NS, 2 * STEADY_NS, [0, 0]),
+        )
+    }
+    intervals = [
+        {"type": "interval", "index": index, "phase": "steady" if index else "warmup", "bytes": [0, 0]}
+        | {"start_ns": index * STEP_NS, "end_ns": (index + 1) * STEP_NS, "messages": [index, 2 * index]}
+        | {"tcp_info": {"unacked_segments": [None] * 2, "snd_mss_bytes": [None] * 2}, "workers": threads}
+        for index in range(11)
+    ]
+    total = [sum(phase["bytes"][n] for phase in phases.values()) for n in range(2)]
+    result = {"type": "result", "phases": phases, "total_bytes": total, "tcp_info": {}, "messages": totals}
+    messages = {"bytes": 100, "placement": "apart", **(stated or {})}
+    ready = {"type": "ready", "streams": 2, "sockets": [], "messages": messages}
+    start = {"type": "start", "monotonic_ns": 0, "realtime_ns": 0}
+    return [ready, start, *intervals, {**result, "workers": threads}]
+
+
+SENT: Record = {"sent": [1000, 1005], "send_calls": [10, 11]}
+RECEIVED: Record = {
+    **{"received": [1000, 1000], "missing": [0, 2], "out_of_order": [1, 0]},
+    **{"first_arrival_ns": [700, 500], "last_arrival_ns": [1_100_000_000, None]},
+}
+
+
+def build(spec: TrialSpec, sender: list[Record], receiver: list[Record], **outcome: Any) -> TrialRecord:
+    data = TrialData(sender=sender, receiver=receiver)
+    ended = Outcome(status="complete", attempt=1, started=STARTED, **outcome)
+    return build_record(spec, data, ended, build_series(data))
+
+
+def test_messages_of_one_way_are_counted_by_the_receiver() -> None:
+    record = build(make_spec(), make_end([1003, 1000], **SENT), make_end([995, 1000], **RECEIVED))
+    assert (record.messages_per_s, record.messages_total, record.messages_out_of_order) == (1995.0, 2000, 1)
+    assert record.messages_missing == 5  # two gaps, and three after the last arrival
+    assert record.send_calls == 21
+    assert (record.first_arrival_ns, record.last_arrival_ns) == (500, 1_100_000_000)
+    assert record.throughput_bits_per_s == 1995 * 800.0
+    assert record.sender_cpu_ns_per_message == pytest.approx(10 * 10_000_000 / 2003)
+    assert record.receiver_cpu_ns_per_message == pytest.approx(10 * 10_000_000 / 1995)
+    missing = (record.offered_messages_per_s, record.round_trips, record.round_trip_median_ns)
+    assert missing == (None, None, None)
+    assert (record.send_late_max_ns, record.clock_cost_ns, record.record_cost_ns) == (None, None, None)
+
+
+def test_messages_that_return_are_counted_by_the_sender() -> None:
+    trips = [1000 + n for n in range(1_000)]
+    late = {"median": 15, "p99": 900, "max": 5_000}
+    stated = {"replies": True, "offered_per_s": 2000, "clock_ns": 21.5, "record_ns": 2.5}
+    returned = {**RECEIVED, "received": [998, 999], "missing": [1, 0], "out_of_order": [4, 0]}
+    totals = {**SENT, **returned, "send_error_ns": late, "round_trip_ns": describe(trips)}
+    sender = make_end([998, 999], stated=stated, **totals)
+    record = build(make_spec(reply=True, message_rate_per_s=2000), sender, make_end([990, 990], **RECEIVED))
+    assert (record.messages_per_s, record.offered_messages_per_s) == (1997.0, 2000)
+    assert (record.messages_total, record.messages_missing, record.messages_out_of_order) == (2000, 8, 4)
+    assert (record.first_arrival_ns, record.clock_cost_ns, record.record_cost_ns) == (500, 21.5, 2.5)
+    assert (record.round_trips, record.round_trip_min_ns, record.round_trip_max_ns) == (1000, 1000, 1999)
+    assert record.round_trip_mean_ns == 1499.5
+    quantiles = (record.round_trip_median_ns, record.round_trip_p90_ns, record.round_trip_p99_ns)
+    for found, true in zip(quantiles, (1499, 1899, 1989), strict=True):
+        assert true <= (found or 0) <= true * 1.008
+    assert (record.round_trip_p99_9_ns, record.round_trip_p99_999_ns) == (None, None)  # 1 and 0 above it
+    assert Flag.RATE_MISSED not in record.flags
+    late_ns = (record.send_late_median_ns, record.send_late_p99_ns, record.send_late_max_ns)
+    assert late_ns == (15, 900, 5_000)
+
+
+def test_a_quantile_of_too_few_is_not_stated() -> None:
+    late = {"median": 15, "p99": 900, "max": 5_000}
+    totals: Record = {"sent": [10, 10], "send_calls": [1, 1], "send_error_ns": late}
+    sender = make_end([10, 9], stated={"offered_per_s": 20}, **totals, round_trip_ns=describe([7] * 19))
+    record = build(make_spec(reply=True), sender, make_end([10, 10], **RECEIVED))
+    assert (record.round_trips, record.round_trip_max_ns, record.round_trip_median_ns) == (19, 7, None)
+    assert (record.send_late_median_ns, record.send_late_p99_ns, record.send_late_max_ns) == (
+        None,
+        None,
+        5_000,
+    )
+
+
+def test_no_round_trip_is_a_count_of_0_without_figures() -> None:
+    sender = make_end([0, 0], **SENT, round_trip_ns=describe([]))
+    record = build(make_spec(reply=True), sender, make_end([0, 0], **RECEIVED))
+    assert (record.round_trips, record.round_trip_min_ns, record.round_trip_mean_ns) == (0, None, None)
+
+
+def test_a_stream_of_bytes_has_no_figures_of_messages() -> None:
+    record = build(make_spec(message_bytes=None), make_end([1, 1], **SENT), make_end([1, 1], **RECEIVED))
+    assert (record.messages_per_s, record.messages_total, record.sender_cpu_ns_per_message) == (None,) * 3
+
+
+def test_a_trial_that_failed_keeps_what_one_end_stated() -> None:
+    record = build(make_spec(), make_end([1003, 1000], **SENT)[:-1], make_end([995, 1000], **RECEIVED))
+    assert (record.messages_total, record.messages_missing, record.send_calls) == (2000, 2, None)
+    assert record.sender_cpu_ns_per_message is None
+    nothing = build(make_spec(), [], [])
+    assert (nothing.messages_per_s, nothing.messages_missing, nothing.first_arrival_ns) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("offered", "arrived", "warmup_ns", "missed"),
+    [
+        (2000, [990, 990], STEP_NS, False),
+        (2000, [988, 988], STEP_NS, True),
+        (2000, [890, 890], 0, False),  # with a round trip of 100 ms, 1800 are awaited
+        (2000, [889, 890], 0, True),
+        (None, [1, 1], STEP_NS, False),
+        (1, [0, 0], STEP_NS, False),  # one of each stream may be under way
+    ],
+)
+def test_a_rate_below_the_offered_one_is_flagged(
+    offered: int | None, arrived: list[int], warmup_ns: int, missed: bool
+) -> None:
+    trips = describe([STEP_NS] * 5)
+    sender = make_end(arrived, stated={"offered_per_s": offered}, **SENT, round_trip_ns=trips)
+    spec = make_spec(reply=True, message_rate_per_s=offered, warmup_ns=warmup_ns)
+    record = build(spec, sender, make_end([1000, 1000], **RECEIVED))
+    assert (Flag.RATE_MISSED in record.flags) == missed
+
+
+def test_a_rate_of_one_way_is_what_the_receiver_got() -> None:
+    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT)
+    for arrived, missed in (([1000, 1000], False), ([970, 970], True)):
+        record = build(make_spec(message_rate_per_s=2000), sender, make_end(arrived, **RECEIVED))
+        assert (Flag.RATE_MISSED in record.flags) == missed
+
+
+def test_the_cpu_time_of_one_program_is_counted_once() -> None:
+    """Threads 1 and 2 are the sinks: 30 ms of each 100 ms; the sources, 3 and 4, take 70 ms."""
+    program = make_end([500, 500], workers=4, stated={"placement": "threaded"}, **SENT, **RECEIVED)
+    record = build(make_spec(placement="threaded"), program, program)
+    assert record.sender_cpu_ns_per_message == pytest.approx(700_000)
+    assert record.receiver_cpu_ns_per_message == pytest.approx(300_000)
+    assert (record.sender_cpu_user_s, record.receiver_cpu_user_s) == (0.042, 0.018)
+    series = build_series(TrialData(sender=program, receiver=program))
+    assert [series[f"{end}_workers"].num_rows for end in ("sender", "receiver")] == [22, 22]
+    program = make_end([500, 500], workers=2, stated={"placement": "fused"}, **SENT, **RECEIVED)
+    record = build(make_spec(placement="fused"), program, program)
+    assert record.sender_cpu_ns_per_message == pytest.approx(300_000)
+    assert (record.receiver_cpu_ns_per_message, record.receiver_cpu_user_s) == (None, None)
+    assert "receiver_workers" not in build_series(TrialData(sender=program, receiver=program))
+
+
+def test_series_have_messages_and_round_trips() -> None:
+    trips = [
+        {"type": "round_trips", "phase": phase, "stream": 1, "start_ns": begin, "end_ns": begin + STEP_NS}
+        | {"round_trip_ns": describe(values)}
+        for phase, begin, values in (("warmup", 0, [5]), ("steady", STEP_NS, [7, 9]))
+    ]
+    sender = make_end([1, 1], **SENT)
+    series = build_series(TrialData(sender=[*sender[:-1], *trips, sender[-1]], receiver=[]))
+    assert series["sender_intervals"]["messages"].to_pylist()[:6] == [0, 0, 1, 2, 2, 4]
+    rows = series["round_trips"].to_pylist()
+    assert [(row["phase"], row["stream"], row["count"], row["mean_ns"]) for row in rows] == [
+        ("warmup", 1, 1, 5.0),
+        ("steady", 1, 2, 8.0),
+    ]
+    assert sum_histograms(series["round_trips"]).values.tolist() == [5, 7, 9]
+    bytes_only = [{**one, "messages": None} for one in sender]
+    for one in bytes_only:
+        del one["messages"]
+    assert "messages" not in build_series(TrialData(sender=bytes_only))["sender_intervals"].column_names
+
+
+def find_flags(
+    busy_ratio: float, waiting_ns: int = 0, line_bits_per_s: int = 10**9, **levels: Any
+) -> set[str]:
+    """The flags of 2000 messages a second, 1.6 Mbit/s, by a thread that has a core to itself."""
+    thread = {"user_ns": int(STEP_NS * busy_ratio), "system_ns": 0, "waiting_ns": waiting_ns}
+    offered = levels.get("message_rate_per_s")
+    ends = [
+        make_end([1000, 1000], stated={"offered_per_s": offered}, **totals) for totals in (SENT, RECEIVED)
+    ]
+    for records in ends:
+        for one in records:
+            if "workers" in one:
+                one["workers"] = [thread]
+    cores = [{"core": 0, "idle_ratio": 1 - busy_ratio}]
+    samples = [
+        {"time_ns": (n + 1) * STEP_NS, "span_ns": STEP_NS, "cores": cores, "nics": [], "qdiscs": []}
+        for n in range(11)
+    ]
+    data = TrialData(sender=ends[0], receiver=ends[1], sender_counters=samples)
+    lab = LabVerdict(
+        reasons=("the machine was busy",),
+        outside_packets=0,
+        late_p99_ns=None,
+        emulator_cores=None,
+        host_busy_ratio=1.0,
+        steal_ratio=0.0,
+    )
+    outcome = Outcome(
+        status="complete",
+        attempt=1,
+        started=STARTED,
+        lab_rate_bits_per_s=line_bits_per_s,
+        lab_mtu_bytes=1500,
+        lab=lab,
+    )
+    spec = make_spec(**levels)
+    return {*build_record(spec, data, outcome, build_series(data, None, spec)).flags}
+
+
+LOCAL_FLAGS = {Flag.LAB_LIMITED, Flag.OVER_LINE_RATE, Flag.HOST_LIMITED, Flag.BUSY_CORE}
+
+
+def test_messages_that_stay_on_one_host_are_not_held_against_it() -> None:
+    for placement in ("process", "threaded", "fused"):
+        assert not find_flags(1.0, line_bits_per_s=10**6, placement=placement) & LOCAL_FLAGS
+    assert find_flags(1.0, placement="process", message_rate_per_s=2000) & LOCAL_FLAGS == {Flag.BUSY_CORE}
+    across = find_flags(1.0, line_bits_per_s=10**6)
+    assert across & LOCAL_FLAGS == {Flag.LAB_LIMITED, Flag.OVER_LINE_RATE, Flag.BUSY_CORE}
+    assert Flag.HOST_LIMITED in find_flags(1.0)
+
+
+def test_a_thread_that_polls_shows_nothing_by_its_cpu_time() -> None:
+    for waiting_ns, limited in ((0, False), (60_000_000, True)):
+        flags = find_flags(1.0, waiting_ns, wait="poll")
+        assert Flag.BUSY_CORE not in flags
+        assert (Flag.HOST_LIMITED in flags) == limited
+
+
+def test_an_offered_rate_that_was_reached_is_not_the_hosts() -> None:
+    waiting_ns = 60_000_000
+    assert Flag.HOST_LIMITED not in find_flags(0.5, waiting_ns, message_rate_per_s=2000)
+    assert Flag.HOST_LIMITED in find_flags(0.5, waiting_ns, message_rate_per_s=4000)
+
+
+def test_lost_datagrams_are_missing_messages() -> None:
+    sender, receiver = make_end([1003, 1000], **SENT), make_end([995, 1000], **RECEIVED)
+    lost = build(make_spec(transport="udp"), sender, receiver)
+    assert (lost.messages_missing, lost.undelivered_bytes) == (5, 800)
+    assert Flag.UNDELIVERED_DATA not in lost.flags
+    assert Flag.UNDELIVERED_DATA in build(make_spec(), sender, receiver).flags
