@@ -1,0 +1,112 @@
+"""What is stored of trials of messages that the real engine carried: each kind once, over loopback."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.store.exporting import load_format, select_trials
+from pathlab.store.hdr_histogram import Histogram
+from pathlab.store.interval_histograms import read_round_trips
+from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
+from pathlab.store.steady import read_window
+from tests.integration.conducting import campaign_of, run
+from tests.unit.store.hdr_format import read_log
+
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+
+
+def measure(folder: Path, **factors: Any) -> Results:
+    """The results of one trial for each combination; all have to be complete."""
+    campaign = campaign_of(factors={"streams": [1], "message": [64], **factors})
+    outcome = run(campaign, folder)
+    assert (outcome.failed, outcome.complete) == (0, outcome.complete)
+    return Results.open(folder)
+
+
+def check_counts(record: TrialRecord) -> None:
+    """What holds for every transport that loses nothing."""
+    assert record.messages_total
+    assert (record.messages_missing, record.messages_out_of_order) == (0, 0)
+    assert record.received_total_bytes == record.messages_total * 64
+    assert record.throughput_bits_per_s is not None
+    assert record.messages_per_s is not None
+    assert record.sender_cpu_ns_per_message
+    assert 0 <= (record.first_arrival_ns or 0) < (record.last_arrival_ns or 0)
+    assert (record.send_calls or 0) > 0
+
+
+def list_interval_counts(results: Results, trial_id: int, end: str) -> Iterator[tuple[str, int]]:
+    for row in results.series_table(trial_id, f"{end}_intervals").to_pylist():
+        yield row["phase"], row["messages"]
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp", "unix", "pipe", "shared-memory"])
+def test_messages_of_one_way(tmp_path: Path, transport: str) -> None:
+    offered = {"message_rate": [2000]} if transport == "udp" else {}  # so that none is lost
+    with measure(tmp_path / "out", transport=[transport], **offered) as results:
+        (record,) = results.records()
+        check_counts(record)
+        counts = [*list_interval_counts(results, 1, "receiver")]
+    assert sum(count for _, count in counts) == record.messages_total
+    steady = sum(count for phase, count in counts if phase == "steady")
+    assert record.messages_per_s == pytest.approx(steady * 1e9 / (record.steady_ns or 1))
+    assert record.throughput_bits_per_s == pytest.approx(record.messages_per_s * 64 * 8)
+    assert record.receiver_cpu_ns_per_message
+    assert (record.round_trips, record.clock_cost_ns) == (None, None)
+
+
+@pytest.mark.parametrize("rate", [None, 2000])
+def test_messages_that_return(tmp_path: Path, rate: int | None) -> None:
+    offered = {"message_rate": [rate]} if rate else {}
+    with measure(tmp_path / "out", reply=[True], **offered) as results:
+        (record,) = results.records()
+        check_counts(record)
+        histogram = read_round_trips(results, 1)
+        rows = results.series_table(1, "round_trips").to_pylist()
+        window = read_window(results, 1)
+        load_format("hdr").export(select_trials(results), tmp_path / "out.hlog")
+    assert histogram is not None
+    assert histogram.exact is not None
+    assert (record.round_trips, record.round_trip_min_ns) == (histogram.count, histogram.exact.min_ns)
+    assert record.round_trip_max_ns == histogram.exact.max_ns
+    assert record.round_trip_mean_ns == pytest.approx(histogram.exact.mean_ns)
+    assert record.round_trip_median_ns == histogram.stated_quantile_ns(0.5)
+    assert record.round_trip_p99_ns == histogram.stated_quantile_ns(0.99)
+    assert record.clock_cost_ns
+    assert record.record_cost_ns
+    assert record.offered_messages_per_s == rate
+    assert (record.send_late_max_ns is None) == (rate is None)
+    assert rate is not None or "rate-missed" not in record.flags
+    assert window is not None
+    inside = [row for row in rows if row["phase"] == "steady"]
+    assert inside[0]["start_ns"] == pytest.approx(window[0], abs=5e6)
+    again = [Histogram.decode(row["histogram"]).count for row in inside]
+    assert sum(again) == record.round_trips
+    lines = [line for line in read_log(tmp_path / "out.hlog") if line.tag == "trial-1-messages"]
+    assert [sum(line.values.values()) for line in lines] == again
+
+
+def test_one_program_is_both_ends(tmp_path: Path) -> None:
+    with measure(tmp_path / "out", placement=["fused", "threaded"]) as results:
+        fused, threaded = results.records()
+    for record in (fused, threaded):
+        check_counts(record)
+        assert not {"host-limited", "busy-core", "undelivered-data"} & {*record.flags}
+    assert (fused.receiver_cpu_ns_per_message, fused.receiver_cpu_user_s) == (None, None)
+    assert threaded.receiver_cpu_ns_per_message
+    assert threaded.receiver_cpu_user_s is not None
+
+
+def test_a_rate_that_cannot_be_reached_is_marked(tmp_path: Path) -> None:
+    with measure(tmp_path / "out", message_rate=[100_000_000]) as results:
+        (record,) = results.records()
+    check_counts(record)
+    assert record.offered_messages_per_s == 100_000_000
+    assert (record.messages_per_s or 0) < 99_000_000
+    assert "rate-missed" in record.flags
+    assert (record.send_late_max_ns or 0) > 0
