@@ -186,6 +186,11 @@ def format_rate(bits_per_s: float | None) -> str:
     return _format(bits_per_s, {"bit/s": 1, **{f"{letter}bit/s": size for letter, size in _DECIMAL.items()}})
 
 
+def format_frequency(count_per_s: float | None) -> str:
+    """Write a number per second for reading: ``1.25 M/s``, ``950 /s``."""
+    return _format(count_per_s, {"/s": 1, **{f"{letter}/s": size for letter, size in _DECIMAL.items()}})
+
+
 def format_time(time_ns: float | None) -> str:
     """Write a time for reading: ``40.1 ms``, and from two minutes on ``4 min 10 s`` or ``2 h 5 min``."""
     if time_ns is not None and math.isfinite(time_ns) and abs(time_ns) >= 120 * 10**9:

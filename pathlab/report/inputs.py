@@ -35,8 +35,13 @@ class ReportInputs:
 
     @cached_property
     def conditions(self) -> tuple[MeasuredCondition, ...]:
-        """Every condition with a complete trial, control rows left out."""
-        return tuple(one for one in self.study.conditions() if one.number)
+        """Every condition with a complete trial of a stream of bytes, control rows left out."""
+        return tuple(one for one in self.study.conditions() if one.number and not one.key.is_of_messages)
+
+    @cached_property
+    def message_conditions(self) -> tuple[MeasuredCondition, ...]:
+        """Every condition with a complete trial of messages, which have chapters of their own."""
+        return tuple(one for one in self.study.conditions() if one.number and one.key.is_of_messages)
 
     @cached_property
     def windows(self) -> list[int | None]:

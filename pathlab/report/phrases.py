@@ -13,6 +13,7 @@ from pathlab.units import (
     NOT_MEASURED,
     format_beside,
     format_bytes,
+    format_frequency,
     format_r_squared,
     format_rate,
     format_ratio,
@@ -42,6 +43,7 @@ def format_probability(value: float | None) -> str:
 #: How a figure is written, by its unit; one of another unit as a bare number.
 FORMATS: Mapping[str, Format] = {
     "bit/s": format_rate,
+    "1/s": format_frequency,
     "ns": format_time,
     "byte": format_bytes,
     "ratio": format_ratio,

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.fits.cpu_cost import CpuCost
-from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import Saturation
 from pathlab.analysis.fits.surface import Surface
@@ -25,9 +24,10 @@ from pathlab.study.limits import (
     classify_cell_limits,
     evaluate_warm_ups,
 )
+from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
-from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
+from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
 from pathlab.study.releases import (
     RecordingCost,
     ReleaseRatio,
@@ -55,7 +55,7 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(AnalysesBase):
+class Analyses(MessageAnalyses):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
@@ -354,18 +354,6 @@ class Analyses(AnalysesBase):
     def precision(self, rule: StopRule | None = None) -> Iterable[Answer[StopDecision]]:
         """Whether every combination's median is known as well as the rule asks (default: within ±5 %)."""
         return order.evaluate_precision(self.study_table(), rule or StopRule())
-
-    @analysis(
-        "Cost of a message",
-        *CELL_AND_TRIALS,
-        AnswerColumn("per message", "message_ns", detail="message_interval_ns"),
-        AnswerColumn("per byte", "rate_bits_per_s", detail="rate_interval_bits_per_s"),
-        AnswerColumn("half size", "half_size_bytes", detail="half_size_interval_bytes"),
-        UNDECIDED,
-    )
-    def message_cost(self) -> Iterable[Answer[MessageCost]]:
-        """The cost of a message and of a byte, where the plan varies ``write``."""
-        return costs.fit_message_costs(self.study_table())
 
     @analysis(
         "Builds and configurations compared",

@@ -157,10 +157,14 @@ class MeasuredCondition:
 
     def title_without(self, factor: str) -> str:
         """The title but for one factor."""
+        return self.title_of(self.name_without(factor))
+
+    def title_of(self, name: str) -> str:
+        """The title with another name: medium and date behind it."""
         first = [*self.sample.places[:1], *self.excluded.places[:1]]
         dates = self.sample.table.frame["started_utc"].iloc[first]
         started = [date for stamp in dates if (date := format_exact_utc(stamp)[:10])]
-        return " · ".join([self.name_without(factor), self.medium, *started[:1]])
+        return " · ".join([name, self.medium, *started[:1]])
 
     @cached_property
     def excluded(self) -> Sample:

@@ -1,8 +1,8 @@
-"""What cells carried and what it cost: spreads per cell, CPU lines, fairness, RFC 6349, messages."""
+"""What cells carried and what it cost: spreads per cell, CPU lines, fairness, RFC 6349."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -18,13 +18,11 @@ from pathlab.analysis.estimators.rfc6349 import (
     measure_transfers,
 )
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
-from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.study.answer import Answer, Spread, make_answer, make_cell_answer, measure_spread
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
 from pathlab.study.selection import (
     LAB_FLAGS,
     NOT_MEASURED,
-    NOT_POSITIVE,
     ExclusionCount,
     Rules,
     Sample,
@@ -32,8 +30,6 @@ from pathlab.study.selection import (
 )
 from pathlab.study.trials import TrialTable
 
-#: Setting of the plan that a message's cost goes by.
-MESSAGE_SIZE = "write_bytes"
 NOTHING = measure_spread(np.empty(0))
 #: Parts of an engine's CPU time, as the store names them.
 CPU_PARTS = {"user": ("user",), "kernel": ("system",), "total": ("user", "system")}
@@ -174,39 +170,6 @@ def evaluate_transfers(
         for streams, window, part in sample.by_cell():
             answers.append(make_cell_answer(part, (streams, window), _measure_transfers(part, kind, line)))
     return tuple(answers)
-
-
-def fit_message_costs(table: TrialTable) -> tuple[Answer[MessageCost], ...]:
-    """The per-message and per-byte cost of each cell whose plan sets ``write_bytes``.
-
-    The time of a message is its size over the flow's rate, so that streams and windows have costs of their
-    own. Conditions without message sizes give no answer.
-    """
-    answers = []
-    for streams, window, part in select_messages(table):
-        sizes = part.read_setting(MESSAGE_SIZE)
-        found = fit_message_cost(sizes, sizes * 8e9 / part.rates_bits_per_s)
-        answers.append(make_cell_answer(part, (streams, window), found))
-    return tuple(answers)
-
-
-def select_messages(table: TrialTable) -> Iterator[tuple[int, int | None, Sample]]:
-    """Streams, window and trials of every cell, all sizes of messages, that a message's cost is fitted to.
-
-    Small messages are what hosts carry, not paths: host-limited trials are kept.
-    """
-    for every in select(table, Rules(flags=LAB_FLAGS, as_requested=True, apart=MESSAGE_SIZE)):
-        sample = every.exclude(~(every.read_setting(MESSAGE_SIZE) > 0), f"{MESSAGE_SIZE}: {NOT_MEASURED}")
-        carried = sample.exclude(~(sample.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
-        yield from carried.by_cell()
-
-
-def measure_message_rates(sample: Sample) -> dict[float, Spread]:
-    """The spread of the throughput at each size of messages, ascending."""
-    sizes = sample.read_setting(MESSAGE_SIZE)
-    return {
-        size: measure_spread(sample.rates_bits_per_s[sizes == size]) for size in np.unique(sizes).tolist()
-    }
 
 
 def describe_cell(part: Sample) -> CellFigures:

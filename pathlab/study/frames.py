@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pathlab.campaign.factors import format_levels
-from pathlab.units import format_bytes, format_rate, format_ratio, format_time
+from pathlab.units import format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 LINE_FIGURES, LINE_CHARACTERS = 4, 160
 #: Fields that hold the figure of a nested result, the first that there is.
 _FIGURES = ("median", "value", "loss_ratio", "low")
-_FORMATS = {"_bits_per_s": format_rate, "_ns": format_time, "_bytes": format_bytes, "_ratio": format_ratio}
+_FORMATS = {
+    "_bits_per_s": format_rate,
+    "messages_per_s": format_frequency,
+    "_ns": format_time,
+    "_ns_per_message": format_time,
+    "_bytes": format_bytes,
+    "_ratio": format_ratio,
+}
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 

@@ -149,7 +149,7 @@ class Recommendation:
 
 
 def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
-    """The recommendation of every condition, in the order in which they were first measured."""
+    """The recommendation of every condition but those of messages, in the order of first measurement."""
     limits: dict[Condition, dict[Levels, CellLimit]] = {}
     for answer in study.limits(TRIALS_PER_CELL):
         if answer.streams is not None:
@@ -162,6 +162,8 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
     answers = []
     for measured in study.conditions():
         key = measured.key
+        if key.is_of_messages:
+            continue
         group = build_candidates(measured, limits.get(key, {}))
         found = recommend(group, measured.name, capacities.get(key))
         found = replace(

@@ -7,16 +7,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, Sample, select
-from pathlab.study.trials import TrialTable
+from pathlab.study.batching import is_batched
+from pathlab.study.message_rates import MESSAGE_SIZE, read_level
+from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, select
+from pathlab.study.trials import Condition, TrialTable
 
-#: The level of tables that go by the size of messages.
-MESSAGE_SIZE = "message_bytes"
+#: Transports that the published tables of TCP are set beside.
+_TCP = ("tcp", "mptcp")
+#: The published column of a placement and an encoding, unbatched and batched.
+_PUBLISHED = {
+    ("host", "fixed"): ("ibm-streams-3.0-internode", "tcp_gbps", "tcp_batched_gbps"),
+    ("process", "fixed"): ("ibm-streams-3.0-intranode", "tcp_gbps", "tcp_batched_gbps"),
+    ("process", "protobuf"): (
+        *("ibm-streams-2.0-facade-intranode", "tcp_normal_gbps", "tcp_batched_normal_gbps"),
+    ),
+    ("threaded", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("threaded_port_gbps",)),
+    ("fused", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("fused_gbps",)),
+}
+_FAN_OUT = "ibm-streams-2.0-fan-out-intranode"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +83,8 @@ def compare_with_reference(
             if not len(known):
                 continue
             for title in columns:
-                overlay = _compare_column(known, levels[~np.isnan(levels)], reference, title)
+                rates = known.rates_bits_per_s
+                overlay = compare_column(levels[~np.isnan(levels)], rates, reference, title)
                 answers.append(make_cell_answer(known, (streams, window), overlay, quantity=title))
     return tuple(answers)
 
@@ -85,6 +100,24 @@ def fit_columns(reference: ReferenceTable) -> dict[str, MessageCost]:
     }
 
 
+def find_published(condition: Condition) -> tuple[ReferenceTable, str] | None:
+    """The published table and its column, by message size, that was measured most alike; None: none was."""
+    placement = read_level(condition, "placement")
+    found = _PUBLISHED.get((str(placement), str(read_level(condition, "encoding"))))
+    carried = placement in ("threaded", "fused") or read_level(condition, "transport") in _TCP
+    if found is None or not carried:
+        return None
+    return load_table(found[0]), found[1 + is_batched(condition)]
+
+
+def find_published_fan_out(condition: Condition) -> tuple[ReferenceTable, str] | None:
+    """The published table and its column, all receivers together, by their number; None: there is none."""
+    table = load_table(_FAN_OUT)
+    column = f"tcp{'_batched' * is_batched(condition)}_{condition.get(MESSAGE_SIZE)}B_gbps"
+    carried = read_level(condition, "transport") in _TCP and read_level(condition, "encoding") == "fixed"
+    return (table, column) if carried and column in table.columns else None
+
+
 def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[str]:
     if column is None:
         return reference.rates
@@ -96,14 +129,15 @@ def _choose_columns(reference: ReferenceTable, column: str | None) -> Sequence[s
     return (column,)
 
 
-def _compare_column(
-    part: Sample, levels: np.ndarray, reference: ReferenceTable, title: str
+def compare_column(
+    levels: Floats, rates_bits_per_s: Floats, reference: ReferenceTable, title: str
 ) -> ReferenceOverlay:
+    """The rates of trials at these levels beside a published column."""
     published = dict(zip(reference.columns[reference.level], reference.columns[title], strict=True))
     rows = tuple(
         _compare_level(
             float(level),
-            part.rates_bits_per_s[levels == level],
+            rates_bits_per_s[levels == level],
             published.get(float(level)),
             reference.steps[title],
         )
@@ -121,7 +155,7 @@ def _compare_column(
 
 
 def _compare_level(
-    level: float, rates_bits_per_s: np.ndarray, published_gbps: float | None, step_gbps: float
+    level: float, rates_bits_per_s: Floats, published_gbps: float | None, step_gbps: float
 ) -> ReferenceRow:
     own = measure_spread(rates_bits_per_s) if rates_bits_per_s.size else None
     reference = None if published_gbps is None else published_gbps * GBPS

@@ -30,7 +30,14 @@ Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
 #: Units by the ending of a field's name; a figure of another name has none.
 UNITS: Mapping[str, str] = MappingProxyType(
-    {"_bits_per_s": "bit/s", "_ns": "ns", "_bytes": "byte", "_ratio": "ratio"}
+    {
+        "_bits_per_s": "bit/s",
+        "messages_per_s": "1/s",
+        "_ns": "ns",
+        "_ns_per_message": "ns",
+        "_bytes": "byte",
+        "_ratio": "ratio",
+    }
 )
 
 
@@ -111,7 +118,8 @@ class AnalysisEntry:
 
 
 _entries: dict[str, AnalysisEntry] = {}
-#: Every analysis by the name of its method, in the order of the entries.
+_found: dict[str, AnalysisEntry] = {}  # of the class whose body is being read
+#: Every analysis by its name, in the order of the entries: those of a class before those that it inherits.
 ANALYSES: Mapping[str, AnalysisEntry] = MappingProxyType(_entries)
 
 
@@ -125,6 +133,13 @@ class AnalysesBase(ABC):
     _conditions: tuple[MeasuredCondition, ...] | None = None
     _answered: dict[tuple[Any, ...], Answers[Any]] | None = None
     _counts: RunCounts | None = None
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        inherited = dict(_entries)
+        _entries.clear()
+        _entries.update(_found | inherited)
+        _found.clear()
 
     @property
     @abstractmethod
@@ -197,7 +212,7 @@ def analysis(
     ) -> Callable[Concatenate[Study, Asked], Answers[Result]]:
         known, signature = name or method.__name__, inspect.signature(method)
         described = " ".join((inspect.getdoc(method) or "").split())
-        _entries[known] = AnalysisEntry(
+        _found[known] = AnalysisEntry(
             name=known,
             method=method.__name__,
             title=title,

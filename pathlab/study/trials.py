@@ -76,6 +76,11 @@ class Condition:
         return bool(self.get("transport") == "udp")
 
     @property
+    def is_of_messages(self) -> bool:
+        """Whether messages of one size were carried: how many depends on hosts rather than on windows."""
+        return self.get("message_bytes") is not None
+
+    @property
     def flow_ends(self) -> tuple[str, str]:
         """The hosts that send and receive what is counted: turned where the data goes against the path."""
         ends = self.path_source, self.path_destination

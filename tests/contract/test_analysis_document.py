@@ -14,10 +14,13 @@ from pathlab.study.document import DOCUMENT_VERSION
 from pathlab.study.registry import ANALYSES
 from tests import command_line
 from tests.unit.study.build_samples import measure_levels
+from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.study.trials import make_sweep
 from tests.unit.synthetic_results import write_results
 
 Call = Callable[..., command_line.Said]
+#: Analyses that have answers where messages or writes were carried.
+MESSAGE_ANALYSES = ("message_rates", "message_cost", "write_cost", "batching", "fan_out")
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"
 
 
@@ -54,7 +57,7 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
             assert sorted(answer["selection"]) == promised["selection"]
             assert sorted(answer["result"]) == promised["results"][name]
     empty = {name for name, answers in document["analyses"].items() if not answers}
-    assert empty == {"message_cost", "releases", "observer_cost"}
+    assert empty == {*MESSAGE_ANALYSES, "releases", "observer_cost"}
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
@@ -64,6 +67,20 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     assert cell["condition"]["settings"]["congestion"] == "cubic"
     assert cell["condition"]["medium"] == "lab"
     assert cell["selection"]["used"] == 6
+
+
+def test_messages_have_the_keys_that_the_version_promises(tmp_path: Path, call: Call) -> None:
+    curves = [{"streams": streams, "batch_bytes": size} for streams in (1, 2) for size in (None, 65536)]
+    write_results(make_message_trials(curves, carry, cycles=2), tmp_path / "messages")
+    options = [word for name in MESSAGE_ANALYSES for word in ("--only", name)]
+    document = json.loads(call("analyze", str(tmp_path / "messages"), "--json", *options).out)
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
+    analyses = document["analyses"]
+    assert analyses.pop("write_cost") == []  # its result is that of message_cost
+    for name, answers in analyses.items():
+        assert answers
+        for answer in answers:
+            assert sorted(answer["result"]) == promised[name]
 
 
 @pytest.mark.parametrize(

@@ -43,14 +43,19 @@ COMPARISON_ENDINGS = (".html", ".md", ".pdf")
 
 def list_analyses() -> list[str]:
     """The names of ``pathlab.study.registry.ANALYSES``, read from the entries' source text."""
-    source = (Path(__file__).parents[2] / "study" / "analyses.py").read_text(encoding="utf-8")
+    folder = Path(__file__).parents[2] / "study"
+    # a class comes before those that it inherits from, of which the one imported last comes first
+    files = [folder / "analyses.py", *sorted(folder.glob("*_analyses.py"), reverse=True)]
+    methods = (
+        node
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef)
+    )
     found = []
-    for method in ast.walk(ast.parse(source)):
-        if isinstance(method, ast.FunctionDef):
-            for entry in method.decorator_list:
-                if isinstance(entry, ast.Call) and ast.unparse(entry.func) == "analysis":
-                    given = {
-                        one.arg: ast.literal_eval(one.value) for one in entry.keywords if one.arg == "name"
-                    }
-                    found.append(str(given.get("name", method.name)))
+    for method in methods:
+        for entry in method.decorator_list:
+            if isinstance(entry, ast.Call) and ast.unparse(entry.func) == "analysis":
+                given = {one.arg: ast.literal_eval(one.value) for one in entry.keywords if one.arg == "name"}
+                found.append(str(given.get("name", method.name)))
     return found

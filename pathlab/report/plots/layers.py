@@ -30,6 +30,7 @@ from pathlab.report.plots.style import DIVERGING, GRID, INK, PALETTE, Slot, choo
 FEW = 40  # points of a layer that are drawn large
 WHITE_ON_LUMINANCE = 0.179  # of a shade: below it white contrasts more than black
 RING_POINTS = 14  # across, of a ring around a point
+FAINT_RATIO = 0.45  # opacity of a faint line; ``templates/report.js`` has the same
 MARKED_MAX = 60  # points of a line that still carry a marker each
 RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 
@@ -114,7 +115,8 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         curve.y,
         color=slot.colour,
         linestyle=("-" if curve.solid else slot.dash) if curve.line else "none",
-        linewidth=1.6 if len(curve.x) <= 200 else 1.1,
+        linewidth=1.6 if len(curve.x) <= 200 and not curve.faint else 1.1,
+        alpha=FAINT_RATIO if curve.faint else 1.0,
         drawstyle="steps-post" if curve.step else "default",
         # a single value, or one between two gaps, has no line
         marker=slot.marker if marked or not curve.line else "." if stands_alone(curve.y) else "",

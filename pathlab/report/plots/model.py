@@ -53,8 +53,8 @@ class Curve:
     ``slot`` chooses colour, marker and dash together, the same in every figure of a report (one window keeps
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
     value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
-    else. ``solid``: without the dashes of its slot. ``texts``: what is written above each point, "" for
-    nothing.
+    else. ``solid``: without the dashes of its slot. ``faint``: thin and pale, for published figures beside
+    own ones. ``texts``: what is written above each point, "" for nothing.
     """
 
     name: str
@@ -70,6 +70,7 @@ class Curve:
     filled: bool = False
     texts: tuple[str, ...] | None = None
     solid: bool = False
+    faint: bool = False
 
 
 #: Sides of a point for its callout, the preferred first.

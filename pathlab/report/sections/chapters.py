@@ -51,7 +51,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     sections: list[Section] = []
     lacking: list[Shortfall] = []
     gaps: list[Shortfall] = []
-    for chapter in SECTIONS:
+    for chapter in _list_chapters(inputs):
         gap = chapter.find_gap(inputs)
         if gap is not None:
             excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
@@ -69,9 +69,17 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     return (*sections, *build_shortfalls(inputs, [*lacking, *gaps]))
 
 
+def _list_chapters(inputs: ReportInputs) -> tuple[LazySection, ...]:
+    """The chapters that these results may fill: those of messages alone where nothing else was carried."""
+    messages_alone = inputs.message_conditions and not inputs.conditions
+    return tuple(one for one in SECTIONS if one.of_messages or not messages_alone)
+
+
 def _find_exclusion(inputs: ReportInputs) -> str | None:
     """Why there is nothing at all to make chapters from, though trials were completed; None otherwise."""
     if not inputs.conditions:
+        if inputs.message_conditions:
+            return None
         return "no trial carried traffic" if inputs.study.count_trials().complete else None
     if any(condition.cells for condition in inputs.conditions):
         return None
@@ -92,8 +100,9 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from messages.outline_opening(inputs)
     for condition in inputs.conditions:
         yield outline_answer_figure(inputs, condition)
-    for chapter in SECTIONS:
+    for chapter in _list_chapters(inputs):
         if chapter.find_gap(inputs) is None:
             yield from list_plots(chapter.outline(inputs))

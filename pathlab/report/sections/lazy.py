@@ -88,7 +88,8 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 class LazySection:
     """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
 
-    ``choose_setting``: a key of the campaign file with a value, by which results fill it.
+    ``choose_setting``: a key of the campaign file with a value, by which results fill it. ``of_messages``: it
+    may be about messages; results of messages alone have no other.
     """
 
     key: str
@@ -97,6 +98,7 @@ class LazySection:
     outline: Callable[[ReportInputs], Iterable[LazyBlock]]
     question: Question | None = None
     choose_setting: Callable[[ReportInputs], str | None] = lambda _: None
+    of_messages: bool = False
 
 
 class Numbered(Protocol):

@@ -25,6 +25,7 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections.messages import describe_messages, outline_opening
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
@@ -33,10 +34,11 @@ Answers = Sequence[Answer[Recommendation]]
 
 
 def build_opening(inputs: ReportInputs) -> Section:
-    """The answer of every condition; with several a table of all of them first."""
+    """What carries most messages, then the answer of every condition; of several first a table of all."""
     answers = inputs.study.recommend()
-    blocks: list[Block] = []
-    if not answers:
+    blocks: list[Block] = [Paragraph(text=text, lead=True) for text in describe_messages(inputs)]
+    blocks += [figure.build() for figure in outline_opening(inputs)]
+    if not answers and not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))
     if len(answers) > 1:
         blocks.append(_tabulate(answers))

@@ -137,5 +137,6 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.COST,
+    of_messages=True,
     choose_setting=lambda _: 'factors.recording=["off","default","full"]',
 )

@@ -170,4 +170,5 @@ SECTION = LazySection(
     title="Builds and configurations compared",
     find_gap=_find_releases_gap,
     outline=_outline_releases,
+    of_messages=True,
 )

@@ -102,6 +102,7 @@ NEEDS: Mapping[str, Need] = {
     "surface": Need(least=1),
     "duration": Need(least=MINIMUM_PAIRS),
     "message_cost": Need(least=MINIMUM_SIZES),
+    "write_cost": Need(least=MINIMUM_SIZES),
     "breakpoint": Need(least=LEAST_FOR_KNEES, per=Per.PATH, read=_read_breakpoints),
     "distributions": Need(least=LEAST_FOR_FREQUENCIES, per=Per.PATH, read=attrgetter("decline.undecided")),
     "cpu_cost": Need(least=LEAST_FOR_CPU, per=Per.PATH),

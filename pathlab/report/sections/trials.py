@@ -162,9 +162,10 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
 
 
 def _list_conditions(inputs: ReportInputs) -> list[MeasuredCondition]:
-    """Those with a complete trial, of round trips alone as well."""
-    found = inputs.study.conditions()
-    return [one for one in found if any(len(cell.complete) for cell in one.all_cells)]
+    """Those with a complete trial, of round trips alone as well; of those of messages an even choice."""
+    every = [one for one in inputs.study.conditions() if any(len(cell.complete) for cell in one.all_cells)]
+    few = choose_evenly([one for one in every if one.key.is_of_messages], TRIALS_MAX)
+    return [one for one in every if not one.key.is_of_messages or one in few]
 
 
 def _fold_plots(plots: list[Plot], title: str, *, opened: int = 1) -> list[Block]:

@@ -56,7 +56,8 @@
       const { colour, x, y } = layer;
       const trace = {
         type: "scatter", mode: [layer.line && "lines", layer.marked && "markers"].filter(Boolean).join("+"),
-        x, y, connectgaps: false, line: { color: colour, width: 2, dash: DASHES[layer.look] },
+        x, y, connectgaps: false, line: { color: colour, width: layer.faint ? 1.2 : 2, dash: DASHES[layer.look] },
+        opacity: layer.faint ? 0.45 : 1,
       };
       if (layer.step) { trace.line.shape = "hv"; }
       if (layer.marked) {

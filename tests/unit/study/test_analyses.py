@@ -184,8 +184,8 @@ def test_duration_is_tested_across_durations_only() -> None:
     assert fixed.result.undecided is Undecided.NO_VARIATION
 
 
-def test_message_cost_needs_message_sizes() -> None:
-    assert study(make_sweep(2)).message_cost() == ()
+def test_the_cost_of_writes_needs_their_sizes() -> None:
+    assert study(make_sweep(2)).write_cost() == ()
     results = make_sweep(1, levels=[(1, None)] * 40)
     sizes = [64, 256, 1024, 4096] * 10
     rng = np.random.default_rng(0)
@@ -199,13 +199,13 @@ def test_message_cost_needs_message_sizes() -> None:
         for record, size, time in zip(results.records, sizes, times, strict=True)
     ]
     changed = type(results)(results.campaign, plan, trials, {})
-    (found,) = study(changed).message_cost()
+    (found,) = study(changed).write_cost()
     assert found.result.message_ns == pytest.approx(500, rel=0.05)
     assert found.result.rate_bits_per_s == pytest.approx(10e9, rel=0.05)
 
 
-def test_messages_have_a_cost_in_every_cell() -> None:
-    """Four streams carry four times as much: what a message costs the flow is a quarter. Hosts limit both."""
+def test_writes_have_a_cost_in_every_cell() -> None:
+    """Four streams carry four times as much: what a write costs the flow is a quarter. Hosts limit both."""
     results = make_sweep(5, levels=[(1, 65536), (4, 65536)] * 4)
     plan, trials = [], []
     for row, record in zip(results.plan(), results.records, strict=True):
@@ -214,7 +214,7 @@ def test_messages_have_a_cost_in_every_cell() -> None:
         rate = 0.0 if record.cycle == 4 else record.streams * size * 8e9 / (500 + size)
         flags = ("host-limited", "congestion-not-granted")
         trials.append(replace(record, throughput_bits_per_s=rate, flags=flags))
-    found = study(type(results)(results.campaign, plan, trials, {})).message_cost()
+    found = study(type(results)(results.campaign, plan, trials, {})).write_cost()
     assert [(one.streams, one.window_bytes) for one in found] == [(1, 65536), (4, 65536)]
     assert [one.result.message_ns for one in found] == pytest.approx([500, 125])
     assert [one.result.rate_bits_per_s for one in found] == pytest.approx([8e9, 32e9])

@@ -39,7 +39,7 @@ def test_a_sweep_fills_the_chapters_it_can_and_names_the_others(sections: tuple[
     ]
     rows = find_table(iter(sections[-1].blocks), "undecided").rows
     titles = [title for title, _, _ in rows]
-    kept = ["Trial duration", "Message size", "Route and capacity of the paths"]
+    kept = ["Trial duration", "Messages", "Route and capacity of the paths"]
     assert [title for title in titles if title in kept] == kept
     assert {"Builds and configurations compared", "Cost of recording"} < set(titles)
     assert "several durations" in rows[titles.index("Trial duration")][1]

@@ -1,4 +1,4 @@
-"""Cells and pairs, CPU time, durations, messages, limits: tables and figures hold the trials' own figures."""
+"""Cells and pairs, CPU time, durations, limits: tables and figures hold the trials' own figures."""
 
 from __future__ import annotations
 
@@ -12,14 +12,13 @@ import pytest
 from pathlab.report.blocks import Fold, Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Bars, Curve, Plot, Rule
-from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits, messages
+from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits
 from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
 from tests.unit.report.section_samples import (
     find_curve,
-    find_layer,
     find_table,
     join_results,
     make_inputs,
@@ -212,48 +211,6 @@ def test_tables_over_conditions_do_not_repeat_their_caveats() -> None:
 
 def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
     assert duration.SECTION.find_gap(measured) == "it needs trials of several durations on a path"
-
-
-def test_messages_have_the_cost_that_was_put_in() -> None:
-    sizes = (64, 256, 1024, 4096, 16384)
-    message_ns, rate_bits_per_s = 2000.0, 8e9
-
-    def carry(size: int) -> SyntheticResults:
-        time_ns = message_ns + size * 8e9 / rate_bits_per_s
-
-        def change(record: TrialRecord) -> TrialRecord:
-            return replace(record, throughput_bits_per_s=size * 8e9 / time_ns)
-
-        return make_sweep(2, levels=[(1, 65536)], change=change, settings={"write_bytes": size})
-
-    inputs = make_inputs(join_results([carry(size) for size in sizes]))
-    plot = draw(inputs, "messages-1")
-    medians = find_curve(plot, "median")
-    assert medians.x.tolist() == list(sizes)
-    fit = find_curve(plot, "a + m / r")
-    assert fit.y[0] == pytest.approx(medians.y[0], rel=1e-3)
-    assert "A message costs 2.00 µs" in plot.sentence or "A message costs 2 µs" in plot.sentence
-    half = find_layer(plot, "half size", kind=Rule)
-    assert isinstance(half, Rule)
-    assert half.value == pytest.approx(2000, rel=0.01)
-    assert messages.SECTION.find_gap(inputs) is None
-
-
-def test_messages_are_told_cell_by_cell_and_a_plan_that_carried_none_is_a_gap() -> None:
-    def carry(size: int, share: float) -> SyntheticResults:
-        def change(record: TrialRecord) -> TrialRecord:
-            return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
-
-        levels: list[tuple[int, int | None]] = [(1, 65536), (4, 65536)]
-        return make_sweep(1, levels=levels, change=change, settings={"write_bytes": size})
-
-    sizes = (64, 256, 1024, 4096)
-    inputs = make_inputs(join_results([carry(size, 1.0) for size in sizes]))
-    few, many = draw(inputs, "messages-1-1-64KiB"), draw(inputs, "messages-1-4-64KiB")
-    assert find_curve(many, "median").y == pytest.approx(4 * find_curve(few, "median").y, rel=1e-6)
-    assert many.condition.startswith("4 × 64 KiB, ")
-    halted = make_inputs(join_results([carry(size, 0.0) for size in sizes]))
-    assert messages.SECTION.find_gap(halted) == "no trial with a message size carried traffic"
 
 
 def test_limits_are_stacked_over_all_windows() -> None:

@@ -1,0 +1,142 @@
+"""What batching of messages gains at each size, where it pays no more, and the delay that it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.report.answer_table import format_value
+from pathlab.report.blocks import Block, Bullets, Subheading
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import (
+    format_factor,
+    format_in_brackets,
+    format_reason,
+)
+from pathlab.report.plots.model import Axis, Curve, Layer, Rule, Scale
+from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, draw_panel, lazy_text
+from pathlab.report.sections.message_curves import CurveGroup, MessageCurve, group_curves
+from pathlab.report.tables import build_table
+from pathlab.study.answer import Answer, Answers
+from pathlab.study.batching import BatchingGain
+from pathlab.study.message_rates import MESSAGE_SIZE
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
+
+Gain = Answer[BatchingGain]
+TITLE = "Gain of batching by message size"
+
+
+def outline_batching(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    """A sentence for each way of batching, the figure and the table of its gains; none without batching."""
+    for group in _list_groups(inputs):
+        yield lazy_text(_list_sentences, group)
+        yield LazyPlot(
+            name=f"batching-{group.number}",
+            title=TITLE,
+            condition=group.title,
+            draw=partial(plot_gains, group),
+        )
+        yield lazy_text(_tabulate_gains, group)
+
+
+def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
+    answers: Answers[BatchingGain] = inputs.study.batching()
+    curves = [
+        MessageCurve(
+            condition=one.condition, streams=one.streams or 0, window_bytes=one.window_bytes, found=one
+        )
+        for one in answers
+    ]
+    return group_curves(inputs, curves, MESSAGE_SIZE)
+
+
+def plot_gains(group: CurveGroup[Gain]) -> Drawing:
+    """Batched over unbatched messages per second against the size, and the margin below which it pays not."""
+    layers: list[Layer] = []
+    for slot, name, curve in group:
+        gains = curve.found.result.gains
+        rows = [(one.size_bytes, one.ratio, one.interval.low, one.interval.high) for one in gains]
+        x, y, low, high = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+        layers.append(Curve(name=name, x=x, y=y, low=low, high=high, slot=slot))
+    layers.append(Rule(name=f"{MARGIN_RATIO * 100:g} % more", value=1 + MARGIN_RATIO, labelled=True))
+    return draw_panel(
+        Axis(label="Message", unit="bytes", scale=Scale.LOG2),
+        Axis(label="Batched / unbatched messages per second", scale=Scale.LOG10),
+        layers,
+    )
+
+
+def _list_sentences(group: CurveGroup[Gain]) -> Iterator[Block]:
+    yield Subheading(text="Batching")
+    yield Bullets(items=tuple(describe_gain(name, curve.found) for _, name, curve in group))
+
+
+def describe_gain(name: str, answer: Gain) -> str:
+    """The largest gain, the sizes at which batching pays, and what delay it costs."""
+    found = answer.result
+    if found.largest is None or found.largest.ratio is None:
+        return f"{name}: no cycle has a trial with and one without batching of the same size."
+    best = found.largest
+    gain = f"{format_factor(best.ratio)} × as many messages of {format_bytes(best.size_bytes)}"
+    text = f"{name}: {gain}{format_in_brackets(best.interval, format_factor)}. {_describe_limit(found)}"
+    return f"{text} {_describe_delay(found)}"
+
+
+def _describe_limit(found: BatchingGain) -> str:
+    limit, percent = found.limit, f"{MARGIN_RATIO * 100:g} %"
+    if limit.undecided is Undecided.BEYOND_RANGE:
+        return "It pays at every size measured."
+    if limit.level is None:
+        reason = format_reason(limit.undecided)
+        return f"From which size it pays no more is undecided ({reason})."
+    if limit.shown_to is None:
+        return f"A gain of {percent} is not shown at {format_bytes(limit.level)}, the smallest size."
+    text = f"It pays up to {format_bytes(limit.shown_to)}"
+    if limit.gone_from == limit.level:
+        return f"{text}, and no more from {format_bytes(limit.level)} on."
+    text += f"; from {format_bytes(limit.level)} on a gain of {percent} is not shown"
+    if limit.gone_from is None:
+        return f"{text}, nor ruled out."
+    return f"{text}, and from {format_bytes(limit.gone_from)} on it is ruled out."
+
+
+def _describe_delay(found: BatchingGain) -> str:
+    if found.delays:
+        first = found.delays[0]
+        rate = first.offered_messages_per_s
+        when = "one message at a time" if rate is None else f"at {format_frequency(rate)}"
+        rise = f"{format_time(first.rise_ns)}{format_in_brackets(first.interval, format_time)}"
+        return f"It raises the median round trip of {format_bytes(first.size_bytes)} by {rise}, {when}."
+    texts = []
+    if found.collect_ns is not None:
+        texts.append(f"At full speed a batch is complete in {format_time(found.collect_ns)}.")
+    bound = (
+        "" if found.delay_bound_ns is None else f" (its setting: {format_time(found.delay_bound_ns)} at most)"
+    )
+    return " ".join([*texts, f"Its delay at an offered rate was not measured{bound}."])
+
+
+def _tabulate_gains(group: CurveGroup[Gain]) -> Iterator[Block]:
+    rows = []
+    for _, name, curve in group:
+        delays = {one.size_bytes: one for one in curve.found.result.delays}
+        for one in curve.found.result.gains:
+            delay = delays.get(one.size_bytes)
+            rise = NOT_MEASURED if delay is None else format_time(delay.rise_ns)
+            if delay is not None and delay.interval.decided:
+                rise += f" ({format_value(delay.interval, 'ns')})"
+            gain, interval = format_factor(one.ratio), format_value(one.interval, "factor")
+            size, collected = format_bytes(one.size_bytes), format_value(one.collect_ns, "ns")
+            rows.append((name, size, str(one.pairs), gain, interval, collected, rise))
+    yield build_table(
+        f"batching-gains-{group.number}",
+        f"{TITLE}: {group.title}",
+        ("curve", "size", "pairs", "gain", "95 % CI", "time of a batch", "added delay"),
+        rows,
+        note=format_note([curve.found for curve in group.curves], None, group.conditions),
+    )

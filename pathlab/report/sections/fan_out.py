@@ -1,0 +1,132 @@
+"""Fan-out: messages per second of each sink and of all sinks, and their fairness, by number of sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from pathlab.reference.series import GBPS
+from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.blocks import Block, Bullets, Subheading
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import (
+    format_count,
+    format_factor,
+    format_few_trials,
+    format_figure,
+    format_in_brackets,
+    format_spread,
+)
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
+from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, lazy_text
+from pathlab.report.sections.message_curves import CurveGroup, MessageCurve, group_curves
+from pathlab.report.sections.points import draw_spreads
+from pathlab.report.tables import build_table
+from pathlab.study.answer import Answer
+from pathlab.study.fan_out import FanOut
+from pathlab.study.references import find_published_fan_out
+from pathlab.study.registry import ANALYSES
+from pathlab.units import format_frequency
+
+TITLE = "Messages per second by number of sinks"
+Answers = tuple[Answer[FanOut], ...]
+
+
+def outline_fan_out(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    """The answer, the figure and the table of each path; none without several numbers of sinks."""
+    for group in _list_groups(inputs):
+        yield lazy_text(_list_sentences, group)
+        yield LazyPlot(
+            name=f"fan-out-{group.number}",
+            title=TITLE,
+            condition=group.title,
+            draw=partial(plot_fan_out, group),
+        )
+        yield lazy_text(_tabulate, group)
+
+
+def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Answers], ...]:
+    """A curve for each condition and window, with its answers by number of sinks, ascending."""
+    by_curve: dict[tuple[object, ...], list[Answer[FanOut]]] = {}
+    for answer in inputs.study.fan_out():
+        by_curve.setdefault((answer.condition, answer.window_bytes), []).append(answer)
+    curves = [
+        MessageCurve(
+            condition=found[0].condition, streams=0, window_bytes=found[0].window_bytes, found=tuple(found)
+        )
+        for found in by_curve.values()
+    ]
+    return group_curves(inputs, curves)
+
+
+def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:
+    """Each sink, all sinks, and Jain's index against the number of sinks."""
+    each: list[Layer] = []
+    total: list[Layer] = []
+    fair: list[Layer] = []
+    spreads = []
+    for slot, name, curve in group:
+        found = [answer.result for answer in curve.found]
+        sinks = np.array([one.sinks for one in found], dtype=np.float64)
+        each.append(draw_spreads(name, sinks, [one.sink_messages_per_s for one in found], 1.0, slot))
+        total.append(draw_spreads(name, sinks, [one.total_messages_per_s for one in found], 1.0, slot))
+        fair.append(draw_spreads(name, sinks, [one.jain_ratio for one in found], 1.0, slot))
+        spreads += [one.total_messages_per_s for one in found]
+        total += _draw_published(slot, curve)
+    ticks = tuple(sorted({float(one) for curve in each for one in curve.x.tolist()}))  # type: ignore[union-attr]
+    labels = tuple(f"{one:g}" for one in ticks)
+    axis = Axis(label="Sinks", scale=Scale.LOG2, ticks=ticks, tick_labels=labels)
+    panels = [
+        Panel(x=axis, y=Axis(label=label, unit=unit, scale=scale), layers=tuple(layers), title=title)
+        for title, label, unit, scale, layers in (
+            ("Each sink", "Messages", "1/s", Scale.LOG10, each),
+            ("All sinks", "Messages", "1/s", Scale.LOG10, total),
+            ("Fairness over sinks", "Jain's index", None, Scale.LINEAR, fair),
+        )
+    ]
+    return Drawing(sentences=(format_few_trials(spreads),), panels=tuple(panels))
+
+
+def _draw_published(slot: int, curve: MessageCurve[Answers]) -> list[Layer]:
+    published = find_published_fan_out(curve.condition)
+    if published is None:
+        return []
+    table, column = published
+    sinks, rates = (np.array(table.columns[one]) for one in (table.level, column))
+    size = curve.found[0].result.message_bytes
+    name = f"Streams 2.0: {column.removesuffix('_gbps').replace('_', ' ')}"
+    return [Curve(name=name, x=sinks, y=rates * GBPS / 8 / size, slot=slot, markers=False, faint=True)]
+
+
+def _list_sentences(group: CurveGroup[Answers]) -> Iterator[Block]:
+    yield Subheading(text="Fan-out")
+    yield Bullets(items=tuple(f"{name}: {describe_fan_out(curve.found)}" for _, name, curve in group))
+
+
+def describe_fan_out(answers: Answers) -> str:
+    """What the most sinks receive beside the fewest, and how evenly."""
+    fewest, most = answers[0].result, answers[-1].result
+    alone = format_spread(fewest.total_messages_per_s, format_frequency)
+    total = format_spread(most.total_messages_per_s, format_frequency)
+    text = f"{alone} with {format_count(fewest.sinks, 'sink')}; with {most.sinks} sinks {total} together"
+    if most.total_ratio is not None and most.total_ratio_interval is not None:
+        interval = format_in_brackets(most.total_ratio_interval, format_factor)
+        text += f", {format_factor(most.total_ratio)} × as many{interval}"
+    if most.jain_ratio.median is not None:
+        text += f"; Jain's index {format_figure(most.jain_ratio.median)}"
+    return f"{text}."
+
+
+def _tabulate(group: CurveGroup[Answers]) -> Iterator[Block]:
+    entry = ANALYSES["fan_out"]
+    answers = [answer for curve in group.curves for answer in curve.found]
+    yield build_table(
+        f"fan-out-table-{group.number}",
+        f"{entry.title}: {group.title}",
+        ("curve", *list_headings(entry)),
+        [(name, *format_row(entry, answer)) for _, name, curve in group for answer in curve.found],
+        note=format_note(answers, entry, group.conditions),
+    )

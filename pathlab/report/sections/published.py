@@ -1,0 +1,91 @@
+"""Published tables of message sizes beside own results: faint curves, and the ratios."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from pathlab.analysis.fits.message_cost import MessageCost
+from pathlab.reference.series import GBPS
+from pathlab.report.blocks import Block
+from pathlab.report.phrases import format_factor, format_interval, format_spread
+from pathlab.report.plots.model import Curve
+from pathlab.report.sections.message_curves import CurveGroup
+from pathlab.report.tables import build_table
+from pathlab.study.answer import Answer
+from pathlab.study.message_rates import MESSAGES
+from pathlab.study.references import ReferenceRow, compare_column, find_published
+from pathlab.study.selection import Sample
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate
+
+NOTE = (
+    "Published: IBM InfoSphere Streams on other hosts (2 x Xeon X5570), without scatter; a ratio compares "
+    "machines and software together."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeTrials:
+    """The trials of all sizes of one curve, and the answer on their cost."""
+
+    sample: Sample
+    cost: Answer[MessageCost]
+
+
+SizeGroup: TypeAlias = CurveGroup[SizeTrials]
+
+
+def draw_published(group: SizeGroup, bits: float | None = None) -> Iterator[Curve]:
+    """The published columns that were measured as one of the curves was, in its colour.
+
+    Messages per second; ``bits``: their throughput, in this unit.
+    """
+    seen = set()
+    for slot, _, curve in group:
+        published = find_published(curve.condition)
+        if published is None or (published[0].name, published[1]) in seen:
+            continue
+        table, column = published
+        seen.add((table.name, column))
+        sizes, rates = (np.array(table.columns[one]) for one in (table.level, column))
+        name = format_published(table.name, column)
+        y = rates * GBPS / (8 * sizes if bits is None else bits)
+        yield Curve(name=name, x=sizes, y=y, slot=slot, markers=False, faint=True)
+
+
+def format_published(table: str, column: str) -> str:
+    """A published column in short: ``Streams 3.0 internode: tcp batched``."""
+    name = table.removeprefix("ibm-streams-").replace("-", " ", 1)
+    return f"Streams {name}: {column.removesuffix('_gbps').replace('_', ' ')}"
+
+
+def tabulate_published(group: SizeGroup) -> Iterator[Block]:
+    """Own throughput over the published one, size by size."""
+    rows = []
+    for _, name, curve in group:
+        published = find_published(curve.condition)
+        if published is not None:
+            sizes = curve.found.sample.read_setting(MESSAGES.setting)
+            overlay = compare_column(sizes, 8 * sizes * MESSAGES.count(curve.found.sample), *published)
+            title = format_published(overlay.reference, published[1])
+            rows += [(name, title, *_format_ratio(row)) for row in overlay.rows if row.ratio is not None]
+    if rows:
+        yield build_table(
+            f"published-{group.number}",
+            f"Own throughput and published figures: {group.title}",
+            ("curve", "published", "size", "own", "figure", "ratio"),
+            rows,
+            note=NOTE,
+            words=("curve", "published"),
+        )
+
+
+def _format_ratio(row: ReferenceRow) -> tuple[str, str, str, str]:
+    own = NOT_MEASURED if row.own is None else format_spread(row.own, format_rate)
+    ratio = format_factor(row.ratio)
+    if row.ratio_interval.decided:
+        ratio += f" ({format_interval(row.ratio_interval, format_factor)})"
+    return format_bytes(row.level), own, format_rate(row.reference_bits_per_s), ratio

@@ -1,0 +1,218 @@
+"""What batching of messages gains, from which size on it does not pay, and the delay that it costs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.verdicts.gain_limit import GainLimit, find_gain_limit
+from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
+from pathlab.study.message_rates import (
+    MESSAGE_SIZE,
+    MESSAGES,
+    read_level,
+    select_sizes,
+    split_sizes,
+    strip_settings,
+)
+from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.trials import Condition, TrialTable
+
+#: What is batched: by the sender, or by the kernel.
+BATCH_SETTINGS = ("batch_bytes", "batch_min_delay_ns", "batch_max_delay_ns", "cork")
+#: How messages that are not batched are sent: compared where it is equal, else at once.
+PREFERRED = "no_delay"
+OFFERED = ("reply", "message_rate_per_s")
+Curve = tuple[Condition, int, int | None]  # without the size; streams, window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeGain:
+    """Batched over unbatched messages per second of one size: Hodges-Lehmann ratio of the cycles' pairs.
+
+    ``collect_ns``: the time in which the messages of a call came together, at the rate that was carried.
+    """
+
+    size_bytes: int
+    pairs: int
+    ratio: float | None
+    interval: Interval
+    collect_ns: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchDelay:
+    """By how much batching raised the median round trip of one size, at one offered rate; pairs of cycles.
+
+    ``offered_messages_per_s`` None: one message at a time.
+    """
+
+    size_bytes: int
+    offered_messages_per_s: int | None
+    pairs: int
+    rise_ns: float | None
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchingGain:
+    """One way of batching beside ``baseline``, the same condition without it.
+
+    ``limit``: from which size on batching does not pay. ``delays``: measured at the lowest offered rate of
+    each size; none where no round trips were measured. ``delay_bound_ns``: what the setting allows.
+    """
+
+    baseline: Condition
+    gains: tuple[SizeGain, ...]
+    largest: SizeGain | None
+    limit: GainLimit
+    delays: tuple[BatchDelay, ...]
+    delay_bound_ns: int | None
+
+    @property
+    def collect_ns(self) -> float | None:
+        """The longest median time in which a call's messages came together; None: it was not measured."""
+        return max((time for one in self.gains if (time := one.collect_ns.median) is not None), default=None)
+
+
+def is_batched(condition: Condition) -> bool:
+    """Whether messages are collected before they are sent, by the sender or by the kernel (TCP_CORK)."""
+    return read_level(condition, "batch_bytes") is not None or bool(read_level(condition, "cork"))
+
+
+def compare_batching(table: TrialTable) -> tuple[Answer[BatchingGain], ...]:
+    """Every cell that batches messages, beside the one that differs in nothing else.
+
+    Where there is no such cell, the unbatched one may differ in ``no_delay``; one that sends at once is
+    preferred. A batched cell without any has no answer.
+    """
+    curves: dict[Curve, Sample] = {
+        (part.condition, streams, window): part for streams, window, part in select_sizes(table, MESSAGES)
+    }
+    trips = _select_round_trips(table)
+    answers = []
+    for (condition, streams, window), part in curves.items():
+        plain = _find_baseline((condition, streams, window), curves) if is_batched(condition) else None
+        if plain is not None:
+            gains = _measure_gains(part, curves[plain])
+            found = BatchingGain(
+                baseline=plain[0],
+                gains=gains,
+                largest=max(gains, key=lambda one: one.ratio or 0.0, default=None),
+                limit=find_gain_limit([one.size_bytes for one in gains], [one.interval for one in gains]),
+                delays=_measure_delays((condition, streams, window), plain, trips),
+                delay_bound_ns=condition.get("batch_max_delay_ns"),
+            )
+            answers.append(make_cell_answer(part, (streams, window), found))
+    return tuple(answers)
+
+
+def pair_cycles(
+    first: Sample, second: Sample, take: Callable[[Sample], Floats]
+) -> tuple[Floats, Floats, Sequence[float]]:
+    """A figure of both sides in each cycle that has both, in order; the mean where a cycle has several."""
+    sides = [_average_cycles(one.cycles, take(one)) for one in (first, second)]
+    cycles = sorted(sides[0].keys() & sides[1].keys())
+    ours, theirs = (np.array([side[cycle] for cycle in cycles], dtype=np.float64) for side in sides)
+    return ours, theirs, cycles
+
+
+def _average_cycles(cycles: Floats, values: Floats) -> dict[float, float]:
+    known = ~np.isnan(values)
+    return {
+        cycle: float(np.mean(values[known & (cycles == cycle)]))
+        for cycle in np.unique(cycles[known]).tolist()
+    }
+
+
+def compare_message_rates(first: Sample, second: Sample) -> tuple[int, float | None, Interval]:
+    """Pairs, Hodges-Lehmann ratio of messages per second, and its interval."""
+    ours, theirs, cycles = pair_cycles(first, second, MESSAGES.count)
+    shift = hodges_lehmann(np.log(ours / theirs))
+    ratio = None if shift.shift is None else math.exp(shift.shift)
+    return len(cycles), ratio, shift.interval.transform(math.exp)
+
+
+def _find_baseline(curve: Curve, curves: Iterable[Curve]) -> Curve | None:
+    condition, *cell = curve
+    plain = [one for one in curves if [*one[1:]] == cell and not is_batched(one[0])]
+    for left in (BATCH_SETTINGS, (*BATCH_SETTINGS, PREFERRED)):
+        wanted = strip_settings(condition, *left)
+        equal = [one for one in plain if strip_settings(one[0], *left) == wanted]
+        if equal:
+            return max(equal, key=lambda one: bool(read_level(one[0], PREFERRED)))
+    return None
+
+
+def _measure_gains(batched: Sample, plain: Sample) -> tuple[SizeGain, ...]:
+    beside = dict(split_sizes(plain))
+    gains = []
+    for size, part in split_sizes(batched):
+        if size in beside:
+            pairs, ratio, interval = compare_message_rates(part, beside[size])
+            gains.append(
+                SizeGain(
+                    size_bytes=size,
+                    pairs=pairs,
+                    ratio=ratio,
+                    interval=interval,
+                    collect_ns=measure_spread(_measure_collection(part)),
+                )
+            )
+    return tuple(gains)
+
+
+def _measure_collection(part: Sample) -> Floats:
+    """The time between two calls of a stream, NaN where the kernel collects the messages or none was sent."""
+    calls, messages, rates = part.get("send_calls"), part.get("messages_total"), part.get("messages_per_s")
+    known = (calls > 0) & (rates > 0)
+    if read_level(part.condition, "batch_bytes") is None:
+        known &= False
+    return np.where(known, 1e9 * part.streams * messages / np.where(known, calls * rates, 1), np.nan)
+
+
+def _select_round_trips(table: TrialTable) -> dict[tuple[Curve, int | None], Sample]:
+    """The trials with round trips of every cell and offered rate, all sizes together."""
+    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=("round_trip_median_ns",), apart=MESSAGE_SIZE)
+    return {
+        (
+            (strip_settings(sample.condition, *OFFERED), streams, window),
+            sample.condition.get("message_rate_per_s"),
+        ): part
+        for sample in select(table, rules)
+        if sample.condition.get("reply")
+        for streams, window, part in sample.by_cell()
+    }
+
+
+def _measure_delays(
+    curve: Curve, plain: Curve, trips: dict[tuple[Curve, int | None], Sample]
+) -> tuple[BatchDelay, ...]:
+    """The rise of the median round trip of each size at the lowest rate at which both were measured."""
+    ends = [(strip_settings(one[0], *OFFERED), *one[1:]) for one in (curve, plain)]
+    rates = [rate for known, rate in trips if known == ends[0] and (ends[1], rate) in trips]
+    found: dict[int, BatchDelay] = {}
+    for rate in sorted(rates, key=lambda one: (one is None, one or 0)):
+        beside = dict(split_sizes(trips[ends[1], rate]))
+        for size, part in split_sizes(trips[ends[0], rate]):
+            if size in beside and size not in found:
+                found[size] = _measure_delay(size, rate, part, beside[size])
+    return tuple(found[size] for size in sorted(found))
+
+
+def _measure_delay(size: int, rate: int | None, batched: Sample, plain: Sample) -> BatchDelay:
+    ours, theirs, cycles = pair_cycles(batched, plain, lambda one: one.get("round_trip_median_ns"))
+    shift = hodges_lehmann(ours - theirs)
+    return BatchDelay(
+        size_bytes=size,
+        offered_messages_per_s=rate,
+        pairs=len(cycles),
+        rise_ns=shift.shift,
+        interval=shift.interval,
+    )

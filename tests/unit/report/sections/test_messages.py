@@ -1,0 +1,224 @@
+"""Messages and writes by size, batching and fan-out: figures and sentences hold the trials' own figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.report.blocks import Bullets, Paragraph, TableBlock
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.plots.model import Curve, Plot, Rule
+from pathlab.report.sections import chapters, messages
+from pathlab.report.sections.opening import build_opening
+from pathlab.store.records import TrialRecord
+from tests.unit.report.section_samples import (
+    find_curve,
+    find_layer,
+    find_table,
+    join_results,
+    list_blocks,
+    make_inputs,
+)
+from tests.unit.study.message_trials import BATCH, SIZES, Settings, carry, make_message_trials
+from tests.unit.study.trials import make_sweep
+from tests.unit.synthetic_results import SyntheticResults
+
+PLAIN: Settings = {"batch_bytes": None, "batch_max_delay_ns": None, "placement": "process"}
+BATCHED: Settings = {**PLAIN, **BATCH}
+
+
+def draw(inputs: ReportInputs, name: str) -> Plot:
+    """The figure of that name, which there must be."""
+    plot = chapters.find_plot(inputs, name)
+    assert plot is not None
+    return plot
+
+
+def make_message_inputs(
+    *curves: Settings, model: Callable[[Settings], dict[str, Any]] = carry
+) -> ReportInputs:
+    return make_inputs(make_message_trials(curves, model))
+
+
+@pytest.fixture(scope="module")
+def both() -> ReportInputs:
+    return make_message_inputs(PLAIN, BATCHED)
+
+
+def test_the_opening_says_what_carries_most_messages(both: ReportInputs) -> None:
+    lead, figure = build_opening(both).blocks
+    assert isinstance(lead, Paragraph)
+    assert lead.lead
+    # 1 / (125 + 400 + 64 ns), and 2064 / 589 = 3.5 as many
+    assert lead.text.startswith("From 64 B to 16 KiB, batch 64 KiB carries most messages: 1.")
+    assert "M/s of 64 B (95 % CI 1." in lead.text
+    assert " × as many as unbatched" in lead.text
+    assert isinstance(figure, Plot)
+    assert figure.name == "messages-1"
+    names = [block.name for block in list_blocks(chapters.build_sections(both)) if isinstance(block, Plot)]
+    assert "messages-1" not in names  # a figure is shown once
+    assert "batching-1" in names
+
+
+def test_a_curve_for_each_setting_and_the_published_one_faint(both: ReportInputs) -> None:
+    plot = draw(both, "messages-1")
+    plain, batched = (find_curve(plot, name) for name in ("unbatched", "batch 64 KiB"))
+    assert plain.x.tolist() == list(SIZES)
+    assert plain.y[0] == pytest.approx(1e9 / 2064, rel=0.02)
+    assert batched.slot != plain.slot
+    assert plain.low is not None
+    below = find_curve(plot, "unbatched", 1)
+    assert below.y[0] == pytest.approx(512 / 2064, rel=0.02)  # Gbit/s
+    faint = find_curve(plot, "Streams 3.0 intranode: tcp batched")
+    assert (faint.faint, faint.slot) == (True, batched.slot)
+    assert faint.y[faint.x == 64] == pytest.approx(3.81e9 / 512)
+    assert find_curve(plot, faint.name, 1).y[faint.x == 64] == pytest.approx(3.81)
+    rows = find_table(list_blocks(chapters.build_sections(both)), "published-1").rows
+    assert len(rows) == 2 * len(SIZES)
+    assert rows[0][:3] == ("unbatched", "Streams 3.0 intranode: tcp", "64 B")
+
+
+def test_tables_have_the_cost_and_the_cpu_time_of_every_curve(both: ReportInputs) -> None:
+    sections = chapters.build_sections(both)
+    assert sections[0].key == "message-size"
+    cost = find_table(list_blocks(sections), "messages-cost-1")
+    assert cost.rows[0][0] == "unbatched"
+    headings = [heading.label for heading in cost.headings]
+    assert cost.rows[0][headings.index("per message")].startswith(("2.0", "1.9"))
+    rates = find_table(list_blocks(sections), "message-rates-1")
+    headings = [heading.label for heading in rates.headings]
+    assert rates.rows[0][headings.index("CPU/message, sender")].startswith("2 µs")
+    assert len(rates.rows) == 2 * len(SIZES)
+
+
+def test_one_curve_is_drawn_with_its_fit() -> None:
+    inputs = make_message_inputs({"placement": "process", "transport": "pipe"})
+    plot = draw(inputs, "messages-1")
+    fit = find_curve(plot, "a + m / r")
+    assert fit.y[0] == pytest.approx(1e9 / 2064, rel=0.02)
+    half = find_layer(plot, "half size", 1, Rule)
+    assert isinstance(half, Rule)
+    assert half.value == pytest.approx(2000, rel=0.05)
+    assert "A message costs" in plot.sentence
+    assert not any(isinstance(layer, Curve) and layer.faint for layer in plot.panels[0].layers)
+
+
+def test_many_curves_are_split_by_the_factor_of_fewest_levels() -> None:
+    curves = [
+        {"transport": transport, "no_delay": delay, "placement": "process"}
+        for transport in ("tcp", "mptcp", "unix", "pipe", "shared-memory")
+        for delay in (False, True)
+    ]
+    inputs = make_inputs(make_message_trials(curves, carry, cycles=1))
+    first, second = draw(inputs, "messages-1"), draw(inputs, "messages-2")
+    assert chapters.find_plot(inputs, "messages-3") is None
+    assert first.condition.startswith("a → b, Nagle · ") or "Nagle" in first.condition
+    assert "no delay" in second.condition
+    named = [layer.name for layer in second.panels[0].layers if isinstance(layer, Curve) and not layer.faint]
+    assert named == ["tcp", "mptcp", "unix", "pipe", "shared-memory"]
+    lead = build_opening(inputs).blocks[1]
+    assert isinstance(lead, Paragraph)
+    assert "no delay: " in lead.text
+
+
+def test_a_winner_is_not_claimed_where_intervals_overlap() -> None:
+    def equal(settings: Settings) -> dict[str, Any]:
+        return carry({**settings, "batch_bytes": None})
+
+    (text, *_) = messages.describe_messages(make_message_inputs(PLAIN, BATCHED, model=equal))
+    assert "(not shown to differ)" in text
+
+
+def test_gains_are_drawn_with_the_margin_and_said(both: ReportInputs) -> None:
+    plot = draw(both, "batching-1")
+    gains = find_curve(plot, "median")
+    assert gains.y[0] == pytest.approx(2064 / 589, rel=0.02)
+    rule = find_layer(plot, "5 % more", kind=Rule)
+    assert isinstance(rule, Rule)
+    assert rule.value == 1.05
+    bullets = [block for block in list_blocks(chapters.build_sections(both)) if isinstance(block, Bullets)]
+    (text,) = next(block.items for block in bullets if "×" in block.items[0])
+    assert "× as many messages of 64 B (95 % CI 3." in text
+    assert "It pays " in text
+    assert "At full speed a batch is complete in" in text
+    assert text.endswith("was not measured (its setting: 800 µs at most).")
+
+
+def test_a_measured_delay_replaces_the_bound_of_the_setting() -> None:
+    def reply(settings: Settings) -> dict[str, Any]:
+        wait_ns = 390_000.0 if settings["batch_bytes"] else 0.0
+        found = carry(settings)
+        return found | {"round_trip_median_ns": 50_000 + wait_ns} if settings["reply"] else found
+
+    asked: Settings = {"reply": True, "message_rate_per_s": 1000}
+    still: Settings = {"reply": False, "message_rate_per_s": None}
+    inputs = make_message_inputs(
+        *({**how, **rate} for how in (PLAIN, BATCHED) for rate in (still, asked)), model=reply
+    )
+    bullets = [block for block in list_blocks(chapters.build_sections(inputs)) if isinstance(block, Bullets)]
+    text = next(item for block in bullets for item in block.items if "×" in item)
+    assert text.endswith(
+        "It raises the median round trip of 64 B by 390 µs (no confidence interval: no variation), at 1 k/s."
+    )
+
+
+def test_fan_out_has_each_sink_all_sinks_and_fairness() -> None:
+    def share(settings: Settings) -> dict[str, Any]:
+        return carry(settings) | {"fairness_jain": 0.9}
+
+    curves = [{"streams": sinks, **PLAIN} for sinks in (1, 2, 4)]
+    inputs = make_inputs(make_message_trials(curves, share, sizes=(22, 1004)))
+    plot = draw(inputs, "fan-out-1")
+    name = "message 22 B"
+    each, total, fair = (find_curve(plot, name, panel) for panel in range(3))
+    assert each.x.tolist() == [1, 2, 4]
+    assert each.y == pytest.approx(total.y / np.array([1, 2, 4]))
+    assert np.isnan(fair.y[0])
+    assert fair.y[1:].tolist() == [0.9, 0.9]
+    assert find_curve(plot, "Streams 2.0: tcp 22B", 1).faint
+    bullets = [block for block in list_blocks(chapters.build_sections(inputs)) if isinstance(block, Bullets)]
+    assert any(
+        item.startswith(f"{name}: ") and "with 4 sinks" in item for block in bullets for item in block.items
+    )
+
+
+def make_writes(share: float, levels: list[tuple[int, int | None]]) -> ReportInputs:
+    def measure(size: int) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
+
+        return make_sweep(2, levels=levels, change=change, settings={"write_bytes": size})
+
+    return make_inputs(join_results([measure(size) for size in SIZES]))
+
+
+def test_writes_share_the_figures_of_messages() -> None:
+    inputs = make_writes(1.0, [(1, 65536)])
+    plot = draw(inputs, "writes-1")
+    fit = find_curve(plot, "a + m / r")
+    assert find_curve(plot, "median").x.tolist() == list(SIZES)
+    assert fit.y[0] == pytest.approx(find_curve(plot, "median").y[0], rel=1e-3)
+    assert "A write costs 2" in plot.sentence
+    assert messages.SECTION.find_gap(inputs) is None
+    assert messages.describe_messages(inputs) == ()
+
+
+def test_writes_of_several_cells_are_curves_and_those_that_carried_nothing_are_a_gap() -> None:
+    plot = draw(make_writes(1.0, [(1, 65536), (4, 65536)]), "writes-1")
+    few, many = find_curve(plot, "1 stream"), find_curve(plot, "4 streams")
+    assert many.y == pytest.approx(4 * few.y, rel=1e-6)
+    gap = messages.SECTION.find_gap(make_writes(0.0, [(1, 65536)]))
+    assert gap == "no trial with a size of messages or writes carried as many as it could"
+
+
+def test_results_of_messages_alone_have_no_chapter_of_paths(both: ReportInputs) -> None:
+    keys = [section.key for section in chapters.build_sections(both)]
+    assert "combinations" not in keys
+    assert both.study.recommend() == ()
+    tables = [block for block in list_blocks(chapters.build_sections(both)) if isinstance(block, TableBlock)]
+    undecided = [table for table in tables if table.name == "undecided"]
+    assert not any("RFC 6349" in row[0] for table in undecided for row in table.rows)
