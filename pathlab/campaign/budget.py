@@ -117,7 +117,7 @@ class Estimator:
 
     def trial(self, row: PlanRow) -> TrialEstimate:
         """What one row will take."""
-        key = (id(self.find_facts(row.path)), *_SIZED_BY(row.cell))
+        key = (id(self.find_facts(row.path)), bool(row.path.sinks), *_SIZED_BY(row.cell))
         estimate = self._trials.get(key)
         if estimate is None:
             estimate = self._trials[key] = self._estimate(row)
@@ -129,7 +129,7 @@ class Estimator:
 
     def _estimate(self, row: PlanRow) -> TrialEstimate:
         campaign, facts = self._campaign, self.find_facts(row.path)
-        if row.cell.is_on_one_host:
+        if row.cell.is_on_one_host or row.path.sinks:  # nothing of one link holds for these
             facts = PathFacts()
         rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down

@@ -16,6 +16,7 @@ from pathlab.campaign.levels import list_levels
 from pathlab.campaign.source_text import (
     Finding,
     list_names,
+    list_path_hosts,
     read_names,
     read_quantity,
     read_rows,
@@ -58,15 +59,17 @@ def _check_paths(data: Mapping[str, Any]) -> Iterator[Finding]:
     known = list(dict.fromkeys([LOCAL, *read_table(data, "hosts"), *lab_hosts]))
     seen: list[tuple[Any, ...]] = []
     for index, path in read_rows(data, "paths"):
-        ends = [path.get("source"), path.get("destination")]
+        named = list_path_hosts(path)
         unknown = False
-        for key, name in zip(("source", "destination"), ends, strict=True):
+        for key, name in named:
             if isinstance(name, str) and name not in known:
                 unknown = True
                 what = f"host '{name}' is not known{suggest_name(name, known)}"
-                yield ("paths", index, key), f"{what}; expected one of {list_names(known)}"
+                yield ("paths", index, *key), f"{what}; expected one of {list_names(known)}"
+        ends = [name for _, name in named]
         if unknown or not all(isinstance(end, str) for end in ends):
             continue
+        yield from _check_sinks(index, path, ends)
         identity = (*ends, path.get("source_address"), path.get("destination_address"))
         if identity in seen:
             yield (
@@ -77,25 +80,37 @@ def _check_paths(data: Mapping[str, Any]) -> Iterator[Finding]:
         yield from _check_lab_path(data, index, path, lab_hosts)
 
 
+def _check_sinks(index: int, path: Mapping[str, Any], ends: list[str]) -> Iterator[Finding]:
+    """``ends`` are source, destination and sinks."""
+    for number, name in enumerate(ends[2:]):
+        if name in ends[: 2 + number]:
+            what = f"'{name}' is already an end of this path"
+            yield ("paths", index, "sinks", number), f"{what}; expected further hosts, each once"
+    for key in ("source_address", "destination_address", "addresses"):
+        if len(ends) > 2 and path.get(key) is not None:
+            what = "with sinks the system chooses the addresses"
+            yield ("paths", index, key), f"{what}; expected no {key}, or no sinks"
+
+
 def _check_lab_path(
     data: Mapping[str, Any], index: int, path: Mapping[str, Any], lab_hosts: list[str]
 ) -> Iterator[Finding]:
-    source, destination = path["source"], path["destination"]
-    inside = [end in lab_hosts for end in (source, destination)]
-    if not any(inside):
+    (_, source), *targets = list_path_hosts(path)
+    if not any(name in lab_hosts for name in (source, *(target for _, target in targets))):
         return
-    for key in ("source_address", "destination_address"):
-        if path.get(key) is not None:
-            yield ("paths", index, key), "the lab gives its hosts their addresses; expected no address here"
-    if not all(inside):
-        what = f"only one of '{source}' and '{destination}' is in the lab"
-        yield ("paths", index), f"{what}; expected both ends in the lab, or neither"
-    elif source == destination:
-        what = f"the path leads from '{source}' to itself and crosses no link"
-        yield ("paths", index, "destination"), f"{what}; expected another host of the lab"
-    elif _links_are_sound(data, lab_hosts) and destination not in _reachable(source, data):
-        what = f"no link leads from '{source}' to '{destination}'"
-        yield ("paths", index), f"{what}; expected a link, or a chain of links, in lab.links"
+    for end in ("source_address", "destination_address"):
+        if path.get(end) is not None:
+            yield ("paths", index, end), "the lab gives its hosts their addresses; expected no address here"
+    for key, target in targets:
+        if (source in lab_hosts) != (target in lab_hosts):
+            what = f"only one of '{source}' and '{target}' is in the lab"
+            yield ("paths", index), f"{what}; expected both ends in the lab, or neither"
+        elif source == target:
+            what = f"the path leads from '{source}' to itself and crosses no link"
+            yield ("paths", index, *key), f"{what}; expected another host of the lab"
+        elif _links_are_sound(data, lab_hosts) and target not in _reachable(source, data):
+            what = f"no link leads from '{source}' to '{target}'"
+            yield ("paths", index), f"{what}; expected a link, or a chain of links, in lab.links"
 
 
 def _links_are_sound(data: Mapping[str, Any], lab_hosts: list[str]) -> bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ENGINES_PACKAGE = "pathlab.engines"
 DEFAULT_ENGINE = "native"
 #: Files of the folder that are no engines.
-SHARED_FILES = frozenset({"base", "message_limits", "settings", "spec"})
+SHARED_FILES = frozenset({"base", "fan_out", "message_limits", "settings", "spec"})
 
 
 @functools.cache

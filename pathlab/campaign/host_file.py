@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from pathlab.campaign.host_model import HostFile
 from pathlab.campaign.mistakes import translate
-from pathlab.campaign.source_text import read_rows, read_table
+from pathlab.campaign.source_text import list_path_hosts, read_rows, read_table
 from pathlab.campaign.toml_text import format_finding, list_key_lines, parse_toml, read_toml_text, refuse
 
 DEFAULT_NAME = "hosts.toml"
@@ -45,7 +45,7 @@ def put_hosts(data: dict[str, Any], tables: Mapping[str, dict[str, Any]]) -> Non
     Only these: what a shared file says of other hosts is no part of the campaign.
     """
     inline = read_table(data, "hosts")
-    wanted = [path.get(end) for _, path in read_rows(data, "paths") for end in ("source", "destination")]
+    wanted = [name for _, path in read_rows(data, "paths") for _, name in list_path_hosts(path)]
     added: dict[str, Any] = {}
     while wanted:
         name = wanted.pop()

@@ -49,6 +49,12 @@ class MeasuredPath(FileTable):
 
     source: HostName = Field(description="The host that sends.")
     destination: HostName = Field(description="The host that receives.")
+    sinks: tuple[HostName, ...] = Field(
+        (),
+        max_length=63,
+        description="Further hosts that receive messages: the streams are shared evenly by the destination "
+        "and these.",
+    )
     source_address: Address | None = Field(None, description="Address to send from; else the system chooses.")
     destination_address: Address | None = Field(None, description="Address to send to; else the host's own.")
     connect_from: Literal["sender", "receiver"] = Field(
@@ -67,6 +73,11 @@ class MeasuredPath(FileTable):
     rtt_ns: Annotated[int | None, Bounds(TIME, 1000, 60 * SECOND_NS)] = Field(
         None, alias="rtt", description="Idle round-trip time as far as known: for estimates of the plan only."
     )
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All that a trial on this path may need."""
+        return self.source, self.destination, *self.sinks
 
 
 class TrialSettings(FileTable):

@@ -37,11 +37,12 @@ class PlanRow:
 
     @property
     def settings(self) -> Mapping[str, Level]:
-        """The levels of the factors given, and the addresses where named, as the store keeps them."""
+        """The levels of the factors given, and sinks and addresses where the path names them, as stored."""
         source, destination = self.addresses
         others = {
             "source_address": source,
             "destination_address": destination,
+            "sinks": ", ".join(self.path.sinks) or None,
             "control": self.control or None,
         }
         return self.cell.levels | {key: value for key, value in others.items() if value is not None}
@@ -107,7 +108,7 @@ def _insert_controls(
 
 def _name_path(path: MeasuredPath) -> str:
     """The path's part of an identity: JSON without its end."""
-    ends = [path.source, path.destination, path.source_address, path.destination_address]
+    ends = [path.source, path.destination, path.source_address, path.destination_address, *path.sinks]
     return json.dumps(ends, ensure_ascii=True).removeprefix("[").removesuffix("]")
 
 

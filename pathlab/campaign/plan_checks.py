@@ -50,7 +50,8 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
 def _check_engines(campaign: Campaign) -> Iterator[Finding]:
     """What combinations, paths and hosts request of an engine that does not support it, each once."""
     cells: dict[str, list[PlannedCell]] = {}
-    for cell in () if CHECKED.isdisjoint(campaign.factors.given) else list_measured(campaign):
+    plain = CHECKED.isdisjoint(campaign.factors.given) and not any(path.sinks for path in campaign.paths)
+    for cell in () if plain else list_measured(campaign):
         cells.setdefault(cell.engine, []).append(cell)
     for name, own in cells.items():
         engine, found = load_rules(name), dict.fromkeys(_check_caps(campaign, name))
@@ -76,7 +77,7 @@ def list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
 def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
     if load_rules(engine).capabilities.keeps_host_caps:
         return
-    for name in dict.fromkeys(end for path in campaign.paths for end in (path.source, path.destination)):
+    for name in dict.fromkeys(host for path in campaign.paths for host in path.hosts):
         host = campaign.hosts.get(name)
         caps = {} if host is None else {"max_rate": host.max_rate_bits_per_s, "max_bytes": host.max_bytes}
         for key, cap in caps.items():
@@ -89,7 +90,7 @@ def _check_message_rates(campaign: Campaign) -> Iterator[Finding]:
     expected = "a message_rate instead, or no message"
     if campaign.budget.rate_bits_per_s is not None:
         yield ("budget", "rate"), f"messages are not paced; expected {expected}"
-    for name in dict.fromkeys(end for path in campaign.paths for end in (path.source, path.destination)):
+    for name in dict.fromkeys(host for path in campaign.paths for host in path.hosts):
         if name in campaign.hosts and campaign.hosts[name].max_rate_bits_per_s is not None:
             yield ("hosts", name, "max_rate"), f"messages are not paced; expected {expected}"
 

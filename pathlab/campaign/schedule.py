@@ -6,7 +6,6 @@ before is over.
 
 from __future__ import annotations
 
-import functools
 import heapq
 import itertools
 from collections import deque
@@ -59,7 +58,7 @@ class Schedule:
 
     def finish(self, row: PlanRow) -> None:
         """Its hosts are free again."""
-        hosts = _name_hosts(row.path.source, row.path.destination)
+        hosts = frozenset(row.path.hosts)
         self._busy -= hosts
         self.running -= 1
         self._make_ready(hosts)
@@ -69,12 +68,12 @@ class Schedule:
     def restore(self, row: PlanRow) -> None:
         """Undo ``take``: it waits again in front of all others."""
         self._first -= 1
-        self._queues[_name_hosts(row.path.source, row.path.destination)].appendleft((self._first, row))
+        self._queues[frozenset(row.path.hosts)].appendleft((self._first, row))
         self.finish(row)
 
     def put_back(self, row: PlanRow) -> None:
         """Let it wait behind all others."""
-        hosts = _name_hosts(row.path.source, row.path.destination)
+        hosts = frozenset(row.path.hosts)
         queue = self._queues.setdefault(hosts, deque())
         queue.append((self._end, row))
         self._end += 1
@@ -119,8 +118,3 @@ def span_rows(rows: Sequence[PlanRow], times_ns: Sequence[int], lanes: int) -> i
             while running and running[0][0] == now_ns:
                 schedule.finish(heapq.heappop(running)[2])
     return now_ns
-
-
-@functools.cache
-def _name_hosts(source: str, destination: str) -> Hosts:
-    return frozenset((source, destination))

@@ -43,6 +43,14 @@ def read_names(table: Mapping[str, Any], key: str) -> list[str]:
     return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
+def list_path_hosts(path: Mapping[str, Any]) -> list[tuple[Key, Any]]:
+    """Return key and name of source, destination and sinks of a path, as written."""
+    sinks = path.get("sinks")
+    further = enumerate(sinks if isinstance(sinks, list) else ())
+    ends: list[tuple[Key, Any]] = [((key,), path.get(key)) for key in ("source", "destination")]
+    return [*ends, *((("sinks", number), name) for number, name in further)]
+
+
 def read_quantity(parse: Callable[[Any], int], value: Any) -> int | None:
     """Return the value in its unit, or None where it cannot be read."""
     try:

@@ -55,7 +55,8 @@ def _choose_of_campaign(campaign: str, hosts_file: Path | None) -> ChosenHosts:
     """The hosts and paths of a campaign. Raises UsageError where all are emulated."""
     model = load_campaign(campaign, hosts=hosts_file)
     emulated = model.lab.hosts if model.lab is not None else ()
-    paths = [(path.source, path.destination) for path in model.paths if path.source not in emulated]
+    measured = [path for path in model.paths if path.source not in emulated]
+    paths = [(path.source, host) for path in measured for host in path.hosts[1:]]
     if not paths:
         raise UsageError(
             f"all hosts of '{campaign}' are emulated: there is nothing to check",

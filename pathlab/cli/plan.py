@@ -81,7 +81,7 @@ def _print_rows(model: Campaign, rows: Sequence[PlanRow], shown: int, console: C
             (
                 f"{row.row + 1}{' control' if row.control else ''}",
                 str(row.cycle + 1),
-                f"{row.path.source} to {row.path.destination}",
+                f"{row.path.source} to {', '.join(row.path.hosts[1:])}",
                 *(format_level(name, levels[name]) for name in names),
                 _format_levels(row, others),
                 format_time(estimate.time_ns),

@@ -45,7 +45,8 @@ class TrialObserver:
 class EngineContext:
     """What a trial gives to its engine.
 
-    ``sending`` is the session with the end whose data are counted. Whatever the engine starts is handed to
+    ``sending`` is the session with the end whose data are counted, ``sinks`` are those with further
+    receivers. Whatever the engine starts is handed to
     ``keep``, so that it ends with the trial; ``end_probes`` may be called when the steady window is over.
     """
 
@@ -57,6 +58,7 @@ class EngineContext:
     observer: TrialObserver
     keep: Callable[[EngineJob], None]
     end_probes: Callable[[], None]
+    sinks: tuple[Session, ...] = ()
 
 
 class Engine(ABC):

@@ -93,11 +93,26 @@ MESSAGE_LIMITS = tuple(
 )
 
 
+def _check_sinks(path: MeasuredPath, cell: PlannedCell) -> Iterator[str]:
+    """Several receivers are of messages alone, over IP, and each has as many streams as the others."""
+    receivers = 1 + len(path.sinks)
+    if cell.message_bytes is None:
+        yield "they receive messages alone; expected message in [factors]"
+    if cell.transport not in ("tcp", "mptcp", "udp") or cell.is_on_one_host:
+        yield "they are other hosts; expected transport 'tcp', 'mptcp' or 'udp' and placement 'host'"
+    if cell.streams % receivers:
+        yield f"{cell.streams} streams cannot be shared evenly by {receivers} hosts; expected a multiple"
+    if cell.transfer_bytes is not None:
+        yield "transfer is not shared; expected no transfer"
+
+
 def check_message_path(path: MeasuredPath, cell: PlannedCell) -> Iterator[Refusal]:
     """What a path and a combination request that exclude each other."""
     if cell.message_bytes is not None and path.connect_from == "receiver":
         text = 'messages are sent by the end that connects; expected connect_from = "sender"'
         yield Refusal(path_key="connect_from", text=text)
+    for text in _check_sinks(path, cell) if path.sinks else ():
+        yield Refusal(path_key="sinks", text=text)
     if cell.transport in LOCAL_TRANSPORTS and not cell.is_on_one_host and path.source != path.destination:
         what = f"{cell.transport} joins two programs of one host"
         expected = "placement 'process', or a path from a host to itself"

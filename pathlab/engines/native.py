@@ -11,11 +11,13 @@ from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
 from pathlab.campaign.engine_rules import Capabilities, Refusal
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
 from pathlab.engines.settings import Options, engine_direction, flow_options
 from pathlab.engines.spec import BOTH, REVERSE
+from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
-from pathlab.store.flags import Phase
+from pathlab.store.flags import Phase, Stage
 
 #: Placements in which one program is both ends.
 ONE_PROCESS = ("threaded", "fused")
@@ -36,16 +38,18 @@ class NativeEngine(Engine):
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
         self._jobs: dict[str, EngineJob] = {}  # by role
+        self._sinks: list[EngineJob] = []  # further receivers
+        self._rates_bits_per_s: dict[int, float] = {}  # the latest of each receiver
         self._retransmitted_segments: int | None = None  # as last reported
 
     def prepare(self) -> None:
         """Start the end that listens, then the one that connects, and wait until both are ready."""
         spec = self.context.spec
         if spec.cell.placement in ONE_PROCESS:
-            self._connecting = "sender"
-            self._start("send", "sender", {})
-            self._jobs["receiver"] = self._jobs["sender"]
-            self._jobs["sender"].wait_for("ready", SETUP_TIMEOUT_S)
+            self._prepare_one_process()
+            return
+        if spec.path.sinks:
+            self._prepare_fan_out()
             return
         from_receiver, roles = spec.path.connect_from == "receiver", ("sender", "receiver")
         # The end of the path that opens the connections sends, unless either is the other way round.
@@ -65,35 +69,65 @@ class NativeEngine(Engine):
         for role in (self._connecting, "sender", "receiver"):
             self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
 
+    def _prepare_one_process(self) -> None:
+        """The sender alone, which is the receiver as well."""
+        self._connecting = "sender"
+        sender = self._jobs["receiver"] = self._start("send", "sender", {})
+        sender.wait_for("ready", SETUP_TIMEOUT_S)
+
+    def _prepare_fan_out(self) -> None:
+        """Every receiver, each with its share of the streams, then the sender, which gets all addresses."""
+        path, streams = self.context.spec.path, self.context.spec.cell.streams
+        self._connecting = "sender"
+        share = streams // (1 + len(path.sinks))
+        listen: Options = {"bind": path.destination_address, "port": path.destination_ports}
+        receivers = [self._start("receive", "receiver", {**listen, "streams": share})]
+        for number, sink in enumerate(path.sinks):
+            listen = {"bind": sink.address, "port": sink.ports}
+            receivers.append(self._start("receive", "receiver", {**listen, "streams": share}, 1 + number))
+        addresses = (path.destination_address, *(sink.address for sink in path.sinks))
+        ports = [job.wait_for("listening", SETUP_TIMEOUT_S)["port"] for job in receivers]
+        texts = [_join_port(address, port) for address, port in zip(addresses, ports, strict=True)]
+        # The system chooses the address that faces each receiver.
+        sender = self._start("send", "sender", {"receivers": ",".join(texts)})
+        for job in (sender, *receivers):
+            job.wait_for("ready", SETUP_TIMEOUT_S)
+
     @property
     def sha256(self) -> str | None:
         """As the sender's agent states it."""
         sender = self._jobs.get("sender")
         return sender.engine_sha256 if sender else None
 
-    def _start(self, subcommand: str, role: str, ends: Options) -> None:
+    def _start(self, subcommand: str, role: str, ends: Options, receiver: int = 0) -> EngineJob:
+        """Start one end; ``receiver`` counts from 0, which is at the destination."""
         context = self.context
         spec, sends = context.spec, role == "sender"
         direction = engine_direction(spec, sender_connects=self._connecting == "sender")
         if spec.cell.reply and not sends:
             direction = BOTH
         options = flow_options(spec, context.allowed, sends=sends) | {"direction": direction} | ends
-        job = self.find_session(role).start_engine(
+        session = context.sinks[receiver - 1] if receiver else self.find_session(role)
+        job = session.start_engine(
             subcommand,
             options,
             seconds=self.lifetime_s,
             token=context.token,
             build=OTHER_BUILD if spec.cell.build == OTHER_BUILD else OWN_BUILD,
-            on_record=functools.partial(self._on_record, role),
+            on_record=functools.partial(self._on_record, role, receiver),
         )
-        self._jobs[role] = job
+        if receiver:
+            self._sinks.append(job)
+        else:
+            self._jobs[role] = job
         context.keep(job)
+        return job
 
-    def _on_record(self, role: str, record: dict[str, Any]) -> None:
+    def _on_record(self, role: str, receiver: int, record: dict[str, Any]) -> None:
         if role == "sender":
             self._on_sender_record(record)
         if role == "receiver" or self.context.spec.cell.placement in ONE_PROCESS:
-            self._on_receiver_record(record)
+            self._on_receiver_record(receiver, record)
 
     def _on_sender_record(self, record: dict[str, Any]) -> None:
         # Loaded probes end with the steady window, whatever is still draining.
@@ -105,30 +139,44 @@ class NativeEngine(Engine):
             self._retransmitted_segments = sum(known)
             self.context.observer.retransmissions(self._retransmitted_segments)
 
-    def _on_receiver_record(self, record: dict[str, Any]) -> None:
+    def _on_receiver_record(self, receiver: int, record: dict[str, Any]) -> None:
         if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:
             span_ns = record["end_ns"] - record["start_ns"]
-            self.context.observer.rate(sum(record["bytes"]) * 8e9 / span_ns, record["end_ns"])
+            self._rates_bits_per_s[receiver] = sum(record["bytes"]) * 8e9 / span_ns
+            if receiver == 0:
+                self.context.observer.rate(sum(self._rates_bits_per_s.values()), record["end_ns"])
 
     def run(self) -> None:
         """Say go and wait until the sender has stopped and the receiver has read to the end."""
         spec = self.context.spec
         self._jobs[self._connecting].command("go")
         self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
-        self._jobs["receiver"].wait_for("result", spec.trial.drain_ns / 1e9 + GRACE_S)
+        for receiver in (self._jobs["receiver"], *self._sinks):
+            receiver.wait_for("result", spec.trial.drain_ns / 1e9 + GRACE_S)
 
     def stop(self) -> None:
         self._jobs[self._connecting].command("stop")
 
     def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
         sender, receiver = (self._jobs.get(role) for role in ("sender", "receiver"))
-        return sender.records if sender else [], receiver.records if receiver else []
+        received = receiver.records if receiver else []
+        if self._sinks:
+            everything = [received, *(sink.records for sink in self._sinks)]
+            received = merge_receivers(everything, self.context.spec.cell.streams)
+        return sender.records if sender else [], received
 
     def check_ends(self) -> None:
-        for role in ("sender", "receiver"):
-            result = self._jobs[role].wait_for("result", 0.0)
+        ends = [(role, self.find_session(role), self._jobs[role]) for role in ("sender", "receiver")]
+        ends += [("receiver", *pair) for pair in zip(self.context.sinks, self._sinks, strict=True)]
+        for role, session, job in ends:
+            result = job.wait_for("result", 0.0)
             if not result["complete"]:
-                raise self.fail(role, f"the {role} did not finish: {result.get('reason') or 'ended early'}")
+                text = f"the {role} did not finish: {result.get('reason') or 'ended early'}"
+                raise HostError(text, host=session.host, stage=Stage.ENGINE)
+
+
+def _join_port(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 ENGINE = NativeEngine

@@ -14,6 +14,15 @@ BOTH = "both"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrialSink:
+    """A further host that receives: its name, its address, and the ports that it may listen on."""
+
+    host: str
+    address: str
+    ports: str = "0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPath:
     """An ordered pair of hosts and the addresses used between them.
 
@@ -31,11 +40,17 @@ class TrialPath:
     source_ports: str = "0"
     destination_ports: str = "0"
     one_host: bool = False
+    sinks: tuple[TrialSink, ...] = ()
 
     @property
     def receiving_host(self) -> str:
         """Where the end that the source connects to runs."""
         return self.source if self.one_host else self.destination
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """All at which the trial runs something."""
+        return self.source, self.receiving_host, *(sink.host for sink in self.sinks)
 
     def turned(self) -> TrialPath:
         """The way back."""

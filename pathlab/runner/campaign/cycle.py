@@ -128,7 +128,7 @@ class CycleRunner:
 
     def _next_row(self, schedule: Schedule) -> PlanRow | None:
         """The next row whose hosts are free and not quarantined."""
-        schedule.drop(lambda row: self._failures.is_quarantined(row.path.source, row.path.destination))
+        schedule.drop(lambda row: self._failures.is_quarantined(*row.path.hosts))
         return schedule.take()
 
     def _rebuild_lab(self, fault: str) -> str | None:
@@ -234,7 +234,8 @@ class CycleRunner:
             self.failed += 1
         if record.failed_stage == Stage.SAFETY_LIMIT or record.status == Status.INTERRUPTED:
             return
-        place, reason = self._failures.add(record, measured.outcome.host), record.failure or record.status
+        sinks, reason = measured.task.row.path.sinks, record.failure or record.status
+        place = self._failures.add(record, measured.outcome.host, sinks)
         if record.failed_stage == Stage.LAB:
             self._lab_fault = record.failure
         if place == LAB:

@@ -38,14 +38,15 @@ class Failures:
         self._in_a_row: dict[Place, int] = {}
         self._quarantined: set[Place] = set()
 
-    def add(self, record: TrialRecord, host: str | None) -> Place | None:
+    def add(self, record: TrialRecord, host: str | None, sinks: Collection[str] = ()) -> Place | None:
         """Count an ended trial; the place that is quarantined with it, else None.
 
-        ``host`` is the one that the error named, None where it named none.
+        ``host`` is the one that the error named, None where it named none; ``sinks`` are further receivers.
         """
         pair = (record.path_source, record.path_destination)
         if record.status == Status.COMPLETE:
-            for place in (pair, pair[:1], pair[1:], *((LAB,) if pair[0] in self._lab_hosts else ())):
+            lab = (LAB,) if pair[0] in self._lab_hosts else ()
+            for place in (pair, *((host,) for host in (*pair, *sinks)), *lab):
                 self._in_a_row.pop(place, None)
             return None
         self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
@@ -68,9 +69,10 @@ class Failures:
         self._lab_retries -= 1
         return True
 
-    def is_quarantined(self, source: str, destination: str) -> bool:
+    def is_quarantined(self, source: str, destination: str, *sinks: str) -> bool:
         """Whether a path's rows are left out for now; a quarantined ``lab`` means all of them."""
-        places: tuple[Place, ...] = ((source, destination), (source,), (destination,), LAB)
+        hosts = (source, destination, *sinks)
+        places: tuple[Place, ...] = ((source, destination), *((host,) for host in hosts), LAB)
         return any(place in self._quarantined for place in places)
 
     def release_quarantined(self) -> None:

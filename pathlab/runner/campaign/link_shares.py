@@ -57,8 +57,11 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
     sizes: dict[tuple[str, str, str, bool], int | None] = {}
     for row in rows:
         if row.path.source in topology.hosts and not row.cell.is_on_one_host:
-            key = (row.path.source, row.path.destination, row.cell.direction, row.cell.transport == "mptcp")
-            sizes[key] = sum_bounds((sizes.get(key, 0), estimator.trial(row).bytes_max))
+            bytes_max, receivers = estimator.trial(row).bytes_max, row.path.hosts[1:]
+            each = None if bytes_max is None else bytes_max // len(receivers)
+            for host in receivers:
+                key = (row.path.source, host, row.cell.direction, row.cell.transport == "mptcp")
+                sizes[key] = sum_bounds((sizes.get(key, 0), each))
     carried: dict[Place, int | None] = {}
     for (source, destination, direction, multipath), size_bytes in sizes.items():
         ways = [(source, destination), (destination, source)]

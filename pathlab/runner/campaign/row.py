@@ -73,11 +73,14 @@ def choose_family(path: TrialPath, family: str) -> TrialPath:
     if family == "any":
         return path
     version = 4 if family == "ipv4" else 6
-    addresses = [ipaddress.ip_address(text) for text in (path.source_address, path.destination_address)]
+    texts = path.source_address, path.destination_address, *(sink.address for sink in path.sinks)
+    addresses = [ipaddress.ip_address(text) for text in texts]
     if all(address.version == version for address in addresses):
         return path
     if all(address.is_loopback for address in addresses):
-        return replace(path, source_address=LOOPBACK[version], destination_address=LOOPBACK[version])
+        loopback = LOOPBACK[version]
+        sinks = tuple(replace(sink, address=loopback) for sink in path.sinks)
+        return replace(path, source_address=loopback, destination_address=loopback, sinks=sinks)
     raise HostError(
         f"no IPv{version} address is known on the path to {path.destination}",
         host=path.source,
@@ -140,7 +143,7 @@ class RowRunner:
         if jump_ns:
             flags.append(Flag.CLOCK_JUMPED)
         now_s = time.monotonic()
-        self._ended_s |= {path.source: now_s, path.receiving_host: now_s}
+        self._ended_s |= dict.fromkeys(path.hosts, now_s)
         with self._lock:
             outcome = self._add_environment(outcome, spec, data, flags)
         return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
@@ -227,7 +230,8 @@ class RowRunner:
                 probe_method=environment.probe_method(spec.flow_path),
                 congestion=environment.usable_congestion(spec.cell.congestion),
             )
-            trial = Trial(spec, source, destination, allowed=allowed, data=data)
+            sinks = tuple(environment.session(sink.host) for sink in spec.path.sinks)
+            trial = Trial(spec, source, destination, allowed=allowed, data=data, sinks=sinks)
             data.route = None if spec.path.one_host else self._routes.read(spec.path)
             self._trials.add(trial)
             return trial
@@ -267,7 +271,7 @@ class RowRunner:
                 )
             except PathlabError:
                 idle = True  # the trial itself will say what is wrong with the host
-        last_s = max(self._ended_s.get(host, 0.0) for host in (path.source, path.receiving_host))
+        last_s = max(self._ended_s.get(host, 0.0) for host in path.hosts)
         pause_s = last_s + cool_down.pause_ns / 1e9 - time.monotonic()
         if last_s and pause_s > 0:
             self._pause(self._cancelled, pause_s)

@@ -20,7 +20,7 @@ from pathlab.agents.congestion import may_set_congestion
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.engines.spec import TrialPath
+from pathlab.engines.spec import TrialPath, TrialSink
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
@@ -49,8 +49,8 @@ UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
 
 
 def list_hosts(campaign: Campaign) -> list[str]:
-    """The ends of the campaign's paths, each once."""
-    return list(dict.fromkeys(host for path in campaign.paths for host in (path.source, path.destination)))
+    """The hosts of the campaign's paths, each once."""
+    return list(dict.fromkeys(host for path in campaign.paths for host in path.hosts))
 
 
 class Environment:
@@ -145,7 +145,7 @@ class Environment:
         """
         if self._lab is None or self._topology is None or path.source not in self._topology.hosts:
             return None, None
-        if path.one_host:
+        if path.one_host or path.sinks:  # of several receivers: no link that they share is the narrowest
             return None, None
         multipath = transport == "mptcp"
         return self._topology.bottleneck(path.source, path.destination, multipath=multipath)
@@ -157,7 +157,7 @@ class Environment:
         Locks are taken in the order of the machines, which is the same for every run: of runs that start at
         the same time, one gets all its hosts.
         """
-        ends = [(path.source, path.destination) for path in self._campaign.paths]
+        ends = [path.hosts for path in self._campaign.paths]
         hosts = list_hosts(self._campaign)
         failures: dict[str, PathlabError] = {}
         with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
@@ -251,7 +251,17 @@ class Environment:
             source_ports=self._remote.ports(row.path.source),
             destination_ports=self._remote.ports(row.path.source if one_host else row.path.destination),
             one_host=one_host,
+            sinks=tuple(self._find_sink(row, sink) for sink in row.path.sinks),
         )
+
+    def _find_sink(self, row: PlanRow, host: str) -> TrialSink:
+        """A further receiver at the address that faces the source."""
+        source, topology = row.path.source, self._topology
+        if self._lab is not None and topology is not None and source in self._lab.topology.hosts:
+            address: str | None = topology.address(host, source, 6 if row.cell.family == "ipv6" else 4)
+        else:
+            address = self._remote.pair_addresses(source, host)[1]
+        return TrialSink(host=host, address=address or LOOPBACK, ports=self._remote.ports(host))
 
     def probe_method(self, path: TrialPath) -> str:
         """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""
@@ -330,7 +340,7 @@ class Environment:
 
     def host_ceiling(self, path: TrialPath, streams: int) -> float | None:
         """The lower of both hosts' own loopback rates at about this many streams, bit/s; None: unknown."""
-        return find_ceiling(map(self._calibrations.get, (path.source, path.receiving_host)), streams)
+        return find_ceiling(map(self._calibrations.get, path.hosts), streams)
 
     def host_records(self) -> list[HostRecord]:
         """Facts of every host with an open session, its calibration among them."""

@@ -41,6 +41,7 @@ def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
             (receiver, SEND_LIMIT, cell.window_receiver_bytes),
             (sender, RECEIVE_LIMIT, cell.window_sender_bytes),
         ]
+    requested += [(sink, RECEIVE_LIMIT, cell.window_receiver_bytes) for sink in row.path.sinks]
     yield from ((host, limit, size) for host, limit, size in requested if size is not None)
 
 

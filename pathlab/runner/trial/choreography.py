@@ -74,9 +74,10 @@ class Trial:
         *,
         allowed: Allowed,
         data: TrialData,
+        sinks: tuple[Session, ...] = (),
     ) -> None:
         self.spec = spec
-        self._allowed = allowed
+        self._allowed, self._sinks = allowed, sinks
         self.data = data
         path = spec.flow_path
         turned = path is not spec.path
@@ -136,6 +137,7 @@ class Trial:
                 observer=observer,
                 keep=self._jobs.append,
                 end_probes=self._end_loaded_probes,
+                sinks=self._sinks,
             )
         )
         engine.prepare()

@@ -8,6 +8,7 @@ import pytest
 
 from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.factors import FACTORS_BY_KEY
+from pathlab.campaign.order import plan_rows
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 
 HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
@@ -127,6 +128,61 @@ def test_messages_are_sent_by_the_end_that_connects() -> None:
     assert mistake == (
         'paths.1.connect_from: messages are sent by the end that connects; expected connect_from = "sender"'
     )
+
+
+STAR = {"source": "local", "destination": "far", "sinks": ["c", "d"]}
+SINKS: dict[str, Any] = {name: {"transport": "local"} for name in ("far", "c", "d")}
+
+
+def test_several_receivers_share_the_streams_of_messages() -> None:
+    factors = {"streams": [3, 6], "message": 64, "transport": ["tcp", "udp"]}
+    campaign = make_sample(factors=factors, hosts=SINKS, paths=[STAR])
+    assert campaign.paths[0].hosts == ("local", "far", "c", "d")
+    assert plan_rows(campaign)[0].settings["sinks"] == "c, d"
+
+
+@pytest.mark.parametrize(
+    ("factors", "text"),
+    [
+        ({"streams": 3}, "they receive messages alone; expected message in [factors]"),
+        (
+            {"streams": [3, 4], "message": 64},
+            "4 streams cannot be shared evenly by 3 hosts; expected a multiple",
+        ),
+        ({"streams": 3, "message": 64, "transfer": "1MB"}, "transfer is not shared; expected no transfer"),
+        (
+            {"streams": 3, "message": 64, "placement": "process"},
+            "they are other hosts; expected transport 'tcp', 'mptcp' or 'udp' and placement 'host'",
+        ),
+    ],
+)
+def test_what_sinks_exclude_is_refused(factors: dict[str, Any], text: str) -> None:
+    assert list_mistakes(factors=factors, hosts=SINKS, paths=[STAR]) == (f"paths.0.sinks: {text}",)
+
+
+@pytest.mark.parametrize(
+    ("path", "mistake"),
+    [
+        ({"sinks": ["c", "e"]}, "paths.0.sinks.1: host 'e' is not known"),
+        ({"sinks": ["far"]}, "paths.0.sinks.0: 'far' is already an end of this path"),
+        ({"sinks": ["c", "c"]}, "paths.0.sinks.1: 'c' is already an end of this path"),
+        ({"source_address": "127.0.0.1"}, "paths.0.source_address: with sinks the system chooses"),
+    ],
+)
+def test_sinks_that_are_wrong_are_named(path: dict[str, Any], mistake: str) -> None:
+    factors = {"streams": 6, "message": 64}
+    (found,) = list_mistakes(factors=factors, hosts=SINKS, paths=[{**STAR, **path}])
+    assert found.startswith(mistake), found
+
+
+def test_sinks_in_a_lab_are_joined_to_the_source() -> None:
+    lab = {"hosts": ["a", "b", "c", "d"], "links": [{"between": ["a", "b"]}, {"between": ["c", "d"]}]}
+    path = {"source": "a", "destination": "b", "sinks": ["c"]}
+    factors = {"streams": 2, "message": 64}
+    (found,) = list_mistakes(factors=factors, lab=lab, paths=[path])
+    assert found.startswith("paths.0: no link leads from 'a' to 'c'")
+    (found,) = list_mistakes(factors=factors, lab=lab, paths=[{**path, "sinks": ["local"]}])
+    assert found.startswith("paths.0: only one of 'a' and 'local' is in the lab")
 
 
 def test_caps_on_rates_are_refused_with_messages() -> None:

@@ -11,7 +11,7 @@ import pytest
 from pathlab.campaign.factors import Level
 from pathlab.engines.base import EngineContext, TrialObserver
 from pathlab.engines.native import NativeEngine
-from pathlab.engines.spec import Allowed, TrialSpec
+from pathlab.engines.spec import Allowed, TrialSink, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
 from tests.unit.engines.spec_samples import PATH, make_spec
@@ -80,10 +80,7 @@ class Stage:
         self.retransmissions: list[int] = []
         self.probes_ended = 0
         self.kept: list[object] = []
-        sending, receiving = (
-            cast("Session", ScriptedSession(role, self.log, self.started, self.jobs, self.on_record))
-            for role in ("sender", "receiver")
-        )
+        sending, receiving = (self._open_session(role) for role in ("sender", "receiver"))
         observer = TrialObserver(
             rate=lambda rate, at_ns: self.rates.append((rate, at_ns)),
             rtt=lambda _rtt_ns: None,
@@ -101,8 +98,19 @@ class Stage:
                 observer=observer,
                 keep=self.kept.append,
                 end_probes=self._end_probes,
+                sinks=tuple(
+                    cast(
+                        "Session",
+                        ScriptedSession(sink.host, self.log, self.started, self.jobs, self.on_record),
+                    )
+                    for sink in spec.path.sinks
+                ),
             )
         )
+
+    def _open_session(self, host: str) -> Session:
+        session = ScriptedSession(host, self.log, self.started, self.jobs, self.on_record)
+        return cast("Session", session)
 
     def _end_probes(self) -> None:
         self.probes_ended += 1
@@ -195,6 +203,51 @@ def test_one_program_is_both_ends(placement: str) -> None:
     sent, received = stage.engine.collect()
     assert sent == received == [{"type": "hello"}]
     stage.engine.check_ends()
+
+
+def make_fan_out() -> Stage:
+    spec = make_spec({}, streams=6, message_bytes=64)
+    sinks = (TrialSink(host="c", address="192.0.2.3", ports="6000-6001"), TrialSink(host="d", address="::2"))
+    return Stage(dataclasses.replace(spec, path=dataclasses.replace(PATH, sinks=sinks)))
+
+
+def test_every_receiver_of_a_fan_out_gets_its_share_of_the_streams() -> None:
+    stage = make_fan_out()
+    stage.engine.prepare()
+    for host, address, ports in (("receiver", "192.0.2.2", "0"), ("c", "192.0.2.3", "6000-6001")):
+        options = stage.started[host]
+        assert (options["bind"], options["port"], options["streams"]) == (address, ports, 2)
+    sent = stage.started["sender"]
+    assert (sent["receivers"], sent["streams"]) == ("192.0.2.2:5201,192.0.2.3:5201,[::2]:5201", 6)
+    assert sent.keys().isdisjoint({"address", "bind", "port"})
+    assert stage.log.index("sender send") > stage.log.index("d listening")
+    assert set(stage.log[-4:]) == {f"{host} ready" for host in stage.started}
+    assert stage.kept == [stage.jobs[host] for host in ("receiver", "c", "d", "sender")]
+    stage.log.clear()
+    stage.engine.run()
+    assert stage.log == [
+        *("sender go", "sender result", "receiver result", "c result", "d result"),
+    ]
+
+
+def test_the_rate_of_a_fan_out_is_that_of_all_receivers() -> None:
+    stage = make_fan_out()
+    stage.engine.prepare()
+    interval = {"type": "interval", "phase": "steady", "start_ns": 0, "end_ns": S, "bytes": [125, 0]}
+    for host in ("c", "d", "receiver"):
+        stage.on_record[host](interval)
+    assert stage.rates == [(3000.0, S)]
+
+
+def test_a_receiver_of_a_fan_out_that_did_not_finish_is_named() -> None:
+    stage = make_fan_out()
+    stage.engine.prepare()
+    stage.engine.check_ends()
+    assert stage.engine.collect()[1] == [{"type": "hello"}]
+    stage.jobs["d"].answers["result"] = {"complete": False, "reason": "volume limit"}
+    with pytest.raises(HostError, match="the receiver did not finish: volume limit") as caught:
+        stage.engine.check_ends()
+    assert (caught.value.host, caught.value.stage) == ("d", "engine")
 
 
 def test_the_connecting_end_starts_and_stops_both() -> None:
