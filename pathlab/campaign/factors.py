@@ -14,14 +14,13 @@ from operator import eq
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
-from pydantic_core import PydanticCustomError
 
 from pathlab.agents.protocol import OWN_BUILD
 from pathlab.campaign import native_option as native
 from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
 from pathlab.campaign.file_table import MIB
 from pathlab.campaign.native_option import NativeOption
-from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, TIME, Bounds, Name, Unit
+from pathlab.campaign.quantities import BYTES, COUNT, DSCP_NAMES, HOUR_NS, RATE, TIME, Bounds, Name, Unit
 from pathlab.units import SECOND_NS
 
 Level = int | str | bool | None
@@ -41,15 +40,6 @@ PairName = Annotated[
         json_schema_extra={"$comment": "a name of small letters, digits, '_' and '-'"},
     ),
 ]
-#: Code points by name: RFC 2474, 2597, 3246, 5865, 8622, and QBSS as Internet2 defined it.
-DSCP_NAMES: Mapping[str, int] = {
-    "LE": 1,
-    "QBSS": 8,
-    **{f"CS{number}": 8 * number for number in range(8)},
-    **{f"AF{group}{drop}": 8 * group + 2 * drop for group in range(1, 5) for drop in range(1, 4)},
-    "EF": 46,
-    "VA": 44,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +79,6 @@ class Factor:
         if isinstance(self.level, Bounds):
             return Annotated[int | None, self.level]
         return Annotated[str | None, self.level] if isinstance(self.level, Name) else self.level
-
-
-def _check_cores(value: str) -> None:
-    for part in value.split(","):
-        first, _, last = part.partition("-")
-        if last and int(last) < int(first):
-            raise PydanticCustomError("cores", "{text}", {"text": f"'{part}' ends below its start"})
 
 
 def _write_window(level: Level) -> int:
@@ -231,7 +214,7 @@ _FACTORS = (
             r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
             'a list of cores such as "0,2-3", or "any"',
             "any",
-            _check_cores,
+            native.check_cores,
         ),
         "Cores that the threads are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
         native=NativeOption("pin", "both", native.write_cores, native.read_cores, native.are_granted_cores),

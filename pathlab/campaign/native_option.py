@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pydantic_core import PydanticCustomError
+
 TIMESTAMP_BYTES = 12
 
 Ready = Mapping[str, Any]
@@ -107,6 +109,14 @@ def list_cores(text: str) -> list[int]:
         first, _, last = part.partition("-")
         cores += range(int(first), int(last or first) + 1)
     return cores
+
+
+def check_cores(value: str) -> None:
+    """Raise PydanticCustomError for a range that ends below its start."""
+    for part in value.split(","):
+        first, _, last = part.partition("-")
+        if last and int(last) < int(first):
+            raise PydanticCustomError("cores", "{text}", {"text": f"'{part}' ends below its start"})
 
 
 def write_cores(level: str | None) -> str | None:

@@ -15,6 +15,15 @@ from pathlab import units
 from pathlab.errors import UsageError
 
 HOUR_NS = 3600 * units.SECOND_NS
+#: Code points by name: RFC 2474, 2597, 3246, 5865, 8622, and QBSS as Internet2 defined it.
+DSCP_NAMES: Mapping[str, int] = {
+    "LE": 1,
+    "QBSS": 8,
+    **{f"CS{number}": 8 * number for number in range(8)},
+    **{f"AF{group}{drop}": 8 * group + 2 * drop for group in range(1, 5) for drop in range(1, 4)},
+    "EF": 46,
+    "VA": 44,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
