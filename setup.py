@@ -191,6 +191,7 @@ setup(
             "pip>=24.1",
             "pre-commit>=4",
             "prometheus_client>=0.21",
+            "protobuf>=6",
             "pyte>=0.8",
             "pytest>=8",
             "pytest-cov>=5",

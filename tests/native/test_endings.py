@@ -213,9 +213,10 @@ def test_answer_that_never_arrives() -> None:
 
 
 def test_receiver_that_never_closes() -> None:
+    # Long enough for the kernel to send, by its timer, what still fits into the peer's window.
     with (
         listening() as (listener, port),
-        sending(port, drain_timeout_ns=200 * MS) as sender,
+        sending(port, duration_ns=1500 * MS, drain_timeout_ns=200 * MS) as sender,
         answering(listener, build_answer()),
     ):
         sender.expect("ready")
