@@ -259,7 +259,7 @@ static void set_port(struct pl_address *address, uint16_t port)
 static bool connect_udp(struct pl_channel *channel, pl_ns deadline_ns, struct pl_error *error)
 {
     struct pl_address peer;
-    uint16_t port;
+    uint16_t port = 0;
     uint8_t byte;
     if (!pl_address_of_peer(channel->stream_fd, &peer))
         return fail(errno, error);
