@@ -49,7 +49,8 @@ def test_a_shipped_campaign_runs_between_other_hosts(name: str) -> None:
 def test_all_experiments_of_the_method_ship() -> None:
     assert set(list_shipped()) == {
         "windows-vs-streams", "streams-sweep", "throughput-effect", "duration", "cpu-cost", "fixed-product",
-        "iso-product", "quickstart", "lan", "wan",
+        "iso-product", "quickstart", "lan", "wan", "message-size", "fan-out", "relay-latency", "releases",
+        "observer-cost",
     }  # fmt: skip
 
 
@@ -90,6 +91,60 @@ def test_durations_cpu_cost_and_products_have_the_sources_settings() -> None:
     assert {product // 1024: len(splits) for product, splits in products.items()} == {
         64: 3, 256: 5, 1024: 7, 4096: 7
     }  # fmt: skip
+
+
+def list_levels(name: str, *factors: str, profile: str | None = None) -> set[tuple[object, ...]]:
+    """The combinations of these factors, by attribute, that a campaign measures."""
+    rows = plan_rows(load_campaign(name, profile=profile))
+    return {tuple(getattr(row.cell, factor) for factor in factors) for row in rows}
+
+
+def test_message_sizes_are_the_sources() -> None:
+    """IBM, InfoSphere Streams 2.0 and 3.0 Performance Reports, 2011 and 2013."""
+    assert list_levels("message-size", "message_bytes") == {(2**power,) for power in range(2, 15)}
+    places = list_levels("message-size", "placement", "transport", "batch_bytes")
+    assert {transport for placement, transport, _ in places if placement == "process"} == {
+        "tcp", "unix", "pipe", "shared-memory"
+    }  # fmt: skip
+    assert {transport for placement, transport, _ in places if placement != "process"} == {"tcp"}
+    assert {batch for placement, _, batch in places if placement == "fused"} == {None}
+    assert {batch for placement, _, batch in places if placement != "fused"} == {None, 64 * 1024}
+    assert list_levels("fan-out", "streams") == {(sinks,) for sinks in range(1, 7)}
+    assert list_levels("fan-out", "message_bytes") == {(22,), (108,), (1004,)}
+    relay = list_levels("relay-latency", "message_rate_per_s", "batch_min_delay_ns", "batch_max_delay_ns")
+    assert relay == {
+        *((rate, None, None) for rate in (None, 1000, 5000)),
+        *((rate, 400_000, 800_000) for rate in (1000, 5000)),
+    }
+    assert list_levels("relay-latency", "reply") == {(True,)}
+    assert list_levels("relay-latency", "transport", "no_delay") == {
+        ("tcp", True), ("udp", False), ("unix", False), ("pipe", False), ("shared-memory", False)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "levels"),
+    [
+        ("releases", "build", {"this", "again", "against"}),
+        ("observer-cost", "recording", {"off", "default", "full"}),
+    ],
+)
+def test_what_is_compared_is_measured_in_every_cycle(name: str, factor: str, levels: set[str]) -> None:
+    for profile, least in ((None, 20), ("quick", 6)):
+        campaign = load_campaign(name, profile=profile)
+        assert campaign.cycles >= least
+        found: dict[object, set[object]] = {}
+        for row in plan_rows(campaign):
+            others = tuple(level for key, level in row.cell.levels.items() if key != factor)
+            found.setdefault((row.cycle, others), set()).add(row.cell.levels[factor])
+        assert all(one == levels for one in found.values())
+
+
+@pytest.mark.parametrize("name", list_shipped())
+def test_a_campaign_of_messages_ends_within_two_hours(name: str) -> None:
+    campaign = load_campaign(name)
+    if any(isinstance(level, int) for level in campaign.factors.levels("message_bytes")):
+        assert estimate_campaign(campaign).time_ns < 2 * 3600e9
 
 
 def test_the_quickstart_is_what_the_readme_promises() -> None:
