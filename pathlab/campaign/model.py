@@ -104,7 +104,9 @@ class ProbeSettings(FileTable):
     """Round-trip probes: during the steady window, and after the traffic ended and the queue drained."""
 
     interval_ns: Annotated[int, Bounds(TIME, 100_000, 60 * SECOND_NS)] = Field(
-        SECOND_NS // 50, alias="interval", description="Time between two probes."
+        SECOND_NS // 50,
+        alias="interval",
+        description="Time between two probes. Of more than 100 000 in a trial, only histograms are kept.",
     )
     payload_bytes: Annotated[int, Bounds(BYTES, 16, 8 * 1024)] = Field(
         56,

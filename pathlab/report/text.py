@@ -18,7 +18,7 @@ from pathlab.study.streams import (
     measure_datagram_loss,
     measure_drtt,
     measure_probe_loss,
-    read_probe_trace,
+    measure_upper_rtt,
     summarise_streams,
 )
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
@@ -221,8 +221,8 @@ def _print_rtts(record: TrialRecord, results: StudySource | None, trial_id: int,
         values = (getattr(record, f"{name}_rtt_{kind}_ns") for kind in ("min", "median", "mean"))
         measured = measure_probe_loss(record, name)
         loss = NOT_MEASURED if measured is None or not measured.sent else format_loss(measured)
-        trace = None if results is None else read_probe_trace(results, trial_id, f"{name}_probes")
-        upper = NOT_MEASURED if trace is None else format_time(trace.upper_ns)
+        upper_ns = None if results is None else measure_upper_rtt(results, trial_id, f"{name}_probes")
+        upper = format_time(upper_ns)
         rows.append((name, *map(format_time, values), upper, loss))
     console.print()
     PrintedTable(columns=RTT_COLUMNS, rows=rows, elsewhere="--json").print_to(console)

@@ -19,7 +19,7 @@ PROBE_HISTOGRAMS: Mapping[str, str] = {
     LOADED_PROBES: "loaded_probe_histograms",
     "unloaded_probes": "unloaded_probe_histograms",
 }
-HISTOGRAM_COLUMNS = ("start_ns", "end_ns", "count", "min_ns", "max_ns", "mean_ns", "histogram")
+_COLUMNS = ("start_ns", "end_ns", "count", "min_ns", "max_ns", "mean_ns", "histogram")
 
 
 def sum_histograms(table: pa.Table) -> Histogram:
@@ -39,7 +39,7 @@ def read_round_trips(source: SeriesSource, trial_id: int) -> Histogram | None:
 
     None where the trial kept none. Raises StoreError when damaged.
     """
-    table = source.series_tables(trial_id, {ROUND_TRIPS: ("phase", *HISTOGRAM_COLUMNS)}).get(ROUND_TRIPS)
+    table = source.series_tables(trial_id, {ROUND_TRIPS: ("phase", *_COLUMNS)}).get(ROUND_TRIPS)
     return None if table is None else sum_histograms(select_phase(table, Phase.STEADY))
 
 
@@ -49,10 +49,29 @@ def read_probe_histograms(source: SeriesSource, trial_id: int, kind: str) -> pa.
     None where the trial kept none. Raises StoreError when damaged.
     """
     wanted = PROBE_HISTOGRAMS[kind]
-    table = source.series_tables(trial_id, {wanted: HISTOGRAM_COLUMNS}).get(wanted)
+    table = source.series_tables(trial_id, {wanted: ("sent", "lost", *_COLUMNS)}).get(wanted)
     if table is None or kind != LOADED_PROBES:
         return table
     return select_inside(table, read_window(source, trial_id))
+
+
+def measure_probe_histograms(intervals: pa.Table, load: str) -> dict[str, float | None]:
+    """What ``pathlab.store.steady.measure_probes`` gives, from the intervals; quartiles are rounded up.
+
+    Raises StoreError when damaged.
+    """
+    sent, lost = (sum(intervals[name].to_pylist()) for name in ("sent", "lost"))
+    histogram = sum_histograms(intervals)
+    low, median, high = (histogram.quantile_ns(ratio) for ratio in (0.25, 0.5, 0.75))
+    exact = histogram.exact
+    return {
+        f"{load}_sent": sent or None,
+        f"{load}_received": sent - lost if sent else None,
+        f"{load}_rtt_min_ns": None if exact is None else exact.min_ns,
+        f"{load}_rtt_mean_ns": None if exact is None else exact.mean_ns,
+        f"{load}_rtt_median_ns": median,
+        f"{load}_rtt_iqr_ns": None if low is None or high is None else high - low,
+    }
 
 
 def select_phase(table: pa.Table, phase: Phase) -> pa.Table:

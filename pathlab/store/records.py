@@ -105,7 +105,11 @@ class TrialRecord:
     fairness_jain: Annotated[float | None, "Jain's index over the streams, 1 / streams to 1"]
     probe_method: Annotated[str | None, "icmp-raw, icmp-datagram, udp or tcp"]
     probe_stamps: Annotated[str | None, "where the RTT was taken: kernel, kernel-receive or user"]
-    loaded_sent: Annotated[int | None, "probes sent in the steady window"]
+    loaded_sent: Annotated[
+        int | None,
+        "probes sent in the steady window; of more than 100 000 in a trial, kept as histograms, those of the "
+        "intervals wholly inside it",
+    ]
     loaded_received: Annotated[int | None, "loaded probes answered in time"]
     loaded_rtt_min_ns: Annotated[float | None, "minimum RTT of the loaded probes"]
     loaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the loaded probes"]

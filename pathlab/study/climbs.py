@@ -10,10 +10,10 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.latency import MINIMUM_READINGS, RttClimb, classify_rtt_climb
 from pathlab.errors import StoreError
 from pathlab.store.flags import Phase
-from pathlab.store.steady import LOADED_PROBES, SENDER_INTERVALS
+from pathlab.store.steady import SENDER_INTERVALS
 from pathlab.study.limits import choose_trials
 from pathlab.study.selection import Sample
-from pathlab.study.streams import read_probe_trace
+from pathlab.study.streams import read_rtt_course
 from pathlab.study.trials import StudySource
 
 
@@ -50,11 +50,9 @@ def classify_cell_climb(source: StudySource, part: Sample, margin_ns: float, tri
 
 def _classify_trial(source: StudySource, trial_id: int, margin_ns: float) -> RttClimb:
     """By the loaded probes of the steady window; by the kernel's smoothed RTT where these are too few."""
-    probes = read_probe_trace(source, trial_id, LOADED_PROBES)
-    if probes is not None:
-        found = classify_rtt_climb(probes.sent_ns, probes.rtt_ns, margin_ns)
-        if found.n >= MINIMUM_READINGS:
-            return found
+    found = classify_rtt_climb(*read_rtt_course(source, trial_id), margin_ns)
+    if found.n >= MINIMUM_READINGS:
+        return found
     return classify_rtt_climb(*_read_smoothed(source, trial_id), margin_ns)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, probe_loss
 from pathlab.store.arrays import read_floats
+from pathlab.store.interval_histograms import read_probe_histograms, sum_histograms
 from pathlab.store.records import TrialRecord
-from pathlab.store.steady import read_probes
+from pathlab.store.steady import LOADED_PROBES, read_probes
 from pathlab.study.selection import DRTT_COLUMNS
 from pathlab.study.trial_series import Columns, ProbeTrace, read_columns, read_stream_bytes
 from pathlab.study.trials import StudySource, keep_possible
@@ -87,6 +88,30 @@ def read_probe_trace(results: StudySource, trial_id: int, kind: str) -> ProbeTra
         return None
     sent_ns, rtt_ns = (read_floats(table[name]) for name in ("sent_ns", "rtt_ns"))
     return ProbeTrace(sent_ns=sent_ns, rtt_ns=rtt_ns)
+
+
+def read_rtt_course(results: StudySource, trial_id: int) -> tuple[Floats, Floats]:
+    """Times and RTTs of the loaded probes of the steady window, ns; NaN for a lost one.
+
+    Where histograms were kept instead of probes: the middle of each interval, and its mean.
+    """
+    trace = read_probe_trace(results, trial_id, LOADED_PROBES)
+    if trace is not None:
+        return trace.sent_ns, trace.rtt_ns
+    rows = read_probe_histograms(results, trial_id, LOADED_PROBES)
+    if rows is None:
+        return np.empty(0), np.empty(0)
+    begin_ns, end_ns, mean_ns = (read_floats(rows[name]) for name in ("start_ns", "end_ns", "mean_ns"))
+    return (begin_ns + end_ns) / 2, mean_ns
+
+
+def measure_upper_rtt(results: StudySource, trial_id: int, kind: str) -> float | None:
+    """95th percentile of the answered probes of that kind, ns; None of too few."""
+    trace = read_probe_trace(results, trial_id, kind)
+    if trace is not None:
+        return trace.upper_ns
+    rows = read_probe_histograms(results, trial_id, kind)
+    return None if rows is None else sum_histograms(rows).stated_quantile_ns(0.95)
 
 
 def _tcp_figures(sent: Columns | None, stream: int) -> tuple[int | None, float | None, int | None]:

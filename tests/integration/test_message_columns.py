@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pathlab.runner.trial import probing
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.hdr_histogram import Histogram
 from pathlab.store.interval_histograms import read_round_trips
@@ -111,3 +112,33 @@ def test_a_rate_that_cannot_be_reached_is_marked(tmp_path: Path) -> None:
     assert (record.messages_per_s or 0) < 99_000_000
     assert "rate-missed" in record.flags
     assert (record.send_late_max_ns or 0) > 0
+
+
+def test_many_probes_are_kept_as_histograms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probing, "PROBES_KEPT_MAX", 50)
+    trial = {"warmup": "0ms", "duration": "300ms", "interval": "20ms", "drain": "2s"}
+    probes = {"interval": "1ms", "unloaded": 100}
+    campaign = campaign_of(factors={"streams": [1]}, trial=trial, probes=probes)
+    assert run(campaign, tmp_path / "out").complete == 1
+    with Results.open(tmp_path / "out") as results:
+        (record,) = results.records()
+        kinds = results.all_series_kinds()[1]
+        loaded, unloaded = (
+            results.series_table(1, f"{load}_probe_histograms").to_pylist() for load in ("loaded", "unloaded")
+        )
+        window = read_window(results, 1)
+    assert {"loaded_probes", "unloaded_probes"}.isdisjoint(kinds)
+    assert sum(row["sent"] for row in unloaded) == record.unloaded_sent == 100
+    assert window is not None
+    inside = [row for row in loaded if window[0] <= row["start_ns"] and row["end_ns"] <= window[1]]
+    assert len(inside) >= 5
+    assert sum(row["sent"] for row in inside) == record.loaded_sent
+    assert sum(row["lost"] for row in inside) == (record.loaded_sent or 0) - (record.loaded_received or 0)
+    assert min(row["min_ns"] for row in inside) == record.loaded_rtt_min_ns
+    for low, high in (
+        (record.loaded_rtt_min_ns, record.loaded_rtt_median_ns),
+        (record.unloaded_rtt_min_ns, record.unloaded_rtt_mean_ns),
+    ):
+        assert low is not None
+        assert high is not None
+        assert 0 < low <= high

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Block, Fold, Paragraph, Question, Section, list_blocks
@@ -20,6 +20,7 @@ from pathlab.report.sections.trial_panels import (
     build_windows,
 )
 from pathlab.store.flags import Flag, Status
+from pathlab.store.interval_histograms import PROBE_HISTOGRAMS
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import MEDIA, MeasuredCondition, sort_by_throughput
 from pathlab.study.selection import choose_evenly
@@ -42,6 +43,7 @@ SERIES = {
     "sender_intervals": (*_SENDER, "snd_mss_bytes", "total_retrans_segments", "bytes"),
     "loaded_probes": ("sent_ns", "rtt_ns"),
     "unloaded_probes": ("sent_ns", "rtt_ns"),
+    **dict.fromkeys(PROBE_HISTOGRAMS.values(), ("start_ns",)),
     "sender_cpu": ("time_ns", "core", "idle_ratio"),
     "receiver_cpu": ("time_ns", "core", "idle_ratio"),
 }
@@ -154,7 +156,7 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
         condition=f"{_name_ends(record)} · {_name_medium(record)} · {record.started_utc[:10]}",
-        sentence=_describe_trial(record, sent, [kind for kind in SERIES if kind not in found], joined),
+        sentence=_describe_trial(record, sent, found, joined),
         panels=tuple(panels),
         shared_x=True,
         empty=None if panels else f"trial {trial_id} kept no series",
@@ -212,9 +214,7 @@ def _mark_steady(record: TrialRecord) -> tuple[Span, ...]:
     return (Span(name="steady window", start=start_s, end=start_s + record.steady_ns / 1e9),)
 
 
-def _describe_trial(
-    record: TrialRecord, sent: StreamTable | None, lacking: Sequence[str], joined: int
-) -> str:
+def _describe_trial(record: TrialRecord, sent: StreamTable | None, found: Container[str], joined: int) -> str:
     """The trial's figures, the series that are missing, and how its rates were joined."""
     parts: list[str] = []
     if record.status != Status.COMPLETE:
@@ -240,6 +240,11 @@ def _describe_trial(
     sentences = [f"{text[:1].upper()}{text[1:]}."] if text else []
     if joined > 1:
         sentences.append(f"Each rate is the mean of {joined} consecutive intervals.")
+    counted = [kind for kind, histograms in PROBE_HISTOGRAMS.items() if histograms in found]
+    if counted:
+        names = " and ".join(SERIES_NAMES[kind] for kind in counted)
+        sentences.append(f"Kept as histograms, so not drawn: {names}.")
+    lacking = [kind for kind in SERIES_NAMES if kind not in found and kind not in counted]
     if lacking:
         sentences.append(f"Not recorded: {', '.join(SERIES_NAMES[kind] for kind in lacking)}.")
     return " ".join(sentences)

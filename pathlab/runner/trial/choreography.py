@@ -29,7 +29,7 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.trial.probing import PathProber, find_histogram_interval_ns
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 
 #: Time between the probes that find out whether a queue is empty.
@@ -147,6 +147,9 @@ class Trial:
                 engine.stop()
             if record["type"] == "probe":
                 observer.rtt(record["rtt_ns"])
+            elif record["type"] == "round_trips":
+                mean_ns = record["round_trip_ns"]["mean"]
+                observer.rtt(None if mean_ns is None else round(mean_ns))
 
         loaded: EngineJob | None = None
         if not spec.records_totals:
@@ -215,6 +218,7 @@ class Trial:
             interval_ns=spec.probes.interval_ns,
             timeout_ns=spec.probes.timeout_ns,
             payload_bytes=spec.probes.payload_bytes,
+            histogram_interval_ns=find_histogram_interval_ns(spec),
             seconds=seconds,
             on_record=on_record,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.round_trips import decode_round_trips
 from pathlab.store.flags import Phase
-from pathlab.store.hdr_histogram import ExactFigures, Histogram, is_quantile_stated
+from pathlab.store.hdr_histogram import is_quantile_stated
 
 #: Quantiles of round trips by the ending of their column.
 QUANTILES: Mapping[str, float] = {
@@ -128,12 +128,6 @@ def _describe_round_trips(stated: Record | None) -> dict[str, float | int | None
     quantiles = {name: histogram.stated_quantile_ns(ratio) for name, ratio in QUANTILES.items()}
     known = {**{name: stated[name] for name in ("min", "mean", "max")}, **quantiles}
     return {"round_trips": stated["count"], **{f"round_trip_{name}_ns": one for name, one in known.items()}}
-
-
-def decode_round_trips(stated: Record) -> Histogram:
-    """The histogram of a record with ``count``, ``min``, ``max``, ``mean`` and ``hdr``. Raises StoreError."""
-    figures = ExactFigures(*(stated[name] for name in ("count", "min", "max", "mean")))
-    return Histogram.decode(base64.b64decode(stated["hdr"]), figures)
 
 
 def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:

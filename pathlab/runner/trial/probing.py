@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pathlab.engines.base import SETUP_TIMEOUT_S
+from pathlab.engines.spec import TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
@@ -15,6 +16,22 @@ from pathlab.remote.session import Session
 ECHO_STOP_TIMEOUT_S = 2.0
 #: The head of a probe to an echo (native/PROTOCOL.md), which an ICMP probe does not need.
 UDP_PROBE_MIN_BYTES = 40
+#: Probes of a trial that are kept one by one; of more, each interval has a histogram.
+PROBES_KEPT_MAX = 100_000
+#: Intervals that may wait for answers at a time: 57 kB each in the engine.
+PENDING_INTERVALS_MAX = 100
+
+
+def find_histogram_interval_ns(spec: TrialSpec) -> int:
+    """How long a histogram of a trial's probes is; 0: each probe is kept.
+
+    Loaded and unloaded probes are kept alike, so that their difference has no part of a histogram's rounding.
+    """
+    cell, probes = spec.cell, spec.probes
+    loaded = 0 if spec.records_totals else (cell.warmup_ns + cell.duration_ns) // probes.interval_ns
+    if loaded + probes.unloaded <= PROBES_KEPT_MAX:
+        return 0
+    return max(spec.interval_ns, probes.interval_ns, probes.timeout_ns // PENDING_INTERVALS_MAX)
 
 
 class PathProber:
@@ -40,11 +57,13 @@ class PathProber:
         timeout_ns: int,
         seconds: float,
         payload_bytes: int | None = None,
+        histogram_interval_ns: int = 0,
         on_record: Callable[[dict[str, Any]], None] | None = None,
     ) -> EngineJob:
         """Start ``count`` probes (0: until stopped), which end after ``seconds`` at the latest.
 
-        Raises HostError.
+        With ``histogram_interval_ns`` there is a record for each such interval instead of each probe. Raises
+        HostError.
         """
         source, destination = self._ends
         options: dict[str, str | int] = {
@@ -59,6 +78,8 @@ class PathProber:
             echo = self._echo.start_engine("echo", listening, seconds=seconds, token=self._token)
             self.jobs.append(echo)
             options |= {"method": "udp", "port": int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])}
+        if histogram_interval_ns:
+            options["histogram-interval-ns"] = histogram_interval_ns
         if payload_bytes is not None:
             least_bytes = UDP_PROBE_MIN_BYTES if self._echo is not None else 0
             options["payload-bytes"] = max(payload_bytes, least_bytes)

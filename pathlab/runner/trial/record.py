@@ -22,8 +22,15 @@ from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
 from pathlab.store.flags import Flag, Phase, Status
+from pathlab.store.interval_histograms import measure_probe_histograms
 from pathlab.store.records import TrialRecord
-from pathlab.store.steady import STEADY_COLUMNS, measure_probes, measure_steady, select_steady
+from pathlab.store.steady import (
+    STEADY_COLUMNS,
+    measure_probes,
+    measure_steady,
+    select_inside,
+    select_steady,
+)
 from pathlab.study.links import BottleneckLink, Traffic
 
 #: The placement of messages with a path between the ends, and the transport that may lose some.
@@ -221,12 +228,18 @@ def _find_bounds(
 
 def _measure_probes(tables: Mapping[str, pa.Table], steady: Record | None) -> dict[str, Any]:
     """The columns of loaded probes, those in the sender's steady window, and of unloaded ones."""
-    loaded, unloaded = (tables.get(kind) for kind in ("loaded_probes", "unloaded_probes"))
-    if loaded is not None:
-        window = (steady["start_ns"], steady["end_ns"]) if steady else (0, 0)
-        loaded = select_steady(loaded, window)
-    rtts = [[] if table is None else table["rtt_ns"].to_pylist() for table in (loaded, unloaded)]
-    return measure_probes(rtts[0], "loaded") | measure_probes(rtts[1], "unloaded")
+    window = (steady["start_ns"], steady["end_ns"]) if steady else (0, 0)
+    columns: dict[str, Any] = {}
+    for load in ("loaded", "unloaded"):
+        probes, intervals = tables.get(f"{load}_probes"), tables.get(f"{load}_probe_histograms")
+        if intervals is not None:
+            inside = select_inside(intervals, window) if load == "loaded" else intervals
+            columns |= measure_probe_histograms(inside, load)
+        else:
+            if probes is not None and load == "loaded":
+                probes = select_steady(probes, window)
+            columns |= measure_probes([] if probes is None else probes["rtt_ns"].to_pylist(), load)
+    return columns
 
 
 def _phase(records: Sequence[Record], name: str) -> Record | None:

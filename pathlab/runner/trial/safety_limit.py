@@ -10,12 +10,15 @@ from typing import Any
 
 from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.errors import PathlabError
+from pathlab.runner.trial.round_trips import decode_round_trips
+from pathlab.store.hdr_histogram import Histogram
 from pathlab.units import SECOND_NS, format_time
 
 #: The RTT is tested over the latest second and at least this many probes: a single late one ends no trial.
 RTT_WINDOW_NS = SECOND_NS
 RTT_PROBES_MIN = 10
-#: Loss is tested over the latest hundred probes, from the twentieth on.
+#: Loss is tested over the latest hundred probes, from the twentieth on; over a second where those are
+#: counted by interval.
 LOSS_PROBES, LOSS_PROBES_MIN = 100, 20
 
 
@@ -33,6 +36,7 @@ class SafetyWatch:
         probes = max(RTT_PROBES_MIN, RTT_WINDOW_NS // probe_interval_ns)
         self._rtts_ns: deque[int] = deque(maxlen=probes)
         self._lost: deque[bool] = deque(maxlen=LOSS_PROBES)
+        self._intervals: deque[Mapping[str, Any]] = deque()
         self._lock = threading.Lock()
         self._reason: str | None = None
 
@@ -44,27 +48,44 @@ class SafetyWatch:
 
     def add(self, record: Mapping[str, Any]) -> bool:
         """Take one record of the prober; True for the one with which a limit is exceeded."""
-        if record.get("type") != "probe" or record["sent_ns"] is None:
+        if record.get("type") not in ("probe", "round_trips") or record.get("sent_ns", 0) is None:
             return False
         with self._lock:
             if self._reason is not None:
                 return False
-            self._lost.append(record["rtt_ns"] is None)
-            if record["rtt_ns"] is not None:
-                self._rtts_ns.append(record["rtt_ns"])
+            if record["type"] == "probe":
+                self._add_probe(record["rtt_ns"])
+            else:
+                self._add_interval(record)
             self._reason = self._find_excess()
             return self._reason is not None
 
+    def _add_probe(self, rtt_ns: int | None) -> None:
+        self._lost.append(rtt_ns is None)
+        if rtt_ns is not None:
+            self._rtts_ns.append(rtt_ns)
+
+    def _add_interval(self, record: Mapping[str, Any]) -> None:
+        """Probes that were counted by interval; those of the latest second are looked at again."""
+        self._intervals.append(record)
+        while self._intervals[0]["end_ns"] + RTT_WINDOW_NS <= record["end_ns"]:
+            self._intervals.popleft()
+
     def _find_excess(self) -> str | None:
         limit_ns, limit = self._limits.loaded_rtt_ns, self._limits.loss_ratio
-        if limit_ns is not None and len(self._rtts_ns) >= RTT_PROBES_MIN:
-            median_ns = statistics.median(self._rtts_ns)
-            if median_ns > limit_ns:
-                return (
-                    f"a loaded RTT of {format_time(median_ns)} is above the limit of {format_time(limit_ns)}"
-                )
-        if limit is not None and len(self._lost) >= LOSS_PROBES_MIN:
-            loss = sum(self._lost) / len(self._lost)
+        median_ns = None if limit_ns is None else self._find_median_ns()
+        if limit_ns is not None and median_ns is not None and median_ns > limit_ns:
+            return f"a loaded RTT of {format_time(median_ns)} is above the limit of {format_time(limit_ns)}"
+        sent = len(self._lost) + sum(interval["sent"] for interval in self._intervals)
+        if limit is not None and sent >= LOSS_PROBES_MIN:
+            loss = (sum(self._lost) + sum(interval["lost"] for interval in self._intervals)) / sent
             if loss > limit:
                 return f"a probe loss of {100 * loss:.1f} % is above the limit of {100 * limit:g} %"
         return None
+
+    def _find_median_ns(self) -> float | None:
+        if self._intervals:
+            stated = [interval["round_trip_ns"] for interval in self._intervals]
+            recent = Histogram.merge(decode_round_trips(one) for one in stated if one["count"])
+            return recent.quantile_ns(0.5) if recent.count >= RTT_PROBES_MIN else None
+        return statistics.median(self._rtts_ns) if len(self._rtts_ns) >= RTT_PROBES_MIN else None

@@ -18,6 +18,7 @@ from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.runner.trial.message_record import list_end_workers
+from pathlab.runner.trial.round_trips import build_histogram_columns
 from pathlab.store.arrays import build_array, convert_rows
 from pathlab.store.series_columns import SERIES
 
@@ -60,6 +61,10 @@ def build_series(
         "round_trips": _round_trips_table(data.sender),
         "loaded_probes": _probe_table("loaded_probes", data.loaded, base),
         "unloaded_probes": _probe_table("unloaded_probes", data.unloaded, base),
+        "loaded_probe_histograms": _probe_histograms_table("loaded_probe_histograms", data.loaded, base),
+        "unloaded_probe_histograms": _probe_histograms_table(
+            "unloaded_probe_histograms", data.unloaded, base
+        ),
     }
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
@@ -153,19 +158,12 @@ def _worker_table(records: Sequence[Record], role: str) -> pa.Table:
 def _round_trips_table(records: Sequence[Record]) -> pa.Table:
     return _build(
         "round_trips",
-        ({**record, **_read_histogram(record)} for record in records if record["type"] == "round_trips"),
+        (
+            {**record, **build_histogram_columns(record["round_trip_ns"])}
+            for record in records
+            if record["type"] == "round_trips"
+        ),
     )
-
-
-def _read_histogram(record: Record) -> Record:
-    """The columns of a record's ``round_trip_ns``; of an interval without any, only the count."""
-    stated = record["round_trip_ns"]
-    encoded = stated["hdr"]
-    return {
-        **{"count": stated["count"], "min_ns": stated["min"], "max_ns": stated["max"]},
-        "mean_ns": stated["mean"],
-        "histogram": None if encoded is None else base64.b64decode(encoded, validate=True),
-    }
 
 
 def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:
@@ -178,6 +176,23 @@ def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> p
         kind, ({**probe, **{name: probe[name] + offset_ns for name in stamps}} for probe in probes)
     )
     return table.select([*_PROBE_COLUMNS])
+
+
+def _probe_histograms_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:
+    offset_ns = find_offset_ns(first(records, "start"), base)
+    if offset_ns is None:
+        return None
+    times = ("start_ns", "end_ns")
+    rows = (
+        {
+            **record,
+            **build_histogram_columns(record["round_trip_ns"]),
+            **{name: record[name] + offset_ns for name in times},
+        }
+        for record in records
+        if record["type"] == "round_trips"
+    )
+    return _build(kind, rows)
 
 
 def _counter_tables(samples: Sequence[Record], start: Record) -> dict[str, pa.Table]:

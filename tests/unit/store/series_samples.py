@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import random
 import struct
 from collections.abc import Sequence
@@ -39,6 +40,14 @@ def make_histogram_row(start_ns: int, values: Sequence[int], **columns: Any) -> 
         "histogram": counted.encode(compressed=False) if values else None,
         **columns,
     }
+
+
+def describe_round_trips(values: Sequence[int]) -> dict[str, Any]:
+    """A ``round_trip_ns`` as the engine states it."""
+    row = make_histogram_row(0, values)
+    encoded = row["histogram"]
+    hdr = None if encoded is None else base64.b64encode(encoded).decode("ascii")
+    return {"count": len(values), **{name: row[f"{name}_ns"] for name in ("min", "max", "mean")}, "hdr": hdr}
 
 
 def make_raw(intervals: pa.Table, order: str = "<", rest: int = 2) -> pa.Table:

@@ -12,6 +12,7 @@ from pathlab.errors import StoreError
 from pathlab.study.climbs import CellClimb, classify_cell_climb
 from pathlab.study.selection import Rules, select
 from pathlab.study.trials import StudySource, read_study_trials
+from tests.unit.store.series_samples import make_histogram_row
 from tests.unit.study.trials import make_sweep, with_series
 from tests.unit.synthetic_results import SyntheticResults
 
@@ -45,6 +46,21 @@ def test_the_steady_window_is_that_of_the_intervals_as_in_the_trials_columns() -
     assert (found.classified, found.rising, found.still_rising) == (3, 3, True)
     series["sender_intervals"] = intervals(20, 60, 60)
     assert not classify(with_series(make_sweep(3, levels=LEVELS), series)).still_rising
+
+
+def test_where_histograms_were_kept_the_means_of_their_intervals_are_read() -> None:
+    rises = [*[160.0] * 20, *(160.0 + 2 * place for place in range(20))]
+    for course, still in ((rises, True), (rises[:20] * 2, False)):
+        rows = [
+            make_histogram_row(place * 100 * MS, [int(mean * MS)], sent=1, lost=0, reordered=0)
+            for place, mean in enumerate(course)
+        ]
+        series = {
+            "loaded_probe_histograms": pd.DataFrame(rows),
+            "sender_intervals": intervals(20, 40, 60),
+        }
+        found = classify(with_series(make_sweep(3, levels=LEVELS), series))
+        assert (found.classified, found.still_rising) == (3, still)
 
 
 class DamagedResults(SyntheticResults):

@@ -26,6 +26,7 @@ from pathlab.report.sections.trials import (
     plot_trial,
 )
 from pathlab.store.records import TrialRecord
+from tests.unit.store.series_samples import make_histogram_row
 from tests.unit.synthetic_results import (
     SyntheticResults,
     make_campaign,
@@ -90,6 +91,17 @@ def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     (window,) = find_layers(rates, Span).values()
     assert (window.start, window.end) == (0.5, 3.5)
     assert "Not recorded: the sender's TCP, probes under load" in plot.sentence
+
+
+def test_probes_that_were_kept_as_histograms_are_not_called_missing() -> None:
+    rows = [make_histogram_row(0, [5], sent=1, lost=0, reordered=0)]
+    series = {
+        "receiver_intervals": make_intervals(2, 1, bytes=1000),
+        "loaded_probe_histograms": pd.DataFrame(rows),
+    }
+    plot = draw_trial(make_inputs(make_trial(1, 65536, cycle=0, row=0), series), 1)
+    assert "Kept as histograms, so not drawn: probes under load." in plot.sentence
+    assert "Not recorded: the sender's TCP, probes without load, the sender's cores" in plot.sentence
 
 
 def test_rates_are_in_a_unit_of_their_size() -> None:

@@ -19,6 +19,7 @@ from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
 from tests.unit.runner.trial_records import make_record
+from tests.unit.store.series_samples import describe_round_trips
 
 MS = 1_000_000
 
@@ -61,6 +62,31 @@ def test_loss_is_tested_from_twenty_probes_on() -> None:
     assert watch.reason == "a probe loss of 100.0 % is above the limit of 10 %"
     watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
     assert not any(watch.add(probe(None if n % 10 == 9 else MS)) for n in range(200))
+
+
+def interval(number: int, rtts_ns: list[int], *, lost: int = 0) -> dict[str, Any]:
+    """What the prober says of 100 ms of probes that were counted together."""
+    times = {"start_ns": number * 100 * MS, "end_ns": (number + 1) * 100 * MS}
+    trips = describe_round_trips(rtts_ns)
+    return {"type": "round_trips", **times, "sent": len(rtts_ns) + lost, "lost": lost, "round_trip_ns": trips}
+
+
+def test_intervals_of_the_latest_second_are_tested_together() -> None:
+    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
+    assert not any(watch.add(interval(number, [50 * MS] * 20)) for number in range(10))
+    added = [watch.add(interval(10 + number, [200 * MS] * 20)) for number in range(10)]
+    assert added.index(True) == 5  # six of the ten intervals that are looked at
+    assert str(watch.reason).endswith("is above the limit of 100 ms")
+    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
+    assert not watch.add(interval(0, [200 * MS] * 9, lost=50))  # too few that were answered
+
+
+def test_loss_is_tested_over_the_intervals_of_a_second() -> None:
+    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), MS // 10)
+    assert not any(watch.add(interval(number, [MS] * 9, lost=1)) for number in range(30))
+    assert not watch.add(interval(30, []))  # nothing was sent
+    assert watch.add(interval(31, [MS] * 5, lost=5))
+    assert watch.reason == "a probe loss of 14.4 % is above the limit of 10 %"
 
 
 def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:

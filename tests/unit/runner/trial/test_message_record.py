@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
 from typing import Any
 
-import numpy as np
 import pytest
 
 from pathlab.campaign.factors import Level
@@ -16,10 +14,10 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
 from pathlab.store.flags import Flag
-from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.store.interval_histograms import sum_histograms
 from pathlab.store.records import TrialRecord
 from tests.unit.engines import spec_samples
+from tests.unit.store.series_samples import describe_round_trips
 
 Record = dict[str, Any]
 STEP_NS = 100_000_000
@@ -30,16 +28,6 @@ STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 def make_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "message_bytes": 100}
     return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
-
-
-def describe(values: list[int]) -> Record:
-    """A ``round_trip_ns`` of the engine."""
-    if not values:
-        return {"count": 0, "min": None, "max": None, "mean": None, "hdr": None}
-    counted = Histogram.count_values(np.array(values), HistogramLayout())
-    hdr = base64.b64encode(counted.encode(compressed=False)).decode("ascii")
-    figures = {"min": min(values), "max": max(values), "mean": sum(values) / len(values)}
-    return {"count": len(values), **figures, "hdr": hdr}
 
 
 def make_end(
@@ -103,7 +91,7 @@ def test_messages_that_return_are_counted_by_the_sender() -> None:
     late = {"median": 15, "p99": 900, "max": 5_000}
     stated = {"replies": True, "offered_per_s": 2000, "clock_ns": 21.5, "record_ns": 2.5}
     returned = {**RECEIVED, "received": [998, 999], "missing": [1, 0], "out_of_order": [4, 0]}
-    totals = {**SENT, **returned, "send_error_ns": late, "round_trip_ns": describe(trips)}
+    totals = {**SENT, **returned, "send_error_ns": late, "round_trip_ns": describe_round_trips(trips)}
     sender = make_end([998, 999], stated=stated, **totals)
     record = build(make_spec(reply=True, message_rate_per_s=2000), sender, make_end([990, 990], **RECEIVED))
     assert (record.messages_per_s, record.offered_messages_per_s) == (1997.0, 2000)
@@ -123,7 +111,9 @@ def test_messages_that_return_are_counted_by_the_sender() -> None:
 def test_a_quantile_of_too_few_is_not_stated() -> None:
     late = {"median": 15, "p99": 900, "max": 5_000}
     totals: Record = {"sent": [10, 10], "send_calls": [1, 1], "send_error_ns": late}
-    sender = make_end([10, 9], stated={"offered_per_s": 20}, **totals, round_trip_ns=describe([7] * 19))
+    sender = make_end(
+        [10, 9], stated={"offered_per_s": 20}, **totals, round_trip_ns=describe_round_trips([7] * 19)
+    )
     record = build(make_spec(reply=True), sender, make_end([10, 10], **RECEIVED))
     assert (record.round_trips, record.round_trip_max_ns, record.round_trip_median_ns) == (19, 7, None)
     assert (record.send_late_median_ns, record.send_late_p99_ns, record.send_late_max_ns) == (
@@ -134,7 +124,7 @@ def test_a_quantile_of_too_few_is_not_stated() -> None:
 
 
 def test_no_round_trip_is_a_count_of_0_without_figures() -> None:
-    sender = make_end([0, 0], **SENT, round_trip_ns=describe([]))
+    sender = make_end([0, 0], **SENT, round_trip_ns=describe_round_trips([]))
     record = build(make_spec(reply=True), sender, make_end([0, 0], **RECEIVED))
     assert (record.round_trips, record.round_trip_min_ns, record.round_trip_mean_ns) == (0, None, None)
 
@@ -166,7 +156,7 @@ def test_a_trial_that_failed_keeps_what_one_end_stated() -> None:
 def test_a_rate_below_the_offered_one_is_flagged(
     offered: int | None, arrived: list[int], warmup_ns: int, missed: bool
 ) -> None:
-    trips = describe([STEP_NS] * 5)
+    trips = describe_round_trips([STEP_NS] * 5)
     sender = make_end(arrived, stated={"offered_per_s": offered}, **SENT, round_trip_ns=trips)
     spec = make_spec(reply=True, message_rate_per_s=offered, warmup_ns=warmup_ns)
     record = build(spec, sender, make_end([1000, 1000], **RECEIVED))
@@ -199,7 +189,7 @@ def test_the_cpu_time_of_one_program_is_counted_once() -> None:
 def test_series_have_messages_and_round_trips() -> None:
     trips = [
         {"type": "round_trips", "phase": phase, "stream": 1, "start_ns": begin, "end_ns": begin + STEP_NS}
-        | {"round_trip_ns": describe(values)}
+        | {"round_trip_ns": describe_round_trips(values)}
         for phase, begin, values in (("warmup", 0, [5]), ("steady", STEP_NS, [7, 9]))
     ]
     sender = make_end([1, 1], **SENT)
