@@ -54,6 +54,8 @@ def build_command(
     if not _WORD.fullmatch(subcommand):
         raise ValueError(f"{quote(subcommand)} is no subcommand's name")
     values = {name: _format_option(name, value) for name, value in options.items()}
+    if limits["rate_bits_per_s"] is not None and values.get("message-bytes", "0") != "0":
+        raise ValueError("this host caps the rate, which messages do not keep: send a stream of bytes")
     if subcommand in _SILENT_DIRECTION:
         lifetime_ns = int((limits["seconds"] + GRACE_S + TERMINATE_GRACE_S) * _NS_PER_S)
         _lower(values, "time-limit-ns", min(lifetime_ns, _MAX_TIME_LIMIT_NS))

@@ -32,12 +32,19 @@ OPTIONS = {
     "factors.pacing": "--rate",
     "factors.transfer": "--bytes",
     "factors.streams": "--streams",
+    "factors.direction": "--reverse or --both",
+    "factors.message": "--message",
+    "factors.message_rate": "--message-rate",
+    "factors.reply": "--reply",
+    "factors.transport": "--transport",
     "trial.duration": "--time",
     "trial.warmup": "--warmup",
     "trial.interval": "--interval",
     "probes.interval": "--probe-interval",
     "probes.unloaded": "--unloaded",
 }
+#: Factors that the campaign has only where their options are given.
+GIVEN = ("pacing", "transfer", "message", "message_rate", "reply", "transport")
 
 
 def measure(
@@ -98,7 +105,7 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
             "window": settings["window"],
             "congestion": settings["congestion"],
             "direction": _read_direction(settings),
-            **{key: settings[key] for key in ("pacing", "transfer") if settings[key] is not None},
+            **{key: settings[key] for key in GIVEN if settings[key] not in (None, False)},
         },
         "trial": {
             **_read_times(settings),
@@ -143,11 +150,11 @@ def _choose_warmup(duration: str) -> str:
 
 
 def _in_words_of_options(error: CampaignError) -> str:
-    """The mistakes, each under the option that its value was given by."""
+    """The mistakes, each under the option that its value was given by; one trial has no combinations."""
     lines = []
     for mistake in error.mistakes:
         key, _, text = mistake.removeprefix(f"{LABEL}:").partition(": ")
-        lines.append(f"{OPTIONS.get(key, key)}: {text}")
+        lines.append(f"{OPTIONS.get(key, key)}: {text.partition('; expected where = ')[0]}")
     return "; ".join(lines)
 
 

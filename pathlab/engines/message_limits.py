@@ -50,6 +50,11 @@ _LIMITS = (
     # What excludes each other.
     ("transfer", "transfer with message_rate", "transfer == 'none' or message_rate == 'max'"),
     (
+        "transfer",
+        "a transfer of less than a message for each stream",
+        "transfer == 'none' or message == 'none' or transfer >= streams * message",
+    ),
+    (
         "batch_min_delay",
         "batch_min_delay without batch and message_rate",
         f"batch_min_delay == 'none' or ({_RATED})",

@@ -74,6 +74,18 @@ def test_a_hello_with_impossible_messages_is_rejected(
         assert receiver.finish().last["type"] == "error"
 
 
+@pytest.mark.parametrize(("flags", "status"), [(1, 0), (2, None), (7, None)])
+@pytest.mark.parametrize("limit", ["rate_bits_per_s", "stream_rate_bits_per_s"])
+def test_a_receiver_with_a_rate_limit_sends_no_messages(flags: int, status: int | None, limit: str) -> None:
+    """They are not paced, so that the limit would not hold."""
+    with receiving(direction="any", **{limit: 1000}) as (receiver, port):
+        with call(port, build_hello(flags=flags, messages=(64, 0, 0, 2**20))) as connection:
+            answer = connection.recv(12)
+            assert answer == b"" if status is None else int.from_bytes(answer[6:8], "big") == status
+        receiver.close_stdin()
+        receiver.finish()
+
+
 def test_streams_that_state_other_messages_are_rejected() -> None:
     with receiving() as (receiver, port):
         with (

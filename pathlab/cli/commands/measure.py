@@ -39,6 +39,12 @@ command = declare(
     option(
         "--rate", "pacing", help="Highest rate of each direction, all streams together, such as 40Mbit/s."
     ),
+    option("--message", help="Send messages of this size, such as 64B, instead of a stream of bytes."),
+    option(
+        "--message-rate", type=click.IntRange(1), help="Messages per second. [default: as many as possible]"
+    ),
+    flag("--reply", help="The receiver returns each message: measures its round trip."),
+    option("--transport", help="What carries the data: tcp, mptcp, udp, or on one host unix."),
     option(
         "--warmup",
         help=f"Traffic before the steady window. [default: {WARMUP} or half of --time, the shorter; "

@@ -122,6 +122,16 @@ def test_an_engine_knows_when_to_end_by_itself(
     assert command == ["/e", "send", "--time-limit-ns", str(expected)]
 
 
+def test_a_cap_on_the_rate_refuses_messages_which_are_not_paced() -> None:
+    options = {"message-bytes": 64}
+    with pytest.raises(ValueError, match="caps the rate, which messages do not keep"):
+        build_command("/e", "send", options, limited(rate_bits_per_s=7000))
+    command = build_command("/e", "send", options, limited(bytes=5000))
+    assert command[2:4] == ["--message-bytes", "64"]
+    command = build_command("/e", "send", {"message-bytes": 0}, limited(rate_bits_per_s=7000))
+    assert command[-2:] == ["--rate-bits-per-s", "7000"]
+
+
 @pytest.mark.parametrize("name", ["volume-limit", "rate", "time-limit"])
 def test_second_names_of_limited_flags_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match=f"option '{name}' is called '{name}-(bytes|bits-per-s|ns)'"):

@@ -38,6 +38,11 @@ RATED = {"message": 64, "message_rate": 1000, "batch": "8KiB"}
         ({"message": 64, "zero_copy": True}, "zero_copy", "zero_copy with message"),
         ({**RATED, "transfer": "1MB"}, "transfer", "transfer with message_rate"),
         (
+            {"streams": 2, "message": 64, "transfer": 127},
+            "transfer",
+            "a transfer of less than a message for each stream",
+        ),
+        (
             {"message": 64, "batch": "8KiB", "batch_max_delay": "1ms"},
             "batch_max_delay",
             "batch_max_delay without batch and message_rate",
