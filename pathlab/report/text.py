@@ -22,7 +22,15 @@ from pathlab.study.streams import (
     summarise_streams,
 )
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
-from pathlab.units import NOT_MEASURED, format_bytes, format_rate, format_ratio, format_time, format_window
+from pathlab.units import (
+    NOT_MEASURED,
+    format_bytes,
+    format_frequency,
+    format_rate,
+    format_ratio,
+    format_time,
+    format_window,
+)
 
 RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not repeated
 ENDS = ("sender", "receiver")
@@ -172,6 +180,7 @@ def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
         "Throughput",
         f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}",
     )
+    yield from _list_message_facts(record)
     datagrams = measure_datagram_loss(record)
     if datagrams is not None:
         loss = format_loss(datagrams)
@@ -202,6 +211,31 @@ def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
         yield (f"CPU, {end}", _cpu_text(record, end))
     medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
     yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
+
+
+def _list_message_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
+    """Rate, loss, order and round trips of a trial of messages; nothing of a stream of bytes."""
+    if record.messages_per_s is None:
+        return
+    offered = record.offered_messages_per_s
+    asked = "" if offered is None else f" (offered {format_frequency(offered)})"
+    missing, late = (
+        NOT_MEASURED if count is None else str(count)
+        for count in (record.messages_missing, record.messages_out_of_order)
+    )
+    yield (
+        "Messages",
+        f"{format_frequency(record.messages_per_s)}{asked}; {missing} missing, {late} reordered",
+    )
+    if record.round_trips:
+        figures = {
+            "median": record.round_trip_median_ns,
+            "p99": record.round_trip_p99_ns,
+            "p99.9": record.round_trip_p99_9_ns,
+            "max": record.round_trip_max_ns,
+        }
+        texts = [f"{name} {format_time(value)}" for name, value in figures.items()]
+        yield ("Round trips", f"{', '.join(texts)} ({record.round_trips} messages)")
 
 
 def _cpu_text(record: TrialRecord, end: str) -> str:

@@ -60,6 +60,11 @@ SHORT = ("-t", "300ms", "--warmup", "100ms")
             id="iperf3's names",
         ),
         pytest.param(
+            (*SHORT, "--message", "64", "--message-rate", "500", "--reply", "--transport", "unix"),
+            {"offered_messages_per_s": 500, "messages_missing": 0},
+            id="messages",
+        ),
+        pytest.param(
             (*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}, marks=pytest.mark.quiet, id="reverse"
         ),
         pytest.param(
@@ -100,6 +105,10 @@ def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, i
         (("--rate", "1"), "--rate: '1' is out of range"),
         (("-w", "3"), "--window: '3' is out of range"),
         (("-t", "x"), "--time: 'x' is not a time"),
+        (("--message", "2"), "--message: '2' is out of range"),
+        (("--reply",), "--reply: native does not support reply without message"),
+        (("--message", "64", "-R"), "--reverse or --both: native does not support messages in direction"),
+        (("--transport", "pipe"), "--transport: native does not support this transport without message"),
         (("-P", "0"), "Invalid value for '--streams' / '-P'"),
     ],
 )

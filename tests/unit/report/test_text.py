@@ -139,6 +139,27 @@ def test_trial_shows_what_was_undelivered_where_something_was() -> None:
     assert "5 MB when the drain time was up (the connections were reset)" in print_trial(results, 1)
 
 
+def test_trial_of_messages_shows_their_rate_and_round_trips() -> None:
+    results = make_quickstart(cycles=1)
+    assert "Messages" not in print_trial(results, 1)
+    counted = replace(results.records[0], messages_per_s=1998.0, messages_missing=3, messages_out_of_order=0)
+    results.records[0] = counted
+    text = print_trial(results, 1)
+    assert re.search(r"^Messages +2\.00 k/s; 3 missing, 0 reordered$", text, re.MULTILINE), text
+    assert "Round trips" not in text
+    results.records[0] = replace(
+        counted,
+        offered_messages_per_s=2000,
+        round_trips=1001,
+        round_trip_median_ns=14_300.0,
+        round_trip_p99_ns=1_580_000.0,
+        round_trip_max_ns=5.06e6,
+    )
+    text = print_trial(results, 1)
+    assert "2.00 k/s (offered 2 k/s); 3 missing" in text
+    assert "median 14.3 µs, p99 1.58 ms, p99.9 –, max 5.06 ms (1001 messages)" in text
+
+
 def test_trial_without_series_still_prints() -> None:
     text = print_trial(make_quickstart(cycles=1), 1, series=False)
     assert "Stream " not in text
