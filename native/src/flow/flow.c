@@ -209,7 +209,8 @@ static bool are_possible(const struct pl_flow *flow, const struct pl_hello *hell
     if (hello->message_bytes == 0)
         return !replies && hello->carrier == PL_CARRIER_STREAM;
     /* Messages are not paced: an end with a rate limit does not send any. */
-    if ((hello->flags & PL_HELLO_REVERSE) != 0 && (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0))
+    if ((hello->flags & PL_HELLO_REVERSE) != 0 &&
+        (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0))
         return false;
     if (hello->message_bytes < PL_MESSAGE_MIN_BYTES || hello->message_bytes > PL_MESSAGE_MAX_BYTES ||
         hello->encoding >= PL_ENCODINGS || hello->carrier >= PL_CARRIERS ||
