@@ -5,6 +5,9 @@ A message names the thing at fault; ``hint`` names the fix. Secrets never appear
 
 from __future__ import annotations
 
+#: Exit status where what was asked for with an option was found, or was not: no error.
+FOUND_STATUS = 6
+
 
 class PathlabError(Exception):
     """Root of everything PathLab raises on purpose. Exit status 1."""

@@ -42,6 +42,11 @@ RATE_UNITS: Mapping[str, int] = {
     for letter, size in {"": 1, **_DECIMAL, "K": 10**3}.items()
     for ending in ("", "bit/s", "bit", "bps")
 }
+FREQUENCY_UNITS: Mapping[str, int] = {
+    f"{letter}{ending}": size
+    for letter, size in {"": 1, **_DECIMAL, "K": 10**3}.items()
+    for ending in ("", "/s")
+}
 TIME_UNITS: Mapping[str, int] = {
     "ns": 1,
     "us": 10**3,
@@ -56,6 +61,7 @@ WAIT_UNITS: Mapping[str, int] = {**TIME_UNITS, "m": TIME_UNITS["min"]}
 
 BYTES_EXPECTED = 'expected a size such as "64KiB" or "256K" (1024 each), "250kB" (1000 each) or 65536'
 RATE_EXPECTED = 'expected a rate such as "40Mbit/s", "1Gbit/s" or "40M" (decimal, bits)'
+FREQUENCY_EXPECTED = 'expected a number per second such as "5000", "5k" or "1M" (decimal)'
 TIME_EXPECTED = 'expected a time with its unit (ns, us, ms, s, min, h) such as "100ms", "2s" or "1.5s"'
 RATIO_EXPECTED = 'expected a share such as "0.1%" or 0.001, from 0 to 100 %'
 
@@ -74,6 +80,11 @@ def parse_bytes(text: str | int) -> int:
 def parse_rate_bits_per_s(text: str | int) -> int:
     """Return a rate in bit/s (decimal prefixes). Raises UsageError."""
     return _parse_whole(text, "a rate", RATE_UNITS, RATE_EXPECTED)
+
+
+def parse_frequency_per_s(text: str | int) -> int:
+    """Return a whole number per second (decimal prefixes), such as of messages. Raises UsageError."""
+    return _parse_whole(text, "a number per second", FREQUENCY_UNITS, FREQUENCY_EXPECTED)
 
 
 def parse_age_ns(text: str) -> int:
@@ -249,7 +260,8 @@ def _parse_whole(text: object, noun: str, units: Mapping[str, int], expected: st
     number, unit = match.group(1), match.group(2) or ""
     if unit not in units:
         raise _wrong(text, f"is not {noun}: '{unit}' is no unit of it", expected)
-    return _whole(text, Fraction(number) * units[unit], "bytes" if units is BYTE_UNITS else "bit/s", expected)
+    whole = "bytes" if units is BYTE_UNITS else "bit/s" if units is RATE_UNITS else "one per second"
+    return _whole(text, Fraction(number) * units[unit], whole, expected)
 
 
 def _whole(text: object, value: Fraction, noun: str, expected: str) -> int:

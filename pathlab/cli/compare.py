@@ -9,13 +9,12 @@ from pathlib import Path
 import click
 
 from pathlab.cli.console import TerminalConsole
+from pathlab.errors import FOUND_STATUS
 from pathlab.report.report_builder import choose_comparison_form, write_comparison
 from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.results import Results
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
-
-FOUND_STATUS = 6
 
 
 def compare(

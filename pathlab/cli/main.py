@@ -32,6 +32,7 @@ SUBCOMMANDS = {
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
+    "recommend": "Name the transport and batching for messages at a rate and latency.",
     "reference": "Show published series, to compare own results with.",
     "export": "Write stored results in another format.",
     "import": "Import files of iperf3, Flent, pScheduler, irtt and crusader.",
@@ -51,8 +52,8 @@ EPILOG = """\b
 Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign
 file; 3 a host cannot do what is needed; 4 the campaign is incomplete (run it
 again to continue); 5 results cannot be read or written; 6 compare found what
---fail-on names; 130 interrupted outside a trial; 141 nobody read the output
-to its end."""
+--fail-on names, or nothing meets the targets of recommend; 130 interrupted
+outside a trial; 141 nobody read the output to its end."""
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 

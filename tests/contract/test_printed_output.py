@@ -17,7 +17,8 @@ from rich.cells import cell_len
 from pathlab.cli.main import main
 from tests.command_line import call
 from tests.integration.test_report_commands import store
-from tests.unit.synthetic_results import make_failed, make_quickstart
+from tests.unit.message_results import make_message_results
+from tests.unit.synthetic_results import make_failed, make_quickstart, write_results
 
 #: Each prints tables; RESULTS stands for a folder of results, ROOT for the folder that holds it.
 COMMANDS = (
@@ -30,6 +31,8 @@ COMMANDS = (
     "lab show three-hops",
     "plan quickstart",
     "plan wan --rows 5",
+    "recommend MESSAGES",
+    "recommend MESSAGES --rate 50k --size 64B --p99 100us",
     "reference show ibm-streams-2.0-facade-intranode",
     "reference show ibm-streams-2.0-fan-out-intranode",
     "results list ROOT",
@@ -50,6 +53,7 @@ MORE_COMMANDS = (
     "hosts check local",
     "lab show three-hops --json",
     "path local --no-capacity",
+    "recommend MESSAGES --json",
     "plan quickstart --json",
     "reference list",
     "report RESULTS --figure list",
@@ -66,11 +70,15 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results.records[3] = make_failed(results.records[3], reason="the receiver refused the connection")
     found = tmp_path_factory.mktemp("printed")
     store(results, found / "a-folder-of-results")
+    write_results(make_message_results(sizes=(64,)), found / "messages")
     return found
 
 
 def list_words(command: str) -> list[str]:
-    return [{"RESULTS": "a-folder-of-results", "ROOT": "."}.get(word, word) for word in command.split()]
+    return [
+        {"RESULTS": "a-folder-of-results", "MESSAGES": "messages", "ROOT": "."}.get(word, word)
+        for word in command.split()
+    ]
 
 
 def run(

@@ -98,6 +98,25 @@ def check_analyses(given: Given) -> None:
     check_stored(given)
 
 
+def check_targets(given: Given) -> None:
+    """Rate, size and latency can be read, rate and latency come together, and the results are there."""
+    from pathlab.units import parse_bytes, parse_frequency_per_s, parse_time_ns
+
+    parsers: dict[str, Callable[[str], int]] = {
+        "rate": parse_frequency_per_s,
+        "size": parse_bytes,
+        "p99": parse_time_ns,
+    }
+    for name, parse in parsers.items():
+        with _naming_option(name):
+            if given[name] is not None and not parse(given[name]):
+                raise UsageError("0 is no target", hint="name a value above 0")
+    if (given["rate"] is None) != (given["p99"] is None):
+        lacking = "--p99" if given["p99"] is None else "--rate"
+        raise UsageError(f"{lacking} is missing", hint="give both --rate and --p99, or neither of them")
+    check_stored(given)
+
+
 def check_reference(given: Given) -> None:
     """The published table is there."""
     from pathlab.reference.series import load_table

@@ -1,0 +1,249 @@
+"""What carries messages best, in words: for targets of rate and latency, and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from pathlab.report.phrases import format_ci, format_count, format_factor, format_interval, format_spread
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.cells import MEDIA
+from pathlab.study.message_choice import (
+    FrontPoint,
+    LoadFigures,
+    MessageCandidate,
+    MessageChoice,
+    MessageTarget,
+    Shortcoming,
+)
+from pathlab.study.message_latency import MessageLatency
+from pathlab.study.selection import choose_evenly
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
+
+#: Sizes that are named of a path.
+SIZES_NAMED = 3
+CHOICE_HEADINGS = ("combination", "offered", "p99", "CPU/message", "CPU ratio", "verdict")
+
+
+class Path(Protocol):
+    """What is about one path."""
+
+    @property
+    def path_source(self) -> str: ...
+
+    @property
+    def path_destination(self) -> str: ...
+
+    @property
+    def medium(self) -> str: ...
+
+
+def name_path(one: Path) -> str:
+    """``a → b``, with the medium where it is no real path."""
+    name = f"{one.path_source} → {one.path_destination}"
+    return name if one.medium == "hosts" else f"{name} ({MEDIA.get(one.medium, one.medium)})"
+
+
+def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
+    """The sentence to act on, then what it is compared with and how certain it is."""
+    target, chosen = choice.target, choice.recommended
+    if chosen is None:
+        return (f"Nothing meets {_name_target(target)}. {_describe_nearest(choice)}",)
+    figures = chosen.figures
+    verb = "Tentatively, use" if choice.tentative else "Use"
+    p99 = format_spread(figures.p99_ns, format_time)
+    lead = (
+        f"{verb} {chosen.setup.name}: {_name_load(figures.offered_messages_per_s, target)} at a p99 of {p99}"
+    )
+    spent = figures.cpu_ns_per_message
+    if spent.median is not None:
+        lead += f", CPU time {format_spread(spent, format_time)} per message"
+    return (f"{lead}.", *_list_remarks(choice, chosen))
+
+
+def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[str]:
+    target, figures = choice.target, chosen.figures
+    if choice.runner_up is None:
+        yield "No other combination meets the targets."
+    else:
+        yield _compare_next(choice.runner_up)
+    if figures.offered_messages_per_s != target.rate_per_s:
+        rates = " and ".join(format_frequency(one.offered_messages_per_s) for one in reversed(chosen.judged))
+        yield f"{format_frequency(target.rate_per_s)} was not measured; it was judged at {rates}."
+    if choice.tentative:
+        trials = format_count(figures.p99_ns.n, "trial")
+        yield f"Confidence: low - chosen by medians of {trials}, not shown by intervals."
+
+
+def _compare_next(other: MessageCandidate) -> str:
+    interval, ratio = other.cpu_ratio_interval, other.cpu_ratio
+    if ratio is None or interval is None:
+        return f"{other.setup.name} meets the targets too; CPU time per message was not compared."
+    text = f"{format_factor(ratio)} times the CPU time"
+    if interval.low is None or interval.high is None:
+        return f"Next: {other.setup.name} with {text} (too few trials to tell the two apart)."
+    text += f" ({format_ci(interval, format_factor)})"
+    if interval.low <= 1 <= interval.high:
+        return f"{other.setup.name} is not told apart from it: {text}."
+    return f"Next: {other.setup.name} with {text}."
+
+
+def _describe_nearest(choice: MessageChoice) -> str:
+    one, target = choice.nearest, choice.target
+    if one is None:
+        return ""
+    p99, figures = one.figures.p99_ns.median, one.figures
+    if one.judged and figures.carried is not False and p99 is not None:
+        ratio = format_factor(p99 / target.p99_ns)
+        at = format_frequency(figures.offered_messages_per_s)
+        return f"Nearest: {one.setup.name}, p99 {format_time(p99)} at {at}, {ratio} times the target."
+    highest = one.highest
+    if highest.carried is False:
+        return f"Nearest: {one.setup.name}, which carried {_format_achieved(highest)}."
+    return f"Nearest: {one.setup.name}, measured up to {format_frequency(highest.offered_messages_per_s)}."
+
+
+def _name_target(target: MessageTarget) -> str:
+    return f"{_name_load(target.rate_per_s, target)} at a p99 of {format_time(target.p99_ns)}"
+
+
+def _name_load(rate_per_s: int, target: MessageTarget) -> str:
+    return f"{format_frequency(rate_per_s)} of {format_bytes(target.size_bytes)} messages"
+
+
+def _format_achieved(figures: LoadFigures) -> str:
+    return format_frequency(figures.achieved_messages_per_s.median)
+
+
+def list_choice_rows(choice: MessageChoice) -> list[tuple[str, ...]]:
+    """A row for each candidate, the recommended one first; ``CHOICE_HEADINGS`` names the columns."""
+    return [_build_row(choice, one) for one in choice.candidates]
+
+
+def _build_row(choice: MessageChoice, one: MessageCandidate) -> tuple[str, ...]:
+    figures = one.figures
+    ratio = format_factor(one.cpu_ratio)
+    if one.cpu_ratio_interval is not None and one.cpu_ratio_interval.decided:
+        ratio += f" ({format_interval(one.cpu_ratio_interval, format_factor)})"
+    return (
+        one.setup.name,
+        format_frequency(figures.offered_messages_per_s),
+        _format_middle(figures),
+        format_time(figures.cpu_ns_per_message.median),
+        "1" if one is choice.recommended else ratio,
+        explain_verdict(one, choice.target),
+    )
+
+
+def _format_middle(figures: LoadFigures) -> str:
+    spread = figures.p99_ns
+    text = format_time(spread.median)
+    return f"{text} ({format_interval(spread.interval, format_time)})" if spread.interval.decided else text
+
+
+def explain_verdict(one: MessageCandidate, target: MessageTarget) -> str:
+    """Whether a combination meets the targets, and why not."""
+    if one.shortcoming is None:
+        return "meets the targets"
+    return ("meets them by medians: " if one.seems else "") + EXPLANATIONS[one.shortcoming](one, target)
+
+
+def _explain_missed(one: MessageCandidate, _: MessageTarget) -> str:
+    failed = next((load for load in one.judged if load.carried is False), one.figures)
+    if not one.judged:
+        return f"carries at most {format_frequency(one.highest.offered_messages_per_s)}"
+    return (
+        f"misses the rate in {failed.missed} of {format_count(failed.trials, 'trial')}, "
+        f"carries {_format_achieved(failed)}"
+    )
+
+
+def _explain_unsure(one: MessageCandidate, _: MessageTarget) -> str:
+    failed = next((load for load in one.judged if load.missed), one.figures)
+    return f"misses the rate in {failed.missed} of {format_count(failed.trials, 'trial')}"
+
+
+def _explain_slow(one: MessageCandidate, target: MessageTarget) -> str:
+    failed = max(one.judged, key=lambda load: load.p99_ns.median or 0.0)
+    median = failed.p99_ns.median
+    if median is None:
+        return NOT_MEASURED
+    at = "" if failed is one.figures else f" at {format_frequency(failed.offered_messages_per_s)}"
+    return f"p99{at} is {format_factor(median / target.p99_ns)} times the target"
+
+
+def _explain_undecided(one: MessageCandidate, _: MessageTarget) -> str:
+    few = any(not load.p99_ns.interval.decided for load in one.judged)
+    return "too few trials for a confidence interval" if few else "the p99's interval holds the target"
+
+
+EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], str]] = {
+    Shortcoming.RATE_MISSED: _explain_missed,
+    Shortcoming.RATE_UNSURE: _explain_unsure,
+    Shortcoming.TOO_SLOW: _explain_slow,
+    Shortcoming.UNDECIDED: _explain_undecided,
+    Shortcoming.NOT_MEASURED: lambda *_: "too few round trips for a p99",
+    Shortcoming.NOT_OFFERED: lambda one, _: (
+        f"measured up to {format_frequency(one.highest.offered_messages_per_s)} only"
+    ),
+}
+
+
+def describe_latencies(study: Analyses) -> tuple[str, ...]:
+    """What to carry messages with, by their latency; none where no round trips were measured."""
+    texts = []
+    paths = dict.fromkeys(answer.condition for answer in study.message_latency())
+    for path in paths:
+        where = f"{name_path(path)}: " if len(paths) > 1 else ""
+        points: dict[int, list[Answer[FrontPoint]]] = {}
+        for one in study.message_front():
+            if one.condition == path:
+                points.setdefault(one.result.message_bytes, []).append(one)
+        found = map(describe_front, choose_evenly(list(points.values()), SIZES_NAMED)) if points else None
+        latencies = [one for one in study.message_latency() if one.condition == path]
+        texts += [where + text for text in found or describe_shortest(latencies)]
+    return tuple(texts)
+
+
+def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
+    """The ends of the front of one path and size in a sentence; ``points`` by ascending rate."""
+    first, last = points[0].result, points[-1].result
+    names = dict.fromkeys(one.result.setup.name for one in points)
+    text = f"{format_bytes(first.message_bytes)} messages: {first.setup.name} has the least p99"
+    if len(points) == 1:
+        text += f" and carries the most, {_describe_point(first)}."
+    elif len(names) == 1:
+        text += f" at every rate, {_describe_point(first)} to {_describe_point(last)}."
+    else:
+        text += f", {_describe_point(first)}; {last.setup.name} carries the most, {_describe_point(last)}."
+    rivals = dict.fromkeys(name for one in points for name in one.result.rivals)
+    return f"{text} Not told apart at some rates: {'; '.join(rivals)}." if rivals else text
+
+
+def _describe_point(point: FrontPoint) -> str:
+    figures = point.figures
+    rate = format_frequency(figures.offered_messages_per_s)
+    return f"{format_spread(figures.p99_ns, format_time)} at {rate}"
+
+
+def describe_shortest(answers: Sequence[Answer[MessageLatency]]) -> Iterator[str]:
+    """The shortest median round trip of one path at its smallest and at its largest size."""
+    every = [one.result for one in answers if one.result.median_ns.median is not None]
+    sizes = sorted({one.message_bytes for one in every})
+    for size in dict.fromkeys((*sizes[:1], *sizes[-1:])):
+        ranked = sorted(
+            (one for one in every if one.message_bytes == size), key=lambda one: one.median_ns.median or 0.0
+        )
+        best, text = ranked[0], format_spread(ranked[0].median_ns, format_time)
+        sentence = (
+            f"{format_bytes(size)} messages: {best.setup.name} has the shortest round trips, median {text}"
+        )
+        if len(ranked) > 1:
+            other = ranked[1].median_ns
+            ratio = format_factor((other.median or 0.0) / (best.median_ns.median or 1.0))
+            high, low = best.median_ns.interval.high, other.interval.low
+            apart = high is not None and low is not None and high < low
+            doubt = "" if apart else " (not shown to differ)"
+            sentence += f"; {ranked[1].setup.name} takes {ratio} times as long{doubt}"
+        yield f"{sentence}."

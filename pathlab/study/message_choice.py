@@ -1,0 +1,321 @@
+"""Which setup carries messages at a rate and a latency with the least CPU time; the front of rate and p99."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from pathlab.analysis.estimators.corrections import holm_levels
+from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.verdicts.two_samples import GroupShift, compare_groups
+from pathlab.errors import UsageError
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.message_latency import list_rate_series, measure_cpu_per_message
+from pathlab.study.message_setups import MessageLoad, MessageSetup, make_load_answer
+from pathlab.study.trials import TrialTable
+from pathlab.units import format_bytes, format_exact_bytes
+
+
+class Shortcoming(StrEnum):
+    """Why a setup is not shown to meet the targets. The values are stable and machine-readable."""
+
+    RATE_MISSED = "rate-missed"  # in more than half of the trials
+    RATE_UNSURE = "rate-missed-at-times"
+    TOO_SLOW = "p99-above-target"
+    UNDECIDED = "p99-undecided"  # its interval holds the target, or there is none
+    NOT_MEASURED = "p99-not-measured"
+    NOT_OFFERED = "rate-not-offered"  # every offered rate is lower
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageTarget:
+    """What is wanted: so many messages of this size per second, 99 % of them back within ``p99_ns``."""
+
+    rate_per_s: int
+    size_bytes: int
+    p99_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadFigures:
+    """What one load cost: ``missed`` of ``trials`` did not keep the rate, spreads are over the others.
+
+    ``achieved_messages_per_s`` is over all trials. ``carried``: None where some trials missed the rate.
+    """
+
+    offered_messages_per_s: int
+    trials: int
+    missed: int
+    achieved_messages_per_s: Spread
+    p99_ns: Spread
+    cpu_ns_per_message: Spread
+
+    @property
+    def carried(self) -> bool | None:
+        """Whether the rate was kept: in every trial True, in less than half of them False."""
+        return True if not self.missed else None if 2 * self.missed <= self.trials else False
+
+    def find_shortcoming(self, p99_ns: int) -> Shortcoming | None:
+        """Why this load is not shown to keep the latency; None where its interval shows that it does."""
+        if self.carried is False:
+            return Shortcoming.RATE_MISSED
+        median, interval = self.p99_ns.median, self.p99_ns.interval
+        if median is None:
+            return Shortcoming.NOT_MEASURED
+        if median > p99_ns if interval.low is None else interval.low > p99_ns:
+            return Shortcoming.TOO_SLOW
+        if self.carried is None:
+            return Shortcoming.RATE_UNSURE
+        return None if interval.high is not None and interval.high <= p99_ns else Shortcoming.UNDECIDED
+
+    def seems_to_keep(self, p99_ns: int) -> bool:
+        """Whether it keeps rate and latency by medians."""
+        median = self.p99_ns.median
+        return self.carried is not False and median is not None and median <= p99_ns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCandidate:
+    """One setup beside the targets. ``judged`` decide: the load at the target's rate or the next above first.
+
+    ``meets``: it is shown to meet them; ``seems``: by medians. ``cpu_ratio``: its CPU time per message over
+    that of the recommended one; the interval is at the level of Holm's procedure over all compared setups.
+    """
+
+    setup: MessageSetup
+    judged: tuple[LoadFigures, ...]
+    highest: LoadFigures
+    shortcoming: Shortcoming | None
+    seems: bool
+    cpu_ratio: float | None = None
+    cpu_ratio_interval: Interval | None = None
+
+    @property
+    def meets(self) -> bool:
+        """Whether it is shown to meet the targets."""
+        return self.shortcoming is None
+
+    @property
+    def figures(self) -> LoadFigures:
+        """The load that the targets are compared with; the highest where none had their rate."""
+        return self.judged[0] if self.judged else self.highest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageChoice:
+    """What to use on one path for the targets, and all setups, the best first.
+
+    ``recommended`` None: nothing meets them, ``nearest`` comes nearest. ``tentative``: it is chosen by
+    medians. ``runner_up`` also meets them and needs the next least CPU time.
+    """
+
+    path_source: str
+    path_destination: str
+    medium: str
+    target: MessageTarget
+    recommended: MessageCandidate | None
+    runner_up: MessageCandidate | None
+    nearest: MessageCandidate | None
+    tentative: bool
+    candidates: tuple[MessageCandidate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontPoint:
+    """One load on the front of its path and size: no other has as high a rate at less p99, by medians.
+
+    ``rivals``: loads off the front with at least this rate whose p99 is not told apart from this one's.
+    """
+
+    setup: MessageSetup
+    message_bytes: int
+    figures: LoadFigures
+    rivals: tuple[str, ...]
+
+
+def choose_setups(table: TrialTable, target: MessageTarget) -> tuple[MessageChoice, ...]:
+    """The choice of every path. UsageError where no trial has messages of that size at an offered rate.
+
+    Notes
+    -----
+    A setup meets the targets where, at the lowest offered rate that is not below the target's, every trial
+    kept the rate and the interval of the median p99 ends at or below the target. Where that rate is not the
+    target's, the next lower one has to keep the latency too, since batching may delay less traffic more.
+    Sizes and rates are not extrapolated. Of these the one with the least CPU time per message of both ends is
+    recommended, by medians; a ratio of CPU time is ``two_samples.compare_groups``, corrected by Holm over all
+    setups that meet the targets.
+    """
+    check_size(target.size_bytes, list_measured_sizes(table))
+    paths: dict[tuple[str, str, str], list[tuple[MessageCandidate, MessageLoad]]] = {}
+    for (setup, size), loads in list_rate_series(table):
+        if size == target.size_bytes:
+            paths.setdefault(setup.path, []).append(_evaluate(setup, loads, target))
+    return tuple(_choose(path, found, target) for path, found in paths.items())
+
+
+#: What to do where nothing was measured that a choice could be made of.
+MEASURE_FIRST = "measure round trips at several offered rates: pathlab run relay-latency"
+
+
+def list_measured_sizes(table: TrialTable) -> tuple[int, ...]:
+    """The sizes of messages with replies at an offered rate, ascending."""
+    return tuple(sorted({size for (_, size), _ in list_rate_series(table)}))
+
+
+def check_size(size_bytes: int, measured: Sequence[int]) -> None:
+    """Raise UsageError unless messages of that size were measured."""
+    if size_bytes not in measured:
+        known = ", ".join(map(format_exact_bytes, measured))
+        raise UsageError(
+            f"messages of {format_bytes(size_bytes)} were not measured; sizes are not extrapolated",
+            hint=f"name a measured size: {known}" if measured else MEASURE_FIRST,
+        )
+
+
+def describe_figures(load: MessageLoad) -> LoadFigures:
+    """The figures of one load at an offered rate."""
+    both = (load.kept, load.missed)
+    achieved = [part.get("messages_per_s") for part in both]
+    return LoadFigures(
+        offered_messages_per_s=load.offered_messages_per_s or 0,
+        trials=sum(map(len, both)),
+        missed=len(load.missed),
+        achieved_messages_per_s=measure_spread(np.concatenate(achieved)),
+        p99_ns=measure_spread(load.kept.get("round_trip_p99_ns")),
+        cpu_ns_per_message=measure_spread(measure_cpu_per_message(load.kept)),
+    )
+
+
+def _evaluate(
+    setup: MessageSetup, loads: Sequence[MessageLoad], target: MessageTarget
+) -> tuple[MessageCandidate, MessageLoad]:
+    figures = [describe_figures(load) for load in loads]
+    above = [place for place, one in enumerate(figures) if one.offered_messages_per_s >= target.rate_per_s]
+    if not above:
+        reason = Shortcoming.RATE_MISSED if figures[-1].carried is False else Shortcoming.NOT_OFFERED
+        off = MessageCandidate(
+            setup=setup, judged=(), highest=_find_highest(figures), shortcoming=reason, seems=False
+        )
+        return off, loads[-1]
+    first = above[0]
+    judged = [figures[first]]
+    if first and figures[first].offered_messages_per_s > target.rate_per_s:
+        judged.append(figures[first - 1])
+    found = [one for load in judged if (one := load.find_shortcoming(target.p99_ns)) is not None]
+    candidate = MessageCandidate(
+        setup=setup,
+        judged=tuple(judged),
+        highest=_find_highest(figures),
+        shortcoming=found[0] if found else None,
+        seems=all(one.seems_to_keep(target.p99_ns) for one in judged),
+    )
+    return candidate, loads[first]
+
+
+def _find_highest(figures: Sequence[LoadFigures]) -> LoadFigures:
+    carried = [one for one in figures if one.carried is not False]
+    return (carried or figures[:1])[-1]
+
+
+def _choose(
+    path: tuple[str, str, str],
+    found: Sequence[tuple[MessageCandidate, MessageLoad]],
+    target: MessageTarget,
+) -> MessageChoice:
+    shown = [one for one in found if one[0].meets]
+    pool = sorted(shown or [one for one in found if one[0].seems], key=lambda one: _rank(one[0]))
+    rest = [one for one, _ in found if all(one is not other for other, _ in pool)]
+    rest.sort(key=lambda one: _measure_distance(one, target))
+    kept = _compare_cpu(pool)
+    return MessageChoice(
+        path_source=path[0],
+        path_destination=path[1],
+        medium=path[2],
+        target=target,
+        recommended=kept[0] if kept else None,
+        runner_up=kept[1] if len(kept) > 1 else None,
+        nearest=None if kept else rest[0],
+        tentative=bool(kept) and not shown,
+        candidates=(*kept, *rest),
+    )
+
+
+def _rank(one: MessageCandidate) -> tuple[bool, float, float]:
+    """Least CPU time first, then least p99; those without CPU time last."""
+    spent, p99 = one.figures.cpu_ns_per_message.median, one.figures.p99_ns.median
+    return spent is None, spent or 0.0, p99 or 0.0
+
+
+def _measure_distance(one: MessageCandidate, target: MessageTarget) -> tuple[int, float, float]:
+    """How far a setup is from the targets: by p99 where it carried the rate, else by the rate carried."""
+    p99 = one.figures.p99_ns.median
+    if one.judged and one.figures.carried is not False and p99 is not None:
+        return 0, p99 / target.p99_ns, 0.0
+    achieved = one.highest.achieved_messages_per_s.median
+    return 1, target.rate_per_s / achieved if achieved else float("inf"), p99 or 0.0
+
+
+def _compare_cpu(pool: Sequence[tuple[MessageCandidate, MessageLoad]]) -> tuple[MessageCandidate, ...]:
+    """The candidates with their CPU time over that of the first."""
+    if not pool:
+        return ()
+    spent = [measure_cpu_per_message(load.kept) for _, load in pool]
+    spent = [values[values > 0] for values in spent]
+    shifts = [compare_groups(spent[0], values) for values in spent[1:]]
+    levels = holm_levels([one.p_value for one in shifts])
+    others = (
+        _add_ratio(candidate, shift.at(1 - level))
+        for (candidate, _), shift, level in zip(pool[1:], shifts, levels, strict=True)
+    )
+    return (pool[0][0], *others)
+
+
+def _add_ratio(candidate: MessageCandidate, shift: GroupShift) -> MessageCandidate:
+    return replace(candidate, cpu_ratio=shift.ratio, cpu_ratio_interval=shift.interval_ratio)
+
+
+def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
+    """The loads of every path and size that no other beats in rate and p99, by ascending rate.
+
+    Loads that most trials missed are left out. Pareto front by medians; what intervals do not decide is named
+    in ``rivals``.
+    """
+    groups: dict[tuple[tuple[str, str, str], int], list[Answer[FrontPoint]]] = {}
+    for (setup, size), loads in list_rate_series(table):
+        for load in loads:
+            figures = describe_figures(load)
+            if figures.carried is not False and figures.p99_ns.median is not None:
+                point = FrontPoint(setup=setup, message_bytes=size, figures=figures, rivals=())
+                groups.setdefault((setup.path, size), []).append(make_load_answer(load, point))
+    return tuple(point for points in groups.values() for point in _find_front(points))
+
+
+def _find_front(points: Sequence[Answer[FrontPoint]]) -> Iterator[Answer[FrontPoint]]:
+    best = float("inf")
+    front: list[Answer[FrontPoint]] = []
+    for one in sorted(points, key=lambda one: _order(one.result)):
+        p99 = one.result.figures.p99_ns.median or 0.0
+        if p99 < best:
+            best = p99
+            front.append(one)
+    places = {id(one) for one in front}
+    others = [one.result for one in points if id(one) not in places]
+    for one in reversed(front):
+        names = (other.setup.name for other in others if _is_rival(one.result, other))
+        yield replace(one, result=replace(one.result, rivals=tuple(dict.fromkeys(names))))
+
+
+def _order(one: FrontPoint) -> tuple[int, float]:
+    return -one.figures.offered_messages_per_s, one.figures.p99_ns.median or 0.0
+
+
+def _is_rival(one: FrontPoint, other: FrontPoint) -> bool:
+    """Whether another load has this rate at least, and a p99 whose interval overlaps this one's."""
+    ours, theirs = one.figures.p99_ns.interval, other.figures.p99_ns.interval
+    if ours.high is None or theirs.low is None or one.setup == other.setup:
+        return False
+    same = other.figures.offered_messages_per_s >= one.figures.offered_messages_per_s
+    return same and theirs.low <= ours.high

@@ -1,0 +1,126 @@
+"""Round trips of messages by size and by offered rate, and the knee of their latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.load_knee import LoadKnee, find_load_knee
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.message_setups import MessageLoad, MessageSetup, list_message_loads, make_load_answer
+from pathlab.study.selection import Sample, collect_sample
+from pathlab.study.trials import TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageLatency:
+    """Round trips of one load: spreads over trials of each trial's quantiles.
+
+    They are of the trials that kept the offered rate; ``missed`` others did not. Of messages one after the
+    other ``offered_messages_per_s`` is None. A quantile that a trial's samples do not carry is left out.
+    """
+
+    setup: MessageSetup
+    message_bytes: int
+    offered_messages_per_s: int | None
+    trials: int
+    missed: int
+    messages_per_s: Spread
+    median_ns: Spread
+    p99_ns: Spread
+    p99_9_ns: Spread
+    max_ns: Spread
+    send_late_p99_ns: Spread
+    clock_cost_ns: float | None
+    record_cost_ns: float | None
+    undecided: Undecided | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageKnee:
+    """The knee of p99 over the offered rate, of one setup and size."""
+
+    setup: MessageSetup
+    message_bytes: int
+    knee: LoadKnee
+
+
+def measure_latencies(table: TrialTable) -> tuple[Answer[MessageLatency], ...]:
+    """The latency of every load; one that no trial kept has no quantiles."""
+    return tuple(make_load_answer(load, describe_load(load)) for load in list_message_loads(table))
+
+
+def describe_load(load: MessageLoad) -> MessageLatency:
+    """The spreads of one load."""
+    kept = load.kept
+
+    def spread(column: str) -> Spread:
+        return measure_spread(kept.get(column))
+
+    medians = spread("round_trip_median_ns")
+    return MessageLatency(
+        setup=load.setup,
+        message_bytes=load.size_bytes,
+        offered_messages_per_s=load.offered_messages_per_s,
+        trials=len(kept),
+        missed=len(load.missed),
+        messages_per_s=spread("messages_per_s"),
+        median_ns=medians,
+        p99_ns=spread("round_trip_p99_ns"),
+        p99_9_ns=spread("round_trip_p99_9_ns"),
+        max_ns=spread("round_trip_max_ns"),
+        send_late_p99_ns=spread("send_late_p99_ns"),
+        clock_cost_ns=spread("clock_cost_ns").median,
+        record_cost_ns=spread("record_cost_ns").median,
+        undecided=None if medians.n else Undecided.NOT_MEASURED,
+    )
+
+
+def find_message_knees(table: TrialTable) -> tuple[Answer[MessageKnee], ...]:
+    """The knee of every setup and size with offered rates; the condition of an answer names no rate."""
+    answers = []
+    for (setup, size), loads in list_rate_series(table):
+        rates, latencies, cycles = (np.concatenate(parts) for parts in zip(*_read_loads(loads), strict=True))
+        knee = find_load_knee(rates, latencies, cycles=cycles)
+        every = collect_sample(table, np.concatenate([load.every.places for load in loads]))
+        answers.append(
+            make_load_answer(loads[0], MessageKnee(setup=setup, message_bytes=size, knee=knee), every)
+        )
+    return tuple(answers)
+
+
+def list_rate_series(
+    table: TrialTable,
+) -> Iterator[tuple[tuple[MessageSetup, int], list[MessageLoad]]]:
+    """Every setup and size with offered rates, and its loads by ascending rate."""
+    series: dict[tuple[MessageSetup, int], list[MessageLoad]] = {}
+    for load in list_message_loads(table):
+        if load.offered_messages_per_s is not None and len(load.kept) + len(load.missed):
+            series.setdefault((load.setup, load.size_bytes), []).append(load)
+    yield from series.items()
+
+
+def _read_loads(loads: list[MessageLoad]) -> Iterator[tuple[Floats, Floats, Floats]]:
+    """Rate, p99 and cycle of every trial; NaN where it missed its rate."""
+    for load in loads:
+        for part in (load.kept, load.missed):
+            latencies = part.get("round_trip_p99_ns")
+            if part is load.missed:
+                latencies = np.full(len(part), np.nan)
+            known = ~np.isnan(latencies) | (part is load.missed)
+            rates = np.full(len(part), float(load.offered_messages_per_s or 0))
+            yield rates[known], latencies[known], part.cycles[known]
+
+
+def measure_cpu_per_message(part: Sample) -> Floats:
+    """CPU time of both ends per message, ns; NaN where the sender's was not measured.
+
+    Where one thread is both ends, the sender's is of both and the receiver has none.
+    """
+    spent = part.get("sender_cpu_ns_per_message"), part.get("receiver_cpu_ns_per_message")
+    fused = part.condition.get("placement") == "fused"
+    return spent[0] if fused else spent[0] + spent[1]

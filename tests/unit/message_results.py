@@ -1,0 +1,148 @@
+"""Results of messages in memory, from a model of queues: every latency and knee is known beforehand.
+
+The median of a setup is ``base_ns / (1 - rate / capacity)``, its p99 three times that. A setup that is
+offered more than its capacity misses the rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pathlab.store.hdr_histogram import Histogram, HistogramLayout
+from pathlab.store.records import PlanRecord, TrialRecord
+from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_hosts, make_trial
+
+RATES = (1_000, 5_000, 20_000, 50_000, 100_000, 200_000)
+SIZES = (64, 1024)
+P99_FACTOR = 3.0
+#: Of logarithms, so that p99 is that many times the median.
+SIGMA = math.log(P99_FACTOR) / 2.3263
+ROUND_TRIPS_STORED = 4000
+
+
+@dataclass(frozen=True)
+class Setup:
+    """How messages travel, and the model's figures of it."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    base_ns: float = 10_000.0
+    capacity_per_s: float = 120_000.0
+    cpu_ns: float = 2_000.0
+
+
+TCP = Setup()
+BATCHED = Setup({"batch_bytes": 8192}, base_ns=20_000.0, capacity_per_s=900_000.0, cpu_ns=900.0)
+SHARED = Setup({"transport": "shared-memory"}, base_ns=2_000.0, capacity_per_s=600_000.0, cpu_ns=1_500.0)
+SETUPS = (TCP, BATCHED, SHARED)
+
+
+def make_message_trial(
+    setup: Setup, size_bytes: int, rate_per_s: int | None, *, cycle: int, row: int, noise_ratio: float = 0.02
+) -> TrialRecord:
+    """A complete trial of the model; ``rate_per_s`` None: one message after the other."""
+    rng = np.random.default_rng([7, row])
+    factor = float(np.exp(rng.normal(0, noise_ratio)))
+    load = 0.0 if rate_per_s is None else rate_per_s / setup.capacity_per_s
+    median = (setup.base_ns + size_bytes) * factor / max(1 - load, 0.01)
+    achieved = 1e9 / median if rate_per_s is None else min(rate_per_s, setup.capacity_per_s)
+    missed = rate_per_s is not None and achieved < 0.99 * rate_per_s
+    seconds = 3
+    spent = setup.cpu_ns * float(np.exp(rng.normal(0, noise_ratio)))
+    return replace(
+        make_trial(int(setup.settings.get("streams", 1)), None, cycle=cycle, row=row),
+        throughput_bits_per_s=achieved * size_bytes * 8,
+        messages_per_s=achieved,
+        offered_messages_per_s=rate_per_s,
+        messages_total=int(achieved * seconds),
+        messages_missing=0,
+        messages_out_of_order=0,
+        round_trips=int(achieved * seconds),
+        round_trip_min_ns=median / 2,
+        round_trip_mean_ns=median * 1.2,
+        round_trip_median_ns=median,
+        round_trip_p90_ns=median * 2,
+        round_trip_p99_ns=median * P99_FACTOR,
+        round_trip_p99_9_ns=median * 5,
+        round_trip_max_ns=median * 20,
+        send_late_median_ns=50.0,
+        send_late_p99_ns=900.0,
+        send_late_max_ns=40_000.0,
+        sender_cpu_ns_per_message=spent * 0.6,
+        receiver_cpu_ns_per_message=spent * 0.4,
+        clock_cost_ns=22.0,
+        record_cost_ns=9.5,
+        flags=("rate-missed",) if missed else (),
+    )
+
+
+def make_round_trips(record: TrialRecord, *, samples: int = ROUND_TRIPS_STORED) -> pd.DataFrame:
+    """The series of a trial: an interval of the warm-up, ten times as slow, and two of the steady window."""
+    rng = np.random.default_rng([8, record.plan_row])
+    rows = []
+    for step, (phase, factor) in enumerate((("warmup", 10.0), ("steady", 1.0), ("steady", 1.0))):
+        median = (record.round_trip_median_ns or 0.0) * factor
+        values = np.exp(rng.normal(np.log(median), SIGMA, samples // 2)).astype(np.int64)
+        found = Histogram.count_values(values, HistogramLayout())
+        rows.append(
+            {
+                "phase": phase,
+                "start_ns": step * 10**9,
+                "end_ns": (step + 1) * 10**9,
+                "stream": 0,
+                "count": values.size,
+                "min_ns": int(values.min()),
+                "max_ns": int(values.max()),
+                "mean_ns": float(values.mean()),
+                "histogram": found.encode(),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def make_message_results(
+    setups: Sequence[Setup] = SETUPS,
+    *,
+    sizes: Sequence[int] = SIZES,
+    rates: Sequence[int | None] = (None, *RATES),
+    cycles: int = 8,
+    noise_ratio: float = 0.02,
+    histograms: bool = False,
+) -> SyntheticResults:
+    """Every setup with every size at every rate, once in each cycle."""
+    plan: list[PlanRecord] = []
+    trials: list[TrialRecord] = []
+    for cycle in range(cycles):
+        for setup in setups:
+            for size in sizes:
+                for rate in rates:
+                    row = len(plan)
+                    settings = {
+                        "streams": 1,
+                        "window_bytes": None,
+                        "congestion": "cubic",
+                        "message_bytes": size,
+                        "reply": True,
+                        **({} if rate is None else {"message_rate_per_s": rate}),
+                        **setup.settings,
+                    }
+                    plan.append(
+                        PlanRecord(
+                            row=row,
+                            cycle=cycle,
+                            path_source="west",
+                            path_destination="east",
+                            settings=settings,
+                        )
+                    )
+                    trials.append(
+                        make_message_trial(setup, size, rate, cycle=cycle, row=row, noise_ratio=noise_ratio)
+                    )
+    campaign = make_campaign(name="relay-latency", title="Latency of messages", environment={})
+    series = {number: {"round_trips": make_round_trips(one)} for number, one in enumerate(trials, 1)}
+    return SyntheticResults(campaign, plan, trials, series if histograms else {}, make_hosts())

@@ -1,0 +1,155 @@
+"""The setup that meets targets with the least CPU time, why others fail, and the front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from pathlab.errors import UsageError
+from pathlab.report.message_text import describe_choice, list_choice_rows
+from pathlab.store.records import TrialRecord
+from pathlab.study.analyses import Study
+from pathlab.study.message_choice import MessageChoice, MessageTarget, Shortcoming, choose_setups
+from tests.unit.message_results import BATCHED, SHARED, TCP, Setup, make_message_results
+from tests.unit.synthetic_results import SyntheticResults
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return Study(make_message_results())
+
+
+def choose(study: Study, rate: int, p99_ns: int, size: int = 64) -> MessageChoice:
+    target = MessageTarget(rate_per_s=rate, size_bytes=size, p99_ns=p99_ns)
+    (found,) = choose_setups(study.study_table(), target)
+    return found
+
+
+def change(results: SyntheticResults, edit: Callable[[TrialRecord], TrialRecord]) -> Study:
+    results.records = [edit(record) for record in results.records]
+    return Study(results)
+
+
+def test_the_least_cpu_time_of_those_that_meet_the_targets_is_recommended(study: Study) -> None:
+    """Batching needs the least of all, and takes 60 µs."""
+    found = choose(study, 5000, 50_000)
+    assert found.recommended is not None
+    assert found.runner_up is not None
+    assert (found.recommended.setup.name, found.runner_up.setup.name) == ("shared-memory", "tcp")
+    assert not found.tentative
+    interval = found.runner_up.cpu_ratio_interval
+    assert interval is not None
+    assert interval.contains(TCP.cpu_ns / SHARED.cpu_ns)
+    assert [one.shortcoming for one in found.candidates] == [None, None, Shortcoming.TOO_SLOW]
+    wide = choose(study, 5000, 100_000)
+    assert wide.recommended is not None
+    assert wide.recommended.setup.name == "tcp, batch 8 KiB"
+
+
+def test_equal_cpu_time_is_not_told_apart() -> None:
+    setups = (TCP, Setup({"transport": "unix"}))
+    found = choose(Study(make_message_results(setups, sizes=(64,))), 5000, 50_000)
+    assert "is not told apart from it" in describe_choice(found)[1]
+
+
+def test_a_rate_between_measured_ones_needs_both_of_them() -> None:
+    """Batches that wait for company are slow where there is little traffic."""
+    study = Study(make_message_results((TCP, BATCHED), sizes=(64,)))
+
+    def slow_down(record: TrialRecord) -> TrialRecord:
+        idle = record.offered_messages_per_s == 5000 and (record.sender_cpu_ns_per_message or 0) < 1000
+        return replace(record, round_trip_p99_ns=1e6) if idle else record
+
+    assert [one.meets for one in choose(study, 7000, 100_000).candidates] == [True, True]
+    found = choose(change(make_message_results((TCP, BATCHED), sizes=(64,)), slow_down), 7000, 100_000)
+    assert [(one.setup.name, one.meets) for one in found.candidates] == [
+        ("tcp", True),
+        ("tcp, batch 8 KiB", False),
+    ]
+    assert list_choice_rows(found)[1][-1] == "p99 at 5 k/s is 10 times the target"
+    assert "7 k/s was not measured; it was judged at 5 k/s and 20 k/s." in describe_choice(found)
+
+
+def test_nothing_meets_the_targets(study: Study) -> None:
+    slow = choose(study, 100_000, 5_000)
+    assert slow.recommended is None
+    assert slow.nearest is not None
+    assert slow.nearest.setup.name == "shared-memory"
+    (text,) = describe_choice(slow)
+    assert text.startswith("Nothing meets 100 k/s of 64 B messages at a p99 of 5 µs. Nearest: shared-memory")
+    fast = choose(study, 1_000_000, 50_000)
+    reasons = {one.setup.name: one.shortcoming for one in fast.candidates}
+    assert reasons == {
+        "shared-memory": Shortcoming.NOT_OFFERED,
+        "tcp, batch 8 KiB": Shortcoming.NOT_OFFERED,
+        "tcp": Shortcoming.RATE_MISSED,
+    }
+    assert list_choice_rows(fast)[-1][-1] == "carries at most 100 k/s"
+
+
+def test_a_rate_that_was_missed_is_not_met_whatever_its_latency(study: Study) -> None:
+    found = choose(study, 200_000, 10**9)
+    (tcp,) = (one for one in found.candidates if one.setup.name == "tcp")
+    assert tcp.shortcoming is Shortcoming.RATE_MISSED
+    assert tcp.figures.p99_ns.median is None
+    assert "misses the rate in 8 of 8 trials, carries 120 k/s" in list_choice_rows(found)[-1][-1]
+
+
+def test_a_rate_that_was_missed_at_times_is_not_shown_to_be_met() -> None:
+    def miss(record: TrialRecord) -> TrialRecord:
+        return replace(record, flags=("rate-missed",)) if record.cycle == 3 else record
+
+    found = choose(change(make_message_results((TCP,), sizes=(64,)), miss), 5000, 50_000)
+    assert found.tentative
+    assert found.candidates[0].shortcoming is Shortcoming.RATE_UNSURE
+
+
+def test_few_trials_recommend_tentatively() -> None:
+    found = choose(Study(make_message_results(cycles=2)), 5000, 50_000)
+    assert found.tentative
+    text = describe_choice(found)
+    assert text[0].startswith("Tentatively, use shared-memory: 5 k/s of 64 B messages at a p99 of")
+    assert "too few trials to tell the two apart" in text[1]
+    assert text[-1] == "Confidence: low - chosen by medians of 2 trials, not shown by intervals."
+
+
+def test_without_cpu_time_the_least_p99_is_recommended() -> None:
+    def forget(record: TrialRecord) -> TrialRecord:
+        return replace(record, sender_cpu_ns_per_message=None)
+
+    found = choose(change(make_message_results(), forget), 5000, 100_000)
+    assert [one.setup.name for one in found.candidates] == ["shared-memory", "tcp", "tcp, batch 8 KiB"]
+    assert describe_choice(found)[1] == "tcp meets the targets too; CPU time per message was not compared."
+
+
+def test_sizes_are_not_extrapolated(study: Study) -> None:
+    with pytest.raises(UsageError, match="100 B were not measured; sizes are not extrapolated") as refused:
+        choose(study, 5000, 50_000, size=100)
+    assert refused.value.hint == "name a measured size: 64B, 1KiB"
+
+
+def test_the_front_has_the_least_p99_at_each_rate(study: Study) -> None:
+    points = [one.result for one in study.message_front() if one.result.message_bytes == 64]
+    assert {one.setup.name for one in points} == {"shared-memory"}
+    rates = [one.figures.offered_messages_per_s for one in points]
+    assert rates == sorted(rates)
+    assert max(rates) == 200_000
+    latencies = [one.figures.p99_ns.median or 0 for one in points]
+    assert latencies == sorted(latencies)
+
+
+def test_the_front_changes_hands_where_batching_carries_more() -> None:
+    points = [one.result for one in Study(make_message_results((TCP, BATCHED), sizes=(64,))).message_front()]
+    names = {one.figures.offered_messages_per_s: one.setup.name for one in points}
+    assert names[50_000] == "tcp"
+    assert names[100_000] == names[200_000] == "tcp, batch 8 KiB"
+    assert 200_000 not in {one.figures.offered_messages_per_s for one in points if one.setup.name == "tcp"}
+
+
+def test_rivals_of_the_front_are_named() -> None:
+    setups = (TCP, Setup({"transport": "unix"}))
+    points = [one.result for one in Study(make_message_results(setups, sizes=(64,))).message_front()]
+    assert any(one.rivals for one in points)
+    assert not any(one.setup.name in one.rivals for one in points)

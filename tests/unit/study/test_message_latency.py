@@ -1,0 +1,110 @@
+"""Latency of messages by size and offered rate, its knee, and the names of what carried them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.study.analyses import Study
+from pathlab.study.message_latency import MessageKnee, MessageLatency
+from tests.unit.message_results import RATES, SETUPS, TCP, Setup, make_message_results
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return Study(make_message_results())
+
+
+def find_latency(study: Study, name: str, size: int, rate: int | None) -> MessageLatency:
+    (found,) = (
+        one.result
+        for one in study.message_latency()
+        if (one.result.setup.name, one.result.message_bytes, one.result.offered_messages_per_s)
+        == (name, size, rate)
+    )
+    return found
+
+
+def find_knee(study: Study, name: str, size: int) -> MessageKnee:
+    (found,) = (
+        one.result
+        for one in study.message_knee()
+        if (one.result.setup.name, one.result.message_bytes) == (name, size)
+    )
+    return found
+
+
+def test_setups_are_named_by_transport_and_what_differs(study: Study) -> None:
+    names = dict.fromkeys(one.result.setup.name for one in study.message_latency())
+    assert list(names) == ["tcp", "tcp, batch 8 KiB", "shared-memory"]
+    assert len(study.message_latency()) == len(SETUPS) * 2 * (len(RATES) + 1)
+
+
+def test_streams_waits_and_switches_are_named_where_they_differ() -> None:
+    setups = (TCP, Setup({"wait": "poll"}), Setup({"cork": True}), Setup({"streams": 4}))
+    results = make_message_results(setups, sizes=(64,), rates=(1000,), cycles=1)
+    names = [one.result.setup.name for one in Study(results).message_latency()]
+    assert sorted(names) == ["tcp", "tcp, cork", "tcp, streams 4", "tcp, wait poll"]
+
+
+def test_quantiles_are_those_of_the_model(study: Study) -> None:
+    found = find_latency(study, "tcp", 64, 50_000)
+    truth = (10_000 + 64) / (1 - 50 / 120)
+    assert (found.trials, found.missed) == (8, 0)
+    assert found.median_ns.median == pytest.approx(truth, rel=0.02)
+    assert found.p99_ns.interval.contains(3 * truth)
+    assert found.p99_9_ns.interval.contains(5 * truth)
+    assert (found.clock_cost_ns, found.record_cost_ns) == (22.0, 9.5)
+
+
+def test_one_message_after_the_other_has_no_offered_rate(study: Study) -> None:
+    found = find_latency(study, "shared-memory", 1024, None)
+    assert found.median_ns.median == pytest.approx(3024, rel=0.02)
+    assert found.messages_per_s.median == pytest.approx(1e9 / 3024, rel=0.02)
+
+
+def test_a_missed_rate_has_no_latency(study: Study) -> None:
+    found = find_latency(study, "tcp", 64, 200_000)
+    assert (found.trials, found.missed) == (0, 8)
+    assert found.p99_ns.median is None
+    assert found.undecided is Undecided.NOT_MEASURED
+    (answer,) = (one for one in study.message_latency() if one.result is found)
+    assert [(one.reason, one.trials) for one in answer.selection.excluded] == [("rate-missed", 8)]
+
+
+def test_trials_that_missed_do_not_enter_a_median() -> None:
+    results = make_message_results((TCP,), sizes=(64,), rates=(50_000,), cycles=8)
+    slow = results.records[0].round_trip_median_ns or 0.0
+    results.records[0] = replace(results.records[0], round_trip_median_ns=1000 * slow, flags=("rate-missed",))
+    (found,) = (one.result for one in Study(results).message_latency())
+    assert (found.trials, found.missed) == (7, 1)
+    assert (found.median_ns.most or 0) < 2 * slow
+
+
+def test_knees_are_those_of_the_model(study: Study) -> None:
+    """Latency is twice that without load at half of the capacity: 60,000 and beyond what was offered."""
+    found = find_knee(study, "tcp", 64).knee
+    assert (found.rate_per_s, found.next_per_s) == (50_000, 100_000)
+    assert (found.interval.low, found.interval.high) == (50_000, 50_000)
+    assert found.base_ns == pytest.approx(3 * 10_064, rel=0.05)
+    for name in ("tcp, batch 8 KiB", "shared-memory"):
+        beyond = find_knee(study, name, 64).knee
+        assert beyond.rate_per_s == max(RATES)
+        assert beyond.undecided is Undecided.BEYOND_RANGE
+
+
+def test_conditions_name_what_a_path_has_in_common(study: Study) -> None:
+    conditions = {one.condition for one in study.message_latency()}
+    for condition in conditions | {one.condition for one in study.message_knee()}:
+        settings = dict(condition.settings)
+        assert {"message_bytes", "message_rate_per_s", "transport", "batch_bytes"}.isdisjoint(settings)
+        assert settings["reply"] is True
+
+
+def test_results_without_replies_give_no_answer() -> None:
+    one_way = Setup({"reply": False})
+    study = Study(make_message_results((one_way, *SETUPS[:1]), sizes=(64,), rates=(1000,), cycles=1))
+    assert [one.result.setup.name for one in study.message_latency()] == ["tcp"]
+    assert not Study(make_message_results((one_way,), sizes=(64,), cycles=1)).message_latency()
