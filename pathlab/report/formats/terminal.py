@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
+from pathlab.report.answer_table import format_row, list_headings, name_condition, print_answers
 from pathlab.report.blocks import Notice
+from pathlab.report.message_text import describe_latencies
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.text import PROVISIONAL_EXPLANATION, count_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.registry import ANALYSES, AnalysisEntry
 
+#: Analyses that are shown of messages, and rows of each.
+MESSAGE_TABLES, ROWS_MAX = ("message_rates", "message_front"), 24
 #: Kinds of warnings that the confidence of an answer says already.
 SAID_BY_CONFIDENCE = ("small-sample",)
 EXPLANATION = (
@@ -28,7 +35,11 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         console.print(PrintedParagraph(lead, "bold"))
         for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
             console.print(PrintedParagraph(line, mark="  "))
-    conditions = study.conditions()
+    for text in describe_latencies(study):
+        console.print(PrintedParagraph(text, "bold"))
+    for name in MESSAGE_TABLES:
+        _print_table(ANALYSES[name], ANALYSES[name](study), console)
+    conditions = [one for one in study.conditions() if not one.key.is_of_messages]
     for condition in conditions:
         console.print()
         tabulate_cells(condition).print_to(console)
@@ -43,6 +54,18 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
             where = f"{notice.path}: " if several and notice.path else ""
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
+
+
+def _print_table(entry: AnalysisEntry, answers: Sequence[Answer[Any]], console: Console) -> None:
+    """Print the answers of an analysis that a terminal has room for."""
+    for condition in dict.fromkeys(answer.condition for answer in answers):
+        part = [answer for answer in answers if answer.condition == condition]
+        console.print()
+        rows = [format_row(entry, answer) for answer in part[:ROWS_MAX]]
+        print_answers(list_headings(entry), rows, f"{entry.title}: {name_condition(condition)}", console)
+        if len(part) > ROWS_MAX:
+            text = f"{len(part) - ROWS_MAX} more: pathlab analyze RESULTS --only {entry.name}"
+            console.print(PrintedParagraph(text, "dim"))
 
 
 def _list_remarks(words: RecommendationText) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pathlab.report.sections import (
     duration,
     effect,
     limits,
+    message_latency,
     messages,
     recordings,
     releases,
@@ -35,6 +36,7 @@ SECTIONS: tuple[LazySection, ...] = (
     surface.SECTION,
     duration.SECTION,
     messages.SECTION,
+    message_latency.SECTION,
     limits.SECTION,
     routes.SECTION,
     sweep.COSTS,
@@ -72,7 +74,9 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
 def _list_chapters(inputs: ReportInputs) -> tuple[LazySection, ...]:
     """The chapters that these results may fill: those of messages alone where nothing else was carried."""
     messages_alone = inputs.message_conditions and not inputs.conditions
-    return tuple(one for one in SECTIONS if one.of_messages or not messages_alone)
+    left_out = () if inputs.message_conditions else (message_latency.SECTION,)
+    chapters = (one for one in SECTIONS if one not in left_out)
+    return tuple(one for one in chapters if one.of_messages or not messages_alone)
 
 
 def _find_exclusion(inputs: ReportInputs) -> str | None:
@@ -100,6 +104,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from message_latency.outline_opening_front(inputs)
     yield from messages.outline_opening(inputs)
     for condition in inputs.conditions:
         yield outline_answer_figure(inputs, condition)

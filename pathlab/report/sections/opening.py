@@ -16,6 +16,7 @@ from pathlab.report.blocks import (
     TableBlock,
 )
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_text import describe_latencies
 from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
@@ -25,6 +26,7 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections.message_latency import outline_opening_front
 from pathlab.report.sections.messages import describe_messages, outline_opening
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
@@ -34,10 +36,11 @@ Answers = Sequence[Answer[Recommendation]]
 
 
 def build_opening(inputs: ReportInputs) -> Section:
-    """What carries most messages, then the answer of every condition; of several first a table of all."""
+    """What carries messages best, then the answer of every condition; of several first a table of all."""
     answers = inputs.study.recommend()
-    blocks: list[Block] = [Paragraph(text=text, lead=True) for text in describe_messages(inputs)]
-    blocks += [figure.build() for figure in outline_opening(inputs)]
+    leads = (*describe_latencies(inputs.study), *describe_messages(inputs))
+    blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
+    blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))
     if len(answers) > 1:

@@ -92,7 +92,8 @@ def test_results_without_a_trial_say_what_is_missing() -> None:
     inputs = make_inputs(BareResults())
     (only,) = chapters.build_sections(inputs)
     assert only.key == "not-decided"
-    assert len(find_table(iter(only.blocks), "undecided").rows) == len(chapters.SECTIONS)
+    missing = len(find_table(iter(only.blocks), "undecided").rows)
+    assert missing == len(chapters.SECTIONS) - 1  # latency of messages is missed where there are messages
     assert chapters.list_lazy_plots(inputs) == ()
 
 

@@ -1,0 +1,220 @@
+"""Latency of messages: by size, by offered rate with its knee, its tail, the front of rate and p99."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.blocks import Block, Question
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_text import name_path
+from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
+from pathlab.report.sections.latency_figures import (
+    draw_front,
+    draw_latency_by_rate,
+    draw_latency_by_size,
+    draw_tails,
+)
+from pathlab.report.sections.lazy import (
+    LazyBlock,
+    LazyFold,
+    LazyPlot,
+    LazySection,
+    format_suffix,
+    lazy_text,
+)
+from pathlab.report.tables import build_table
+from pathlab.study.answer import Answer
+from pathlab.study.registry import ANALYSES
+from pathlab.study.selection import choose_evenly
+from pathlab.study.trials import Condition
+from pathlab.units import format_bytes, format_frequency, format_time
+
+#: Figures of one kind that a path shows; the others are made by name.
+FIGURES_SHOWN = 3
+#: Setups of one figure that are still told apart on a phone.
+SETUPS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatencyGroup:
+    """The loads of one path: ``number`` from 1, ``setups`` by name in the order of measurement."""
+
+    number: int
+    condition: Condition
+    title: str
+    setups: tuple[str, ...]
+    inputs: ReportInputs
+
+    def answers(self, name: str) -> list[Answer[Any]]:
+        """The answers of an analysis on this path."""
+        return [one for one in self.inputs.answers(name) if one.condition == self.condition]
+
+    def list_levels(self, name: str, analysis: str = "message_latency") -> list[Any]:
+        """The sizes or offered rates of an analysis, ascending; None first."""
+        found = {getattr(one.result, name) for one in self.answers(analysis)}
+        return sorted(found, key=lambda one: (one is not None, one or 0))
+
+    def split_setups(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The setups of each figure, and what its name ends with."""
+        parts = range(0, len(self.setups), SETUPS_MAX)
+        for part, first in enumerate(parts, 1):
+            yield (f"-{part}" if len(parts) > 1 else ""), self.setups[first : first + SETUPS_MAX]
+
+
+def list_latency_groups(inputs: ReportInputs) -> tuple[LatencyGroup, ...]:
+    """Every path with round trips of messages."""
+    names: dict[Condition, dict[str, None]] = {}
+    for answer in inputs.answers("message_latency") if inputs.message_conditions else ():
+        names.setdefault(answer.condition, {})[answer.result.setup.name] = None
+    return tuple(
+        LatencyGroup(
+            number=number,
+            condition=condition,
+            title=_format_title(inputs, condition),
+            setups=tuple(setups),
+            inputs=inputs,
+        )
+        for number, (condition, setups) in enumerate(names.items(), 1)
+    )
+
+
+def _format_title(inputs: ReportInputs, condition: Condition) -> str:
+    """Path, medium and date."""
+    ends = condition.path_source, condition.path_destination, condition.medium
+    first = next(
+        one
+        for one in inputs.message_conditions
+        if (one.key.path_source, one.key.path_destination, one.key.medium) == ends
+    )
+    return first.title_of(first.path)
+
+
+def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
+    """Every figure of a path, the first of each kind shown."""
+    latencies, knees = group.answers("message_latency"), group.answers("message_knee")
+    sizes, rates = group.list_levels("message_bytes"), group.list_levels("offered_messages_per_s")
+    for ending, setups in group.split_setups():
+        shown = choose_evenly(rates, FIGURES_SHOWN)
+        for rate in rates if len(sizes) > 1 else ():
+            yield LazyPlot(
+                name=f"latency-by-size-{group.number}{format_suffix(_name_rate(rate))}{ending}",
+                title=f"Round trips of messages by size, {_name_rate(rate)}",
+                condition=group.title,
+                draw=partial(draw_latency_by_size, latencies, setups, rate),
+                on_demand=rate not in shown,
+            )
+        offered = [rate for rate in rates if rate is not None]
+        shown = choose_evenly(sizes, FIGURES_SHOWN)
+        for size in sizes if len(offered) > 1 else ():
+            yield LazyPlot(
+                name=f"latency-by-rate-{group.number}{format_suffix(format_bytes(size))}{ending}",
+                title=f"Round trips by offered rate, messages of {format_bytes(size)}",
+                condition=group.title,
+                draw=partial(draw_latency_by_rate, group.inputs, latencies, knees, setups, size),
+                on_demand=size not in shown,
+            )
+        loads = [(size, rate) for size in sizes for rate in rates]
+        shown_loads = choose_evenly(loads, FIGURES_SHOWN)
+        for size, rate in loads:
+            yield LazyPlot(
+                name=f"latency-tail-{group.number}"
+                f"{format_suffix(format_bytes(size))}{format_suffix(_name_rate(rate))}{ending}",
+                title=f"Tail of round trips, {format_bytes(size)}, {_name_rate(rate)}",
+                condition=group.title,
+                draw=partial(draw_tails, group.inputs, group.condition, setups, size, rate),
+                on_demand=(size, rate) not in shown_loads,
+            )
+
+
+def outline_fronts(group: LatencyGroup) -> Iterator[LazyPlot]:
+    """The front of every size that was offered at several rates."""
+    answers = group.answers("message_latency")
+    for size in group.list_levels("message_bytes", "message_front"):
+        yield LazyPlot(
+            name=f"latency-front-{group.number}{format_suffix(format_bytes(size))}",
+            title=f"p99 and offered rate, messages of {format_bytes(size)}",
+            condition=group.title,
+            draw=partial(draw_front, answers, group.answers("message_front"), group.setups, size),
+        )
+
+
+def _name_rate(rate: int | None) -> str:
+    return "one at a time" if rate is None else format_frequency(rate)
+
+
+def outline_opening_front(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
+    """The front that the opening shows: that of the smallest size of each path."""
+    return tuple(front for group in list_latency_groups(inputs) for front in [*outline_fronts(group)][:1])
+
+
+def _outline_table(group: LatencyGroup, name: str, *, folded: bool = False) -> Iterator[LazyBlock]:
+    answers = group.answers(name)
+    if not answers:
+        return
+    text = lazy_text(_tabulate, group, name)
+    title = f"{ANALYSES[name].title}: {name_path(group.condition)}"
+    yield LazyFold(title=title, blocks=(text,)) if folded or len(answers) > LONG_ROWS else text
+
+
+def _tabulate(group: LatencyGroup, name: str) -> Iterator[Block]:
+    entry, answers = ANALYSES[name], group.answers(name)
+    headings = list_headings(entry)
+    notes = [format_note(answers, entry)]
+    if name == "message_latency":
+        notes.append(_describe_costs(answers))
+    yield build_table(
+        f"{name.replace('_', '-')}-{group.number}",
+        f"{entry.title}: {name_path(group.condition)}",
+        headings,
+        [format_row(entry, one) for one in answers],
+        note=" ".join(filter(None, notes)) or None,
+        meanings=[column.meaning for column in entry.columns],
+        words={"combination", "undecided", "not told apart"},
+        keep=("combination", "size"),
+    )
+
+
+def _describe_costs(answers: Sequence[Answer[Any]]) -> str | None:
+    """What the measurement itself costs a round trip."""
+    known = {
+        name: [value for one in answers if (value := getattr(one.result, name)) is not None]
+        for name in ("clock_cost_ns", "record_cost_ns")
+    }
+    if not all(known.values()):
+        return None
+    clock, record = (format_time(float(np.array(values).max())) for values in known.values())
+    return f"Measuring costs at most {clock} for a reading of the clock and {record} to count a round trip."
+
+
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    opening = {front.name for front in outline_opening_front(inputs)}
+    for group in list_latency_groups(inputs):
+        fronts = [front for front in outline_fronts(group) if front.name not in opening]
+        shown = choose_evenly(fronts, FIGURES_SHOWN) if fronts else []
+        yield from shown
+        yield from _outline_table(group, "message_front")
+        yield from outline_latency_figures(group)
+        yield from _outline_table(group, "message_knee")
+        yield from _outline_table(group, "message_latency")
+        yield from _outline_table(group, "message_tails", folded=True)
+
+
+def _find_gap(inputs: ReportInputs) -> str | None:
+    return None if list_latency_groups(inputs) else "it needs trials of messages with replies"
+
+
+SECTION = LazySection(
+    key="message-latency",
+    title="Latency of messages",
+    find_gap=_find_gap,
+    outline=_outline,
+    question=Question.WHY,
+    of_messages=True,
+    choose_setting=lambda _: "factors.reply=[true]",
+)
