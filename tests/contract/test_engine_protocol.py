@@ -14,6 +14,7 @@ import pytest
 
 from pathlab._version import VERSION
 from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Flag, carry, receiving, run, sending, start
+from tests.native.messages import exchange
 from tests.native.peers import answering, call, listening, read_exactly, read_to_end
 
 pytestmark = pytest.mark.engine
@@ -159,18 +160,21 @@ def _section(subcommand: str) -> str:
     return next(text for text in sections if f"`{subcommand}`" in text.splitlines()[0])
 
 
-def _documented(section: str, kind: str) -> set[str]:
-    """The outermost names of the sample of a record in the document."""
-    begin = section.index(f'{{"type":"{kind}"')
+def _documented(section: str, begin: str) -> set[str]:
+    """The outermost names of the sample in the document that begins like this."""
     depth = 0
     outermost = ""
-    for character in section[begin:]:
+    for character in section[section.index(begin) :]:
         depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(character, 0)
         if depth == 0:
             return set(re.findall(r'"(\w+)":', outermost))
         if depth == 1:
             outermost += character
-    raise AssertionError(f"the sample of {kind} has no end")
+    raise AssertionError(f"the sample {begin} has no end")
+
+
+def _documented_record(section: str, kind: str) -> set[str]:
+    return _documented(section, f'{{"type":"{kind}"')
 
 
 def _assert_records_are_named(ending: Ending, subcommand: str) -> None:
@@ -246,6 +250,35 @@ def test_records_of_a_trial_have_the_documented_names() -> None:
     _assert_records_are_named(sent, "send")
 
 
+def test_records_of_messages_have_the_documented_names() -> None:
+    section = _section("send --message-bytes")
+    accepted, connected = exchange(reply="yes", messages_per_s=1000)
+    settings, stated = connected.of("ready")[0]["messages"], accepted.of("ready")[0]["messages"]
+    assert set(settings) == _documented(section, '{"bytes":')
+    assert set(stated) == set(list(settings)[: len(stated)])
+    counts = connected.last["messages"]
+    assert set(counts) == _documented(section, '{"sent":')
+    assert set(accepted.last["messages"]) == set(counts) - {"send_error_ns", "round_trip_ns"}
+    assert set(counts["send_error_ns"]) == _documented(section, '{"median":')
+    trips = connected.of("round_trips")[0]
+    assert set(trips) == _documented_record(section, "round_trips")
+    assert set(trips["round_trip_ns"]) == _documented(section, '{"count":') == set(counts["round_trip_ns"])
+    for end in (accepted, connected):
+        assert {"messages", "sent_bytes"} == set(end.of("interval")[0]) - set(INTERVAL)
+        assert {"messages", "sent_bytes"} == set(end.last["phases"]["steady"]) - set(PHASE)
+
+
+def test_records_of_many_probes_have_the_documented_names() -> None:
+    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
+        port = echo.wait_for("listening")["port"]
+        to: dict[str, Flag] = {"address": "127.0.0.1", "method": "udp", "port": port, "token": TOKEN}
+        probed = run("ping", count=20, interval_ns=MS, histogram_interval_ns=10 * MS, **to)
+    assert not probed.of("probe")
+    first, second = probed.of("round_trips")
+    assert set(first) == _documented_record(_section("ping"), "round_trips")
+    assert first["sent"] + second["sent"] == 20
+
+
 def test_records_of_probes_have_the_documented_names() -> None:
     with start("echo", bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
         echo.expect("hello")
@@ -274,13 +307,13 @@ def test_records_of_a_calibration_have_the_documented_names() -> None:
 def test_error_has_the_documented_names() -> None:
     failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     assert _name(failed.last) == ERROR
-    assert _documented(DOCUMENT, "error") == set(ERROR)
+    assert _documented_record(DOCUMENT, "error") == set(ERROR)
 
 
 def test_hello_states_what_the_document_says() -> None:
     failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     hello = failed.records[0]
-    assert _documented(DOCUMENT, "hello") == set(hello) == set(HELLO)
+    assert _documented_record(DOCUMENT, "hello") == set(hello) == set(HELLO)
     stated = dict(re.findall(r"`(protocol|record|control)`,\s+now (\d+)", DOCUMENT))
     assert {name: int(version) for name, version in stated.items()} == {
         "protocol": 3,
@@ -308,17 +341,17 @@ def test_hello_states_what_the_document_says() -> None:
     ],
 )
 def test_names_pinned_here_are_those_of_the_document(subcommand: str, kind: str) -> None:
-    assert _documented(_section(subcommand), kind) == set(RECORDS[subcommand][kind])
+    assert _documented_record(_section(subcommand), kind) == set(RECORDS[subcommand][kind])
 
 
 @pytest.mark.parametrize("kind", ["ready", "result"])
 def test_one_sample_in_the_document_stands_for_both_ends(kind: str) -> None:
     both = set(RECORDS["receive"][kind]) | set(RECORDS["send"][kind])
-    assert _documented(_section("receive"), kind) == both
+    assert _documented_record(_section("receive"), kind) == both
 
 
 def test_the_sample_of_an_interval_has_what_is_asked_for_as_well() -> None:
-    assert _documented(_section("interval"), "interval") == {*INTERVAL, "tcp_info_raw"}
+    assert _documented_record(_section("interval"), "interval") == {*INTERVAL, "tcp_info_raw"}
 
 
 def test_inner_names_pinned_here_are_those_of_the_document() -> None:

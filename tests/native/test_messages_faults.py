@@ -121,6 +121,7 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
     settings: dict[str, Flag] = {"queue_bytes": 256 * KIB, "message_bytes": 1000, "warmup_ns": 0}
     with meeting(transport, accepting, **settings, **flags) as (receiver, sender):
         sender.send_line("go")
+        receiver.wait_for("start")
         sender.wait_for("interval")
         before_kib = count_memory_kib(sender)
         os.kill(receiver.process.pid, signal.SIGSTOP)

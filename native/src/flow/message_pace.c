@@ -5,9 +5,11 @@
 struct pl_pace pl_pace_begin(const struct pl_worker *worker)
 {
     const struct pl_shared *shared = worker->shared;
-    return (struct pl_pace){.schedule = {.start_ns = atomic_load(&shared->run_ns),
+    pl_ns start_ns = atomic_load(&shared->run_ns);
+    return (struct pl_pace){.schedule = {.start_ns = start_ns,
                                          .rate_per_s = shared->messages->rate_per_s,
-                                         .messages = shared->streams}};
+                                         .messages = shared->streams},
+                            .end_ns = start_ns + shared->offered_ns};
 }
 
 static pl_ns earlier(pl_ns a, pl_ns b)
@@ -55,7 +57,7 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
 {
     pl_ns due_ns = pl_schedule_due_ns(&pace->schedule, pace->round);
     *cause = 0;
-    for (; due_ns <= now_ns && most > 0 && pl_role_sends(worker); most--) {
+    for (; due_ns <= now_ns && due_ns < pace->end_ns && most > 0 && pl_role_sends(worker); most--) {
         pl_histogram_add(&worker->streams[0]->endpoint->send_lateness, now_ns - due_ns);
         if (!send_round(worker, now_ns, cause, failed))
             return PL_NEVER;
@@ -63,5 +65,6 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
         now_ns = pl_now_ns();
         pl_role_tick(worker, now_ns);
     }
+    due_ns = due_ns < pace->end_ns ? due_ns : PL_NEVER;
     return earlier(due_ns, send_waiting(worker, now_ns, cause, failed));
 }

@@ -9,6 +9,7 @@
 struct pl_pace {
     struct pl_schedule schedule;
     uint64_t round; /* the next one */
+    pl_ns end_ns;   /* what is due from then on is not sent */
 };
 
 /* Rounds over the worker's streams, at their share of the flow's rate, from the start of the trial on. */

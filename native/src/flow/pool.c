@@ -146,6 +146,7 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     atomic_init(&shared->splice_failure, 0);
     atomic_init(&shared->run_ns, 0);
     shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
+    shared->offered_ns = flow->warmup_ns + flow->duration_ns;
     shared->accepting = flow->accepting;
     shared->transmits = flow->transmits;
     shared->receives = flow->receives;

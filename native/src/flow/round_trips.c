@@ -17,6 +17,13 @@ static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot
     return pl_json_flush_line(j);
 }
 
+static enum pl_phase find_phase(const struct pl_flow *flow, pl_ns at_ns)
+{
+    if (at_ns < flow->warmup_ns)
+        return PL_WARMUP;
+    return flow->bytes == 0 && at_ns >= flow->warmup_ns + flow->duration_ns ? PL_DRAIN : PL_STEADY;
+}
+
 bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow,
                             struct pl_stream *streams, struct pl_json *j)
 {
@@ -25,7 +32,7 @@ bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *
         struct pl_latency_log *log = streams[s].endpoint->round_trips;
         const struct pl_latency_slot *slot;
         while (log != NULL && (slot = pl_latency_log_next(log)) != NULL) {
-            enum pl_phase phase = slot->start_ns < flow->warmup_ns ? PL_WARMUP : PL_STEADY;
+            enum pl_phase phase = find_phase(flow, slot->start_ns);
             if (phase == PL_STEADY)
                 pl_histogram_merge(&trips->steady, &slot->durations);
             if (j != NULL && slot->durations.count > 0)

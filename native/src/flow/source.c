@@ -5,6 +5,9 @@
 #include "flow/message_pace.h"
 #include "flow/roles.h"
 
+/* A signal that comes just before a sleep does not end it. */
+#define RECHECK_NS (100 * PL_NS_PER_MS)
+
 /* False when every stream has sent its share, or one has failed. */
 static bool send_round(struct pl_worker *worker, int *cause, uint32_t *failed)
 {
@@ -43,7 +46,7 @@ static int send_at_rate(struct pl_worker *worker, uint32_t *failed)
         pl_ns next_ns = pl_pace_step(&pace, worker, now_ns, UINT64_MAX, &cause, failed);
         if (cause != 0)
             break;
-        now_ns = pl_wait_until(next_ns);
+        now_ns = pl_wait_until(next_ns < now_ns + RECHECK_NS ? next_ns : now_ns + RECHECK_NS);
         worker->calls++;
         pl_role_tick(worker, now_ns);
     }

@@ -44,6 +44,7 @@ struct pl_shared {
     int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
     _Atomic int64_t run_ns;       /* when the streams may carry data, on pl_now_ns()'s clock; 0: not yet */
     const struct pl_message_settings *messages;
+    pl_ns offered_ns; /* messages are offered for this time, the warm-up and the steady window */
 };
 
 struct pl_worker {
