@@ -10,11 +10,14 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
+from pathlab.printed_table import PrintedParagraph
 from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
+from pathlab.report.sections.recordings import list_cost_sentences
+from pathlab.report.sections.releases import list_release_sentences
 from pathlab.study.analyses import StudiedResults
 
 
@@ -64,4 +67,6 @@ def close_run(folder: Path, console: Console | None) -> Path:
 
 
 def _print_summary(inputs: ReportInputs, console: Console) -> None:
+    for sentence in (*list_release_sentences(inputs), *list_cost_sentences(inputs)):
+        console.print(PrintedParagraph(sentence, "bold"))
     render_summary(inputs.study, list_notices(inputs.study), console)

@@ -24,12 +24,16 @@ from pathlab.units import format_ratio
 TITLE = "Cost of recording"
 
 
-def _write_costs(inputs: ReportInputs) -> Iterator[Block]:
-    """What recording costs, in a sentence for each level."""
+def list_cost_sentences(inputs: ReportInputs) -> Iterator[str]:
+    """What each level of recording costs; nothing where no level is compared."""
     answers = inputs.answers("observer_cost")
     for level in dict.fromkeys(answer.result.level for answer in answers):
-        costs = [answer.result for answer in answers if answer.result.level == level]
-        yield Paragraph(text=_describe_cost(level, costs), lead=True)
+        yield _describe_cost(level, [answer.result for answer in answers if answer.result.level == level])
+
+
+def _write_costs(inputs: ReportInputs) -> Iterator[Block]:
+    for text in list_cost_sentences(inputs):
+        yield Paragraph(text=text, lead=True)
 
 
 def _describe_cost(level: str, costs: Sequence[RecordingCost]) -> str:

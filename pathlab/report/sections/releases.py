@@ -6,10 +6,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from pathlab.agents.protocol import OTHER_BUILD
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
-from pathlab.report.blocks import Block, Paragraph, Subheading
+from pathlab.campaign.factors import FACTORS
+from pathlab.report.blocks import Block, Paragraph
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_count, format_factor, format_interval, format_probability
+from pathlab.report.phrases import (
+    format_count,
+    format_factor,
+    format_interval,
+    format_probability,
+    format_reason,
+)
 from pathlab.report.plots.model import Layer, Rule
 from pathlab.report.sections.comparison import DRAWN_ROWS, build_change_panel
 from pathlab.report.sections.comparison_changes import (
@@ -22,13 +30,15 @@ from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.tables import build_table
-from pathlab.study.comparison.levels import LevelComparison
+from pathlab.study.comparison.levels import AGAIN, BUILD, THIS, LevelComparison
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
 from pathlab.units import NOT_MEASURED, format_ratio
 
+#: Builds in words, by level.
+BUILDS = {THIS: "this one", AGAIN: "this one, again", OTHER_BUILD: "the other build"}
 RULES = (
-    "Change: the level against {baseline}, the median over pairs of trials of one cycle (Hodges-Lehmann). "
+    "Change: against {baseline}, the median over pairs of trials of one cycle (Hodges-Lehmann). "
     "Intervals allow for serial correlation and for {rows} (Holm). Better or worse: the interval does not "
     "contain 'no change', and the change exceeds the noise floor. Equivalent: the interval lies within "
     "±{margin}. A verdict needs {least} cycles."
@@ -47,20 +57,49 @@ def _describe_noise(found: LevelComparison) -> str:
     return NOISE.format(noises=", ".join(texts))
 
 
+def _name_level(found: LevelComparison, level: str) -> str:
+    """A level in words: ``the other build``, ``no_delay yes``."""
+    return BUILDS[level] if found.factor == BUILD else f"{FACTORS[found.factor].key} {level}"
+
+
+def name_comparison(found: LevelComparison, label: str) -> str:
+    """What is held against what: ``the other build against this one``."""
+    return f"{_name_level(found, label)} against {_name_level(found, found.baseline)}"
+
+
+def list_release_sentences(inputs: ReportInputs) -> Iterator[str]:
+    """What changed from the first level to each other one; nothing where no level is compared."""
+    found = inputs.study.compare_releases()
+    for label in found.found.labels[1:] if found is not None else ():
+        assert found is not None
+        yield from _list_changes(found, label)
+
+
+def _begin(text: str) -> str:
+    """A text as the beginning of a sentence; a factor's key stays as it is."""
+    return text[0].upper() + text[1:] if text.startswith("the ") else text
+
+
+def _list_changes(found: LevelComparison, label: str) -> Iterator[str]:
+    """The sentences about one level, of which the first names it."""
+    refusal = refuse_verdicts(found.found)
+    for place, text in enumerate([refusal] if refusal else list_summaries(found.found, label)):
+        head = f"{_begin(name_comparison(found, label))}: " if place == 0 else ""
+        yield f"{head}{text}"
+
+
 def _write_answer(found: LevelComparison) -> Iterator[Block]:
-    """What changed, in sentences."""
-    rows = found.found
-    if not rows.rows:
+    """What changed, in sentences, and the noise floor."""
+    if not found.found.rows:
         yield Paragraph(text="Only one build was measured, twice: nothing is compared with it.", lead=True)
-    elif refusal := refuse_verdicts(rows):
-        yield Paragraph(text=refusal, lead=True)
-    else:
-        for label in rows.labels[1:]:
-            if len(rows.labels) > 2:
-                yield Subheading(text=f"{label} against {found.baseline}")
-            for place, text in enumerate(list_summaries(rows, label)):
-                yield Paragraph(text=text, lead=place == 0)
+    for label in found.found.labels[1:]:
+        for place, text in enumerate(_list_changes(found, label)):
+            yield Paragraph(text=text, lead=place == 0)
     yield Paragraph(text=_describe_noise(found))
+    for counts in found.found.excluded.values():
+        if counts:
+            left = ", ".join(f"{one.trials} {format_reason(one.reason)}" for one in counts)
+            yield Paragraph(text=f"Excluded trials: {left}.", note=True)
 
 
 def _draw_changes(found: LevelComparison, label: str) -> Drawing:
@@ -96,7 +135,7 @@ def _tabulate_changes(found: LevelComparison) -> Iterator[Block]:
     for label in found.found.labels[1:]:
         for rows in group_rows(found.found, label):
             headings, cells = _list_columns(found, rows, names)
-            title = f"{capitalise_title(rows[0].metric)}, {label} against {found.baseline}"
+            title = f"{capitalise_title(rows[0].metric)}, {name_comparison(found, label)}"
             yield build_table(
                 f"releases-{label}-{rows[0].metric.name}".replace(" ", "-"),
                 ", ".join(filter(None, [title, *names.shared, find_trials(rows)])),
@@ -104,7 +143,7 @@ def _tabulate_changes(found: LevelComparison) -> Iterator[Block]:
                 list(zip(*cells, strict=True)),
             )
     text = RULES.format(
-        baseline=found.baseline,
+        baseline=_name_level(found, found.baseline),
         rows=format_count(len(found.found.rows), "row"),
         margin=format_ratio(MARGIN_RATIO),
         least=found.found.least_trials,
@@ -152,7 +191,7 @@ def _outline_releases(inputs: ReportInputs) -> Iterator[LazyBlock]:
         if any(row.interval.decided for row in found.found.rows if row.label == label):
             yield LazyPlot(
                 name=f"releases-{label}".replace(" ", "-"),
-                title=f"Change of each combination: {label} against {found.baseline}",
+                title=f"Change of each combination: {name_comparison(found, label)}",
                 condition=", ".join(name_cells(found.found.rows).shared),
                 draw=partial(_draw_changes, found, label),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     decide_rows,
 )
-from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select
+from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
 from pathlab.study.trials import Condition, TrialTable
 
 BUILD = "build"
@@ -68,8 +69,8 @@ def compare_levels_of(
 ) -> LevelComparison | None:
     """Compare every level of a factor with ``baseline`` by the pairs of each cycle; None where there is none.
 
-    A host's limit may be the difference: such trials are taken. Where the plan has the builds ``this`` and
-    ``again``, their ratio is the noise floor; other factors are then compared with ``this`` build alone.
+    Where the plan has the builds ``this`` and ``again``, their ratio is the noise floor; other factors are
+    then compared with ``this`` build alone.
 
     Notes
     -----
@@ -109,7 +110,7 @@ def compare_levels_of(
             rules=rules,
             rows=decided,
             alone=(),
-            excluded={},
+            excluded={shown: select_everywhere(table, _choose_rules(factor))[1].excluded},
             ignored_settings=(),
             unlike=(),
             least_trials=MINIMUM_TRIALS,
@@ -118,6 +119,11 @@ def compare_levels_of(
         again=again,
         floors=floors,
     )
+
+
+def _choose_rules(factor: str) -> Rules:
+    """Trials that a host limited are taken: its limit may be the difference."""
+    return Rules(flags=COMPARISON_FLAGS, as_requested=True, needed=(), apart=(factor, BUILD))
 
 
 def _find_floors(again: Mapping[tuple[ComparedCell, str], GroupShift]) -> Iterator[tuple[str, float]]:
@@ -132,7 +138,7 @@ def _find_floors(again: Mapping[tuple[ComparedCell, str], GroupShift]) -> Iterat
 def _list_parts(table: TrialTable, factor: str) -> Iterator[ComparedPart]:
     """Every cell with trials of several levels of the factor, or of this build and the same again."""
     apart = (factor, BUILD)
-    for sample in select(table, Rules(flags=COMPARISON_FLAGS, as_requested=True, needed=(), apart=apart)):
+    for sample in select(table, _choose_rules(factor)):
         for streams, window, part in sample.by_cell():
             levels = {tuple(table.conditions[place].get(name) for name in apart) for place in part.places}
             if len(levels) > 1:
@@ -164,10 +170,17 @@ def _split(sample: Sample, factor: str, baseline: Level) -> dict[str, np.ndarray
     first = levels == str(baseline)
     sides = {THIS: first & own, AGAIN: (builds == AGAIN) & (first | (factor == BUILD))}
     given = {str(one.get(factor)): one.get(factor) for one in conditions}
-    for text, level in given.items():
+    for text, level in sorted(given.items(), key=_rank):
         if text != str(baseline) and not (factor == BUILD and text == AGAIN):
             sides[format_level(factor, level)] = (levels == text) & own
     return {name: mask for name, mask in sides.items() if name == THIS or mask.any()}
+
+
+def _rank(named: tuple[str, Any]) -> tuple[bool, float, str]:
+    """Numbers in their order, then texts."""
+    text, level = named
+    number = isinstance(level, (int, float))
+    return not number, float(level) if number else 0.0, text
 
 
 def _by_cycle(sample: Sample, metric: ComparedMetric, mask: np.ndarray) -> Floats:

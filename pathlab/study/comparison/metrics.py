@@ -95,7 +95,7 @@ METRICS: Mapping[str, ComparedMetric] = {
         ComparedMetric(
             name="messages",
             title="message rate",
-            unit="messages/s",
+            unit="1/s",
             read=lambda sample: sample.get("messages_per_s"),
             higher_is_better=True,
         ),

@@ -20,7 +20,7 @@ CPU = {
 }
 MESSAGES = {
     "throughput_bits_per_s": 64 * 8e6,
-    "messages_per_s": 1e6,
+    "messages_per_s": 2e6,
     "round_trip_p99_ns": 50e3,
     "sender_cpu_ns_per_message": 600.0,
     "receiver_cpu_ns_per_message": 400.0,

@@ -22,7 +22,7 @@ def test_builds_are_compared_in_a_sentence_a_figure_and_tables() -> None:
     section = find_section(measure_levels("build", BUILDS, cells=CELLS), "releases")
     assert section.question is None
     lead, *others = [block.text for block in section.blocks if isinstance(block, Paragraph)]
-    assert lead.startswith("Message rate fell by ")
+    assert lead.startswith("The other build against this one: Message rate fell by ")
     assert lead.endswith("in both combinations.")
     assert "10" in lead
     assert any("Noise floor, the largest difference" in text and "message rate ±" in text for text in others)
@@ -39,7 +39,7 @@ def test_builds_are_compared_in_a_sentence_a_figure_and_tables() -> None:
     assert (worse.name, worse.x.size) == ("worse", 2)
     table = find_table(list_blocks([section]), "releases-against-messages")
     assert [one.label for one in table.headings] == [
-        *("Combination", "this (messages/s)", "against (messages/s)", "Change", "95 % CI"),
+        *("Combination", "this (M/s)", "against (M/s)", "Change", "95 % CI"),
         *("Noise (again)", "p (Holm)", "Verdict"),
     ]
     assert [row[0] for row in table.rows] == ["1 × auto message=64 B", "1 × auto message=1 KiB"]
@@ -50,7 +50,9 @@ def test_few_cycles_are_said_once() -> None:
     section = find_section(measure_levels("build", BUILDS, cycles=1), "releases")
     lead = section.blocks[0]
     assert isinstance(lead, Paragraph)
-    assert lead.text == "No verdict: 1 trial per side is too few (6 needed)."
+    assert lead.text == (
+        "The other build against this one: No verdict: 1 trial per side is too few (6 needed)."
+    )
     assert not [block for block in section.blocks if isinstance(block, Plot)]
 
 
@@ -66,7 +68,7 @@ def test_a_factor_without_a_noise_floor_says_how_to_get_one() -> None:
     results = measure_levels("no_delay", {False: {}, True: {"throughput_bits_per_s": 0.9}}, model=model)
     section = find_section(results, "releases")
     texts = [block.text for block in section.blocks if isinstance(block, Paragraph)]
-    assert texts[0].startswith("Throughput fell by ")
+    assert texts[0].startswith("no_delay yes against no_delay no: Throughput fell by ")
     assert any(text.startswith("Noise floor: not measured") for text in texts)
 
 
