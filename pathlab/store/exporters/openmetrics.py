@@ -43,6 +43,8 @@ class _Unit:
 
 _UNITS: Mapping[str, _Unit] = {
     "_bits_per_s": _Unit(ending="bits_per_second"),
+    "_per_s": _Unit(ending="per_second"),
+    "_ns_per_message": _Unit(ending="seconds_per_message", divisor=1e9),
     "_ns": _Unit(ending="seconds", divisor=1e9),
     "_s": _Unit(ending="seconds"),
     "_bytes": _Unit(ending="bytes"),

@@ -342,6 +342,23 @@ def test_openmetrics_is_what_prometheus_reads(results: Results, tmp_path: Path) 
     assert all(math.isfinite(value) for value in values)
 
 
+def test_openmetrics_names_the_units_of_messages(tmp_path: Path) -> None:
+    record = dataclasses.replace(COMPLETE, messages_per_s=2000.5, sender_cpu_ns_per_message=250.0)
+    with make_results(tmp_path / "stored") as stored:
+        stored.add_trial(dataclasses.replace(record, round_trip_p99_9_ns=7_000_000), {})
+        families = {one.name: one for one in read_families(export(stored, "openmetrics", tmp_path / "out"))}
+    found = {
+        name: (family.unit, family.samples[0].value)
+        for name, family in families.items()
+        if "message" in name or "round_trip" in name
+    }
+    assert found == {
+        "pathlab_messages_per_second": ("per_second", 2000.5),
+        "pathlab_sender_cpu_seconds_per_message": ("seconds_per_message", pytest.approx(2.5e-7)),
+        "pathlab_round_trip_p99_9_seconds": ("seconds", 0.007),
+    }
+
+
 def test_openmetrics_without_times(results: Results, tmp_path: Path) -> None:
     out = tmp_path / "out.prom"
     load_format("openmetrics").export(select_trials(results, with_timestamps=False), out)
