@@ -183,7 +183,9 @@ EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], s
     Shortcoming.RATE_UNSURE: _explain_unsure,
     Shortcoming.TOO_SLOW: _explain_slow,
     Shortcoming.UNDECIDED: _explain_undecided,
-    Shortcoming.NOT_MEASURED: lambda *_: "too few round trips for a p99",
+    Shortcoming.NOT_MEASURED: lambda one, _: (
+        "too few round trips for a p99" if one.figures.trials else "no usable trial"
+    ),
     Shortcoming.NOT_OFFERED: lambda one, _: (
         f"measured up to {format_frequency(one.highest.offered_messages_per_s)} only"
     ),

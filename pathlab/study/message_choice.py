@@ -56,6 +56,8 @@ class LoadFigures:
     @property
     def carried(self) -> bool | None:
         """Whether the rate was kept: in every trial True, in less than half of them False."""
+        if not self.trials:
+            return None
         return True if not self.missed else None if 2 * self.missed <= self.trials else False
 
     def find_shortcoming(self, p99_ns: int) -> Shortcoming | None:
@@ -280,14 +282,14 @@ def _add_ratio(candidate: MessageCandidate, shift: GroupShift) -> MessageCandida
 def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
     """The loads of every path and size that no other beats in rate and p99, by ascending rate.
 
-    Loads that most trials missed are left out. Pareto front by medians; what intervals do not decide is named
-    in ``rivals``.
+    Loads whose rate a trial missed are left out. Pareto front by medians; what intervals do not decide is
+    named in ``rivals``.
     """
     groups: dict[tuple[tuple[str, str, str], int], list[Answer[FrontPoint]]] = {}
     for (setup, size), loads in list_rate_series(table):
         for load in loads:
             figures = describe_figures(load)
-            if figures.carried is not False and figures.p99_ns.median is not None:
+            if figures.carried and figures.p99_ns.median is not None:
                 point = FrontPoint(setup=setup, message_bytes=size, figures=figures, rivals=())
                 groups.setdefault((setup.path, size), []).append(make_load_answer(load, point))
     return tuple(point for points in groups.values() for point in _find_front(points))

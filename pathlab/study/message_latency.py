@@ -86,10 +86,10 @@ def find_message_knees(table: TrialTable) -> tuple[Answer[MessageKnee], ...]:
     for (setup, size), loads in list_rate_series(table):
         rates, latencies, cycles = (np.concatenate(parts) for parts in zip(*_read_loads(loads), strict=True))
         knee = find_load_knee(rates, latencies, cycles=cycles)
-        every = collect_sample(table, np.concatenate([load.every.places for load in loads]))
-        answers.append(
-            make_load_answer(loads[0], MessageKnee(setup=setup, message_bytes=size, knee=knee), every)
-        )
+        places = np.concatenate([load.places for load in loads])
+        if places.size:
+            found = MessageKnee(setup=setup, message_bytes=size, knee=knee)
+            answers.append(make_load_answer(loads[0], found, collect_sample(table, places)))
     return tuple(answers)
 
 
@@ -99,7 +99,7 @@ def list_rate_series(
     """Every setup and size with offered rates, and its loads by ascending rate."""
     series: dict[tuple[MessageSetup, int], list[MessageLoad]] = {}
     for load in list_message_loads(table):
-        if load.offered_messages_per_s is not None and len(load.kept) + len(load.missed):
+        if load.offered_messages_per_s is not None:
             series.setdefault((load.setup, load.size_bytes), []).append(load)
     yield from series.items()
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pathlab.campaign.factors import find_default, format_levels
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.message_rates import MESSAGE_SIZE, read_level, strip_settings
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, collect_sample, select
+from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable
 
 Result = TypeVar("Result")
@@ -55,18 +56,19 @@ class MessageLoad:
     missed: Sample
 
     @property
-    def every(self) -> Sample:
-        """The trials that kept the rate, and those that did not."""
-        return collect_sample(self.kept.table, np.concatenate([self.kept.places, self.missed.places]))
+    def places(self) -> NDArray[np.int64]:
+        """The places of the trials that kept the rate, and of those that did not."""
+        return np.concatenate([self.kept.places, self.missed.places])
 
 
 def list_message_loads(table: TrialTable) -> tuple[MessageLoad, ...]:
     """Every load whose replies were timed: setups in the order of measurement, by size and offered rate.
 
-    Small messages are what hosts carry, not paths: host-limited trials are kept.
+    Small messages are what hosts carry, not paths: host-limited trials are kept. A load whose trials were all
+    lab-limited has none left.
     """
     found: list[tuple[MessageSetup, Sample]] = []
-    for sample in select(table, Rules(flags=LAB_FLAGS, as_requested=True, needed=())):
+    for sample in select(table, Rules(flags=(), as_requested=True, needed=())):
         if sample.condition.get(MESSAGE_SIZE) is None or not sample.condition.get("reply"):
             continue
         travel = strip_settings(sample.condition, MESSAGE_SIZE, MESSAGE_RATE)
@@ -88,6 +90,8 @@ def _intersect(first: Condition, second: Condition) -> Condition:
 
 
 def _build_load(setup: MessageSetup, part: Sample, shared: Condition) -> MessageLoad:
+    for flag in LAB_FLAGS:
+        part = part.exclude(part.table.flagged(flag)[part.places], flag)
     missed = part.table.flagged(Flag.RATE_MISSED)[part.places]
     rate = part.condition.get(MESSAGE_RATE)
     return MessageLoad(

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.load_knee import MINIMUM_RATES
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
@@ -28,6 +30,7 @@ from pathlab.report.sections.lazy import (
     format_suffix,
     lazy_text,
 )
+from pathlab.report.sections.shortfalls import Shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.registry import ANALYSES
@@ -153,11 +156,24 @@ def outline_opening_front(inputs: ReportInputs) -> tuple[LazyPlot, ...]:
     return tuple(front for group in list_latency_groups(inputs) for front in [*outline_fronts(group)][:1])
 
 
+def _find_shortfall(group: LatencyGroup, name: str) -> Shortfall | None:
+    """Why there is no knee: too few rates were offered with all setups and sizes."""
+    reasons = {one.result.knee.undecided for one in group.answers(name)} if name == "message_knee" else set()
+    if reasons != {Undecided.TOO_FEW_LEVELS}:
+        return None
+    return Shortfall(
+        title=ANALYSES[name].title,
+        needs=f"{MINIMUM_RATES} offered rates",
+        setting='factors.message_rate="1000..256000 step x2"',
+        path=name_path(group.condition),
+    )
+
+
 def _outline_table(group: LatencyGroup, name: str, *, folded: bool = False) -> Iterator[LazyBlock]:
     answers = group.answers(name)
     if not answers:
         return
-    text = lazy_text(_tabulate, group, name)
+    text = lazy_text(_tabulate, group, name, lacks=partial(_find_shortfall, group, name))
     title = f"{ANALYSES[name].title}: {name_path(group.condition)}"
     yield LazyFold(title=title, blocks=(text,)) if folded or len(answers) > LONG_ROWS else text
 

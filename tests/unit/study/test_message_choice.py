@@ -153,3 +153,32 @@ def test_rivals_of_the_front_are_named() -> None:
     points = [one.result for one in Study(make_message_results(setups, sizes=(64,))).message_front()]
     assert any(one.rivals for one in points)
     assert not any(one.setup.name in one.rivals for one in points)
+
+
+def test_setups_without_a_usable_trial_are_named() -> None:
+    """Trials in a lab that could not keep up say nothing of what they carried."""
+
+    def overload(record: TrialRecord) -> TrialRecord:
+        return (
+            replace(record, flags=("lab-limited",))
+            if (record.sender_cpu_ns_per_message or 0) < 700
+            else record
+        )
+
+    study = change(make_message_results((TCP, BATCHED), sizes=(64,)), overload)
+    found = choose(study, 5000, 50_000)
+    assert [one.setup.name for one in found.candidates] == ["tcp", "tcp, batch 8 KiB"]
+    assert list_choice_rows(found)[1][-1] == "no usable trial"
+    latency = [one for one in study.message_latency() if one.result.setup.name == "tcp, batch 8 KiB"]
+    assert {one.result.trials for one in latency} == {0}
+    assert {count.reason for one in latency for count in one.selection.excluded} == {"lab-limited"}
+    assert {one.result.setup.name for one in study.message_knee()} == {"tcp"}
+
+
+def test_a_rate_that_one_trial_missed_is_not_on_the_front() -> None:
+    def miss(record: TrialRecord) -> TrialRecord:
+        late = record.cycle == 3 and record.offered_messages_per_s == 100_000
+        return replace(record, flags=("rate-missed",)) if late else record
+
+    points = [one.result for one in change(make_message_results((TCP,), sizes=(64,)), miss).message_front()]
+    assert max(one.figures.offered_messages_per_s for one in points) == 50_000

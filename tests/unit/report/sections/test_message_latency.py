@@ -118,6 +118,14 @@ def test_tables_state_the_cost_of_measuring_once(inputs: ReportInputs) -> None:
     assert len(tables["message-latency-1"].rows) == len(SETUPS) * 2 * (len(RATES) + 1)
 
 
+def test_too_few_rates_for_a_knee_are_listed_once() -> None:
+    few = ReportInputs(Study(make_message_results(rates=(1000, 5000))))
+    sections = build_sections(few)
+    assert [row for one in sections for row in list_rows(one.blocks) if row.startswith("Knee of latency")]
+    (section,) = (one for one in sections if one.key == "message-latency")
+    assert "message-knee-1" not in {one.name for one in section.blocks if isinstance(one, TableBlock)}
+
+
 def test_many_setups_are_split_into_figures() -> None:
     setups = [Setup({"batch_bytes": 1024 * (place + 1)}) for place in range(10)]
     split = ReportInputs(Study(make_message_results(setups, sizes=(64,), rates=(1000, 5000), cycles=1)))
