@@ -6,31 +6,19 @@ The engine under test is linked with ``native/tests/faults/faults.c``.
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from tests.native.engine import (
-    MS,
-    TOKEN,
-    Ending,
-    Engine,
-    Flag,
-    assert_counters_agree,
-    start,
-)
-from tests.require import require_faulty_engine
+from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, assert_counters_agree
+from tests.native.faulty import assert_orderly, start_faulty
 
 pytestmark = pytest.mark.engine
 
 STREAMS = 24
 BYTES = 24 * 200_000
 ENDS = ("receive", "send")
-STATUSES = (2, 3, 4, 5, 6)
 
 COMMON: dict[str, Flag] = {
     "token": TOKEN,
@@ -64,15 +52,6 @@ class Trial:
     applied: tuple[str, ...]
 
 
-@contextlib.contextmanager
-def _starting(subcommand: str, faults: str, applied: Path, **flags: Flag) -> Iterator[Engine]:
-    environment = {"PATHLAB_FAULTS": faults, "PATHLAB_FAULTS_APPLIED": str(applied)}
-    with contextlib.ExitStack() as stack:
-        with mock.patch.dict(os.environ, environment):
-            engine = stack.enter_context(start(subcommand, require_faulty_engine(), **flags))
-        yield engine
-
-
 def _listening_port(receiver: Engine) -> int | None:
     """None when the receiver ends before it listens."""
     while (record := receiver.take()) is not None:
@@ -101,12 +80,12 @@ def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
     sent = None
     with contextlib.ExitStack() as stack:
         receiver = stack.enter_context(
-            _starting("receive", of["receive"], applied, port=0, bind="127.0.0.1", **common)
+            start_faulty("receive", of["receive"], applied, port=0, bind="127.0.0.1", **common)
         )
         port = _listening_port(receiver)
         if port is not None:
             to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": 1000 * MS}
-            sent = _carry(stack.enter_context(_starting("send", of["send"], applied, **to, **common)))
+            sent = _carry(stack.enter_context(start_faulty("send", of["send"], applied, **to, **common)))
             if not sent.of("start"):
                 receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
         received = receiver.finish()
@@ -142,19 +121,6 @@ def test_passing_fault_changes_nothing(end: str, call: str, what: str, when: str
     assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
     assert trial.sent.last["confirmed_bytes"] == trial.sent.last["total_bytes"]
     assert sum(trial.received.last["total_bytes"]) == flags.get("bytes", BYTES)
-
-
-def _assert_orderly(ending: Ending, fault: str) -> None:
-    """Success and silence, or one line that names the fault; never a sanitizer's report."""
-    if ending.status == 0:
-        assert ending.stderr == ""
-        assert ending.last["complete"] is True
-        return
-    assert ending.status in STATUSES, ending.stderr
-    assert ending.stderr.startswith("pathlab-engine"), ending.stderr
-    assert ending.stderr.count("\n") == 1, ending.stderr
-    assert ending.stderr.endswith("\n")
-    assert "runtime error" not in ending.stderr
 
 
 def _assert_agreement(trial: Trial) -> None:
@@ -212,7 +178,7 @@ def test_refused_call_ends_in_order(call: str, end: str, tmp_path: Path) -> None
     for fault in (f"{call}:{what}@{use}" for what in whats for use in uses):
         trial = _try(end, fault, tmp_path, **flags)
         for ending in filter(None, (trial.received, trial.sent)):
-            _assert_orderly(ending, fault)
+            assert_orderly(ending, fault)
         _assert_agreement(trial)
         applied += trial.applied
     assert applied

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,7 +46,14 @@
     X(malloc)                                                                                                \
     X(eventfd)                                                                                               \
     X(pipe2)                                                                                                 \
-    X(pthread_create)
+    X(pthread_create)                                                                                        \
+    X(memfd_create)                                                                                          \
+    X(fallocate)                                                                                             \
+    X(mmap)                                                                                                  \
+    X(socketpair)                                                                                            \
+    X(sendmsg)                                                                                               \
+    X(recvmsg)                                                                                               \
+    X(aligned_alloc)
 
 #define ENUMERATE(name) CALL_##name,
 #define QUOTE(name) #name,
@@ -284,3 +292,12 @@ WRAP(void *, malloc, (size_t bytes), (bytes), NULL)
 /* This one returns its errno. */
 WRAP(int, pthread_create, (pthread_t * thread, const pthread_attr_t *with, void *(*run)(void *), void *of),
      (thread, with, run, of), errno)
+
+WRAP(int, memfd_create, (const char *name, unsigned flags), (name, flags), -1)
+WRAP(int, fallocate, (int fd, int mode, off_t at, off_t bytes), (fd, mode, at, bytes), -1)
+WRAP(void *, mmap, (void *at, size_t bytes, int access, int flags, int fd, off_t offset),
+     (at, bytes, access, flags, fd, offset), MAP_FAILED)
+WRAP(int, socketpair, (int family, int type, int protocol, int ends[2]), (family, type, protocol, ends), -1)
+WRAP(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), -1)
+WRAP(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), -1)
+WRAP(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), NULL)

@@ -1,0 +1,122 @@
+"""System calls of flows of messages that fail: what passes changes nothing, what is refused ends in order.
+
+The engine under test is linked with ``native/tests/faults/faults.c``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.native.engine import MS, TOKEN, Ending, Engine, Flag
+from tests.native.faulty import assert_orderly, start_faulty
+from tests.native.messages import CARRIERS, assert_complete, find_leftovers, name_end
+
+pytestmark = pytest.mark.engine
+
+COMMON: dict[str, Flag] = {"token": TOKEN, "interval_ns": 20 * MS, "control": "stdin", "drain_timeout_ns": MS}
+ENDS = ("receive", "send")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Try:
+    """How both ends of a trial ended (``sent`` is None when none listened), and which faults applied."""
+
+    received: Ending
+    sent: Ending | None
+    applied: tuple[str, ...]
+
+
+def go_on(engine: Engine) -> Ending:
+    """Starts the sender once it is ready, if it becomes ready."""
+    while (record := engine.take()) is not None:
+        if record["type"] == "ready":
+            with contextlib.suppress(BrokenPipeError):  # it may have failed since
+                engine.send_line("go")
+            break
+    return engine.finish()
+
+
+def try_messages(transport: str, end: str, faults: str, folder: Path) -> Try:
+    """One trial of 200 messages with replies, with ``faults`` at one end. Every wait in it is bounded."""
+    applied = folder / "applied"
+    applied.unlink(missing_ok=True)
+    name = name_end(transport)
+    of = {each: faults if each == end else "" for each in ENDS}
+    accepting: dict[str, Flag] = {"bind": name, "transport": CARRIERS[transport], **COMMON}
+    if CARRIERS[transport] == "tcp":
+        accepting["port"] = 0
+    sent = None
+    with start_faulty("receive", of["receive"], applied, **accepting) as receiver:
+        while (record := receiver.take()) is not None and record["type"] == "hello":
+            pass
+        if record is not None and record["type"] == "listening":
+            to: dict[str, Flag] = {"address": name, "transport": transport, "port": record["port"] or 1}
+            load: dict[str, Flag] = {"message_bytes": 64, "bytes": 200 * 64, "reply": "yes"}
+            with start_faulty("send", of["send"], applied, **to, **load, **COMMON) as sender:
+                sent = go_on(sender)
+            if not sent.of("start"):
+                receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
+        received = receiver.finish()
+    lines = applied.read_text().splitlines() if applied.exists() else []
+    if CARRIERS[transport] == "unix":
+        assert find_leftovers(name) == []
+    return Try(received=received, sent=sent, applied=tuple(lines))
+
+
+PASSING = [
+    *(("tcp", call, what) for call in ("send", "recv") for what in ("EINTR", "EAGAIN", "short")),
+    *(("pipe", call, what) for call in ("write", "read") for what in ("EINTR", "EAGAIN", "short")),
+    *(("unix-datagram", call, what) for call in ("send", "recv") for what in ("EINTR", "EAGAIN")),
+]
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize(("transport", "call", "what"), PASSING)
+def test_passing_fault_leaves_messages_as_they_are(
+    transport: str, call: str, what: str, end: str, tmp_path: Path
+) -> None:
+    fault = f"{call}:{what}@{'1' if call == 'read' else '3'}/7"
+    trial = try_messages(transport, end, fault, tmp_path)
+    assert trial.applied == (fault,)
+    assert trial.sent is not None
+    _, sent = assert_complete(trial.received, trial.sent)
+    assert sent["received"] == [200]
+
+
+#: By transport: calls, the errors with which the kernel may refuse them, and the ends that make them.
+REFUSED = [
+    ("shared-memory", "memfd_create", ("EMFILE", "ENOMEM"), ["receive"]),
+    ("shared-memory", "fallocate", ("ENOSPC", "ENOMEM"), ["receive"]),
+    ("shared-memory", "mmap", ("ENOMEM",), ENDS),
+    ("shared-memory", "sendmsg", ("EPIPE", "ENOBUFS"), ["receive"]),
+    ("shared-memory", "recvmsg", ("ECONNRESET", "ENOMEM"), ["send"]),
+    ("eventfd", "eventfd", ("EMFILE",), ENDS),
+    ("pipe", "pipe2", ("EMFILE",), ["receive"]),
+    ("pipe", "write", ("EPIPE",), ENDS),
+    ("pipe", "read", ("ENOMEM",), ENDS),
+    ("unix-datagram", "socketpair", ("EMFILE",), ["receive"]),
+    ("udp", "socket", ("EMFILE", "ENOBUFS"), ENDS),
+    ("udp", "bind", ("EPERM",), ENDS),
+    ("udp", "connect", ("EPERM",), ENDS),
+    ("tcp", "aligned_alloc", ("ENOMEM",), ENDS),
+    ("tcp", "malloc", ("ENOMEM",), ENDS),
+    ("tcp", "calloc", ("ENOMEM",), ENDS),
+]
+
+
+@pytest.mark.parametrize(("transport", "call", "whats", "ends"), REFUSED)
+def test_refused_call_ends_a_flow_of_messages_in_order(
+    transport: str, call: str, whats: tuple[str, ...], ends: list[str], tmp_path: Path
+) -> None:
+    applied: list[str] = []
+    for fault in (f"{call}:{what}@{use}" for what in whats for use in (1, 2, 3, 5)):
+        for end in ends:
+            trial = try_messages(transport, end, fault, tmp_path)
+            for ending in filter(None, (trial.received, trial.sent)):
+                assert_orderly(ending, fault)
+            applied += trial.applied
+    assert applied
