@@ -31,21 +31,30 @@ def name_end(transport: str) -> str:
 
 @contextlib.contextmanager
 def meeting(
-    transport: str = "tcp", receiver_flags: dict[str, Flag] | None = None, /, **flags: Flag
+    transport: str = "tcp",
+    receiver_flags: dict[str, Flag] | None = None,
+    binary: str | None = None,
+    /,
+    **flags: Flag,
 ) -> Iterator[tuple[Engine, Engine]]:
     """A receiver and a sender of messages of 64 bytes, which waits for "go"."""
     address = str((receiver_flags or {}).get("bind", name_end(transport)))
     accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport]}
-    with receiving(**{**accepting, "duration_ns": LONG_NS, **(receiver_flags or {})}) as (receiver, port):
+    accepting |= {"duration_ns": LONG_NS, **(receiver_flags or {})}
+    with receiving(binary, **accepting) as (receiver, port):
         where: dict[str, Flag] = {"address": address, "transport": transport}
-        with sending(port or 1, **{**where, "message_bytes": 64, **flags}) as sender:
+        with sending(port or 1, binary, **{**where, "message_bytes": 64, **flags}) as sender:
             sender.expect("ready")
             receiver.expect("ready")
             yield receiver, sender
 
 
 def exchange(
-    transport: str = "tcp", receiver_flags: dict[str, Flag] | None = None, /, **flags: Flag
+    transport: str = "tcp",
+    receiver_flags: dict[str, Flag] | None = None,
+    binary: str | None = None,
+    /,
+    **flags: Flag,
 ) -> tuple[Ending, Ending]:
     """One complete trial with messages; how the receiver and the sender ended."""
     accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}

@@ -6,7 +6,8 @@ import contextlib
 
 import pytest
 
-from tests.native.engine import MS, Engine, assert_counters_agree, receiving, sending
+from tests.native.engine import MS, Engine, Flag, assert_counters_agree, receiving, sending, start
+from tests.native.messages import CARRIERS, exchange
 from tests.native.peers import VERSION, build_answer, build_hello, call, read_to_end
 from tests.require import require_sanitized_engine
 
@@ -55,6 +56,27 @@ def test_trial_among_unauthenticated_peers(sanitizer: str) -> None:
         assert_counters_agree(end, STREAMS)
     assert received.last["rejected"] >= rejected
     assert received.last["total_bytes"] == sent.last["total_bytes"]
+
+
+@pytest.mark.parametrize("sanitizer", ["asan", "tsan"])
+@pytest.mark.parametrize("transport", CARRIERS)
+@pytest.mark.parametrize("wait", ["block", "poll"])
+def test_messages_that_return(sanitizer: str, transport: str, wait: str) -> None:
+    """Sending and receiving are two threads of the sender, or one that spins."""
+    binary = require_sanitized_engine(sanitizer)
+    flags: dict[str, Flag] = {"reply": "yes", "messages_per_s": 3000, "streams": 2, "encoding": "protobuf"}
+    ends = exchange(transport, {"wait": wait}, binary, wait=wait, batch_bytes=500, **flags)
+    for end in ends:
+        assert (end.status, end.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("sanitizer", ["asan", "tsan"])
+def test_messages_between_two_threads(sanitizer: str) -> None:
+    flags: dict[str, Flag] = {"placement": "threaded", "message_bytes": 64, "duration_ns": 100 * MS}
+    with start("send", require_sanitized_engine(sanitizer), streams=2, **flags) as sender:
+        ended = sender.finish()
+    assert (ended.status, ended.stderr) == (0, "")
+    assert ended.last["messages"]["received"] == ended.last["messages"]["sent"]
 
 
 @pytest.mark.parametrize("sanitizer", ["asan", "tsan"])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.native.engine import MS, TOKEN, Flag, assert_counters_agree, receiving, run, sending, start
+from tests.native.messages import exchange
 from tests.require import require
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
@@ -48,6 +49,13 @@ def test_a_trial(checked: str, direction: str, transfer: str) -> None:
     for end in (sent, received):
         assert (end.status, end.stderr) == (0, "")
         assert_counters_agree(end, 3)
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp", "pipe", "eventfd"])
+def test_messages_that_return(checked: str, transport: str) -> None:
+    flags: dict[str, Flag] = {"messages_per_s": 500, "streams": 2, "encoding": "protobuf"}
+    for end in exchange(transport, {}, checked, reply="yes", **flags):
+        assert (end.status, end.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("method", ["udp", "tcp"])
