@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 import time
@@ -16,9 +17,10 @@ from pathlab.agents.cache import hold_file, prune_folder
 from pathlab.errors import HostError
 from pathlab.remote import bootstrap
 from pathlab.remote.session import Session
-from tests.require import require
+from tests.require import require, require_engine
 from tests.ssh.lab import BASE, MARK, SshLab, mounted
 from tests.ssh.reach import Reach
+from tests.unit.remote.test_machines import write_header
 
 pytestmark = pytest.mark.netns
 
@@ -61,6 +63,38 @@ def test_everything_lands_in_the_cache_once_and_is_reused(
     monkeypatch.setattr("pathlab.remote.ssh.build_delivery", without_contents)
     open_as(reach, "many").close()
     assert {path.name: path.stat().st_ino for path in cache.iterdir()} == first
+
+
+def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reach, tmp_path: Path) -> None:
+    own = Path(require_engine()).read_bytes()
+    other = tmp_path / "other"
+    other.write_bytes(own + b"\0")
+    other.chmod(0o755)
+    session = open_as(reach, "sh", against=other)
+    digests = {}
+    for build in ("this", "against"):
+        job = session.start_engine("echo", {"bind": "127.0.0.1"}, seconds=20, build=build)
+        job.wait_for("listening", 20)
+        digests[build] = job.engine_sha256
+        stored = reach.lab.home("sh") / ".cache" / "pathlab" / f"pathlab-engine-{str(digests[build])[:32]}"
+        assert len(reach.lab.processes(f"{stored.name} echo")) == 1
+        job.kill()
+    assert digests == {
+        "this": hashlib.sha256(own).hexdigest(),
+        "against": hashlib.sha256(own + b"\0").hexdigest(),
+    }
+
+
+def test_a_host_without_the_other_build_says_so(reach: Reach) -> None:
+    with pytest.raises(HostError, match="started without an engine of build 'against'"):
+        open_as(reach, "sh").start_engine("echo", {"bind": "127.0.0.1"}, seconds=20, build="against")
+
+
+def test_a_build_for_another_machine_is_refused_before_it_is_sent(reach: Reach, tmp_path: Path) -> None:
+    foreign = write_header(tmp_path / "foreign", 22, little_endian=False)  # s390x
+    error = refusal(reach, "sh", against=foreign)
+    assert error.stage == "engine"
+    assert "was built for s390x, and this host is" in str(error)
 
 
 def test_what_was_damaged_is_sent_again(reach: Reach) -> None:

@@ -114,6 +114,7 @@ def _draw_changes(found: LevelComparison, label: str) -> Drawing:
     return Drawing(
         sentences=(
             f"Points: changes; lines: confidence intervals; shaded: within ±{format_ratio(MARGIN_RATIO)}.",
+            "Darker: the noise floor." if found.floors else "",
             f"The {DRAWN_ROWS} combinations that changed most are shown." if hidden > 0 else "",
         ),
         panels=tuple(panels),
