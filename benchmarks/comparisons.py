@@ -14,13 +14,23 @@ RECORD_BYTES = 200  # allowed per stream and interval beyond that limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """What is compared: an attribute of Transfer, and the ratio to reach. No target: both are None."""
+
+    title: str
+    quantity: str
+    unit: float = 1.0
+    at_least: float | None = None
+    at_most: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A ratio: the first candidate over the second. A target None: no target."""
+    """Ratios of the first candidate over the second."""
 
     ours: Candidate
     against: Candidate
-    rate_at_least: float | None = None
-    cpu_at_most: float | None = None
+    measures: tuple[Measure, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +47,14 @@ class Group:
         return tuple(dict.fromkeys(side for row in self.rows for side in (row.ours, row.against)))
 
 
+def rate_and_cpu(rate_at_least: float | None = None, cpu_at_most: float | None = None) -> tuple[Measure, ...]:
+    """The measures of a stream of bytes."""
+    return (
+        Measure(title="Gbit/s", quantity="rate_bits_per_s", unit=1e9, at_least=rate_at_least),
+        Measure(title="CPU-s/GB", quantity="cpu_s_per_gb", at_most=cpu_at_most),
+    )
+
+
 def plan_groups() -> tuple[Group, ...]:
     """All groups of one place."""
     return (*_plan_copy(), *_plan_zero_copy(), *_plan_alone())
@@ -49,11 +67,11 @@ def _plan_copy() -> list[Group]:
         ours = Candidate(label="engine copy", tool="engine", streams=streams)
         flags = ("-T", str(min(2, streams)), "-B", "131072")  # it refuses more threads than streams
         neper = Candidate(label=f"neper {' '.join(flags)}", tool="neper", streams=streams, flags=flags)
-        rows = [Row(ours=ours, against=neper, rate_at_least=1.0, cpu_at_most=1.0)]
+        rows = [Row(ours=ours, against=neper, measures=rate_and_cpu(1.0, 1.0))]
         if streams in targets:
             rate, cpu = targets[streams]
             iperf3 = Candidate(label="iperf3", tool="iperf3", streams=streams)
-            rows.insert(0, Row(ours=ours, against=iperf3, rate_at_least=rate, cpu_at_most=cpu))
+            rows.insert(0, Row(ours=ours, against=iperf3, measures=rate_and_cpu(rate, cpu)))
         groups.append(Group(name=f"copy/{streams}", rows=tuple(rows)))
     return groups
 
@@ -66,7 +84,7 @@ def _plan_zero_copy() -> list[Group]:
         ours = Candidate(label="engine zero-copy", tool="engine", streams=streams, flags=flags)
         flags = ("-Z", "--skip-rx-copy")
         iperf3 = Candidate(label="iperf3 -Z --skip-rx-copy", tool="iperf3", streams=streams, flags=flags)
-        row = Row(ours=ours, against=iperf3, rate_at_least=rate, cpu_at_most=cpu)
+        row = Row(ours=ours, against=iperf3, measures=rate_and_cpu(rate, cpu))
         groups.append(Group(name=f"zero-copy/{streams}", rows=(row,)))
     return groups
 
@@ -82,8 +100,10 @@ def _plan_alone() -> list[Group]:
     # Only the label of these two differs: their ratio shows how much two runs differ anyway.
     first, second = engine("the same", 16), engine("the same again", 16)
     return [
-        Group(name="many/1024", rows=(Row(ours=many, against=few, rate_at_least=0.8),), memory_of=many),
-        Group(name="tcp-info/64", rows=(Row(ours=sampled, against=blind, rate_at_least=0.99),)),
-        Group(name="interval/16", rows=(Row(ours=fine, against=coarse, rate_at_least=0.97),)),
-        Group(name="noise/16", rows=(Row(ours=first, against=second),)),
+        Group(
+            name="many/1024", rows=(Row(ours=many, against=few, measures=rate_and_cpu(0.8)),), memory_of=many
+        ),
+        Group(name="tcp-info/64", rows=(Row(ours=sampled, against=blind, measures=rate_and_cpu(0.99)),)),
+        Group(name="interval/16", rows=(Row(ours=fine, against=coarse, measures=rate_and_cpu(0.97)),)),
+        Group(name="noise/16", rows=(Row(ours=first, against=second, measures=rate_and_cpu()),)),
     ]

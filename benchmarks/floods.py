@@ -19,7 +19,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from engine import DECIDING_RUNS
 from machine import (
     CoreTime,
     counts_softirq_apart,
@@ -28,6 +27,7 @@ from machine import (
     unexplained_s,
 )
 from outcome import echo, keep_json, translate_faults
+from rounds import DECIDING_RUNS
 from testbeds import TESTBEDS, Program, Testbed, open_testbed, wait_until
 from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
 from unauthenticated_peers import KINDS
@@ -157,7 +157,7 @@ class Host:
             texts = self._run(commands, folder, load)
             spent = read_core_time(self._ksoftirqd).since(before)
             processes_s = sum(json.loads(cost.read_text(encoding="ascii"))["cpu_s"] for cost in costs)
-        self._tool.parse(texts[0], texts[1])  # both ends have a complete result, or this raises
+        self._tool.parse(texts[0], texts[1], candidate)  # both ends have a complete result, or this raises
         records, marks = ([json.loads(line) for line in text.splitlines()] for text in (texts[0], texts[2]))
         return Visit(
             segments=read_segments(marks, records),

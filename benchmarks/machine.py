@@ -18,6 +18,7 @@ class CoreTime:
     task_s: float  # user, nice, system
     softirq_s: float  # irq, softirq
     idle_s: float  # idle, iowait
+    stolen_s: float  # by other virtual machines
     ksoftirqd_s: float
     own_s: float
 
@@ -27,6 +28,7 @@ class CoreTime:
             task_s=self.task_s - earlier.task_s,
             softirq_s=self.softirq_s - earlier.softirq_s,
             idle_s=self.idle_s - earlier.idle_s,
+            stolen_s=self.stolen_s - earlier.stolen_s,
             ksoftirqd_s=self.ksoftirqd_s - earlier.ksoftirqd_s,
             own_s=self.own_s - earlier.own_s,
         )
@@ -40,13 +42,14 @@ class CoreTime:
 
 def read_core_time(ksoftirqd: tuple[Path, ...]) -> CoreTime:
     """The cores' time so far; ``ksoftirqd`` as :func:`find_ksoftirqd` gives them."""
-    words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:8]
-    user, nice, system, idle, iowait, irq, softirq = (int(word) / _TICKS_PER_S for word in words)
+    words = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()[1:9]
+    user, nice, system, idle, iowait, irq, softirq, stolen = (int(word) / _TICKS_PER_S for word in words)
     usage = resource.getrusage(resource.RUSAGE_SELF)
     return CoreTime(
         task_s=user + nice + system,
         softirq_s=irq + softirq,
         idle_s=idle + iowait,
+        stolen_s=stolen,
         ksoftirqd_s=sum(_thread_cpu_s(path) for path in ksoftirqd),
         own_s=usage.ru_utime + usage.ru_stime,
     )

@@ -17,7 +17,8 @@ from pathlib import Path
 from pathlab.lab.namespaces import LabProcess, Namespaces
 
 TESTBEDS = ("loopback", "veth")
-_LISTEN = "0A"
+_SOCKET_TABLES = "/proc/net/tcp /proc/net/tcp6 /proc/net/udp"
+_LISTEN, _UDP_BOUND = "0A", "07"
 _POLL_S = 0.01
 
 
@@ -41,12 +42,14 @@ class Testbed:
         raise LookupError(f"{self.name}: no interface {self.interface}")
 
     def listens(self, port: int) -> bool:
-        """Whether a TCP socket of the receiver's namespace listens on the port."""
-        tables = self.namespaces.run(
-            self.receiver, "sh", "-c", "cat /proc/net/tcp /proc/net/tcp6 2>/dev/null; :"
-        )
+        """Whether a TCP socket of the receiver's namespace listens on the port, or a UDP socket has it."""
+        tables = self.namespaces.run(self.receiver, "sh", "-c", f"cat {_SOCKET_TABLES} 2>/dev/null; :")
         rows = (line.split() for line in tables.splitlines())
-        return any(row[1].endswith(f":{port:04X}") and row[3] == _LISTEN for row in rows if len(row) > 3)
+        return any(
+            row[1].endswith(f":{port:04X}") and row[3] in (_LISTEN, _UDP_BOUND)
+            for row in rows
+            if len(row) > 3
+        )
 
 
 @contextlib.contextmanager

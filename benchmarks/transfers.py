@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import tempfile
@@ -20,7 +21,6 @@ from machine import (
 from testbeds import Program, Testbed, wait_until
 from tools import PORT, Candidate, Load, Tool, TransferError
 
-UNEXPLAINED_LIMIT_S = 0.5
 ATTEMPTS = 4  # of one run, until none but ours has used the cores
 _METER = Path(__file__).with_name("meter.py")
 _START_TIMEOUT_S = 10.0
@@ -41,6 +41,11 @@ class Transfer:
     peak_rss_bytes: int  # of the larger end
     peak_rss_is_bound: bool  # neither end was larger than the process that measures it
     unexplained_s: float
+    stolen_s: float
+    quiet_s: float  # what both of these may be together
+    message_bytes: int
+    p50_ns: float | None  # of round trips
+    p99_ns: float | None
     note: str
 
     @property
@@ -51,7 +56,12 @@ class Transfer:
     @property
     def is_quiet(self) -> bool:
         """Whether nobody else used the cores much."""
-        return self.unexplained_s <= UNEXPLAINED_LIMIT_S
+        return self.unexplained_s + self.stolen_s <= self.quiet_s
+
+    @property
+    def messages_per_s(self) -> float:
+        """Messages of one size."""
+        return self.rate_bits_per_s / 8 / self.message_bytes
 
 
 class Bench:
@@ -66,24 +76,25 @@ class Bench:
         """One transfer. Raises TransferError with the tool's own words when it refuses or fails."""
         with tempfile.TemporaryDirectory(dir=self._folder) as name:
             folder = Path(name)
-            costs = folder / "receiver.json", folder / "sender.json"
-            sides = (tool.receiver, tool.sender)
-            meter = [sys.executable, "-I", "-S", str(_METER)]
+            address = str(folder / "socket") if candidate.is_local else testbed.address
+            sides = (tool.sender,) if tool.is_pair else (tool.sender, tool.receiver)
+            costs = [folder / f"{number}.json" for number in range(len(sides))]
             commands = [
-                [*meter, str(cost), tool.path, *side(testbed.address, candidate, self._load)]
-                for cost, side in zip(costs, sides, strict=True)
+                [*self._start(cost, core), tool.path, *side(address, candidate, self._load)]
+                for cost, core, side in zip(costs, self._find_cores(tool), sides, strict=False)
             ]
             self._await_idle_cores()
             taken_before = testbed.received_bytes()
-            with Program(testbed, testbed.receiver, commands[0], folder) as receiver:
-                wait_until(lambda: receiver.status() is not None or testbed.listens(PORT), _START_TIMEOUT_S)
-                if receiver.status() is not None:
-                    raise TransferError(f"{tool.name}: {receiver.describe_end()}")
+            with contextlib.ExitStack() as stack:
+                receiver = None
+                if not tool.is_pair:
+                    receiver = stack.enter_context(Program(testbed, testbed.receiver, commands[1], folder))
+                    self._await_listening(tool, testbed, receiver, address)
                 before = self._read()
-                with Program(testbed, testbed.sender, commands[1], folder) as sender:
-                    self._await_both(tool, sender, receiver)
+                sender = stack.enter_context(Program(testbed, testbed.sender, commands[0], folder))
+                self._await_both(tool, sender, receiver)
                 spent = self._read().since(before)
-                carried = tool.parse(receiver.output(), sender.output())
+                carried = tool.parse(receiver.output() if receiver else "", sender.output(), candidate)
             paid = [json.loads(cost.read_text(encoding="ascii")) for cost in costs]
             processes_s = sum(cost["cpu_s"] for cost in paid)
             return Transfer(
@@ -94,14 +105,40 @@ class Bench:
                 peak_rss_bytes=max(cost["peak_rss_bytes"] for cost in paid),
                 peak_rss_is_bound=all(cost["peak_rss_is_bound"] for cost in paid),
                 unexplained_s=unexplained_s(spent, processes_s, softirq_apart=self._softirq_apart),
+                stolen_s=spent.stolen_s,
+                quiet_s=self._load.quiet_s,
+                message_bytes=candidate.message_bytes,
+                p50_ns=carried.p50_ns,
+                p99_ns=carried.p99_ns,
                 note=carried.note,
             )
 
-    def _await_both(self, tool: Tool, sender: Program, receiver: Program) -> None:
+    def _start(self, cost: Path, core: int | None) -> list[str]:
+        pin = [] if core is None else ["taskset", "--cpu-list", str(core)]
+        return [*pin, sys.executable, "-I", "-S", str(_METER), str(cost)]
+
+    def _find_cores(self, tool: Tool) -> tuple[int | None, int | None]:
+        """The cores of the sender and of the receiver; a pair pins its ends itself."""
+        return (None, None) if tool.is_pair or self._load.cores is None else self._load.cores
+
+    def _await_listening(self, tool: Tool, testbed: Testbed, receiver: Program, address: str) -> None:
+        """Wait until a receiver can be connected to. Raises TransferError when it has ended."""
+
+        def is_ready() -> bool:
+            listens = Path(address).exists() if address.startswith("/") else testbed.listens(PORT)
+            return receiver.status() is not None or listens
+
+        wait_until(is_ready, _START_TIMEOUT_S)
+        if receiver.status() is not None:
+            raise TransferError(f"{tool.name}: {receiver.describe_end()}")
+
+    def _await_both(self, tool: Tool, sender: Program, receiver: Program | None) -> None:
         """Wait for the ends of a transfer. Raises TransferError when one does not end well."""
         if sender.wait(self._load.seconds + _END_TIMEOUT_S) != 0:
             raise TransferError(f"{tool.name}: {sender.describe_end()}")
-        if receiver.wait(_END_TIMEOUT_S) != 0:
+        if receiver is not None and tool.stays:
+            receiver.end()
+        elif receiver is not None and receiver.wait(_END_TIMEOUT_S) != 0:
             raise TransferError(f"{tool.name}: {receiver.describe_end()}")
 
     def _await_idle_cores(self) -> None:
