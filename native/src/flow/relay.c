@@ -4,18 +4,6 @@
 #include "base/bytes.h"
 #include "flow/roles.h"
 
-/* The bytes of the whole messages among `have`; -1 with errno. */
-static ssize_t count_whole(struct pl_endpoint *endpoint, const uint8_t *data, size_t have, size_t size,
-                           uint32_t *messages)
-{
-    size_t used = 0;
-    for (; have - used >= size; used += size) {
-        pl_sequence_add(&endpoint->sequence, pl_get32(data + used));
-        (*messages)++;
-    }
-    return (ssize_t)used;
-}
-
 /* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1
  * with errno. */
 static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream, const uint8_t *data,
@@ -55,13 +43,16 @@ static ssize_t return_messages(struct pl_worker *worker, struct pl_stream *strea
     const struct pl_message_settings *messages = worker->shared->messages;
     if (messages->encoding != PL_ENCODING_FIXED)
         return return_parsed(worker, stream, data, have);
-    uint32_t count = 0;
-    ssize_t used = count_whole(stream->endpoint, data, have, (size_t)messages->bytes, &count);
-    int cause = count > 0 ? pl_role_send(worker, stream, data, (size_t)used, count) : 0;
-    if (cause == 0)
-        return used;
-    errno = cause;
-    return -1;
+    size_t size = (size_t)messages->bytes;
+    size_t used = have - have % size;
+    int cause = used > 0 ? pl_role_send(worker, stream, data, used, (uint32_t)(used / size)) : 0;
+    if (cause != 0) {
+        errno = cause;
+        return -1;
+    }
+    for (size_t at = 0; at < used; at += size)
+        pl_sequence_add(&stream->endpoint->sequence, pl_get32(data + at));
+    return (ssize_t)used;
 }
 
 static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *data)
@@ -74,11 +65,12 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
             return have == 0 ? 0 : EPROTO; /* a part of a message is left */
         if (count < 0)
             return errno;
-        pl_ns now_ns = pl_now_ns();
         have += (size_t)count;
         ssize_t used = return_messages(worker, stream, data, have);
         if (used < 0)
             return errno;
+        /* Counted and timed when the messages are on their way back, so that no round trip contains it. */
+        pl_ns now_ns = pl_now_ns();
         pl_role_count_received(worker, stream, (size_t)count, now_ns);
         pl_role_publish_sequence(endpoint);
         pl_role_tick(worker, now_ns);
