@@ -1,0 +1,97 @@
+"""Trials of messages whose controller or receiver dies: nothing is left behind, and the culprit is named."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import pathlab
+from tests.integration.running import Run, all_end_within, running
+from tests.require import require_engine, require_namespaces
+
+pytestmark = pytest.mark.engine
+
+RATE_SHOWN = r"trial 1/\d+ [\s\S]*?\d+(\.\d+)? [kMG]bit/s"
+CAMPAIGN = """
+format = 1
+name = "messages"
+title = "Messages"
+seed = 1
+retries = 0
+{paths}
+[factors]
+message = 64
+{factors}
+[trial]
+warmup = "0s"
+duration = "60s"
+"""
+LOCAL = '[[paths]]\nsource = "local"\ndestination = "local"'
+STAR = """
+[[paths]]
+source = "a"
+destination = "b"
+sinks = ["c", "d"]
+[lab]
+hosts = ["a", "b", "c", "d"]
+routers = ["r"]
+[[lab.links]]
+between = ["a", "r"]
+[[lab.links]]
+between = ["b", "r"]
+[[lab.links]]
+between = ["c", "r"]
+[[lab.links]]
+between = ["d", "r"]
+"""
+
+
+def write_messages(folder: Path, paths: str, factors: str) -> str:
+    path = folder / "messages.toml"
+    path.write_text(CAMPAIGN.format(paths=paths, factors=factors), encoding="utf-8")
+    return str(path)
+
+
+def find_engines(run: Run, subcommand: str) -> list[int]:
+    return [pid for pid, words in run.processes().items() if f"pathlab-engine {subcommand} " in words]
+
+
+def list_shared_memory() -> set[str]:
+    return {path.name for path in Path("/dev/shm").iterdir()}
+
+
+@pytest.mark.parametrize("transport", ["shared-memory", "unix"])
+def test_kill_9_of_the_controller_leaves_no_process_and_no_memory(tmp_path: Path, transport: str) -> None:
+    require_engine()
+    factors = f'streams = 2\ntransport = "{transport}"\nreply = true\nmessage_rate = 1000'
+    campaign, before = write_messages(tmp_path, LOCAL, factors), list_shared_memory()
+    with running(["run", campaign, "--out", "out"], tmp_path) as run:
+        run.read_until(RATE_SHOWN)
+        assert len(find_engines(run, "send") + find_engines(run, "receive")) == 2
+        with all_end_within(run, 5):
+            run.process.kill()
+            run.process.wait(10)
+    assert list_shared_memory() <= before
+
+
+@pytest.mark.netns
+def test_a_sink_that_dies_is_named_and_the_others_are_ended(tmp_path: Path) -> None:
+    require_engine()
+    require_namespaces()
+    campaign = write_messages(tmp_path, STAR, "streams = 3\nmessage_rate = 3000")
+    with running(["run", campaign, "--out", "out"], tmp_path) as run:
+        run.read_until(RATE_SHOWN)
+        receivers = find_engines(run, "receive")
+        assert len(receivers) == 3
+        os.kill(receivers[-1], signal.SIGKILL)
+        status, screen = run.read_to_end()
+        assert not find_engines(run, "receive")
+        assert not find_engines(run, "send")
+    assert status != 0, screen
+    with pathlab.open(tmp_path / "out") as results:
+        (record,) = results.records()
+    assert (record.status, record.failed_stage) == ("failed", "engine")
+    assert "engine: " in (record.failure or "")
