@@ -13,6 +13,7 @@ from docs.browser import Browser
 from pathlab.report.formats.html import write_html
 from pathlab.report.report_builder import build_document
 from tests.require import require_chromium
+from tests.unit.message_results import make_message_results
 from tests.unit.synthetic_results import make_quickstart
 
 DESK, PHONE = (1200, 900), (390, 844)
@@ -278,3 +279,16 @@ def test_structure_for_those_who_do_not_see_it(browser: Browser, pages: dict[int
     assert "" not in summaries
     names = browser.evaluate("Array.from(document.querySelectorAll('[id]')).map(element => element.id)")
     assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_a_report_of_messages_shows_its_front_first_and_is_not_wider_than_the_screen(
+    browser: Browser, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    page = write_html(build_document(make_message_results(cycles=2)), tmp_path / "messages.html")
+    show(browser, page, size)
+    assert measure(browser, "#figure-latency-front-1-64B")[0] < size[1]
+    browser.evaluate(OPEN_ALL)
+    browser.evaluate(DRAWN)
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert browser.evaluate(NAMELESS) == []

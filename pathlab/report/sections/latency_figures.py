@@ -83,10 +83,9 @@ def draw_latency_by_rate(
     ]
     found = [one.result for one in knees if one.result.message_bytes == size]
     condition = answers[0].condition
+    every = list_message_loads(inputs.study.study_table()) if any(one.missed for one in chosen) else ()
     loads = [
-        load
-        for load in list_message_loads(inputs.study.study_table())
-        if load.shared == condition and load.size_bytes == size and len(load.missed)
+        load for load in every if load.shared == condition and load.size_bytes == size and len(load.missed)
     ]
     panels = []
     axis = build_rate_axis([one.offered_messages_per_s for one in chosen])
@@ -101,6 +100,7 @@ def draw_latency_by_rate(
         sentences=(
             *_describe_knees([one for one in found if one.setup.name in setups]),
             _describe_missed(chosen),
+            "Open markers without a line: these, at the rate that they achieved." if loads else "",
             _describe_few(chosen, "rate"),
         ),
         panels=tuple(panels),

@@ -46,7 +46,7 @@ def test_latency_by_rate_marks_the_knee_and_trials_that_missed(inputs: ReportInp
     assert "200 k/s offered" in (missed.hover or ("",))[0]
     assert points["knee of tcp"].x.tolist() == [50_000]
     assert "tcp 50 k/s (95 % CI 50–50 k/s); tcp, batch 8 KiB none up to 200 k/s" in plot.sentence
-    assert "8 trials that missed the offered rate left out of the curves." in plot.sentence
+    assert "8 trials that missed the offered rate left out of the curves. Open markers" in plot.sentence
 
 
 def test_latency_by_size_has_a_figure_for_each_rate_and_for_one_at_a_time(inputs: ReportInputs) -> None:
