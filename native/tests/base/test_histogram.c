@@ -70,6 +70,25 @@ static void check_merges(void)
     CHECK(memcmp(&copy, &total, sizeof total) == 0);
 }
 
+/* However many are counted and however large they are, the memory is the histogram's own, of one size. */
+static void check_memory(void)
+{
+    static struct pl_histogram guarded[2];
+    uint64_t state = 9;
+    for (int i = 0; i < 1000000; i++) {
+        pl_histogram_add(&guarded[0], (pl_ns)(next_random(&state) << (i % 16)));
+    }
+    static const struct pl_histogram empty;
+    CHECK(memcmp(&guarded[1], &empty, sizeof empty) == 0);
+    CHECK(sizeof guarded[0] < (57 << 10));
+    CHECK_EQUAL(guarded[0].count, 1000000);
+    uint64_t sum = 0;
+    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++) {
+        sum += guarded[0].counts[place];
+    }
+    CHECK_EQUAL(sum, 1000000);
+}
+
 static void check_json(const struct pl_histogram *histogram, const char *text)
 {
     struct pl_json json = {0};
@@ -103,6 +122,7 @@ int main(void)
     check_quantiles();
     check_error();
     check_merges();
+    check_memory();
     check_encoding();
     CHECK_RETURN();
 }
