@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import click
@@ -15,6 +16,7 @@ from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, pl
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
+from pathlab.report.sections.messages import describe_messages
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.recordings import list_cost_sentences
 from pathlab.report.sections.releases import list_release_sentences
@@ -67,6 +69,7 @@ def close_run(folder: Path, console: Console | None) -> Path:
 
 
 def _print_summary(inputs: ReportInputs, console: Console) -> None:
-    for sentence in (*list_release_sentences(inputs), *list_cost_sentences(inputs)):
+    answers = (list_release_sentences, list_cost_sentences, describe_messages)
+    for sentence in itertools.chain.from_iterable(answer(inputs) for answer in answers):
         console.print(PrintedParagraph(sentence, "bold"))
     render_summary(inputs.study, list_notices(inputs.study), console)

@@ -90,14 +90,15 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
         console.print(PrintedParagraph(f"Flags: {', '.join(record.flags)}", "yellow"))
 
 
-def count_flags(condition: MeasuredCondition) -> str:
-    """Trials of a condition by flag but for those of the whole run, and those that did not complete."""
+def count_flags(*conditions: MeasuredCondition) -> str:
+    """Trials of conditions by flag but for those of the whole run, and those that did not complete."""
     flags: Counter[str] = Counter()
-    for cell in condition.all_cells:
+    cells = [cell for condition in conditions for cell in condition.all_cells]
+    for cell in cells:
         flags.update({name: n for name, n in cell.complete.count_flags().items() if name not in RUN_FLAGS})
     texts = [f"{count} {name}" for name, count in sorted(flags.items())]
-    interrupted = sum(cell.interrupted for cell in condition.all_cells)
-    failed = sum(cell.failed for cell in condition.all_cells) - interrupted
+    interrupted = sum(cell.interrupted for cell in cells)
+    failed = sum(cell.failed for cell in cells) - interrupted
     texts += [
         f"{count} {word}" for count, word in ((failed, "failed"), (interrupted, "interrupted")) if count
     ]

@@ -33,6 +33,7 @@ COMMANDS = (
     "plan wan --rows 5",
     "recommend MESSAGES",
     "recommend MESSAGES --rate 50k --size 64B --p99 100us",
+    "report MESSAGES --format md --out x.md",
     "reference show ibm-streams-2.0-facade-intranode",
     "reference show ibm-streams-2.0-fan-out-intranode",
     "results list ROOT",

@@ -1,24 +1,25 @@
-"""The report for a terminal: the answer first, then a table of each condition, then warnings in short."""
+"""The report for a terminal: the answers, tables of messages and of each condition, warnings in short."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.answer_table import format_row, list_headings, name_condition, print_answers
 from pathlab.report.blocks import Notice
+from pathlab.report.message_table import (
+    explain_messages,
+    list_message_paths,
+    tabulate_messages,
+)
 from pathlab.report.message_text import describe_latencies
+from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.text import PROVISIONAL_EXPLANATION, count_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
-from pathlab.study.answer import Answer
-from pathlab.study.registry import ANALYSES, AnalysisEntry
+from pathlab.study.cells import MeasuredCondition
 
-#: Analyses that are shown of messages, and rows of each.
-MESSAGE_TABLES, ROWS_MAX = ("message_rates", "message_front"), 24
 #: Kinds of warnings that the confidence of an answer says already.
 SAID_BY_CONFIDENCE = ("small-sample",)
 EXPLANATION = (
@@ -28,7 +29,7 @@ EXPLANATION = (
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
-    """Print the recommendations, a table of each condition, and the warnings that neither of them says."""
+    """Print the answers, the tables, and the warnings that no answer says."""
     answers = [describe_recommendation(answer.result) for answer in study.recommend()]
     for words in answers:
         lead = f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead
@@ -37,8 +38,8 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             console.print(PrintedParagraph(line, mark="  "))
     for text in describe_latencies(study):
         console.print(PrintedParagraph(text, "bold"))
-    for name in MESSAGE_TABLES:
-        _print_table(ANALYSES[name], ANALYSES[name](study), console)
+    for path in list_message_paths(study.conditions()):
+        _print_messages(path, console)
     conditions = [one for one in study.conditions() if not one.key.is_of_messages]
     for condition in conditions:
         console.print()
@@ -56,16 +57,17 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
 
 
-def _print_table(entry: AnalysisEntry, answers: Sequence[Answer[Any]], console: Console) -> None:
-    """Print the answers of an analysis that a terminal has room for."""
-    for condition in dict.fromkeys(answer.condition for answer in answers):
-        part = [answer for answer in answers if answer.condition == condition]
+def _print_messages(conditions: Sequence[MeasuredCondition], console: Console) -> None:
+    """Print the tables of the messages of one path, their flags, and what the columns mean."""
+    for table, name, left_out in tabulate_messages(conditions):
         console.print()
-        rows = [format_row(entry, answer) for answer in part[:ROWS_MAX]]
-        print_answers(list_headings(entry), rows, f"{entry.title}: {name_condition(condition)}", console)
-        if len(part) > ROWS_MAX:
-            text = f"{len(part) - ROWS_MAX} more: pathlab analyze RESULTS --only {entry.name}"
+        table.print_to(console)
+        if left_out:
+            text = f"{format_count(left_out, 'more row')}: pathlab analyze RESULTS --only {name}"
             console.print(PrintedParagraph(text, "dim"))
+    if flags := count_flags(*conditions):
+        console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
+    console.print(PrintedParagraph(explain_messages(conditions), "dim"))
 
 
 def _list_remarks(words: RecommendationText) -> Iterator[str]:

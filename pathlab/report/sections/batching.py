@@ -12,6 +12,7 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.report.answer_table import format_value
 from pathlab.report.blocks import Block, Bullets, Subheading
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_factor,
     format_in_brackets,
@@ -20,7 +21,6 @@ from pathlab.report.phrases import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Rule, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, draw_panel, lazy_text
-from pathlab.report.sections.message_curves import CurveGroup, MessageCurve, group_curves
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer, Answers
 from pathlab.study.batching import BatchingGain

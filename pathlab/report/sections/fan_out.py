@@ -11,6 +11,7 @@ from pathlab.reference.series import GBPS
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Bullets, Subheading
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_count,
     format_factor,
@@ -22,7 +23,6 @@ from pathlab.report.phrases import (
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, lazy_text
-from pathlab.report.sections.message_curves import CurveGroup, MessageCurve, group_curves
 from pathlab.report.sections.points import draw_spreads
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer

@@ -15,6 +15,7 @@ from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_curves import MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_factor,
     format_few_trials,
@@ -27,7 +28,6 @@ from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.batching import outline_batching
 from pathlab.report.sections.fan_out import outline_fan_out
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyFold, LazyPlot, LazySection, lazy_text
-from pathlab.report.sections.message_curves import MessageCurve, group_curves
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.published import SizeGroup, SizeTrials, draw_published, tabulate_published
 from pathlab.report.sections.quantities import choose_unit

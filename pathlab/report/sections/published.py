@@ -11,9 +11,9 @@ import numpy as np
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.reference.series import GBPS
 from pathlab.report.blocks import Block
+from pathlab.report.message_curves import CurveGroup
 from pathlab.report.phrases import format_factor, format_interval, format_spread
 from pathlab.report.plots.model import Curve
-from pathlab.report.sections.message_curves import CurveGroup
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.message_rates import MESSAGES

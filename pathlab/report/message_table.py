@@ -1,0 +1,205 @@
+"""Results of messages for a terminal: one table of rates and one of round trips for each path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.report.message_curves import LONE, MessageCurve, name_curves
+from pathlab.report.message_text import name_path
+from pathlab.report.phrases import format_interval
+from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.store.flags import Flag
+from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.cells import Cell, MeasuredCondition
+from pathlab.study.message_rates import MESSAGE_SIZE, strip_settings
+from pathlab.study.message_setups import MESSAGE_RATE, MessageSetup, name_setups
+from pathlab.study.selection import LAB_FLAGS, Sample, choose_evenly
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
+
+#: Rows of one table; of more sizes than they hold, some are chosen.
+ROWS_MAX = 24
+EXPLANATION = "Medians of n usable trials; CPU/message: CPU time per message, sender/receiver"
+OF_REPLIES = "round trips: of the n trials that kept the offered rate"
+_IDENTITY = (
+    PrintedColumn("Size", constant="messages of {}"),
+    PrintedColumn("Combination", left=True, wraps=True, constant="{}"),
+    PrintedColumn("Offered", constant="offered {}"),
+)
+_RATES = (
+    PrintedColumn("Messages"),
+    PrintedColumn("95 % CI", 2),
+    PrintedColumn("Throughput", 3),
+)
+_ROUND_TRIPS = (
+    PrintedColumn("Achieved", 3),
+    PrintedColumn("Median"),
+    PrintedColumn("p99"),
+    PrintedColumn("95 % CI of p99", 4),
+    PrintedColumn("p99.9", 2),
+)
+_COST = (PrintedColumn("CPU/message", 5), PrintedColumn("n", 1, constant="n = {}"))
+#: Columns of the table without and with replies.
+MESSAGE_COLUMNS: Mapping[bool, Sequence[PrintedColumn]] = {
+    False: (*_IDENTITY, *_RATES, *_COST),
+    True: (*_IDENTITY, *_ROUND_TRIPS, *_COST),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MessageRow:
+    """One combination with messages: ``usable`` are the trials shown, ``kept`` those that kept their rate.
+
+    Small messages are what hosts carry, not paths: host-limited trials are kept. ``provisional``: every trial
+    was lab-limited.
+    """
+
+    curve: MessageCurve[Cell]
+    size_bytes: int
+    offered_messages_per_s: int | None
+    usable: Sample
+    kept: Sample
+    provisional: bool
+    name: str = ""
+
+
+def list_message_paths(
+    conditions: Iterable[MeasuredCondition],
+) -> tuple[tuple[MeasuredCondition, ...], ...]:
+    """The conditions of messages of each path that have a combination, in the order of measurement."""
+    paths: dict[tuple[str, str, str], list[MeasuredCondition]] = {}
+    for one in conditions:
+        if one.key.is_of_messages and one.all_cells:
+            key = one.key.path_source, one.key.path_destination, one.key.medium
+            paths.setdefault(key, []).append(one)
+    return tuple(map(tuple, paths.values()))
+
+
+def tabulate_messages(
+    conditions: Sequence[MeasuredCondition],
+) -> Iterator[tuple[PrintedTable, str, int]]:
+    """The tables of one path without and with replies, the analysis with all rows, how many are left out."""
+    for replies, columns in MESSAGE_COLUMNS.items():
+        found = [one for one in conditions if bool(one.key.get("reply")) is replies]
+        rows = _name_rows([_build_row(one, cell) for one in found for cell in one.all_cells], replies=replies)
+        rows.sort(key=_order)
+        shown = _choose_rows(rows)
+        if shown:
+            title = f"{'Round trips' if replies else 'Messages'}: {name_path(found[0].key)}"
+            describe = _describe_round_trips if replies else _describe_rates
+            table = PrintedTable(
+                title=title,
+                columns=columns,
+                rows=[_describe_row(row, describe) for row in shown],
+                styles=["dim" if row.provisional or not len(row.kept) else "" for row in shown],
+            )
+            analysis = "message_latency" if replies else "message_rates"
+            yield table, analysis, len(rows) - len(shown)
+
+
+def explain_messages(conditions: Sequence[MeasuredCondition]) -> str:
+    """What the columns of the tables of one path mean."""
+    replies = f"; {OF_REPLIES}" if any(one.key.get("reply") for one in conditions) else ""
+    provisional = any(_build_row(one, cell).provisional for one in conditions for cell in one.all_cells)
+    return f"{EXPLANATION}{replies}. {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
+
+
+def _order(row: MessageRow) -> tuple[int, int, str, int]:
+    return row.size_bytes, row.curve.streams, row.name, row.offered_messages_per_s or 0
+
+
+def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
+    key, every = condition.key, cell.complete
+    measured = every.take(~every.is_short & ~np.isnan(every.get("messages_per_s")))
+    limited = np.any([every.table.flagged(flag)[measured.places] for flag in LAB_FLAGS], axis=0)
+    provisional = bool(len(measured)) and bool(limited.all())
+    usable = measured if provisional else measured.take(~limited)
+    rate = key.get(MESSAGE_RATE)
+    return MessageRow(
+        curve=MessageCurve(
+            condition=strip_settings(key, MESSAGE_SIZE, MESSAGE_RATE),
+            streams=cell.streams,
+            window_bytes=cell.window_bytes,
+            found=cell,
+        ),
+        size_bytes=int(key.get(MESSAGE_SIZE)),
+        offered_messages_per_s=None if rate is None else int(rate),
+        usable=usable,
+        kept=usable.take(~usable.table.flagged(Flag.RATE_MISSED)[usable.places]),
+        provisional=provisional,
+    )
+
+
+def _name_rows(rows: Sequence[MessageRow], *, replies: bool) -> list[MessageRow]:
+    """The rows with the names that the sentence above their table uses."""
+    if replies:
+        setups = [
+            MessageSetup(
+                condition=row.curve.condition, streams=row.curve.streams, window_bytes=row.curve.window_bytes
+            )
+            for row in rows
+        ]
+        named = name_setups(dict.fromkeys(setups))
+        return [replace(row, name=named[setup].name) for row, setup in zip(rows, setups, strict=True)]
+    names = name_curves([row.curve for row in rows])
+    return [replace(row, name="" if name == LONE else name) for row, name in zip(rows, names, strict=True)]
+
+
+def _choose_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
+    """All rows, or those of some sizes, the smallest and the largest among them."""
+    sizes = list(dict.fromkeys(row.size_bytes for row in rows))
+    per_size = -(-len(rows) // max(1, len(sizes)))
+    chosen = set(choose_evenly(sizes, ROWS_MAX // max(1, per_size)))
+    return [row for row in rows if row.size_bytes in chosen][:ROWS_MAX]
+
+
+def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str]]) -> list[str]:
+    offered = row.offered_messages_per_s
+    complete, used = len(row.curve.found.complete), len(row.kept)
+    n = f"{used}{PROVISIONAL if row.provisional else ''}"
+    spent = [
+        measure_spread(row.usable.get(f"{end}_cpu_ns_per_message")).median for end in ("sender", "receiver")
+    ]
+    return [
+        format_bytes(row.size_bytes),
+        row.name,
+        "" if offered is None else format_frequency(offered),
+        *describe(row),
+        _format_both(*map(format_time, spent)),
+        n if used == complete else f"{n} of {complete}",
+    ]
+
+
+def _describe_rates(row: MessageRow) -> Iterator[str]:
+    rates = _measure(row.usable, "messages_per_s")
+    yield format_frequency(rates.median)
+    yield "" if row.provisional else _format_bounds(rates, format_frequency)
+    yield format_rate(None if rates.median is None else 8 * row.size_bytes * rates.median)
+
+
+def _describe_round_trips(row: MessageRow) -> Iterator[str]:
+    p99 = _measure(row.kept, "round_trip_p99_ns")
+    yield format_frequency(_measure(row.usable, "messages_per_s").median)
+    yield format_time(_measure(row.kept, "round_trip_median_ns").median)
+    yield format_time(p99.median)
+    yield "" if row.provisional else _format_bounds(p99, format_time)
+    yield format_time(_measure(row.kept, "round_trip_p99_9_ns").median)
+
+
+def _measure(sample: Sample, column: str) -> Spread:
+    return measure_spread(sample.get(column))
+
+
+def _format_bounds(spread: Spread, formatter: Callable[[float | None], str]) -> str:
+    return format_interval(spread.interval, formatter) if spread.interval.decided else ""
+
+
+def _format_both(first: str, second: str) -> str:
+    """``701/861 ns``: the unit once, where both have the same."""
+    if first == second == NOT_MEASURED:
+        return NOT_MEASURED
+    number, _, unit = first.rpartition(" ")
+    return f"{number if number and second.endswith(f' {unit}') else first}/{second}"
