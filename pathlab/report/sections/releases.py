@@ -91,7 +91,7 @@ def _list_changes(found: LevelComparison, label: str) -> Iterator[str]:
 def _write_answer(found: LevelComparison) -> Iterator[Block]:
     """What changed, in sentences, and the noise floor."""
     if not found.found.rows:
-        yield Paragraph(text="Only one build was measured, twice: nothing is compared with it.", lead=True)
+        yield Paragraph(text="No usable trial of another build or level: nothing is compared.", lead=True)
     for label in found.found.labels[1:]:
         for place, text in enumerate(_list_changes(found, label)):
             yield Paragraph(text=text, lead=place == 0)
