@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from pathlab.analysis.estimators.interval import (
     as_amounts,
     check_lengths,
 )
+from pathlab.analysis.estimators.serial import MEDIAN_METHOD, ordered_median_interval
 from pathlab.analysis.libraries import linear_model, sm_exceptions, stats
 from pathlab.errors import UsageError
 
@@ -66,6 +67,7 @@ def fit_message_cost(message_bytes: ArrayLike, time_ns: ArrayLike) -> MessageCos
     -----
     Assumption: independent observations whose scatter is proportional to the time, so that weights are
     1 / fitted^2, found by iteration; sizes span decades and plain least squares would see the largest only.
+    Those of several cycles are not independent: ``fit_cycles``.
     Intervals: HC3 covariance with Student's t by statsmodels; the half size by Fieller's theorem (Fieller,
     JRSS B 16, 1954). In simulation (13 sizes once, 4 sizes thrice; scatter of 5 and 30 %) 95 % intervals held
     the truth in 93 to 97 %; of five times with a scatter of 30 %, two thirds give the rate, and 89 % of those
@@ -100,6 +102,79 @@ def fit_message_cost(message_bytes: ArrayLike, time_ns: ArrayLike) -> MessageCos
         half_size_interval_bytes=_build_interval(half_ends, n, RATIO_METHOD),
         rmse_ratio=math.sqrt(float(np.sum(ratios**2)) / (n - 2)),
         residual_ratio=tuple(ratios.tolist()),
+    )
+
+
+def fit_cycles(message_bytes: ArrayLike, time_ns: ArrayLike, cycles: ArrayLike) -> MessageCost:
+    """Fit every cycle by itself: the medians over the cycles, with intervals that allow for their order.
+
+    One size, time (ns) and cycle per observation, in time order. Raises ``UsageError`` as
+    ``fit_message_cost``. Undecided as there; intervals also for fewer than 6 cycles with 4 sizes, and those
+    of rate and half size where the times of a cycle do not grow with the size. Where no cycle has 4 sizes,
+    the values are those of all observations together.
+
+    Notes
+    -----
+    Observations of a cycle share what the host did in it, and neighbouring cycles are alike: a fit of all
+    together takes them for independent, and its 95 % interval holds the truth in 35 to 70 % where a
+    correlation of 0.7 joins neighbours. Intervals: ``serial.ordered_median_interval``. In simulation
+    (``tests/statistics/test_message_cost.py``; 6 sizes, 7 and 13 cycles, scatter of 5 % of each size and of
+    each cycle, correlation up to 0.7) they hold it in 93 % or more.
+    """
+    whole = fit_message_cost(message_bytes, time_ns)
+    sizes, times = as_amounts(message_bytes, "message bytes"), as_amounts(time_ns, "times")
+    numbers = as_amounts(cycles, "cycles")
+    check_lengths(message_bytes=sizes, cycles=numbers)
+    if whole.undecided is not None:
+        return whole
+    parts = [numbers == cycle for cycle in dict.fromkeys(numbers.tolist())]
+    fits = [
+        fit[0]
+        for part in parts
+        if np.unique(sizes[part]).size >= MINIMUM_SIZES
+        and (fit := _fit(sizes[part], times[part])) is not None
+    ]
+    if not fits:
+        few = IntervalBuilder(n=len(parts), method=MEDIAN_METHOD).refuse(Undecided.TOO_FEW_SAMPLES)
+        return replace(
+            whole, message_interval_ns=few, rate_interval_bits_per_s=few, half_size_interval_bytes=few
+        )
+    own_ns, per_byte_ns = np.array(fits).T
+    return _join_cycles(whole, own_ns, per_byte_ns, (sizes, times))
+
+
+def _join_cycles(
+    whole: MessageCost,
+    own_ns: NDArray[np.float64],
+    per_byte_ns: NDArray[np.float64],
+    measured: tuple[NDArray[np.float64], NDArray[np.float64]],
+) -> MessageCost:
+    """The medians of the cycles' costs of a message and of a byte, ns, and of their ratio."""
+    builder = IntervalBuilder(n=own_ns.size, method=MEDIAN_METHOD)
+    none = builder.refuse(Undecided.NOT_IDENTIFIED)
+    message, byte = float(np.median(own_ns)), float(np.median(per_byte_ns))
+    grows, slopes = bool((per_byte_ns > 0).all()), ordered_median_interval(per_byte_ns)
+    rates, half, halves = none, None, none
+    if slopes.low is None or slopes.high is None:
+        rates = slopes
+    elif slopes.low > 0:
+        rates = replace(slopes, low=8e9 / slopes.high, high=8e9 / slopes.low)
+    if grows and message > 0:
+        ratios = own_ns / per_byte_ns
+        half, found = float(np.median(ratios)), ordered_median_interval(ratios)
+        halves = found if found.low is None else replace(found, low=max(found.low, 0.0))
+    fitted = message + byte * measured[0]
+    scatter = tuple((measured[1] / fitted - 1).tolist())
+    return MessageCost(
+        n=whole.n,
+        message_ns=message,
+        message_interval_ns=ordered_median_interval(own_ns),
+        rate_bits_per_s=8e9 / byte if byte > 0 else None,
+        rate_interval_bits_per_s=rates,
+        half_size_bytes=half,
+        half_size_interval_bytes=halves,
+        rmse_ratio=math.sqrt(float(np.sum(np.square(scatter))) / (whole.n - 2)),
+        residual_ratio=scatter,
     )
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_args
 
 from pathlab.campaign.factors import FACTORS, Level, find_default, format_level, name_levels
-from pathlab.report.inputs import ReportInputs
+from pathlab.study.analyses import Analyses
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.message_rates import read_level, strip_settings
 from pathlab.study.trials import Condition
@@ -15,7 +15,10 @@ from pathlab.units import format_window
 
 Found = TypeVar("Found")
 #: Curves of a figure that are still told apart on a phone.
-CURVES_MAX = 8
+CURVES_MAX = 10
+#: Of more curves, those of other levels of these factors have a figure of their own first.
+SPLIT_FIRST = ("placement", "encoding")
+_TCP_ALONE = ("no_delay", "cork")
 #: The name of a curve that nothing sets apart.
 LONE = "median"
 #: Factors that name a curve first; a later one whose levels go with those before it is not named
@@ -73,7 +76,7 @@ class CurveGroup(Generic[Found]):
 
 
 def group_curves(
-    inputs: ReportInputs, curves: Sequence[MessageCurve[Found]], *sizes: str
+    study: Analyses, curves: Sequence[MessageCurve[Found]], *sizes: str
 ) -> tuple[CurveGroup[Found], ...]:
     """The curves of each path, at most ``CURVES_MAX`` to a group; ``sizes``: settings along the curves."""
     paths: dict[tuple[str, str, str], list[MessageCurve[Found]]] = {}
@@ -82,14 +85,15 @@ def group_curves(
         paths.setdefault((one.path_source, one.path_destination, one.medium), []).append(curve)
     groups: list[CurveGroup[Found]] = []
     for members in paths.values():
-        for part, fixed in _split(members, ()):
-            groups.append(_build_group(inputs, len(groups) + 1, part, fixed, sizes))
+        for part, fixed in _split(_sort_curves(members), ()):
+            groups.append(_build_group(study, len(groups) + 1, part, fixed, sizes))
     return tuple(groups)
 
 
 def name_curve(curve: MessageCurve[Any], names: Sequence[str]) -> str:
     """The levels of these factors: ``tcp, batch 64 KiB``; empty where none needs a name."""
-    return ", ".join(filter(None, (_format_level(name, curve.read(name)) for name in names)))
+    texts = (_format_level(name, curve.read(name)) for name in names if _applies(curve, name))
+    return ", ".join(filter(None, texts))
 
 
 def list_varying(curves: Sequence[MessageCurve[Any]]) -> list[str]:
@@ -114,28 +118,30 @@ def name_curves(curves: Sequence[MessageCurve[Any]]) -> tuple[str, ...]:
 def _split(
     curves: Sequence[MessageCurve[Found]], fixed: tuple[str, ...]
 ) -> Iterator[tuple[Sequence[MessageCurve[Found]], tuple[str, ...]]]:
-    """Parts that fit a figure, with the factors that they were split by: first that of the fewest levels."""
+    """Parts that fit a figure, with the factors that they were split by; the rest by the fewest levels."""
     varying = list_varying(curves)
     if len(curves) <= CURVES_MAX or not varying:
         yield curves, fixed
         return
     levels = {name: dict.fromkeys(curve.read(name) for curve in curves) for name in varying}
-    _, place = min((len(levels[name]), place) for place, name in enumerate(varying))
+    late = [name not in SPLIT_FIRST for name in varying]
+    _, _, place = min((late[place], len(levels[name]), place) for place, name in enumerate(varying))
     name = varying[place]
     for level in levels[name]:
         yield from _split([curve for curve in curves if curve.read(name) == level], (*fixed, name))
 
 
 def _build_group(
-    inputs: ReportInputs,
+    study: Analyses,
     number: int,
     curves: Sequence[MessageCurve[Found]],
     fixed: Sequence[str],
     sizes: Sequence[str],
 ) -> CurveGroup[Found]:
     wanted = {one.condition for one in curves}
-    every = (*inputs.message_conditions, *inputs.conditions)
-    conditions = [one for one in every if strip_settings(one.key, *sizes) in wanted]
+    conditions = [
+        one for one in study.conditions() if one.number and strip_settings(one.key, *sizes) in wanted
+    ]
     name = ", ".join(filter(None, (conditions[0].path, name_curve(curves[0], fixed) if fixed else "")))
     return CurveGroup(
         number=number,
@@ -145,6 +151,27 @@ def _build_group(
         names=name_curves(curves),
         conditions=tuple(conditions),
     )
+
+
+def _sort_curves(curves: Sequence[MessageCurve[Found]]) -> list[MessageCurve[Found]]:
+    """The curves by the levels of their factors, in the order in which these name a curve."""
+    names = list_varying(curves)
+    return sorted(curves, key=lambda curve: [_rank_level(name, curve.read(name)) for name in names])
+
+
+def _rank_level(name: str, level: Any) -> tuple[bool, float, str]:
+    """The place of a level among those of a factor: unset, then as it lists them or by size."""
+    words = get_args(FACTORS[name].level) if name in FACTORS else ()
+    place = words.index(level) if level in words else level if isinstance(level, (int, float)) else 0
+    return level is not None, place, str(level)
+
+
+def _applies(curve: MessageCurve[Any], name: str) -> bool:
+    """Whether a factor means something there: threads of one program have no transport between them."""
+    if name == "transport" or name in _TCP_ALONE:
+        apart = curve.read("placement") not in ("threaded", "fused")
+        return apart and (name == "transport" or curve.read("transport") in ("tcp", "mptcp"))
+    return True
 
 
 def _format_level(name: str, level: Any) -> str:

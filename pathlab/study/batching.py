@@ -26,8 +26,8 @@ from pathlab.study.trials import Condition, TrialTable
 
 #: What is batched: by the sender, or by the kernel.
 BATCH_SETTINGS = ("batch_bytes", "batch_min_delay_ns", "batch_max_delay_ns", "cork")
-#: How messages that are not batched are sent: compared where it is equal, else at once.
-PREFERRED = "no_delay"
+#: How messages that are not batched are sent: at once, or as Nagle's algorithm has it.
+UNBATCHED = "no_delay"
 OFFERED = ("reply", "message_rate_per_s")
 Curve = tuple[Condition, int, int | None]  # without the size; streams, window
 
@@ -86,11 +86,19 @@ def is_batched(condition: Condition) -> bool:
     return read_level(condition, "batch_bytes") is not None or bool(read_level(condition, "cork"))
 
 
+def describe_sending(condition: Condition) -> str:
+    """How messages that are not batched are sent: TCP with ``no delay`` or as ``Nagle``, else ``at once``."""
+    carried = read_level(condition, "transport") in ("tcp", "mptcp")
+    if not carried or read_level(condition, "placement") in ("threaded", "fused"):
+        return "at once"
+    return "no delay" if read_level(condition, UNBATCHED) else "Nagle"
+
+
 def compare_batching(table: TrialTable) -> tuple[Answer[BatchingGain], ...]:
     """Every cell that batches messages, beside the one that differs in nothing else.
 
-    Where there is no such cell, the unbatched one may differ in ``no_delay``; one that sends at once is
-    preferred. A batched cell without any has no answer.
+    The unbatched one may differ in ``no_delay`` as well: where both were measured, there is an answer for
+    each, and the one that sends at once comes first. A batched cell without any has no answer.
     """
     curves: dict[Curve, Sample] = {
         (part.condition, streams, window): part for streams, window, part in select_sizes(table, MESSAGES)
@@ -98,8 +106,7 @@ def compare_batching(table: TrialTable) -> tuple[Answer[BatchingGain], ...]:
     trips = _select_round_trips(table)
     answers = []
     for (condition, streams, window), part in curves.items():
-        plain = _find_baseline((condition, streams, window), curves) if is_batched(condition) else None
-        if plain is not None:
+        for plain in _list_baselines((condition, streams, window), curves):
             gains = _measure_gains(part, curves[plain])
             found = BatchingGain(
                 baseline=plain[0],
@@ -139,15 +146,17 @@ def compare_message_rates(first: Sample, second: Sample) -> tuple[int, float | N
     return len(cycles), ratio, shift.interval.transform(math.exp)
 
 
-def _find_baseline(curve: Curve, curves: Iterable[Curve]) -> Curve | None:
-    condition, *cell = curve
-    plain = [one for one in curves if [*one[1:]] == cell and not is_batched(one[0])]
-    for left in (BATCH_SETTINGS, (*BATCH_SETTINGS, PREFERRED)):
-        wanted = strip_settings(condition, *left)
-        equal = [one for one in plain if strip_settings(one[0], *left) == wanted]
-        if equal:
-            return max(equal, key=lambda one: bool(read_level(one[0], PREFERRED)))
-    return None
+def _list_baselines(curve: Curve, curves: Iterable[Curve]) -> list[Curve]:
+    if not is_batched(curve[0]):
+        return []
+    settings = (*BATCH_SETTINGS, UNBATCHED)
+    wanted = strip_settings(curve[0], *settings)
+    found = [
+        one
+        for one in curves
+        if one[1:] == curve[1:] and not is_batched(one[0]) and strip_settings(one[0], *settings) == wanted
+    ]
+    return sorted(found, key=lambda one: not read_level(one[0], UNBATCHED))
 
 
 def _measure_gains(batched: Sample, plain: Sample) -> tuple[SizeGain, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.study.answer import Answer
-from pathlab.study.batching import BatchingGain, compare_batching
+from pathlab.study.batching import BatchingGain, compare_batching, describe_sending
 from pathlab.study.fan_out import FanOut, measure_fan_outs
 from pathlab.study.message_rates import (
     MESSAGES,
@@ -63,6 +63,7 @@ class MessageAnalyses(AnalysesBase):
     @analysis(
         "Batching",
         AnswerColumn("streams × window", "part"),
+        AnswerColumn("unbatched", lambda answer: describe_sending(answer.result.baseline)),
         AnswerColumn("largest gain", "largest.ratio", "factor", "largest.interval"),
         AnswerColumn("at", "largest.size_bytes"),
         AnswerColumn("pays up to", "limit.shown_to", "byte"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
+from pathlab.analysis.fits.message_cost import MessageCost, fit_cycles
 from pathlab.campaign.factors import Level, find_default
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
@@ -151,7 +151,7 @@ def fit_size_costs(table: TrialTable, factor: SizeFactor) -> tuple[Answer[Messag
         make_cell_answer(
             part,
             (streams, window),
-            fit_message_cost(part.read_setting(factor.setting), 1e9 / factor.count(part)),
+            fit_cycles(part.read_setting(factor.setting), 1e9 / factor.count(part), part.cycles),
         )
         for streams, window, part in select_sizes(table, factor)
     )

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.fits.message_cost import fit_message_cost
+from pathlab.analysis.fits.message_cost import fit_cycles, fit_message_cost
 from pathlab.reference.series import load_table
-from tests.statistics.noise import check_coverage
+from tests.statistics.noise import check_coverage, check_share, draw_autoregressive
 from tests.statistics.r_values import read_r
 
 SIZES_BYTES = 2.0 ** np.arange(2, 15)
@@ -49,6 +49,32 @@ def test_intervals_cover(spread: float, repeats: int, runs: int) -> None:
         decided = [getattr(cost, name) for cost in found if getattr(cost, name).decided]
         assert len(decided) >= 0.98 * runs
         check_coverage(decided, truth, most=most)
+
+
+@pytest.mark.parametrize("runs", [40, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("shared", [0.0, 0.05], ids=["each size", "each cycle"])
+@pytest.mark.parametrize(("cycles", "correlation"), [(7, 0.0), (7, 0.7), (13, 0.7)])
+def test_intervals_of_cycles_cover(cycles: int, correlation: float, shared: float, runs: int) -> None:
+    """Scatter of 5 % of each size in each cycle, and as much of the cycle, both alike from cycle to cycle."""
+    rng = np.random.default_rng([runs, cycles, int(10 * correlation), int(100 * shared)])
+    sizes = SIZES_BYTES[::2]
+    scale = np.sqrt(1 - correlation**2)
+    found = []
+    for _ in range(runs):
+        own = 0.05 * scale * draw_autoregressive(rng, sizes.size, cycles, correlation)
+        common = shared * scale * draw_autoregressive(rng, 1, cycles, correlation)
+        times = (500 + sizes)[:, None] * np.exp(own + common)
+        numbers = np.tile(np.arange(cycles), sizes.size)
+        found.append(fit_cycles(np.repeat(sizes, cycles), times.ravel(), numbers))
+    for name, truth in (
+        ("message_interval_ns", 500.0),
+        ("rate_interval_bits_per_s", 8e9),
+        ("half_size_interval_bytes", 500.0),
+    ):
+        # a ramp over all cycles now and then is undecided (too correlated)
+        decided = [getattr(cost, name) for cost in found if getattr(cost, name).decided]
+        assert len(decided) >= 0.8 * runs
+        check_share(sum(one.contains(truth) for one in decided), len(decided), 0.92, 1.0)
 
 
 @settings(max_examples=30, deadline=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,7 +13,7 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.report.answer_table import format_value
 from pathlab.report.blocks import Block, Bullets, Subheading
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
+from pathlab.report.message_curves import LONE, CurveGroup, MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_factor,
     format_in_brackets,
@@ -23,7 +24,7 @@ from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, draw_panel, lazy_text
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer, Answers
-from pathlab.study.batching import BatchingGain
+from pathlab.study.batching import BatchingGain, describe_sending
 from pathlab.study.message_rates import MESSAGE_SIZE
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
 
@@ -45,6 +46,7 @@ def outline_batching(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
+    """The answers by figure; where a way of batching has two baselines, the name says which."""
     answers: Answers[BatchingGain] = inputs.study.batching()
     curves = [
         MessageCurve(
@@ -52,7 +54,16 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Gain], ...]:
         )
         for one in answers
     ]
-    return group_curves(inputs, curves, MESSAGE_SIZE)
+    return tuple(
+        replace(group, names=tuple(_name(group, name, curve.found) for _, name, curve in group))
+        for group in group_curves(inputs.study, curves, MESSAGE_SIZE)
+    )
+
+
+def _name(group: CurveGroup[Gain], name: str, answer: Gain) -> str:
+    if sum(curve.found.condition == answer.condition for curve in group.curves) < 2:
+        return name
+    return f"{'' if name == LONE else f'{name}, '}beside {describe_sending(answer.result.baseline)}"
 
 
 def plot_gains(group: CurveGroup[Gain]) -> Drawing:

@@ -59,7 +59,7 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Answers], ...]:
         )
         for found in by_curve.values()
     ]
-    return group_curves(inputs, curves)
+    return group_curves(inputs.study, curves)
 
 
 def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:

@@ -27,7 +27,8 @@ from pathlab.report.recommendation_text import (
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.message_latency import outline_opening_front
-from pathlab.report.sections.messages import describe_messages, outline_opening
+from pathlab.report.sections.messages import outline_opening
+from pathlab.report.size_text import describe_messages
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
@@ -38,8 +39,10 @@ Answers = Sequence[Answer[Recommendation]]
 def build_opening(inputs: ReportInputs) -> Section:
     """What carries messages best, then the answer of every condition; of several first a table of all."""
     answers = inputs.study.recommend()
-    leads = (*describe_latencies(inputs.study), *describe_messages(inputs))
+    messages = describe_messages(inputs.study)
+    leads = (*describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
+    blocks += [Bullets(items=messages[1:])] if messages[1:] else []
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))

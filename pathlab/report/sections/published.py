@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.reference.series import GBPS
 from pathlab.report.blocks import Block
-from pathlab.report.message_curves import CurveGroup
 from pathlab.report.phrases import format_factor, format_interval, format_spread
 from pathlab.report.plots.model import Curve
+from pathlab.report.size_text import SizeGroup
 from pathlab.report.tables import build_table
-from pathlab.study.answer import Answer
 from pathlab.study.message_rates import MESSAGES
 from pathlab.study.references import ReferenceRow, compare_column, find_published
-from pathlab.study.selection import Sample
 from pathlab.units import NOT_MEASURED, format_bytes, format_rate
 
 NOTE = (
     "Published: IBM InfoSphere Streams on other hosts (2 x Xeon X5570), without scatter; a ratio compares "
     "machines and software together."
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizeTrials:
-    """The trials of all sizes of one curve, and the answer on their cost."""
-
-    sample: Sample
-    cost: Answer[MessageCost]
-
-
-SizeGroup: TypeAlias = CurveGroup[SizeTrials]
 
 
 def draw_published(group: SizeGroup, bits: float | None = None) -> Iterator[Curve]:

@@ -14,6 +14,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Plot, Rule
 from pathlab.report.sections import chapters, messages
 from pathlab.report.sections.opening import build_opening
+from pathlab.report.size_text import describe_messages
 from pathlab.store.records import TrialRecord
 from tests.unit.report.section_samples import (
     find_curve,
@@ -110,26 +111,63 @@ def test_one_curve_is_drawn_with_its_fit() -> None:
 def test_many_curves_are_split_by_the_factor_of_fewest_levels() -> None:
     curves = [
         {"transport": transport, "no_delay": delay, "placement": "process"}
-        for transport in ("tcp", "mptcp", "unix", "pipe", "shared-memory")
+        for transport in ("tcp", "mptcp", "unix", "unix-datagram", "pipe", "shared-memory")
         for delay in (False, True)
     ]
     inputs = make_inputs(make_message_trials(curves, carry, cycles=1))
     first, second = draw(inputs, "messages-1"), draw(inputs, "messages-2")
     assert chapters.find_plot(inputs, "messages-3") is None
-    assert first.condition.startswith("a → b, Nagle · ") or "Nagle" in first.condition
-    assert "no delay" in second.condition
+    assert ", Nagle · " in first.condition
+    assert ", no delay · " in second.condition
     named = [layer.name for layer in second.panels[0].layers if isinstance(layer, Curve) and not layer.faint]
-    assert named == ["tcp", "mptcp", "unix", "pipe", "shared-memory"]
-    lead = build_opening(inputs).blocks[1]
-    assert isinstance(lead, Paragraph)
-    assert "no delay: " in lead.text
+    assert named == ["tcp", "mptcp", "unix", "unix-datagram", "pipe", "shared-memory"]
+    rest = build_opening(inputs).blocks[1]
+    assert isinstance(rest, Bullets)
+    assert ", no delay: " in rest.items[0]
+
+
+def test_a_name_has_what_means_something_there() -> None:
+    curves = [
+        {"placement": "process", "transport": "tcp", "no_delay": True},
+        {"placement": "process", "transport": "tcp", "no_delay": False},
+        {"placement": "process", "transport": "pipe", "no_delay": False},
+        {"placement": "fused", "transport": "tcp", "no_delay": False},
+    ]
+    plot = draw(make_inputs(make_message_trials(curves, carry, cycles=1)), "messages-1")
+    names = [layer.name for layer in plot.panels[0].layers if isinstance(layer, Curve) and not layer.faint]
+    assert names == ["tcp, one host, Nagle", "tcp, one host, no delay", "fused", "pipe, one host"]
+
+
+def test_a_placement_has_a_figure_of_its_own_before_other_factors_are_split() -> None:
+    curves = [
+        {"placement": placement, "transport": transport, "batch_bytes": size}
+        for placement in ("host", "process")
+        for transport in ("tcp", "mptcp", "unix")
+        for size in (None, 4096)
+    ]
+    inputs = make_inputs(make_message_trials(curves, carry, cycles=1))
+    assert [", two hosts · " in draw(inputs, f"messages-{number}").condition for number in (1, 2)] == [
+        True,
+        False,
+    ]
+
+
+def test_gains_beside_two_baselines_say_which() -> None:
+    curves: list[Settings] = [
+        {**PLAIN, "no_delay": False},
+        {**PLAIN, "no_delay": True},
+        {**BATCHED, "no_delay": False},
+    ]
+    plot = draw(make_message_inputs(*curves), "batching-1")
+    names = [layer.name for layer in plot.panels[0].layers if isinstance(layer, Curve)]
+    assert names == ["beside no delay", "beside Nagle"]
 
 
 def test_a_winner_is_not_claimed_where_intervals_overlap() -> None:
     def equal(settings: Settings) -> dict[str, Any]:
         return carry({**settings, "batch_bytes": None})
 
-    (text, *_) = messages.describe_messages(make_message_inputs(PLAIN, BATCHED, model=equal))
+    (text, *_) = describe_messages(make_message_inputs(PLAIN, BATCHED, model=equal).study)
     assert "(not shown to differ)" in text
 
 
@@ -204,7 +242,7 @@ def test_writes_share_the_figures_of_messages() -> None:
     assert fit.y[0] == pytest.approx(find_curve(plot, "median").y[0], rel=1e-3)
     assert "A write costs 2" in plot.sentence
     assert messages.SECTION.find_gap(inputs) is None
-    assert messages.describe_messages(inputs) == ()
+    assert describe_messages(inputs.study) == ()
 
 
 def test_writes_of_several_cells_are_curves_and_those_that_carried_nothing_are_a_gap() -> None:

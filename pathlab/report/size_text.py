@@ -1,0 +1,141 @@
+"""What was carried of messages and writes, by their size, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
+
+from pathlab.analysis.fits.message_cost import MessageCost
+from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
+from pathlab.report.phrases import format_factor, format_interval, format_reason, format_spread
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer, Spread
+from pathlab.study.message_rates import (
+    MESSAGES,
+    WRITES,
+    FastestCurve,
+    SizeFactor,
+    find_fastest,
+    measure_counts,
+    select_sizes,
+)
+from pathlab.study.registry import ANALYSES
+from pathlab.study.selection import Sample
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
+
+#: Runs of sizes with one fastest curve that a sentence names; of more it names the first and the last.
+RUNS_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeTrials:
+    """The trials of all sizes of one curve, and the answer on their cost."""
+
+    sample: Sample
+    cost: Answer[MessageCost]
+
+
+SizeGroup: TypeAlias = CurveGroup[SizeTrials]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizeChapter:
+    """How the report shows one factor: its analysis of costs, the title, and the start of figures' names."""
+
+    factor: SizeFactor
+    analysis: str
+    title: str
+    figure: str
+
+
+MESSAGE_CHAPTER = SizeChapter(
+    factor=MESSAGES,
+    analysis="message_cost",
+    title="Message rate and throughput by message size",
+    figure="messages",
+)
+WRITE_CHAPTER = SizeChapter(
+    factor=WRITES, analysis="write_cost", title="Throughput by write size", figure="writes"
+)
+
+
+def list_size_groups(study: Analyses, chapter: SizeChapter) -> tuple[SizeGroup, ...]:
+    """Every cell with its cost, decided or not, by figure."""
+    factor = chapter.factor
+    if all(one.key.get(factor.setting) is None for one in study.conditions()):
+        return ()
+    answers = ANALYSES[chapter.analysis](study)
+    curves = [
+        MessageCurve(
+            condition=part.condition,
+            streams=streams,
+            window_bytes=window,
+            found=SizeTrials(sample=part, cost=answer),
+        )
+        for answer, (streams, window, part) in zip(
+            answers, select_sizes(study.study_table(), factor), strict=True
+        )
+    ]
+    return group_curves(study, curves, factor.setting)
+
+
+def describe_messages(study: Analyses) -> tuple[str, ...]:
+    """What carries most messages in each figure; none where none were measured."""
+    groups = list_size_groups(study, MESSAGE_CHAPTER)
+    named = [f"{group.name}: " if len(groups) > 1 else "" for group in groups]
+    return tuple(
+        f"{name}{describe_fastest(MESSAGES, group)}" for name, group in zip(named, groups, strict=True)
+    )
+
+
+def describe_cost(factor: SizeFactor, found: MessageCost) -> str:
+    if found.message_ns is None:
+        return f"Cost of a {factor.noun}: undecided ({format_reason(found.undecided)})."
+    interval = format_interval(found.message_interval_ns, format_time)
+    text = f"A {factor.noun} costs {format_time(found.message_ns)} ({interval})"
+    if found.rate_bits_per_s is None:
+        return f"{text}; the rate of its bytes is undecided."
+    text += f"; rate of its bytes {format_rate(found.rate_bits_per_s)}"
+    if found.half_size_bytes is None:
+        return f"{text}; the half size is undecided."
+    low = format_interval(found.half_size_interval_bytes, format_bytes)
+    return f"{text}; half of that rate at {format_bytes(found.half_size_bytes)} ({low})."
+
+
+def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
+    """Which curve carries most at which sizes, with numbers: the answer in one sentence for each range."""
+    counted = {name: measure_counts(curve.found.sample, factor) for _, name, curve in group}
+    fastest = find_fastest(counted)
+    if len(counted) == 1:
+        (spreads,) = counted.values()
+        ends = dict.fromkeys((fastest[0].size_bytes, fastest[-1].size_bytes))
+        return f"Carried per second: {'; '.join(_describe_rate(size, spreads[size]) for size in ends)}."
+    runs = [list(run) for _, run in groupby(fastest, key=lambda one: one.name)]
+    shown = runs if len(runs) <= RUNS_NAMED else [runs[0][:1], runs[-1][-1:]]
+    return " ".join(_describe_run(factor, run, counted) for run in shown)
+
+
+def _describe_run(
+    factor: SizeFactor, run: Sequence[FastestCurve], counted: Mapping[str, Mapping[int, Spread]]
+) -> str:
+    """The sizes at which one curve carries most, and by how much at the smallest of them."""
+    first, last = run[0], format_bytes(run[-1].size_bytes)
+    size = format_bytes(first.size_bytes)
+    where = f"At {size}" if last == size else f"From {size} to {last}"
+    text = f"{where}, {first.name} carries most {factor.noun}s: "
+    text += _describe_rate(first.size_bytes, counted[first.name][first.size_bytes])
+    if first.ratio is not None:
+        text += f", {format_factor(first.ratio)} × as many as {first.next_name}"
+        text += "" if first.apart else " (not shown to differ)"
+    return f"{text}."
+
+
+def _describe_rate(size: int, spread: Spread) -> str:
+    """``1.2 M/s of 64 B (95 % CI 1.1–1.3 M/s), 614 Mbit/s``."""
+    if spread.median is None:
+        return f"{NOT_MEASURED} of {format_bytes(size)}"
+    rate, whole = format_frequency(spread.median), format_spread(spread, format_frequency)
+    text = f"{rate} of {format_bytes(size)}{whole.removeprefix(rate)}"
+    return f"{text}, {format_rate(8 * size * spread.median)}"
