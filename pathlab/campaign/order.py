@@ -152,3 +152,9 @@ def _deal_groups(campaign: Campaign, places: Sequence[_Place]) -> list[_Place]:
 
 def _digest(identity: str) -> bytes:
     return hashlib.sha256(identity.encode("ascii")).digest()
+
+
+def list_varied(levels: Sequence[Mapping[str, Level]]) -> tuple[str, ...]:
+    """The settings of which these rows have several levels; one that a row does not name is a level too."""
+    names = dict.fromkeys(name for one in levels for name in one)
+    return tuple(name for name in names if len({one.get(name) for one in levels}) > 1)

@@ -9,18 +9,22 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
-from pathlab.printed_table import GAP, PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.phrases import format_range
+from pathlab.cli.running_table import (
+    RunningTable,
+    describe_message_levels,
+    format_combination,
+    format_trial_line,
+    is_of_messages,
+)
+from pathlab.printed_table import GAP, PrintedParagraph, PrintedTable
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
@@ -35,60 +39,15 @@ from pathlab.runner.events import (
     TrialStarted,
     Waiting,
 )
-from pathlab.store.flags import Flag, Status
-from pathlab.store.records import TrialRecord
-from pathlab.store.results import Results
-from pathlab.study.answer import measure_records
-from pathlab.study.selection import PROVISIONAL_FLAGS, is_counted
-from pathlab.study.streams import measure_drtt
-from pathlab.units import format_bytes, format_rate, format_time
+from pathlab.store.flags import Status
+from pathlab.units import format_frequency, format_rate, format_time
 
 REFRESHES_PER_S = 4
-CELLS_SHOWN = 10
 SPARKS = "▁▂▃▄▅▆▇█"
 SPARK_POINTS = 40
 SPARK_POINTS_MIN = 6
 BAR_WIDTH, BAR_WIDTH_MIN = 30, 8
-RUNNING_COLUMNS = (
-    PrintedColumn("path", 3, left=True, constant="{}"),
-    PrintedColumn("combination", left=True),
-    PrintedColumn("other levels", 4, left=True, constant="{}"),
-    PrintedColumn("n", 1),
-    PrintedColumn("median"),
-    PrintedColumn("95 % CI", 2),
-    PrintedColumn("dRTT"),
-)
 STATUS_STYLES: Mapping[str, str] = {Status.COMPLETE: "", Status.INTERRUPTED: "yellow"}
-ADDRESSES = ("source_address", "destination_address", "control")
-
-
-def format_combination(streams: int, window_bytes: int | None) -> str:
-    """``8 × 64 KiB``: streams and window as people say them."""
-    return f"{streams} × {format_bytes(window_bytes) if window_bytes is not None else 'auto'}"
-
-
-def describe_levels(settings: Mapping[str, Any]) -> str:
-    """The other factors of a row, such as ``congestion=bbr dscp=8``, but for those left to the system."""
-    others = {
-        name: level
-        for name, level in settings.items()
-        if name not in (*ALWAYS_GIVEN[:2], *ADDRESSES) and level is not None
-    }
-    return " ".join(f"{key}={text}" for key, text in format_levels(others).items())
-
-
-def format_trial_line(record: TrialRecord, settings: Mapping[str, Any]) -> str:
-    """One line on a finished trial."""
-    cell = format_combination(record.streams, record.window_requested_bytes)
-    others = describe_levels(settings) if len(settings) > len(ALWAYS_GIVEN) else ""
-    what = f"{record.path_source} to {record.path_destination}  {cell:>12}{'  ' if others else ''}{others}"
-    if record.status != Status.COMPLETE:
-        return f"{what}  {record.status}: {record.failure}"
-    rise, change_ns = "", measure_drtt(record)
-    if change_ns is not None:
-        rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
-    marks = [flag for flag in record.flags if flag != Flag.LAB]
-    return f"{what}  {format_rate(record.throughput_bits_per_s):>12}{rise}  {', '.join(marks)}".rstrip()
 
 
 def draw_sparks(values: deque[float]) -> str:
@@ -129,52 +88,6 @@ def format_time_left(left_s: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d} left" if hours else f"{minutes}:{seconds:02d} left"
 
 
-class RunningTable:
-    """Throughput and dRTT per cell so far, as the report has them: medians over the usable trials.
-
-    Where none is usable, provisional ones are shown, and said to be.
-    """
-
-    def __init__(self) -> None:
-        self._cells: dict[tuple[str, str, str], list[TrialRecord]] = {}
-
-    def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
-        """Take a complete trial; its cell moves to the end."""
-        control = ["control"] if settings.get("control") else []  # it belongs to no cell
-        key = (
-            f"{record.path_source} to {record.path_destination}",
-            format_combination(record.streams, record.window_requested_bytes),
-            " ".join([*filter(None, [describe_levels(settings)]), *control]),
-        )
-        self._cells[key] = [*self._cells.pop(key, []), record]
-
-    def add_stored(self, folder: Path) -> None:
-        with Results.open(folder) as results:
-            settings = {row.row: row.settings for row in results.plan()}
-            for record in results.records(status=Status.COMPLETE):
-                self.add(record, settings[record.plan_row])
-
-    def build(self) -> PrintedTable | None:
-        """The cells measured last; None before the first."""
-        rows = []
-        for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
-            counted, mark = [record for record in records if is_counted(record)], ""
-            if not counted:
-                counted = [record for record in records if is_counted(record, PROVISIONAL_FLAGS)]
-                mark = " provisional" * bool(counted)
-            rate = measure_records(record.throughput_bits_per_s for record in counted)
-            drtt = measure_records(measure_drtt(record) for record in counted)
-            bounds, interval = "", rate.interval
-            if interval.low is not None and interval.high is not None and not mark:
-                bounds = format_range(format_rate(interval.low), format_rate(interval.high))
-            n = (str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}") + mark
-            where, combination, others = key
-            rows.append(
-                (where, combination, others, n, format_rate(rate.median), bounds, format_time(drtt.median))
-            )
-        return PrintedTable(columns=RUNNING_COLUMNS, rows=rows, explains=False) if rows else None
-
-
 class LiveView:
     """Shows events of one run. Call it with each event, from any thread; use it as a context manager.
 
@@ -199,6 +112,8 @@ class LiveView:
         self._shows = not quiet and console.is_terminal
         self._place = ""
         self._table = RunningTable()
+        self._varied: tuple[str, ...] = ()
+        self._message_bits = 0  # of one message of the watched row; 0: a stream of bytes
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
         self._retransmitted: int | None = None
@@ -246,7 +161,10 @@ class LiveView:
         idle = "" if idle_ns is None else f" (idle {format_time(idle_ns)})"
         rtt = f"RTT {format_time(self._rtts[-1]) if self._rtts[-1] else 'lost'}{idle}" if self._rtts else ""
         retransmitted = self._retransmitted
-        rate = format_rate(self._rates[-1]) if self._rates else ""
+        rate = ""
+        if self._rates:
+            latest, bits = self._rates[-1], self._message_bits
+            rate = format_frequency(latest / bits) if bits else format_rate(latest)
         count = "" if retransmitted is None else f"{retransmitted} retransmissions"
         if cell_len(GAP.join((rate, rtt, count))) > width:
             count = count.replace("retransmissions", "retr.")
@@ -335,6 +253,7 @@ class LiveView:
     def _start(self, event: CampaignStarted) -> None:
         self._rows, self._before, self._total_ns = event.rows, event.done, event.work_ns
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
+        self._varied, self._table = event.varied, RunningTable(event.varied)
         if event.done and self._shows:
             self._table.add_stored(event.folder)
         left_ns = event.preparation_ns + event.estimate_ns
@@ -357,8 +276,15 @@ class LiveView:
         self._rates.clear()
         self._rtts.clear()
         self._retransmitted = None
-        cell = format_combination(event.streams, event.window_bytes)
-        self._place = f"trial {number}/{self._rows}  {cell}"
+        self._message_bits, cell = 0, format_combination(event.streams, event.window_bytes)
+        if is_of_messages(event.settings):
+            cell = describe_message_levels(event.settings, self._varied)
+            if event.settings.get("encoding") in (
+                None,
+                "fixed",
+            ):  # another adds bytes that are not told apart
+                self._message_bits = 8 * event.settings["message_bytes"]
+        self._place = f"trial {number}/{self._rows}{GAP if cell else ''}{cell}"
 
     def _count_completed_ns(self, now_s: float) -> int:
         under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())
@@ -373,4 +299,6 @@ class LiveView:
             self._table.add(record, event.settings)
         number = self._numbers.get(record.plan_row, len(self._numbers))
         style = STATUS_STYLES.get(record.status, "red")
-        self._print(format_trial_line(record, event.settings), style, mark=f"{number:>3}/{self._rows}  ")
+        self._print(
+            format_trial_line(record, event.settings, self._varied), style, mark=f"{number:>3}/{self._rows}  "
+        )

@@ -39,7 +39,8 @@ class Preparing:
 class CampaignStarted:
     """The plan is stored and the hosts answer. ``done`` rows were complete before this run.
 
-    The run takes ``preparation_ns`` (calibration, surveys) besides ``estimate_ns``.
+    The run takes ``preparation_ns`` (calibration, surveys) besides ``estimate_ns``. ``varied``: the settings
+    of which the plan has several levels.
     """
 
     name: str
@@ -49,6 +50,7 @@ class CampaignStarted:
     estimate_ns: int  # of the rows still to do, as many at once as allowed
     work_ns: int  # of the same rows, one after the other
     preparation_ns: int = 0
+    varied: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from typing import Any
 from pathlab import __version__
 from pathlab.campaign.budget import CALIBRATION_NS, SURVEY_NS, Estimator, count_surveys
 from pathlab.campaign.model import Campaign
-from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.campaign.order import PlanRow, list_varied, plan_rows
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.engine import find_engine
@@ -230,6 +230,7 @@ class CampaignRun(RunParts):
                 estimate_ns=self._estimate_ns(todo, estimator),
                 work_ns=sum(estimator.trial(row).time_ns for row in todo),
                 preparation_ns=CALIBRATION_NS + SURVEY_NS * count_surveys(self.campaign),
+                varied=list_varied([row.settings for row in self.rows.values()]),
             )
         )
 

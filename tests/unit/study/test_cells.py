@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import RunningTable
+from pathlab.cli.running_table import RunningTable
 from pathlab.report.phrases import format_range
 from pathlab.report.text import count_flags, tabulate_cells
 from pathlab.study.analyses import Study
