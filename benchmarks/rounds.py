@@ -23,7 +23,7 @@ from transfers import ATTEMPTS, Bench, Transfer
 DECIDING_RUNS = 5
 INTERFACE_TOLERANCE_RATIO = 0.03
 HEADING = (
-    f"{'group':<30}{'ours : against':<46}{'quantity':<11}{'ours':>9}{'against':>9}"
+    f"{'group':<36}{'ours : against':<46}{'quantity':<11}{'ours':>9}{'against':>9}"
     f"{'ratio':>8}{'[min, max]':>16}{'target':>9}  {'':<10}{'runs'}"
 )
 
@@ -122,7 +122,7 @@ def report_row(testbed: str, group: Group, row: Row, series: dict[Candidate, Ser
     if absent:
         return []  # the missing peer is named at the top
     if refusals:
-        echo(f"{name:<30}{sides:<46}refused: {'; '.join(refusals)}")
+        echo(f"{name:<36}{sides:<46}refused: {'; '.join(refusals)}")
         return [{**facts, "refused": refusals}]
     ours, against = series[row.ours], series[row.against]
     thrown = len(ours.thrown_away) + len(against.thrown_away)
@@ -131,13 +131,13 @@ def report_row(testbed: str, group: Group, row: Row, series: dict[Candidate, Ser
         facts["quantity"] = measure.quantity
         ratio = compare(ours, against, measure.quantity)
         if ratio is None:
-            echo(f"{name:<30}{sides:<46}{measure.title:<11}no quiet run on both sides ({thrown} thrown away)")
+            echo(f"{name:<36}{sides:<46}{measure.title:<11}no quiet run on both sides ({thrown} thrown away)")
             lines.append({**facts, "ratio": None, "thrown_away": thrown})
             continue
         target, verdict = classify(ratio, measure.at_least, measure.at_most)
         span = f"[{ratio.least:.3f}, {ratio.most:.3f}]"
         echo(
-            f"{name:<30}{sides:<46}{measure.title:<11}"
+            f"{name:<36}{sides:<46}{measure.title:<11}"
             f"{ratio.ours / measure.unit:>9.3f}{ratio.against / measure.unit:>9.3f}"
             f"{ratio.ratio:>8.3f}{span:>16}{target:>9}  {verdict:<10}{ratio.runs}"
             + (f", {thrown} thrown away" if thrown else "")
@@ -163,7 +163,7 @@ def report_memory(
     name = f"{testbed}/{group.name}"
     shown = ("<" if all(run.peak_rss_is_bound for run in done) else "") + f"{max(peaks) / 1e6:.1f}"
     echo(
-        f"{name:<30}{candidate.label + ', the larger end, the worst run':<46}{'RSS MB':<11}{shown:>9}"
+        f"{name:<36}{candidate.label + ', the larger end, the worst run':<46}{'RSS MB':<11}{shown:>9}"
         f"{'':>33}{f'<= {limit / 1e6:.1f}':>9}  {verdict:<10}{len(peaks)}"
     )
     return [
