@@ -91,6 +91,7 @@ def describe_messages(study: Analyses) -> tuple[str, ...]:
 
 
 def describe_cost(factor: SizeFactor, found: MessageCost) -> str:
+    """What one costs, the rate of its bytes and the half size, each with its interval."""
     if found.message_ns is None:
         return f"Cost of a {factor.noun}: undecided ({format_reason(found.undecided)})."
     interval = format_interval(found.message_interval_ns, format_time)
