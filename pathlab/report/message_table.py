@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pathlab.campaign.factors import format_level
 from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.message_curves import LONE, MessageCurve, name_curves
 from pathlab.report.message_text import name_path
@@ -64,18 +65,6 @@ class MessageRow:
     kept: Sample
     provisional: bool
     name: str = ""
-
-
-def list_message_paths(
-    conditions: Iterable[MeasuredCondition],
-) -> tuple[tuple[MeasuredCondition, ...], ...]:
-    """The conditions of messages of each path that have a combination, in the order of measurement."""
-    paths: dict[tuple[str, str, str], list[MeasuredCondition]] = {}
-    for one in conditions:
-        if one.key.is_of_messages and one.all_cells:
-            key = one.key.path_source, one.key.path_destination, one.key.medium
-            paths.setdefault(key, []).append(one)
-    return tuple(map(tuple, paths.values()))
 
 
 def tabulate_messages(
@@ -157,7 +146,6 @@ def _choose_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
 
 
 def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str]]) -> list[str]:
-    offered = row.offered_messages_per_s
     complete, used = len(row.curve.found.complete), len(row.kept)
     n = f"{used}{PROVISIONAL if row.provisional else ''}"
     spent = [
@@ -166,11 +154,18 @@ def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str
     return [
         format_bytes(row.size_bytes),
         row.name,
-        "" if offered is None else format_frequency(offered),
+        _format_offered(row),
         *describe(row),
         _format_both(*map(format_time, spent)),
         n if used == complete else f"{n} of {complete}",
     ]
+
+
+def _format_offered(row: MessageRow) -> str:
+    """The offered rate; of replies without one ``max``, as a campaign says that messages go one at a time."""
+    if row.offered_messages_per_s is not None:
+        return format_frequency(row.offered_messages_per_s)
+    return format_level(MESSAGE_RATE, None) if row.curve.condition.get("reply") else ""
 
 
 def _describe_rates(row: MessageRow) -> Iterator[str]:

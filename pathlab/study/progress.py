@@ -65,7 +65,7 @@ class TrialUse:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConditionWarnings:
-    """The measured combinations of a condition that a reader must be warned of.
+    """The measured combinations that a reader must be warned of.
 
     ``mostly`` are, by flag, those of which more than half of the complete trials bear it, ``partly`` those of
     which any does. ``short`` were granted less than the window requested, ``least_granted_bytes`` at least.
@@ -95,9 +95,9 @@ def survey_conditions(conditions: Sequence[MeasuredCondition]) -> TrialUse:
     return TrialUse(excluded=dict(sorted(excluded.items())), flags=dict(sorted(flags.items())))
 
 
-def find_warnings(condition: MeasuredCondition) -> ConditionWarnings:
-    """What to warn of in one condition, over its combinations with a complete trial."""
-    cells = condition.measured_cells
+def find_warnings(*conditions: MeasuredCondition) -> ConditionWarnings:
+    """What to warn of in conditions, over their combinations with a complete trial."""
+    cells = tuple(cell for condition in conditions for cell in condition.measured_cells)
     counts = [(cell, cell.complete.count_flags()) for cell in cells]
     names = sorted({name for _, flags in counts for name in flags})
     short = tuple(cell for cell in cells if cell.complete.is_short.any())

@@ -8,9 +8,9 @@ from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.blocks import Notice
+from pathlab.report.message_scope import list_message_paths
 from pathlab.report.message_table import (
     explain_messages,
-    list_message_paths,
     tabulate_messages,
 )
 from pathlab.report.message_text import describe_latencies

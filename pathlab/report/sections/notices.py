@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.blocks import Notice
+from pathlab.report.message_scope import (
+    format_all_combinations,
+    list_message_levels,
+    list_message_paths,
+    locate_messages,
+)
 from pathlab.report.names import enumerate_cells, format_utc
 from pathlab.report.phrases import format_count
 from pathlab.store.flags import NOT_GRANTED, Flag
@@ -66,13 +73,15 @@ OF_ANY: Mapping[str, Notice] = {
 def list_notices(study: Analyses) -> tuple[Notice, ...]:
     """Every warning of a campaign, those on its validity first."""
     found = [*_check_run(study)]
-    conditions = study.conditions()
+    scopes: list[tuple[str, tuple[MeasuredCondition, ...]]]
+    scopes = [(one.name, (one,)) for one in study.conditions() if not one.key.is_of_messages]
+    scopes += [(group[0].path, group) for group in list_message_paths(study.conditions())]
     names: dict[Notice, list[str]] = {}
-    for condition in conditions:
-        if condition.measured_cells:
-            for notice in _check_condition(condition):
-                names.setdefault(notice, []).append(condition.name)
-    found += [replace(notice, path=_join(paths, len(conditions))) for notice, paths in names.items()]
+    for name, group in scopes:
+        if any(one.measured_cells for one in group):
+            for notice in _check_conditions(group):
+                names.setdefault(notice, []).append(name)
+    found += [replace(notice, path=_join(paths, len(scopes))) for notice, paths in names.items()]
     return tuple(found)
 
 
@@ -120,22 +129,24 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
         )
 
 
-def _check_condition(condition: MeasuredCondition) -> Iterator[Notice]:
-    """Every warning on one condition, without its path."""
-    found = find_warnings(condition)
+def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Notice]:
+    """Every warning on a condition, or on those of the messages of a path; without the path."""
+    found, locate = find_warnings(*conditions), _locate
+    if conditions[0].key.is_of_messages:
+        locate = partial(locate_messages, list_message_levels(conditions))
     for flag, notice in OF_MOST.items():
         if flag in found.mostly:
-            yield _place(notice, _locate(found.mostly[flag], found.cells))
+            yield _place(notice, locate(found.mostly[flag], found.cells))
     if found.short:
         yield Notice(
             kind="window-not-granted",
-            short=f"{_locate(found.short, found.cells)} the kernel granted less than the window "
+            short=f"{locate(found.short, found.cells)} the kernel granted less than the window "
             f"requested (least grant: {format_bytes(found.least_granted_bytes)}; Linux reports double the "
             "usable size).",
             fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
     for flag, cells in found.partly.items():
-        where = _locate(cells, found.cells)
+        where = locate(cells, found.cells)
         if flag in OF_ANY:
             yield _place(OF_ANY[flag], where)
         elif flag.endswith(NOT_GRANTED):
@@ -162,5 +173,5 @@ def _place(notice: Notice, where: str) -> Notice:
 def _locate(found: Sequence[Cell], cells: Sequence[Cell]) -> str:
     """``In both combinations``, ``With 4 × 64 KiB``."""
     if len(found) == len(cells) > 1:
-        return "In both combinations" if len(cells) == 2 else f"In all {len(cells)} combinations"
+        return format_all_combinations(len(cells))
     return f"With {enumerate_cells((cell.streams, cell.window_bytes) for cell in found)}"

@@ -62,7 +62,7 @@ def test_round_trips_are_those_of_trials_that_kept_their_rate() -> None:
     start = next(number for number, line in enumerate(lines) if line.startswith("Offered"))
     assert lines[start].split() == ["Offered", "Achieved", "Median", "p99", "p99.9", "CPU/message", "n"]
     closed, kept, missed = (line.split() for line in lines[start + 1 : start + 4])
-    assert closed[0] != "1"
+    assert closed[0] == "max"
     assert kept[:2] == ["1", "k/s"]
     assert missed[:4] == ["200", "k/s", "120", "k/s"]
     assert missed[4:7] == ["–"] * 3
@@ -87,3 +87,27 @@ def test_of_many_sizes_some_are_shown() -> None:
     assert "8 KiB" in "".join(shown)
     assert sizes
     assert "16 more rows: pathlab analyze RESULTS --only message_rates" in lines
+
+
+def test_a_warning_names_what_its_combinations_share() -> None:
+    lines = " ".join(print_summary(make_rates(2), width=300))
+    assert "! With placement host the machine could not keep up with the emulation." in lines
+    assert "! In all 8 combinations a host's CPU limited the rate." in lines
+    assert "! All combinations have only 2 trials; a 95 % confidence interval needs 6." in lines
+    assert "paths" not in lines
+
+
+def test_a_warning_on_unlike_combinations_names_some_or_counts_them() -> None:
+    def warn(*numbers: int) -> str:
+        results = make_rates(1)
+        results.records = [
+            replace(record, flags=("over-line-rate",) if record.plan_row in numbers else ())
+            for record in results.records
+        ]
+        return " ".join(print_summary(results, width=300))
+
+    # rows 0 to 7: two hosts, unbatched and batched, then one host; each with 64 B and 1 KiB
+    assert "! With message 64 B, batch none, placement host trials counted more" in warn(0)
+    unlike = "! With message 64 B, batch none, placement host; message 1 KiB, batch 64 KiB, placement process"
+    assert unlike in warn(0, 7)
+    assert "! In 5 of 8 combinations trials counted more" in warn(0, 1, 2, 4, 7)
