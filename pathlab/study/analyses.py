@@ -15,9 +15,9 @@ from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
 from pathlab.study import costs, order, throughput
 from pathlab.study.answer import Answer, Answers, StudyOptions
-from pathlab.study.comparison.levels import LevelComparison
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.latency_analyses import LatencyAnalyses
+from pathlab.study.level_analyses import LevelAnalyses
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
     CellLimit,
@@ -29,14 +29,6 @@ from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
-from pathlab.study.releases import (
-    RecordingCost,
-    ReleaseRatio,
-    compare_recordings,
-    compare_releases,
-    describe_recordings,
-    describe_releases,
-)
 from pathlab.study.trials import Condition, StudySource
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
@@ -56,7 +48,7 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(MessageAnalyses, LatencyAnalyses):
+class Analyses(MessageAnalyses, LatencyAnalyses, LevelAnalyses):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per
@@ -355,51 +347,6 @@ class Analyses(MessageAnalyses, LatencyAnalyses):
     def precision(self, rule: StopRule | None = None) -> Iterable[Answer[StopDecision]]:
         """Whether every combination's median is known as well as the rule asks (default: within ±5 %)."""
         return order.evaluate_precision(self.study_table(), rule or StopRule())
-
-    @analysis(
-        "Builds and configurations compared",
-        AnswerColumn("combination", "part"),
-        AnswerColumn("metric", "metric"),
-        AnswerColumn("compared", "name"),
-        AnswerColumn("pairs", "pairs"),
-        AnswerColumn("ratio", "ratio", "factor"),
-        AnswerColumn("95 % CI (Holm)", "interval", "factor"),
-        AnswerColumn("noise", "noise_ratio", "factor", detail="noise_interval"),
-        AnswerColumn("verdict", "verdict"),
-        AnswerColumn("undecided", "reason"),
-        per="combination and metric",
-    )
-    def releases(self, factor: str | None = None) -> Iterable[Answer[ReleaseRatio]]:
-        """Levels of ``build``, or of another factor, against the first, in pairs of a cycle, with a verdict.
-
-        ``factor``: a key of the campaign file; by default the one that the campaign names with ``compare``.
-        The builds ``this`` and ``again`` give the noise floor. Corrected (Holm) over all rows.
-        """
-        return describe_releases(self.compare_releases(factor))
-
-    @analysis(
-        "Cost of recording",
-        AnswerColumn("combination", "part"),
-        AnswerColumn("rate", "rate"),
-        AnswerColumn("recording", "level"),
-        AnswerColumn("pairs", "pairs"),
-        AnswerColumn("cost", "cost_ratio"),
-        AnswerColumn("95 % CI (Holm)", "interval_ratio"),
-        AnswerColumn("verdict", "verdict"),
-        AnswerColumn("undecided", "reason"),
-        per="combination and level of recording",
-    )
-    def observer_cost(self) -> Iterable[Answer[RecordingCost]]:
-        """By which share recording lowers throughput or message rate, against ``recording = "off"``."""
-        return describe_recordings(self.compare_recordings())
-
-    def compare_releases(self, factor: str | None = None) -> LevelComparison | None:
-        """The comparison that ``releases`` gives the rows of; None where nothing was compared."""
-        return compare_releases(self.study_table(), self.study_source.campaign.model, factor)
-
-    def compare_recordings(self) -> LevelComparison | None:
-        """The comparison that ``observer_cost`` gives the rows of; None where nothing was compared."""
-        return compare_recordings(self.study_table())
 
     def against_reference(self, name: str, column: str | None = None) -> Answers[ReferenceOverlay]:
         """Own throughput beside a published table's, by its levels: ``pathlab reference list`` names them.
