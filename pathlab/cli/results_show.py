@@ -12,8 +12,10 @@ from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.store.flags import Flag
 from pathlab.store.overview import Counts, TrialLine, count_stored_trials, stream_lines
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -22,6 +24,7 @@ from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
+    format_frequency,
     format_rate,
     format_ratio,
     format_time,
@@ -37,6 +40,7 @@ COMBINATIONS = (
     PrintedColumn("Not complete", 5),
     PrintedColumn("n", 1),
     PrintedColumn("Throughput"),
+    PrintedColumn("Messages", 1),
 )
 TRIALS = (
     PrintedColumn("Trial"),
@@ -44,12 +48,18 @@ TRIALS = (
     PrintedColumn("Streams"),
     PrintedColumn("Window"),
     PrintedColumn("Throughput"),
+    PrintedColumn("Messages", 1),
+    PrintedColumn("Round trip", 1),
+    PrintedColumn("p99", 2),
     PrintedColumn("UDP loss", 1),
     PrintedColumn("Jitter", 3),
     PrintedColumn("Loaded RTT", 1),
     PrintedColumn("Path", 5, left=True, constant="{}"),
     PrintedColumn("Status", 2, wraps=True, constant="all {}"),
 )
+
+COUNT = [column.heading for column in COMBINATIONS].index("n")
+MESSAGES_NOTE = "Of messages, host-limited trials are usable too."
 
 
 def show(results: Path, limit: int, offset: int, *, as_json: bool) -> None:
@@ -117,8 +127,10 @@ def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | No
         "Throughput: median of the n usable trials (complete, windows and congestion control as requested, "
         "neither host-limited nor lab-limited)."
     )
-    if any(condition.has_provisional for condition in conditions):
+    if any(row[COUNT].endswith(PROVISIONAL) for row in rows):
         note = f"{note} {PROVISIONAL_EXPLANATION}"
+    if any(condition.key.is_of_messages for condition in conditions):
+        note = f"{note} {MESSAGES_NOTE}"
     console.print(PrintedParagraph(note))
 
 
@@ -148,14 +160,18 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
 
 
 def _format_combination(condition: MeasuredCondition, cell: Cell) -> tuple[str, ...]:
+    shown, provisional = cell.shown, cell.is_provisional
+    if condition.key.is_of_messages:
+        shown, provisional = choose_message_trials(cell)
     return (
         condition.path,
         cell.name,
         ", ".join(f"{name} {level}" for name, level in condition.settings.items()),
         f"{len(cell.complete):,}",
         f"{cell.failed:,}",
-        f"{len(cell.shown):,}{PROVISIONAL if cell.is_provisional else ''}",
-        format_rate(measure_spread(cell.shown.rates_bits_per_s).median),
+        f"{len(shown):,}{PROVISIONAL if provisional else ''}",
+        format_rate(measure_spread(shown.rates_bits_per_s).median),
+        format_frequency(measure_spread(shown.get("messages_per_s")).median),
     )
 
 
@@ -174,9 +190,12 @@ def _format_trial(line: TrialLine) -> tuple[str, ...]:
         str(line.streams),
         format_window(line.window_requested_bytes),
         format_rate(line.throughput_bits_per_s),
+        format_frequency(line.messages_per_s),
+        format_time(line.round_trip_median_ns),
+        format_time(line.round_trip_p99_ns),
         _format_loss(line),
         format_time(line.udp_jitter_ns),
-        format_time(line.loaded_rtt_median_ns),
+        "" if line.messages_per_s is not None else format_time(line.loaded_rtt_median_ns),
         f"{line.path_source} → {line.path_destination}",
         _format_status(line),
     )
@@ -186,4 +205,5 @@ def _format_status(line: TrialLine) -> str:
     if line.failure is not None:
         return f"{line.status}: {line.failure}"
     missing = f", {format_bytes(line.undelivered_bytes)} undelivered" if line.undelivered_bytes else ""
-    return f"{line.status}{missing}"
+    missed = f", {Flag.RATE_MISSED}" if Flag.RATE_MISSED in line.flags else ""
+    return f"{line.status}{missing}{missed}"

@@ -100,12 +100,20 @@ def _order(row: MessageRow) -> tuple[int, int, str, int]:
     return row.size_bytes, row.curve.streams, row.name, row.offered_messages_per_s or 0
 
 
-def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
-    key, every = condition.key, cell.complete
+def choose_message_trials(cell: Cell) -> tuple[Sample, bool]:
+    """The trials of messages that are shown, and whether they are provisional: all were lab-limited.
+
+    Small messages are what hosts carry, not paths: host-limited trials are kept.
+    """
+    every = cell.complete
     measured = every.take(~every.is_short & ~np.isnan(every.get("messages_per_s")))
     limited = np.any([every.table.flagged(flag)[measured.places] for flag in LAB_FLAGS], axis=0)
     provisional = bool(len(measured)) and bool(limited.all())
-    usable = measured if provisional else measured.take(~limited)
+    return (measured if provisional else measured.take(~limited)), provisional
+
+
+def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
+    key, (usable, provisional) = condition.key, choose_message_trials(cell)
     rate = key.get(MESSAGE_RATE)
     return MessageRow(
         curve=MessageCurve(

@@ -41,6 +41,9 @@ class TrialLine:
     streams: int
     window_requested_bytes: int | None
     throughput_bits_per_s: float | None
+    messages_per_s: float | None
+    round_trip_median_ns: float | None
+    round_trip_p99_ns: float | None
     loaded_rtt_median_ns: float | None
     udp_sent_packets: int | None
     udp_lost_packets: int | None
@@ -48,6 +51,7 @@ class TrialLine:
     status: str
     failure: str | None
     undelivered_bytes: int | None
+    flags: tuple[str, ...]
 
 
 def count_stored_trials(results: Results) -> Counts:

@@ -37,6 +37,7 @@ COMMANDS = (
     "reference show ibm-streams-2.0-facade-intranode",
     "reference show ibm-streams-2.0-fan-out-intranode",
     "results list ROOT",
+    "results show MESSAGES",
     "results show RESULTS",
 )
 
@@ -120,6 +121,20 @@ def test_no_line_is_too_wide_and_no_number_is_cut(
         assert [line for line in lines if cell_len(line) > columns] == []
         assert "…" not in "".join(lines)
         assert find_numbers(lines) <= known
+
+
+def test_stored_trials_of_messages_show_their_rate_and_round_trips(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = run("results show MESSAGES --limit 0", root, 120, monkeypatch, capsys)
+    headings = [line.split() for line in lines if line.startswith(("Combination", "Trial "))]
+    assert [one[-1] for one in headings] == ["Messages", "Status"]
+    assert "Messages Round trip p99" in " ".join(headings[1])
+    assert "Loaded" not in headings[1]
+    missed = [line for line in lines if line.endswith("complete, rate-missed")]
+    assert missed
+    assert all(re.search(r" 120 k/s +\S+ [µm]s +\S+ [µm]s", line) for line in missed)
+    assert "Of messages, host-limited trials are usable too." in " ".join(lines)
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *MORE_COMMANDS])
