@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from pathlab.analysis.verdicts.limits import QUEUE_RISE_LEAST_NS
 from pathlab.report.limit_text import format_limit
+from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.streams import measure_drtt
 from pathlab.study.trial_limit import SingleLimit
-from pathlab.units import format_rate, format_time, format_volume
+from pathlab.units import format_frequency, format_rate, format_time, format_volume
 
 #: From this factor on, the probes' RTT and the one that TCP smooths are said to disagree.
 DISAGREEING_FACTOR = 3.0
@@ -28,6 +29,12 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
     if not record.window_requested_bytes:
         yield from _describe_growth(found)
     yield from _describe_rtts(record, found)
+    offered = record.offered_messages_per_s
+    if offered is not None and Flag.RATE_MISSED in record.flags:
+        yield f"The offered rate of {format_frequency(offered)} was missed by more than 1 %."
+    elif offered is not None:
+        yield f"Limited by: the offered rate of {format_frequency(offered)}."
+        return
     yield format_limit(found)
 
 

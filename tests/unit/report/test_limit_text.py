@@ -134,6 +134,12 @@ def test_a_plain_trial_has_its_limit_alone() -> None:
     assert list_lines() == [format_limit(FOUND)]
 
 
+def test_messages_at_an_offered_rate_are_limited_by_it_unless_they_missed_it() -> None:
+    assert list_lines({"offered_messages_per_s": 2_000}) == ["Limited by: the offered rate of 2 k/s."]
+    missed = list_lines({"offered_messages_per_s": 2_000, "flags": ("rate-missed",)})
+    assert missed == ["The offered rate of 2 k/s was missed by more than 1 %.", format_limit(FOUND)]
+
+
 def test_direction_windows_and_round_trips_are_said_where_they_matter() -> None:
     assert list_lines(direction="reverse")[0].startswith("Direction: reverse, from ")
     both = list_lines({"throughput_bits_per_s": 20e6, "throughput_reverse_bits_per_s": 8e6}, "both")
