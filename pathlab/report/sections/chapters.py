@@ -55,6 +55,8 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
     gaps: list[Shortfall] = []
     for chapter in _list_chapters(inputs):
         gap = chapter.find_gap(inputs)
+        if gap is not None and not chapter.is_asked_for(inputs):
+            continue
         if gap is not None:
             excluded = None if chapter is routes.SECTION else _find_exclusion(inputs)
             setting = None if excluded else chapter.choose_setting(inputs)
@@ -74,9 +76,7 @@ def build_sections(inputs: ReportInputs) -> tuple[Section, ...]:
 def _list_chapters(inputs: ReportInputs) -> tuple[LazySection, ...]:
     """The chapters that these results may fill: those of messages alone where nothing else was carried."""
     messages_alone = inputs.message_conditions and not inputs.conditions
-    left_out = () if inputs.message_conditions else (message_latency.SECTION,)
-    chapters = (one for one in SECTIONS if one not in left_out)
-    return tuple(one for one in chapters if one.of_messages or not messages_alone)
+    return tuple(one for one in SECTIONS if one.of_messages or not messages_alone)
 
 
 def _find_exclusion(inputs: ReportInputs) -> str | None:

@@ -88,8 +88,9 @@ LazyBlock: TypeAlias = LazyPlot | LazyText | LazyFold
 class LazySection:
     """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
 
-    ``choose_setting``: a key of the campaign file with a value, by which results fill it. ``of_messages``: it
-    may be about messages; results of messages alone have no other.
+    ``choose_setting``: a key of the campaign file with a value, by which results fill it. ``factors``, by
+    attribute: where the plan has none of them, it was not asked for, and a gap is not worth a line.
+    ``of_messages``: it may be about messages; results of messages alone have no other.
     """
 
     key: str
@@ -98,7 +99,13 @@ class LazySection:
     outline: Callable[[ReportInputs], Iterable[LazyBlock]]
     question: Question | None = None
     choose_setting: Callable[[ReportInputs], str | None] = lambda _: None
+    factors: tuple[str, ...] = ()
     of_messages: bool = False
+
+    def is_asked_for(self, inputs: ReportInputs) -> bool:
+        """Whether the plan has a factor that it is about."""
+        rows = inputs.study.study_plan()
+        return not self.factors or any(not row.settings.keys().isdisjoint(self.factors) for row in rows)
 
 
 class Numbered(Protocol):

@@ -231,6 +231,7 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
+    factors=("reply",),
     of_messages=True,
     choose_setting=lambda _: "factors.reply=[true]",
 )

@@ -188,6 +188,7 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.WHY,
+    factors=("message_bytes", "write_bytes"),
     of_messages=True,
     choose_setting=lambda _: 'factors.message=["64","256","1KiB","4KiB","16KiB"]',
 )

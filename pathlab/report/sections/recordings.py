@@ -141,6 +141,7 @@ SECTION = LazySection(
     find_gap=_find_gap,
     outline=_outline,
     question=Question.COST,
+    factors=("recording",),
     of_messages=True,
     choose_setting=lambda _: 'factors.recording=["off","default","full"]',
 )

@@ -210,5 +210,6 @@ SECTION = LazySection(
     title="Builds and configurations compared",
     find_gap=_find_releases_gap,
     outline=_outline_releases,
+    factors=("build",),
     of_messages=True,
 )

@@ -107,9 +107,8 @@ def test_the_number_of_cycles_that_is_named_decides(two_cycles: ReportInputs) ->
 def test_enough_trials_list_only_what_was_not_varied() -> None:
     listed = read_list(chapters.build_sections(make_report_inputs(12)))
     assert set(listed) == {
-        *("Trial duration", "Messages", "Route and capacity of the paths"),
+        *("Trial duration", "Route and capacity of the paths"),
         *("CPU by number of streams at the same total window", "Warm-up"),
-        *("Builds and configurations compared", "Cost of recording"),
     }
 
 
