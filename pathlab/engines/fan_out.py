@@ -4,6 +4,7 @@ Stream s of the sender goes to receiver s modulo their number (native/PROTOCOL.m
 each stream are interleaved, workers put one behind the other, counts summed; of other values those of the
 first receiver are kept. The receivers' clocks are not compared: each one's times are since its own start,
 and a span of the merged records reaches from the latest start to the latest end, so that spans stay adjacent.
+No receiver need have had that span: a merged phase has ``spans_ns``, the length of each stream's own one.
 """
 
 from __future__ import annotations
@@ -93,6 +94,9 @@ def _merge_values(key: str, values: Sequence[Any]) -> Any:
         return None
     if key == "tcp_info_raw":
         return _merge_structs(values)
+    if key == "phases":
+        known = [{name: _add_spans(phase) for name, phase in phases.items()} for phases in known]
+        return _merge(known)
     if isinstance(known[0], dict):
         return _merge([value or {} for value in values])
     if isinstance(known[0], list):
@@ -101,6 +105,10 @@ def _merge_values(key: str, values: Sequence[Any]) -> Any:
         return _number_sockets(_interleave(values)) if key == "sockets" else _interleave(values)
     rule = _RULES.get(key)
     return known[0] if rule is None else rule(known)
+
+
+def _add_spans(phase: Record) -> Record:
+    return {**phase, "spans_ns": [phase["end_ns"] - phase["start_ns"]] * len(phase["bytes"])}
 
 
 def _interleave(parts: Sequence[list[Any] | None]) -> list[Any]:

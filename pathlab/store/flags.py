@@ -65,6 +65,7 @@ class Flag(_Described):
     BUSY_CORE = "busy-core", "one core was busy for 95 % or more of the steady window"
     OVER_LINE_RATE = "over-line-rate", "faster than the lab's link can carry"
     RATE_MISSED = "rate-missed", "less than 99 % of the offered messages arrived in the steady window"
+    UNEVEN_WINDOWS = "uneven-windows", "the window of one of several receivers was not within 1 % of the plan"
     ROUTE_CHANGED = "route-changed", "not the route of the reading before, up to a minute and a trial older"
     WINDOW_SHORT = "window-short", "the kernel granted a smaller window than requested"
     CONGESTION_NOT_GRANTED = "congestion-not-granted", "another congestion control than requested was in use"

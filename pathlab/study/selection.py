@@ -27,7 +27,7 @@ COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
 #: Flags of trials that are kept, and said.
 WARNING_FLAGS = (
     *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
-    Flag.UNDELIVERED_DATA,
+    *(Flag.UNDELIVERED_DATA, Flag.UNEVEN_WINDOWS),
     *(Flag.LOOPBACK_FALLBACK, Flag.HOST_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.LAB),
 )
 #: Setting of a plan's row that is repeated to show drift.

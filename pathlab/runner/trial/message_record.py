@@ -10,6 +10,7 @@ from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.round_trips import decode_round_trips
+from pathlab.runner.trial.steady_rates import list_spans_ns, sum_rates_per_s
 from pathlab.store.flags import Phase
 from pathlab.store.hdr_histogram import is_quantile_stated
 
@@ -64,7 +65,8 @@ def is_rate_missed(spec: TrialSpec, data: TrialData) -> bool:
     offered = sender.settings.get("offered_per_s")
     if not offered or not steady or "messages" not in steady:
         return False
-    awaited_ns = steady["end_ns"] - steady["start_ns"]
+    spans = [span for span in list_spans_ns(steady) if span is not None]
+    awaited_ns = sum(spans) // len(spans)
     if not spec.cell.warmup_ns:
         awaited_ns -= (sender.totals.get("round_trip_ns") or {}).get("min") or 0
     due = math.floor(offered * awaited_ns / 1e9)
@@ -102,7 +104,7 @@ class MessageCounts:
         steady = self.steady
         if not steady or "messages" not in steady or steady["end_ns"] <= steady["start_ns"]:
             return None
-        return float(sum(steady["messages"]) * 1e9 / (steady["end_ns"] - steady["start_ns"]))
+        return sum_rates_per_s(steady, "messages")
 
     def list_known(self, name: str) -> list[int]:
         """A figure of the whole trial, of each stream that has one."""

@@ -21,6 +21,7 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
+from pathlab.runner.trial.steady_rates import is_window_uneven, sum_rates_per_s
 from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.interval_histograms import measure_probe_histograms
 from pathlab.store.records import TrialRecord
@@ -164,6 +165,8 @@ def _find_flags(
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
     if is_rate_missed(spec, data):
         yield Flag.RATE_MISSED
+    if record.duration_ns and is_window_uneven(_phase(data.receiver, Phase.STEADY), record.duration_ns):
+        yield Flag.UNEVEN_WINDOWS
     if outcome.status == Status.COMPLETE and record.undelivered_bytes and spec.cell.transport != UDP:
         yield Flag.UNDELIVERED_DATA  # lost datagrams are messages_missing
 
@@ -252,7 +255,11 @@ def _measure_flow(steady: Record | None) -> dict[str, Any]:
     """The columns of the steady window."""
     if not steady or steady["end_ns"] <= steady["start_ns"]:
         return dict.fromkeys(STEADY_COLUMNS)
-    return measure_steady(steady["bytes"], steady["end_ns"] - steady["start_ns"])
+    rate_bytes_per_s = sum_rates_per_s(steady, "bytes")
+    return {
+        **measure_steady(steady["bytes"], steady["end_ns"] - steady["start_ns"]),
+        "throughput_bits_per_s": None if rate_bytes_per_s is None else 8 * rate_bytes_per_s,
+    }
 
 
 def _sent_bytes(result: Record | None) -> int | None:

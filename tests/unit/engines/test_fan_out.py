@@ -87,6 +87,7 @@ def test_streams_are_in_the_senders_order_and_counts_are_summed() -> None:
     steady = result["phases"]["steady"]
     assert (steady["start_ns"], steady["end_ns"]) == (MS + 7, 3 * MS + 7)
     assert steady["bytes"] == [2, 4, 6, 22, 24, 26]
+    assert steady["spans_ns"] == [2 * MS] * 6
     before, interval, *_ = of_kind(merged, "interval")
     assert before["end_ns"] == interval["start_ns"] == MS + 7
     assert (interval["index"], interval["phase"], interval["bytes"]) == (1, "steady", [1, 2, 3, 11, 12, 13])
@@ -108,6 +109,15 @@ def test_a_receiver_that_drained_faster_counts_nothing_more() -> None:
     assert "tcp_info_raw" not in last or last["tcp_info_raw"] is None
     totals = [sum(counts) for counts in zip(*(record["bytes"] for record in merged), strict=True)]
     assert totals == [4, 12, 44, 72]
+
+
+def test_each_stream_keeps_the_length_of_its_own_window() -> None:
+    shorter = make_receiver(2)
+    shorter[-1]["phases"]["steady"] |= {"start_ns": MS // 2, "end_ns": 2 * MS}
+    (result,) = of_kind(merge_receivers([make_receiver(1), shorter], 4), "result")
+    steady = result["phases"]["steady"]
+    assert (steady["start_ns"], steady["end_ns"]) == (MS, 3 * MS)
+    assert steady["spans_ns"] == [2 * MS, 3 * MS // 2] * 2
 
 
 def test_what_a_receiver_that_failed_has_not_stated_is_left_out() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.factors import Level
+from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
@@ -51,7 +52,7 @@ def make_end(
         | {"tcp_info": {"unacked_segments": [None] * 2, "snd_mss_bytes": [None] * 2}, "workers": threads}
         for index in range(11)
     ]
-    total = [sum(phase["bytes"][n] for phase in phases.values()) for n in range(2)]
+    total = [sum(phase["bytes"][n] for phase in phases.values()) for n in range(len(steady))]
     result = {"type": "result", "phases": phases, "total_bytes": total, "tcp_info": {}, "messages": totals}
     messages = {"bytes": 100, "placement": "apart", **(stated or {})}
     ready = {"type": "ready", "streams": 2, "sockets": [], "messages": messages}
@@ -168,6 +169,38 @@ def test_a_rate_of_one_way_is_what_the_receiver_got() -> None:
     for arrived, missed in (([1000, 1000], False), ([970, 970], True)):
         record = build(make_spec(message_rate_per_s=2000), sender, make_end(arrived, **RECEIVED))
         assert (Flag.RATE_MISSED in record.flags) == missed
+
+
+def make_two_receivers(second_ns: tuple[int, int], counts: tuple[int, int]) -> list[Record]:
+    """Of a stream each; the second one's steady window is ``second_ns`` by its clock."""
+    ends = [make_end([count], received=[count], missing=[0]) for count in counts]
+    for end in ends:
+        for record in end[2:-1]:
+            record |= {"bytes": [0], "messages": [0], "tcp_info": {}}
+        end[0]["streams"] = 1
+    for end in ends:
+        end[-1]["total_bytes"] = end[-1]["total_bytes"][:1]
+        for name in ("warmup", "drain"):
+            end[-1]["phases"][name] |= {"bytes": [0], "messages": [0]}
+    ends[1][-1]["phases"]["steady"] |= dict(zip(("start_ns", "end_ns"), second_ns, strict=True))
+    return merge_receivers(ends, 2)
+
+
+@pytest.mark.parametrize(("late_ns", "uneven"), [(0, False), (5_000_000, False), (100_000_000, True)])
+def test_rates_of_several_receivers_are_sums_over_their_own_windows(late_ns: int, uneven: bool) -> None:
+    """One that stood still for 5 s before it began has the window of the others, by its own clock."""
+    begin_ns = STEP_NS + 5 * STEADY_NS
+    window = (begin_ns, begin_ns + STEADY_NS + late_ns)
+    counts = (1000, 1000 + late_ns // 1_000_000)  # 1000 messages of 100 bytes per second each
+    spec = make_spec(message_rate_per_s=2000)
+    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT)
+    record = build(spec, sender, make_two_receivers(window, counts))
+    assert record.messages_per_s == pytest.approx(2000)
+    assert record.throughput_bits_per_s == pytest.approx(2000 * 100 * 8)
+    assert Flag.RATE_MISSED not in record.flags
+    assert (Flag.UNEVEN_WINDOWS in record.flags) == uneven
+    slow = build(spec, sender, make_two_receivers(window, (900, counts[1])))
+    assert Flag.RATE_MISSED in slow.flags
 
 
 def test_the_cpu_time_of_one_program_is_counted_once() -> None:
