@@ -10,6 +10,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.fits.message_cost import MessageCost, fit_message_cost
+from pathlab.campaign.factors import find_default
 from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
@@ -30,6 +31,8 @@ _PUBLISHED = {
     ("threaded", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("threaded_port_gbps",)),
     ("fused", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("fused_gbps",)),
 }
+#: Factors of the program that measures, not of how messages travel.
+_OF_THE_TOOL = ("build", "recording")
 _FAN_OUT = "ibm-streams-2.0-fan-out-intranode"
 
 
@@ -100,8 +103,13 @@ def fit_columns(reference: ReferenceTable) -> dict[str, MessageCost]:
     }
 
 
-def find_published(condition: Condition) -> tuple[ReferenceTable, str] | None:
-    """The published table and its column, by message size, that was measured most alike; None: none was."""
+def find_published(condition: Condition, streams: int) -> tuple[ReferenceTable, str] | None:
+    """The published table and its column, by message size, that was measured most alike; None: none was.
+
+    The tables are of one connection; another build and another recording than the usual are no setup.
+    """
+    if streams != 1 or any(read_level(condition, name) != find_default(name) for name in _OF_THE_TOOL):
+        return None
     placement = read_level(condition, "placement")
     found = _PUBLISHED.get((str(placement), str(read_level(condition, "encoding"))))
     carried = placement in ("threaded", "fused") or read_level(condition, "transport") in _TCP
@@ -111,10 +119,14 @@ def find_published(condition: Condition) -> tuple[ReferenceTable, str] | None:
 
 
 def find_published_fan_out(condition: Condition) -> tuple[ReferenceTable, str] | None:
-    """The published table and its column, all receivers together, by their number; None: there is none."""
+    """The published table and its column, all receivers together on one host, by their number.
+
+    None: there is none.
+    """
     table = load_table(_FAN_OUT)
     column = f"tcp{'_batched' * is_batched(condition)}_{condition.get(MESSAGE_SIZE)}B_gbps"
-    carried = read_level(condition, "transport") in _TCP and read_level(condition, "encoding") == "fixed"
+    alike = read_level(condition, "placement") == "process" and read_level(condition, "encoding") == "fixed"
+    carried = alike and read_level(condition, "transport") in _TCP
     return (table, column) if carried and column in table.columns else None
 
 

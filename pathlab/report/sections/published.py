@@ -29,7 +29,7 @@ def draw_published(group: SizeGroup, bits: float | None = None) -> Iterator[Curv
     """
     seen = set()
     for slot, _, curve in group:
-        published = find_published(curve.condition)
+        published = find_published(curve.condition, curve.streams)
         if published is None or (published[0].name, published[1]) in seen:
             continue
         table, column = published
@@ -50,7 +50,7 @@ def tabulate_published(group: SizeGroup) -> Iterator[Block]:
     """Own throughput over the published one, size by size."""
     rows = []
     for _, name, curve in group:
-        published = find_published(curve.condition)
+        published = find_published(curve.condition, curve.streams)
         if published is not None:
             sizes = curve.found.sample.read_setting(MESSAGES.setting)
             overlay = compare_column(sizes, 8 * sizes * MESSAGES.count(curve.found.sample), *published)

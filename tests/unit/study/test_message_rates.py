@@ -108,6 +108,9 @@ def test_without_a_message_in_the_steady_window_a_trial_is_excluded() -> None:
         ({"placement": "fused"} | BATCH, "ibm-streams-2.0-fused-threaded", "fused_gbps"),
         ({"placement": "process", "transport": "pipe"}, None, None),
         ({"encoding": "protobuf"}, None, None),
+        ({"build": "again"}, None, None),
+        ({"recording": "off"}, None, None),
+        ({"build": "this", "recording": "default"}, "ibm-streams-3.0-internode", "tcp_gbps"),
     ],
 )
 def test_the_published_column_is_the_one_measured_most_alike(
@@ -117,14 +120,16 @@ def test_the_published_column_is_the_one_measured_most_alike(
         path_source="a", path_destination="b", medium="hosts", settings=tuple(sorted(settings.items()))
     )
     assert read_level(condition, "transport") == settings.get("transport", "tcp")
-    found = find_published(condition)
+    found = find_published(condition, 1)
+    assert find_published(condition, 4) is None
     assert (None if found is None else (found[0].name, found[1])) == (table and (table, column))
 
 
-def test_published_fan_out_goes_by_size_and_batching() -> None:
-    def find(**settings: object) -> str | None:
+def test_published_fan_out_goes_by_size_and_batching_on_one_host() -> None:
+    def find(placement: str = "process", **settings: object) -> str | None:
+        levels = {"placement": placement, **settings}
         condition = Condition(
-            path_source="a", path_destination="b", medium="hosts", settings=tuple(sorted(settings.items()))
+            path_source="a", path_destination="b", medium="hosts", settings=tuple(sorted(levels.items()))
         )
         found = find_published_fan_out(condition)
         return None if found is None else found[1]
@@ -132,6 +137,7 @@ def test_published_fan_out_goes_by_size_and_batching() -> None:
     assert find(message_bytes=22) == "tcp_22B_gbps"
     assert find(message_bytes=1004, batch_bytes=65536) == "tcp_batched_1004B_gbps"
     assert find(message_bytes=64) is None
+    assert find("host", message_bytes=22) is None
     assert find(message_bytes=22, transport="udp") is None
 
 
