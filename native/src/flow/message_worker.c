@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -249,15 +248,6 @@ static bool exchange_start(struct pl_worker *worker)
     return true;
 }
 
-/* In a process with one thread a call on a descriptor takes no reference on it, which costs a message there
- * and back about 0.1 us otherwise. So a thread gets a table of its own, the copy of the process's; sockets
- * and shared memory are ended by calls and not by the last close, pipes are not. */
-static void own_descriptors(const struct pl_worker *worker)
-{
-    if (worker->shared->messages->carrier != PL_CARRIER_PIPE)
-        (void)unshare(CLONE_FILES);
-}
-
 void *pl_message_worker_run(void *argument)
 {
     static void (*const bodies[])(struct pl_worker *) = {
@@ -272,7 +262,6 @@ void *pl_message_worker_run(void *argument)
     /* Sleeps for intended times end within a microsecond instead of 50. */
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     pl_worker_open_schedule(worker);
-    own_descriptors(worker);
     pl_worker_publish(worker, pl_now_ns());
     if (exchange_start(worker))
         bodies[worker->role](worker);
