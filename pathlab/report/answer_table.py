@@ -9,7 +9,6 @@ from enum import Enum
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
@@ -116,17 +115,16 @@ def list_headings(entry: AnalysisEntry) -> tuple[str, ...]:
 
 
 def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Console) -> None:
-    """Print a table for each analysis by its name; one without answers says so in a line.
+    """Print a table for each analysis by its name, and one line that names those without answers.
 
     What was excluded, flagged or undecided is stated below the first table of a condition that it concerns.
     """
     stated: set[tuple[Condition, str]] = set()
     for name, found in answers.items():
+        if not found:
+            continue
         entry = ANALYSES[name]
         console.print()
-        if not found:
-            console.print(Text.assemble((entry.title, "bold"), ": nothing in these results to answer it."))
-            continue
         for condition in dict.fromkeys(answer.condition for answer in found):
             part = [answer for answer in found if answer.condition == condition]
             title = f"{entry.title}: {name_condition(condition)}"
@@ -136,6 +134,10 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
                 if (condition, line) not in stated:
                     console.print(PrintedParagraph(line, "dim", mark="  "))
             stated |= {(condition, line) for line in (*list_undecided(entry, part), *list_warnings(part))}
+    empty = [ANALYSES[name].title for name, found in answers.items() if not found]
+    if empty:
+        console.print()
+        console.print(PrintedParagraph(f"Nothing in these results to answer: {'; '.join(empty)}."))
 
 
 def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, console: Console) -> None:

@@ -55,8 +55,9 @@ class Analyses(MessageAnalyses, LatencyAnalyses, LevelAnalyses):
     condition (a path, and all settings besides streams and window), per window or per cell, in the order of
     first measurement. Failed, interrupted, host-limited and lab-limited trials, and those with another
     congestion control than requested, are excluded as each analysis says and counted in the answer's
-    selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Too little data
-    gives an undecided answer with the reason, never an error; a cell without a usable trial has no answer.
+    selection; loopback fallbacks, labs, imported trials and real hosts are never pooled. Trials of messages
+    have the analyses of messages, and none of streams, windows and paths. Too little data gives an undecided
+    answer with the reason, never an error; a cell without a usable trial has no answer.
     Draws come from the campaign's seed. ``reread`` is needed for trials stored later.
     """
 

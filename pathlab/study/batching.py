@@ -188,7 +188,13 @@ def _measure_collection(part: Sample) -> Floats:
 
 def _select_round_trips(table: TrialTable) -> dict[tuple[Curve, int | None], Sample]:
     """The trials with round trips of every cell and offered rate, all sizes together."""
-    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=("round_trip_median_ns",), apart=MESSAGE_SIZE)
+    rules = Rules(
+        flags=LAB_FLAGS,
+        as_requested=True,
+        needed=("round_trip_median_ns",),
+        apart=MESSAGE_SIZE,
+        messages=True,
+    )
     return {
         (
             (strip_settings(sample.condition, *OFFERED), streams, window),

@@ -304,9 +304,9 @@ def list_conditions(table: TrialTable, environment: Mapping[str, Any]) -> tuple[
 
     ``environment``: the campaign record's. Those without a complete trial have the number 0.
     """
-    counted = select(table, Rules(as_requested=True))
-    complete = select(table, Rules(flags=(), needed=()))
-    besides_lab = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS))
+    counted = select(table, Rules(as_requested=True, messages=True))
+    complete = select(table, Rules(flags=(), needed=(), messages=True))
+    besides_lab = select(table, Rules(as_requested=True, flags=PROVISIONAL_FLAGS, messages=True))
     settings = _format_settings([one.condition for one in counted])
     places: dict[Condition, list[int]] = {}
     for place, condition in enumerate(table.conditions):

@@ -33,7 +33,7 @@ class FanOut:
 
 def measure_fan_outs(table: TrialTable) -> tuple[Answer[FanOut], ...]:
     """Every cell of conditions with messages and several numbers of streams at one window."""
-    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=(MESSAGES.needed,))
+    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=(MESSAGES.needed,), messages=True)
     answers = []
     for sample in select(table, rules):
         if sample.condition.get(MESSAGE_SIZE) is None or not MESSAGES.takes(sample.condition):

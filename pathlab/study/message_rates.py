@@ -97,7 +97,13 @@ def select_sizes(table: TrialTable, factor: SizeFactor) -> Iterator[tuple[int, i
 
     Small messages are what hosts carry, not paths: host-limited trials are kept.
     """
-    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=(factor.needed,), apart=factor.setting)
+    rules = Rules(
+        flags=LAB_FLAGS,
+        as_requested=True,
+        needed=(factor.needed,),
+        apart=factor.setting,
+        messages=factor is MESSAGES,
+    )
     for every in select(table, rules):
         if factor.takes(every.condition):
             sized = every.exclude(

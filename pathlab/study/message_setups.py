@@ -68,7 +68,7 @@ def list_message_loads(table: TrialTable) -> tuple[MessageLoad, ...]:
     lab-limited has none left.
     """
     found: list[tuple[MessageSetup, Sample]] = []
-    for sample in select(table, Rules(flags=(), as_requested=True, needed=())):
+    for sample in select(table, Rules(flags=(), as_requested=True, needed=(), messages=True)):
         if sample.condition.get(MESSAGE_SIZE) is None or not sample.condition.get("reply"):
             continue
         travel = strip_settings(sample.condition, MESSAGE_SIZE, MESSAGE_RATE)

@@ -79,7 +79,7 @@ def compare_with_reference(
     reference = load_table(name)
     columns = _choose_columns(reference, column)
     answers = []
-    for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level)):
+    for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level, messages=True)):
         for streams, window, part in sample.by_cell():
             levels = part.read_setting(reference.level)
             known = part.exclude(np.isnan(levels), f"{reference.level}: {NOT_MEASURED}")

@@ -288,7 +288,8 @@ class Rules:
 
     ``apart`` are settings whose levels the analysis compares, so that they do not split the condition.
     Control rows, which are no cells of the design, are taken with ``controls`` alone. With ``windowed``
-    conditions of UDP, which has no window, are passed over.
+    conditions of UDP, which has no window, are passed over; without ``messages`` those of messages are, whose
+    rate is that of hosts or the one offered, and no path's.
     """
 
     flags: Sequence[str] = PATH_FLAGS
@@ -297,6 +298,7 @@ class Rules:
     apart: str | tuple[str, ...] = ()
     controls: bool = False
     windowed: bool = False
+    messages: bool = False
 
 
 def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
@@ -313,7 +315,7 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     for condition, number in numbers.items():
         if condition.get(CONTROL) and not rules.controls:
             continue
-        if rules.windowed and condition.is_udp:
+        if (rules.windowed and condition.is_udp) or (condition.is_of_messages and not rules.messages):
             continue
         inside = members == number
         places = np.flatnonzero(inside & (reasons == ""))
@@ -367,7 +369,7 @@ def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64
 
 def survey_table(table: TrialTable) -> SampleSelection:
     """The selection of all conditions together, by the windows requested."""
-    return select_everywhere(table, Rules(as_requested=True, controls=True))[1]
+    return select_everywhere(table, Rules(as_requested=True, controls=True, messages=True))[1]
 
 
 def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:

@@ -87,7 +87,7 @@ def group_combinations(
     file of pings is compared by its RTT. ``any_path``: combinations have no names of hosts.
     """
     table, imported = source.table, source.imported
-    rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True)
+    rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True)
     places, selection = select_everywhere(table, replace(rules, needed=()) if imported.all() else rules)
     excluded = selection.excluded
     mixed = imported[places] & (not imported.all())

@@ -123,7 +123,7 @@ def compare_levels_of(
 
 def _choose_rules(factor: str) -> Rules:
     """Trials that a host limited are taken: its limit may be the difference."""
-    return Rules(flags=COMPARISON_FLAGS, as_requested=True, needed=(), apart=(factor, BUILD))
+    return Rules(flags=COMPARISON_FLAGS, as_requested=True, needed=(), apart=(factor, BUILD), messages=True)
 
 
 def _find_floors(again: Mapping[tuple[ComparedCell, str], GroupShift]) -> Iterator[tuple[str, float]]:

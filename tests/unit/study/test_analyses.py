@@ -24,7 +24,9 @@ from pathlab.study.answer import measure_spread
 from pathlab.study.costs import Bottleneck
 from pathlab.study.delay import describe_variability
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import ExclusionCount, select
+from pathlab.study.selection import ExclusionCount, select, survey_table
+from tests.unit.message_results import make_message_results
+from tests.unit.study.message_trials import BATCH, carry, make_message_trials
 from tests.unit.study.trials import CAPACITY, RTT_NS, STREAMS, WINDOWS, BareResults, make_sweep, study
 from tests.unit.synthetic_results import LAB
 
@@ -365,3 +367,14 @@ def test_data_against_the_path_is_held_against_the_way_back() -> None:
     assert there.result.bottleneck_bits_per_s == 40_000_000
     assert back.result.bottleneck_bits_per_s == 10_000_000
     assert back.condition.flow_ends == ("east", "west")
+
+
+def test_trials_of_messages_have_the_analyses_of_messages_alone() -> None:
+    answered = {name for name, entry in ANALYSES.items() if entry(study(make_message_results(cycles=2)))}
+    assert answered == {"message_latency", "message_knee", "message_tails", "message_front"}
+    carried = study(make_message_trials([{}, BATCH, {"streams": 2}], carry, cycles=2))
+    assert {name for name, entry in ANALYSES.items() if entry(carried)} == {
+        "message_rates", "message_cost", "batching", "fan_out"
+    }  # fmt: skip
+    assert survey_table(carried.study_table()).used == len(carried.study_table())
+    assert all(one.number for one in carried.conditions())
