@@ -164,3 +164,10 @@ def test_a_priority_that_is_not_permitted_is_stated() -> None:
     granted = connected.of("ready")[0]["messages"]["priority"]
     assert granted in (10, None)
     assert granted == 10 or os.geteuid() != 0 or not os.sched_getparam(0)
+
+
+def test_a_first_message_that_comes_late_leaves_the_trial_complete() -> None:
+    """The receiver's window begins 100 ms after the sender's, and the data end with the latter."""
+    delay: dict[str, Flag] = {"batch_min_delay_ns": 100 * MS, "batch_max_delay_ns": 100 * MS}
+    slow: dict[str, Flag] = {"messages_per_s": 100, "batch_bytes": 60_000, "warmup_ns": 0}
+    assert_complete(*exchange(**slow, **delay, duration_ns=220 * MS))

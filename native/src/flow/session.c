@@ -130,11 +130,14 @@ static void on_deadline(struct pl_session *session)
         enter_drain(session);
 }
 
-/* Whether this is a flow by time whose steady window is not over yet. */
+/* Whether this is a flow by time whose steady window is not over yet. The first message may come later after
+ * it was due than the last one (a cold thread, a batch), so that this end's window lasts longer than the
+ * sender's, which no sender begins before the streams may carry data. */
 static bool is_premature(const struct pl_session *session)
 {
     const struct pl_flow *flow = &session->flow;
-    pl_ns missing_ns = session->start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
+    pl_ns start_ns = flow->messages.bytes > 0 ? session->run_ns : session->start_ns;
+    pl_ns missing_ns = start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
     return flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
            (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
 }
@@ -246,9 +249,9 @@ static void start_trial(struct pl_session *session, pl_ns start_ns)
 static void begin(struct pl_session *session)
 {
     hold_windows(session);
-    pl_ns now_ns = pl_pool_run(session->pool);
+    session->run_ns = pl_pool_run(session->pool);
     if (!session->flow.accepting)
-        start_trial(session, now_ns);
+        start_trial(session, session->run_ns);
 }
 
 void pl_session_run(struct pl_session *session, struct pl_error *error)
