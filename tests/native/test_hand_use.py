@@ -364,3 +364,20 @@ def test_help_precedes_errors(subcommand: str) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_receiver_of_datagrams_does_not_claim_to_have_all_messages() -> None:
+    """It cannot know of those lost after the last one that came; a sender whose messages return can."""
+    flags: dict[str, Flag] = {"transport": "udp", "message_bytes": 64, "messages_per_s": 1000}
+    for reply, shown in (("no", None), ("yes", "complete and in order")):
+        with (
+            _show_receiver() as (receiver, port),
+            _show("send", "127.0.0.1", port=port, duration="100ms", reply=reply, **flags) as sender,
+        ):
+            sent, by_sender, _ = sender.finish()
+            received, by_receiver, _ = receiver.finish()
+        assert (sent, received) == (0, 0)
+        assert re.search(
+            r"^messages of 64 bytes received: \d+/s, no gap, in order$", by_receiver, re.MULTILINE
+        )
+        assert shown is None or shown in by_sender

@@ -4,6 +4,8 @@
 
 #include "base/bytes.h"
 
+#define SAMPLES_ABOVE_MIN 10
+
 enum {
     STEPS = 1 << PL_HISTOGRAM_STEP_BITS,
     DIGITS = 2,          /* of HdrHistogram: 2 x 10^2 values apart by 1 need 256 places, two times STEPS */
@@ -79,6 +81,11 @@ bool pl_histogram_quantile(const struct pl_histogram *histogram, double ratio, p
         }
     }
     return false;
+}
+
+bool pl_histogram_supports(const struct pl_histogram *histogram, uint64_t one_in)
+{
+    return histogram->count >= SAMPLES_ABOVE_MIN * one_in;
 }
 
 void pl_histogram_write_summary(const struct pl_histogram *histogram, struct pl_json *j, const char *key)

@@ -35,6 +35,9 @@ void pl_histogram_merge(struct pl_histogram *into, const struct pl_histogram *ot
 /* The highest value that is counted where the quantile `ratio` (0..1) is, at most `max_ns`. False, and
  * nothing written, for an empty histogram. */
 bool pl_histogram_quantile(const struct pl_histogram *histogram, double ratio, pl_ns *value_ns);
+/* Whether at least ten samples are above a quantile that one sample in `one_in` is above: with fewer it says
+ * little more than the maximum. `one_in` 0: the maximum itself. */
+bool pl_histogram_supports(const struct pl_histogram *histogram, uint64_t one_in);
 
 /* {"median":…,"p99":…,"max":…} under `key`, nanoseconds; nulls where nothing was counted. */
 void pl_histogram_write_summary(const struct pl_histogram *histogram, struct pl_json *j, const char *key);

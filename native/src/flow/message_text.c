@@ -6,9 +6,6 @@
 #include "flow/endpoint.h"
 #include "flow/round_trips.h"
 
-/* A quantile with fewer samples above it says little more than the maximum. */
-#define SAMPLES_ABOVE_MIN 10
-
 static void print_sending(const struct pl_message_settings *messages)
 {
     if (messages->rate_per_s > 0)
@@ -56,18 +53,24 @@ static void print_rate(const struct pl_counters *counters)
         (void)printf(" of %lld/s offered", (long long)flow->messages.rate_per_s);
 }
 
+/* A receiver of datagrams cannot know of those that were lost after the last one that came. */
 static void print_order(const struct pl_counters *counters)
 {
+    const struct pl_flow *flow = counters->flow;
+    bool counts_sent = flow->messages.replies && !flow->accepting;
+    bool knows_all = counts_sent || !pl_carrier_is_datagram(flow->messages.carrier);
     uint64_t missing = 0;
     uint64_t out_of_order = 0;
     for (uint32_t s = 0; s < counters->count; s++) {
         const struct pl_endpoint *endpoint = counters->streams[s].endpoint;
-        missing += atomic_load(&endpoint->missing);
+        uint64_t sent = atomic_load(&endpoint->sent);
+        uint64_t received = atomic_load(&endpoint->received);
+        missing += counts_sent && sent > received ? sent - received : atomic_load(&endpoint->missing);
         out_of_order += atomic_load(&endpoint->out_of_order);
     }
-    if (counters->flow->receives && missing + out_of_order == 0)
-        (void)printf(", complete and in order");
-    else if (counters->flow->receives)
+    if (flow->receives && missing + out_of_order == 0)
+        (void)printf(knows_all ? ", complete and in order" : ", no gap, in order");
+    else if (flow->receives)
         (void)printf(", %" PRIu64 " missing, %" PRIu64 " out of order", missing, out_of_order);
     (void)printf("\n");
 }
@@ -77,7 +80,12 @@ static void print_round_trips(const struct pl_histogram *found)
     static const struct {
         const char *name;
         double ratio;
-    } quantiles[] = {{"median", 0.5}, {"p99", 0.99}, {"p99.9", 0.999}, {"p99.99", 0.9999}, {"max", 1.0}};
+        uint64_t above; /* one sample in so many is above it */
+    } quantiles[] = {{"median", 0.5, 2},
+                     {"p99", 0.99, 100},
+                     {"p99.9", 0.999, 1000},
+                     {"p99.99", 0.9999, 10000},
+                     {"max", 1.0, 0}};
     if (found->count == 0) {
         (void)printf("no round trip was completed in the steady window\n");
         return;
@@ -85,8 +93,7 @@ static void print_round_trips(const struct pl_histogram *found)
     (void)printf("round trips in us: min %.1f", (double)found->min_ns / 1e3);
     for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++) {
         pl_ns value_ns = 0;
-        double above = (1.0 - quantiles[i].ratio) * (double)found->count;
-        if (quantiles[i].ratio < 1.0 && above < SAMPLES_ABOVE_MIN)
+        if (!pl_histogram_supports(found, quantiles[i].above))
             continue;
         (void)pl_histogram_quantile(found, quantiles[i].ratio, &value_ns);
         (void)printf(", %s %.1f", quantiles[i].name, (double)value_ns / 1e3);

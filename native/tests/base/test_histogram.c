@@ -31,6 +31,19 @@ static void check_quantiles(void)
 }
 
 /* Every value is read back at most 1/128 too high and never too low, at the edges of each octave as well. */
+static void check_support(void)
+{
+    struct pl_histogram *histogram = calloc(1, sizeof *histogram);
+    for (int i = 0; i < 99999; i++)
+        pl_histogram_add(histogram, i);
+    CHECK(!pl_histogram_supports(histogram, 10000));
+    pl_histogram_add(histogram, 99999);
+    CHECK(pl_histogram_supports(histogram, 10000));
+    CHECK(!pl_histogram_supports(histogram, 100000));
+    CHECK(pl_histogram_supports(histogram, 0));
+    free(histogram);
+}
+
 static void check_error(void)
 {
     for (unsigned power = 0; power < 62; power++) {
@@ -120,6 +133,7 @@ static void check_encoding(void)
 int main(void)
 {
     check_quantiles();
+    check_support();
     check_error();
     check_merges();
     check_memory();
