@@ -212,15 +212,21 @@ def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
     """The ends of the front of one path and size in a sentence; ``points`` by ascending rate."""
     first, last = points[0].result, points[-1].result
     names = dict.fromkeys(one.result.setup.name for one in points)
-    text = f"{format_bytes(first.message_bytes)} messages: {first.setup.name} has the least p99"
+    text = f"{format_bytes(first.message_bytes)} messages: {first.setup.name} has "
+    ends = " to ".join(dict.fromkeys(map(_describe_point, (first, last))))
+    if first.compared == 1:
+        return f"{text}a p99 of {ends}."
     if len(points) == 1:
-        text += f" and carries the most, {_describe_point(first)}."
+        text += f"the least p99, also at the highest rate kept, {ends}"
     elif len(names) == 1:
-        text += f" at every rate, {_describe_point(first)} to {_describe_point(last)}."
+        text += f"the least p99 at every rate of the front, {ends}"
     else:
-        text += f", {_describe_point(first)}; {last.setup.name} carries the most, {_describe_point(last)}."
+        text += f"the least p99, {_describe_point(first)}"
+        text += f"; {last.setup.name} at the highest rate kept, {_describe_point(last)}"
+    if not all(one.result.figures.p99_ns.interval.decided for one in points):
+        return f"{text} (too few trials to tell combinations apart)."
     rivals = dict.fromkeys(name for one in points for name in one.result.rivals)
-    return f"{text} Not told apart at some rates: {'; '.join(rivals)}." if rivals else text
+    return f"{text}. Not told apart at some rates: {'; '.join(rivals)}." if rivals else f"{text}."
 
 
 def _describe_point(point: FrontPoint) -> str:

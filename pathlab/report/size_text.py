@@ -113,7 +113,7 @@ def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
         (spreads,) = counted.values()
         ends = dict.fromkeys((fastest[0].size_bytes, fastest[-1].size_bytes))
         return f"Carried per second: {'; '.join(_describe_rate(size, spreads[size]) for size in ends)}."
-    runs = [list(run) for _, run in groupby(fastest, key=lambda one: one.name)]
+    runs = [list(run) for _, run in groupby(fastest, key=lambda one: (one.name, one.apart))]
     shown = runs if len(runs) <= RUNS_NAMED else [runs[0][:1], runs[-1][-1:]]
     return " ".join(_describe_run(factor, run, counted) for run in shown)
 
@@ -121,7 +121,7 @@ def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
 def _describe_run(
     factor: SizeFactor, run: Sequence[FastestCurve], counted: Mapping[str, Mapping[int, Spread]]
 ) -> str:
-    """The sizes at which one curve carries most, and by how much at the smallest of them."""
+    """Sizes at which one curve carries most, shown to or not, and by how much at the smallest of them."""
     first, last = run[0], format_bytes(run[-1].size_bytes)
     size = format_bytes(first.size_bytes)
     where = f"At {size}" if last == size else f"From {size} to {last}"

@@ -129,13 +129,15 @@ class MessageChoice:
 class FrontPoint:
     """One load on the front of its path and size: no other has as high a rate at less p99, by medians.
 
-    ``rivals``: loads off the front with at least this rate whose p99 is not told apart from this one's.
+    ``compared``: how many setups have a load that could be on it. ``rivals``: loads off the front with at
+    least this rate whose p99 is not told apart from this one's.
     """
 
     setup: MessageSetup
     message_bytes: int
     figures: LoadFigures
-    rivals: tuple[str, ...]
+    compared: int = 1
+    rivals: tuple[str, ...] = ()
 
 
 def choose_setups(table: TrialTable, target: MessageTarget) -> tuple[MessageChoice, ...]:
@@ -290,7 +292,7 @@ def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
         for load in loads:
             figures = describe_figures(load)
             if figures.carried and figures.p99_ns.median is not None:
-                point = FrontPoint(setup=setup, message_bytes=size, figures=figures, rivals=())
+                point = FrontPoint(setup=setup, message_bytes=size, figures=figures)
                 groups.setdefault((setup.path, size), []).append(make_load_answer(load, point))
     return tuple(point for points in groups.values() for point in _find_front(points))
 
@@ -305,9 +307,11 @@ def _find_front(points: Sequence[Answer[FrontPoint]]) -> Iterator[Answer[FrontPo
             front.append(one)
     places = {id(one) for one in front}
     others = [one.result for one in points if id(one) not in places]
+    compared = len({one.result.setup for one in points})
     for one in reversed(front):
         names = (other.setup.name for other in others if _is_rival(one.result, other))
-        yield replace(one, result=replace(one.result, rivals=tuple(dict.fromkeys(names))))
+        found = replace(one.result, compared=compared, rivals=tuple(dict.fromkeys(names)))
+        yield replace(one, result=found)
 
 
 def _order(one: FrontPoint) -> tuple[int, float]:

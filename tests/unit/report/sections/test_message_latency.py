@@ -91,8 +91,10 @@ def list_texts(blocks: tuple[Block, ...]) -> list[str]:
 def test_the_opening_is_the_front_of_each_size(inputs: ReportInputs) -> None:
     opening = build_opening(inputs)
     texts = list_texts(opening.blocks)
-    assert texts[0].startswith("64 B messages: shared-memory has the least p99 at every rate, 6.")
-    assert texts[1].startswith("1 KiB messages: shared-memory has the least p99 at every rate")
+    assert texts[0].startswith(
+        "64 B messages: shared-memory has the least p99 at every rate of the front, 6."
+    )
+    assert texts[1].startswith("1 KiB messages: shared-memory has the least p99 at every rate of the front")
     plots = [one.name for one in opening.blocks if isinstance(one, Plot)]
     assert plots == ["latency-front-1-64B"]
 
@@ -104,6 +106,31 @@ def test_the_opening_of_messages_one_at_a_time_names_the_shortest_round_trips() 
     assert "; tcp takes 4.8" in texts[0]
     few = build_opening(ReportInputs(Study(make_message_results(rates=(None,), cycles=2))))
     assert "(not shown to differ)" in list_texts(few.blocks)[0]
+
+
+def describe_fronts(*setups: Setup, cycles: int = 8, rates: tuple[int, ...] = (1000, 5000)) -> str:
+    results = make_message_results(setups, sizes=(64,), rates=rates, cycles=cycles)
+    return list_texts(build_opening(ReportInputs(Study(results))).blocks)[0]
+
+
+def test_a_front_of_few_trials_names_no_winner_without_a_doubt() -> None:
+    unix = Setup({"transport": "unix"}, base_ns=5_000.0)
+    assert describe_fronts(TCP, unix, cycles=2).endswith(" (too few trials to tell combinations apart).")
+    assert "too few trials" not in describe_fronts(TCP, unix)
+
+
+def test_one_setup_has_no_superlative() -> None:
+    text = describe_fronts(TCP)
+    assert text.startswith("64 B messages: tcp has a p99 of 30")
+    assert " at 1 k/s to 3" in text
+    assert text.endswith(" at 5 k/s.")
+
+
+def test_setups_that_all_carry_the_highest_rate_differ_by_p99_alone() -> None:
+    slow = Setup({"transport": "unix"}, base_ns=50_000.0)
+    text = describe_fronts(TCP, slow, rates=(5000,))
+    assert text.startswith("64 B messages: tcp has the least p99, also at the highest rate kept, 3")
+    assert text.endswith(" at 5 k/s.")
 
 
 def test_tables_state_the_cost_of_measuring_once(inputs: ReportInputs) -> None:

@@ -171,6 +171,20 @@ def test_a_winner_is_not_claimed_where_intervals_overlap() -> None:
     assert "(not shown to differ)" in text
 
 
+def test_sizes_that_differ_and_sizes_that_do_not_have_a_sentence_each() -> None:
+    def equal_above_256(settings: Settings) -> dict[str, Any]:
+        large = settings["message_bytes"] >= 256
+        return carry({**settings, "batch_bytes": None} if large else settings)
+
+    results = make_message_trials([PLAIN, BATCHED], equal_above_256, noise=0.001)
+    (text,) = describe_messages(make_inputs(results).study)
+    first, *rest = text.split(". ")
+    assert first.startswith("At 64 B, batch 64 KiB carries most messages: 1.")
+    assert "(not shown to differ)" not in first
+    assert rest
+    assert all(" carries most messages: " in one and "(not shown to differ)" in one for one in rest)
+
+
 def test_gains_are_drawn_with_the_margin_and_said(both: ReportInputs) -> None:
     plot = draw(both, "batching-1")
     gains = find_curve(plot, "median")
