@@ -86,9 +86,14 @@ _LIMITS = (
     ("batch", "datagrams above 65000 bytes", f"batch == 'none' or batch <= 65000 or ({_NO_DATAGRAM})"),
     # Socket options that a transport does not have.
     ("cork", "cork by other transports than TCP", f"cork == false or {_BY_TCP}"),
-    ("congestion", "congestion without TCP", f"congestion == 'default' or {_BY_IP}"),
-    ("mss", "mss without TCP", f"mss == 'auto' or {_BY_IP}"),
-    ("no_delay", "no_delay without TCP", f"no_delay == false or {_BY_IP}"),
+    ("congestion", "congestion without TCP", f"congestion == 'default' or {_BY_TCP}"),
+    ("mss", "mss without TCP", f"mss == 'auto' or {_BY_TCP}"),
+    ("no_delay", "no_delay without TCP", f"no_delay == false or {_BY_TCP}"),
+    (
+        "window",
+        "window with pipes, queues and Unix datagrams",
+        f"window == 'auto' or ({_APART}) and ({_BY_IP} or transport == 'unix')",
+    ),
     ("dscp", "dscp without IP", f"dscp == 'none' or {_BY_IP}"),
 )
 

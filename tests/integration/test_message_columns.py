@@ -60,6 +60,9 @@ def test_messages_of_one_way(tmp_path: Path, transport: str) -> None:
     assert record.throughput_bits_per_s == pytest.approx(rate * 64 * 8)
     assert record.receiver_cpu_ns_per_message
     assert (record.round_trips, record.clock_cost_ns) == (None, None)
+    of_tcp = (record.mss_bytes, record.congestion_sender, record.retransmitted_bytes)
+    assert [value is not None for value in of_tcp] == [transport == "tcp"] * 3
+    assert (record.retransmitted_steady_segments is None) == (transport != "tcp")
 
 
 @pytest.mark.parametrize("rate", [None, 2000])

@@ -30,6 +30,25 @@ pytestmark = pytest.mark.engine
         ({"message_bytes": 64, "placement": "fused", "reply": "yes"}, "--placement: threads of one process"),
         ({"message_bytes": 64, "placement": "threaded"}, "--placement threaded has source and sink in this"),
         ({"message_bytes": 64, "bytes": 100, "streams": 2}, "--bytes must be at least 64 for each of the 2"),
+        *(
+            (
+                {"message_bytes": 64, "transport": "udp", **flag},
+                f"--{name} is for TCP only: leave it out with",
+            )
+            for name, flag in {
+                "congestion": {"congestion": "reno"},
+                "mss-bytes": {"mss_bytes": 536},
+                "no-delay": {"no_delay": "yes"},
+                "cork": {"cork": "yes"},
+            }.items()
+        ),
+        *(
+            (
+                {"message_bytes": 64, "transport": name, "window_bytes": 65536},
+                "--window-bytes has no effect on",
+            )
+            for name in ("pipe", "unix-datagram", "shared-memory", "eventfd")
+        ),
         ({"message_bytes": 64, "encoding": "json"}, "--encoding:"),
         ({"message_bytes": 64, "wait": "sleep"}, "--wait:"),
         ({"message_bytes": 64, "receivers": "127.0.0.1:1"}, "--receivers needs --message-bytes, and takes"),

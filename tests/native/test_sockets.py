@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import contextlib
-import ctypes
 import os
 import socket
 import struct
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.native.borrowing import EXPEDITED, EXPEDITED_CLASS, borrow_stream
 from tests.native.engine import (
     MS,
     TOKEN,
@@ -33,8 +33,6 @@ from tests.require import require
 pytestmark = pytest.mark.engine
 
 USAGE, SETUP, ENDED, RESOURCES = 2, 3, 5, 6
-PIDFD_GETFD = 438  # the number of the system call, the same on every architecture
-EXPEDITED, EXPEDITED_CLASS = 46, 184  # DSCP EF, and the octet that holds it (RFC 3246): 46 << 2
 RTT_OFFSET = 68  # of tcpi_rtt in the kernel's struct tcp_info, in us (linux/tcp.h)
 LONG_NS = 60_000 * MS
 LEAST_LIMIT_BYTES = 16 << 20  # of --memory-limit-bytes
@@ -70,38 +68,6 @@ def _meeting(
         yield receiver, sender, receiver.expect("ready"), ready
 
 
-def _borrow(owner: int, descriptor: int) -> int:
-    """A duplicate of another process's descriptor; -1 where it is gone, a skip without permission."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    own: int = libc.syscall(PIDFD_GETFD, owner, descriptor, 0)
-    if own < 0:
-        cause = ctypes.get_errno()
-        require(cause not in (1, 38), f"pidfd_getfd(2): {os.strerror(cause)}")  # EPERM, ENOSYS
-    return own
-
-
-@contextlib.contextmanager
-def _borrow_stream(engine: Engine, stated: Record) -> Iterator[socket.socket]:
-    """The engine's socket of a stream, to read its settings from the kernel directly."""
-    owner = os.pidfd_open(engine.process.pid)
-    wanted = (stated["local_port"], stated["remote_port"])
-    try:
-        for link in Path(f"/proc/{engine.process.pid}/fd").iterdir():
-            if not str(link.readlink()).startswith("socket:"):
-                continue
-            with socket.socket(fileno=_borrow(owner, int(link.name))) as candidate:
-                try:
-                    ports = (candidate.getsockname()[1], candidate.getpeername()[1])
-                except OSError:  # the listening socket has no peer
-                    continue
-                if ports == wanted:
-                    yield candidate
-                    return
-        raise AssertionError(f"no socket between the ports {wanted} in process {engine.process.pid}")
-    finally:
-        os.close(owner)
-
-
 # Segments, delays, marks, devices
 
 
@@ -135,7 +101,7 @@ def test_no_delay_is_set_at_the_end_with_the_flag(requested: str) -> None:
             (sender, at_sender, requested == "yes"),
             (receiver, at_receiver, False),
         ):
-            with _borrow_stream(engine, ready["sockets"][0]) as stream:
+            with borrow_stream(engine, ready["sockets"][0]) as stream:
                 assert bool(stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)) == wanted
         sender.send_line("go")
         assert_complete(sender.finish(), receiver.finish())
@@ -156,7 +122,7 @@ def test_dscp_marks_the_end_with_the_flag(address: str, marking: str) -> None:
         ):
             wanted = EXPEDITED_CLASS if mine else 0
             assert [stated["traffic_class"] for stated in ready["sockets"]] == [wanted, wanted]
-            with _borrow_stream(engine, ready["sockets"][1]) as stream:
+            with borrow_stream(engine, ready["sockets"][1]) as stream:
                 if ":" in address:
                     kept = stream.getsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS)
                 else:
@@ -187,14 +153,14 @@ def test_mark_for_routing_is_set_or_refused() -> None:
         return
     with _meeting(streams=1, at_sender={"fwmark": 7}) as (receiver, sender, at_receiver, at_sender):
         for engine, ready, wanted in ((sender, at_sender, 7), (receiver, at_receiver, 0)):
-            with _borrow_stream(engine, ready["sockets"][0]) as stream:
+            with borrow_stream(engine, ready["sockets"][0]) as stream:
                 assert stream.getsockopt(socket.SOL_SOCKET, socket.SO_MARK) == wanted
 
 
 def test_device_is_bound_at_both_ends() -> None:
     with _meeting(streams=2, device="lo") as (receiver, sender, receiver_ready, sender_ready):
         for engine, ready in ((receiver, receiver_ready), (sender, sender_ready)):
-            with _borrow_stream(engine, ready["sockets"][0]) as stream:
+            with borrow_stream(engine, ready["sockets"][0]) as stream:
                 name = stream.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
             assert name.rstrip(b"\0") == b"lo"
         sender.send_line("go")

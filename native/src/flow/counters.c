@@ -128,7 +128,7 @@ static pl_ns take_sample(struct pl_counters *counters)
         counters->messages.current[s] = pl_endpoint_messages(stream->endpoint, counters->flow->receives);
     }
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
-        (void)pl_tcp_info_read(counters->streams[s].fd, &counters->tcp_info[s],
+        (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s]), &counters->tcp_info[s],
                                counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
     read_usage(counters, counters->usage);
     return now_ns;

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "flow/flow.h"
+#include "flow/sockopts.h"
 #include "flow/stream.h"
 
 /* For the peer to make its part of the channels of all streams. */
@@ -53,6 +54,11 @@ static bool check_queues(const struct pl_flow *flow, struct pl_error *error)
     return false;
 }
 
+static bool set_socket(int fd, int family, const void *context, struct pl_error *error)
+{
+    return pl_set_data_socket(fd, family, context, error);
+}
+
 static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *flow, struct pl_stream *stream,
                           pl_ns deadline_ns, struct pl_error *error)
 {
@@ -61,7 +67,9 @@ static bool open_endpoint(struct pl_endpoint *endpoint, const struct pl_flow *fl
                                                  .accepting = flow->accepting,
                                                  .polls = messages->polls,
                                                  .queue_bytes = (size_t)messages->queue_bytes,
-                                                 .deadline_ns = deadline_ns};
+                                                 .deadline_ns = deadline_ns,
+                                                 .set_socket = set_socket,
+                                                 .context = flow};
     stream->endpoint = endpoint;
     bool apart = messages->placement == PL_PLACEMENT_APART;
     if (!(apart ? pl_channel_open(&endpoint->channel, stream->fd, &settings, error) &&

@@ -66,12 +66,20 @@ static bool parse_cores(struct pl_flow *flow, struct pl_error *error)
 /* Refuses flags that would have no effect with the transport. */
 static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
 {
-    const char *name = pl_transport_name(flow->transport);
+    enum pl_carrier carrier = flow->messages.carrier;
+    bool by_stream = carrier == PL_CARRIER_STREAM;
+    const char *name = by_stream ? pl_transport_name(flow->transport) : pl_carrier_name(carrier);
     const char *of_tcp = flow->congestion[0] != 0 ? "congestion"
                          : flow->mss_bytes > 0    ? "mss-bytes"
                          : flow->no_delay         ? "no-delay"
+                         : flow->messages.cork    ? "cork"
                                                   : NULL;
-    if (of_tcp != NULL && !pl_transport_is_tcp(flow->transport)) {
+    if (flow->window_bytes > 0 && !by_stream && carrier != PL_CARRIER_UDP) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--window-bytes has no effect on --transport %s: leave it out", name);
+        return false;
+    }
+    if (of_tcp != NULL && !(by_stream && pl_transport_is_tcp(flow->transport))) {
         pl_error_set(error, PL_USAGE, "options", 0, "--%s is for TCP only: leave it out with --transport %s",
                      of_tcp, name);
         return false;

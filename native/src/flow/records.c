@@ -45,7 +45,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
 {
     const struct pl_flow *flow = counters->flow;
     struct pl_socket_facts facts;
-    pl_read_socket_facts(counters->streams[0].fd, &facts);
+    pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0]), &facts);
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "ready");
     pl_json_i64(j, "streams", flow->streams);

@@ -76,15 +76,19 @@ static bool set_tcp_options(int fd, const struct pl_flow *flow, struct pl_error 
     return true;
 }
 
+bool pl_set_data_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error)
+{
+    return (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
+           pl_marking_apply(fd, family, &flow->marking, error);
+}
+
 int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error)
 {
     int fd = pl_transport_socket(flow->transport, family, error);
     if (fd < 0)
         return -1;
-    bool set = (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
-               (!pl_transport_is_tcp(flow->transport) || set_tcp_options(fd, flow, error)) &&
-               pl_marking_apply(fd, family, &flow->marking, error);
-    if (set)
+    if ((!pl_transport_is_tcp(flow->transport) || set_tcp_options(fd, flow, error)) &&
+        pl_set_data_socket(fd, family, flow, error))
         return fd;
     (void)close(fd);
     return -1;

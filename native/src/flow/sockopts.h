@@ -27,6 +27,10 @@ struct pl_socket_facts {
  * segment size, no-delay, marks and device. -1 with `error` set when the kernel refuses one. */
 int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error);
 
+/* Sets what every socket of a flow has: window, marks and device. False with `error` set when the kernel
+ * refuses one. */
+bool pl_set_data_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error);
+
 /* Lets the kernel pace a connected stream; false with `error` set when it does not support that. */
 bool pl_pace_stream(int fd, int64_t rate_bits_per_s, struct pl_error *error);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "flow/endpoint.h"
 #include "flow/sockopts.h"
 
 struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
@@ -31,14 +32,24 @@ void pl_streams_free(struct pl_stream *streams, uint32_t count)
     free(streams);
 }
 
+int pl_stream_data_fd(const struct pl_stream *stream)
+{
+    if (stream->endpoint == NULL)
+        return stream->fd;
+    const struct pl_channel *channel = &stream->endpoint->channel;
+    if (channel->carrier == PL_CARRIER_STREAM)
+        return stream->fd;
+    return pl_carrier_is_datagram(channel->carrier) ? channel->read_fd : -1;
+}
+
 void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count)
 {
     struct pl_socket_facts facts;
-    pl_read_socket_facts(streams[0].fd, &facts);
+    pl_read_socket_facts(pl_stream_data_fd(&streams[0]), &facts);
     pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
     pl_json_begin_array(j, "sockets");
     for (uint32_t i = 0; i < count; i++) {
-        pl_read_socket_facts(streams[i].fd, &facts);
+        pl_read_socket_facts(pl_stream_data_fd(&streams[i]), &facts);
         pl_json_begin_object(j, NULL);
         pl_json_u64(j, "stream", i);
         pl_json_known_i64(j, "sndbuf_bytes", facts.sndbuf_bytes);

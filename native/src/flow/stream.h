@@ -51,6 +51,10 @@ struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error);
 /* Closes the descriptors and frees. */
 void pl_streams_free(struct pl_stream *streams, uint32_t count);
 
+/* The socket that carries the data: the stream's own, or that of its datagrams; -1 where it is no socket, or
+ * another one's. Of -1 the kernel reports nothing. */
+int pl_stream_data_fd(const struct pl_stream *stream);
+
 /* The "sockets" array, and the first stream's congestion control under "congestion" before it. */
 void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count);
 

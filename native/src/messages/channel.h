@@ -53,6 +53,9 @@ struct pl_channel_settings {
     bool polls;
     size_t queue_bytes; /* room of a ring in one direction: a power of two */
     pl_ns deadline_ns;  /* by which the peer has made its part */
+    /* Sets the options of a UDP socket before it is bound; false with `error` set. */
+    bool (*set_socket)(int fd, int family, const void *context, struct pl_error *error);
+    const void *context;
 };
 
 /* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in

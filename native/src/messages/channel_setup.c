@@ -268,7 +268,8 @@ static bool connect_udp(struct pl_channel *channel, pl_ns deadline_ns, struct pl
     set_port(&peer, port);
     if (connect(channel->read_fd, (const struct sockaddr *)&peer.storage, peer.length) != 0)
         return fail(errno, error);
-    while (recv(channel->read_fd, &byte, 1, MSG_DONTWAIT) >= 0)
+    /* The peer itself may send already, without a pause: what comes after the deadline counts as its own. */
+    while (pl_now_ns() < deadline_ns && recv(channel->read_fd, &byte, 1, MSG_DONTWAIT) >= 0)
         continue;
     return true;
 }
@@ -289,6 +290,8 @@ static bool share_udp(struct pl_channel *channel, const struct pl_channel_settin
     if (fd < 0)
         return fail(errno, error);
     channel->read_fd = channel->write_fd = fd;
+    if (!settings->set_socket(fd, pl_address_family(&own), settings->context, error))
+        return false;
     const int one = 1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* of several streams, all connected */
     if (bind(fd, (const struct sockaddr *)&own.storage, own.length) != 0 || !pl_address_of_socket(fd, &own)) {

@@ -78,6 +78,23 @@ RATED = {"message": 64, "message_rate": 1000, "batch": "8KiB"}
         ({"message": 65_001, "transport": "udp"}, "message", "datagrams above 65000 bytes"),
         ({"message": 64, "batch": 65_001, "transport": "udp"}, "batch", "datagrams above 65000 bytes"),
         ({"message": 64, "cork": True, "transport": "udp"}, "cork", "cork by other transports than TCP"),
+        ({"message": 64, "transport": "udp", "congestion": "reno"}, "congestion", "congestion without TCP"),
+        ({"message": 64, "transport": "udp", "mss": 536}, "mss", "mss without TCP"),
+        ({"message": 64, "transport": "udp", "no_delay": True}, "no_delay", "no_delay without TCP"),
+        *(
+            (
+                {"message": 64, "window": "1MiB", **where},
+                "window",
+                "window with pipes, queues and Unix datagrams",
+            )
+            for where in (
+                {"transport": "pipe"},
+                {"transport": "unix-datagram"},
+                {"transport": "shared-memory", "placement": "process"},
+                {"transport": "eventfd"},
+                {"placement": "threaded"},
+            )
+        ),
         ({"transport": "unix", "congestion": "reno"}, "congestion", "congestion without TCP"),
         ({"transport": "unix", "mss": 536}, "mss", "mss without TCP"),
         ({"transport": "unix", "no_delay": True}, "no_delay", "no_delay without TCP"),
@@ -106,7 +123,8 @@ def test_messages_of_every_kind_are_taken() -> None:
         {"message": [4, "64KiB"], "encoding": ["fixed", "protobuf"], "priority": ["none", 99]},
         {**delayed, "reply": [True, False], "wait": ["block", "poll"], "no_delay": True},
         {"message": 64, "transport": ["unix", "pipe", "shared-memory", "eventfd", "unix-datagram"]},
-        {"message": 65_000, "transport": "udp", "message_rate": [100, "max"], "congestion": "reno"},
+        {"message": 65_000, "transport": "udp", "message_rate": [100, "max"], "window": "1MiB", "dscp": "EF"},
+        {"message": 64, "transport": ["tcp", "unix"], "window": "1MiB"},
         {"message": 64, "placement": ["host", "process", "threaded", "fused"], "workers": 1},
         {"message": 64, "transfer": "1MB", "streams": 256},
         {"transport": ["tcp", "unix"]},
