@@ -12,6 +12,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.gain_limit import GainLimit, find_gain_limit
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.message_rates import (
     MESSAGE_SIZE,
@@ -187,9 +188,9 @@ def _measure_collection(part: Sample) -> Floats:
 
 
 def _select_round_trips(table: TrialTable) -> dict[tuple[Curve, int | None], Sample]:
-    """The trials with round trips of every cell and offered rate, all sizes together."""
+    """The trials that kept their rate of every cell with round trips and offered rate, all sizes together."""
     rules = Rules(
-        flags=LAB_FLAGS,
+        flags=(*LAB_FLAGS, Flag.RATE_MISSED),
         as_requested=True,
         needed=("round_trip_median_ns",),
         apart=MESSAGE_SIZE,

@@ -117,10 +117,10 @@ def _read_loads(loads: list[MessageLoad]) -> Iterator[tuple[Floats, Floats, Floa
 
 
 def measure_cpu_per_message(part: Sample) -> Floats:
-    """CPU time of both ends per message, ns; NaN where the sender's was not measured.
+    """CPU time of both ends per message, ns; NaN where that of an end was not measured.
 
     Where one thread is both ends, the sender's is of both and the receiver has none.
     """
-    spent = part.get("sender_cpu_ns_per_message"), part.get("receiver_cpu_ns_per_message")
-    fused = part.condition.get("placement") == "fused"
-    return spent[0] if fused else spent[0] + spent[1]
+    sender, receiver = (part.get(f"{end}_cpu_ns_per_message") for end in ("sender", "receiver"))
+    fused = [part.table.conditions[place].get("placement") == "fused" for place in part.places]
+    return np.where(fused, sender, sender + receiver)

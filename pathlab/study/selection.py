@@ -214,12 +214,6 @@ class Sample:
         """CPU seconds of both ends per 10^9 bytes received."""
         return self.measure_cpu_cost("sender", "receiver")
 
-    @property
-    def cpu_ns_per_message(self) -> Floats:
-        """CPU time of both ends per message; that of the sender alone where it is that of both."""
-        receiver = np.nan_to_num(self.get("receiver_cpu_ns_per_message"))
-        return self.get("sender_cpu_ns_per_message") + receiver
-
     def measure_cpu_percent(self, end: str, parts: Sequence[str]) -> Floats:
         """CPU % of one end's engine while it carries the throughput; 100 is one core, NaN: not measured.
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factors import Level, format_level
@@ -83,9 +84,8 @@ def compare_levels_of(
     rows: list[ComparisonRow] = []
     again: dict[tuple[ComparedCell, str], GroupShift] = {}
     for cell, part in parts.items():
-        of_messages = part.condition.get("message_bytes") is not None
         sides = _split(part.sample, factor, baseline)
-        for name in chosen.messages if of_messages else chosen.streams:
+        for name in _choose_metrics(part.condition, chosen):
             metric = METRICS[name]
             values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
             if AGAIN in values:
@@ -95,7 +95,7 @@ def compare_levels_of(
             rows += [
                 _build_row(cell, metric, (side, values[THIS], after))
                 for side, after in values.items()
-                if side not in (THIS, AGAIN) and not np.isnan(values[THIS] + after).all()
+                if side not in (THIS, AGAIN) and _is_measured(sides[THIS], values[THIS], after)
             ]
     if not rows and not again:
         return None
@@ -119,6 +119,19 @@ def compare_levels_of(
         again=again,
         floors=floors,
     )
+
+
+def _choose_metrics(condition: Condition, chosen: LevelMetrics) -> tuple[str, ...]:
+    """What is compared of a condition; an offered rate is equal on both sides by what was asked for."""
+    if condition.get("message_bytes") is None:
+        return chosen.streams
+    offered = condition.get("message_rate_per_s") is not None
+    return tuple(name for name in chosen.messages if not (offered and name == "messages"))
+
+
+def _is_measured(first: np.ndarray, before: Floats, after: Floats) -> bool:
+    """Whether there are trials of the first level, and one side at least measured the metric."""
+    return bool(first.any()) and not np.isnan([before, after]).all()
 
 
 def _choose_rules(factor: str) -> Rules:
@@ -196,16 +209,21 @@ def _by_cycle(sample: Sample, metric: ComparedMetric, mask: np.ndarray) -> Float
 
 
 def _build_row(cell: ComparedCell, metric: ComparedMetric, side: tuple[str, Floats, Floats]) -> ComparisonRow:
-    """A row without a verdict, from the values of the baseline and of one other level by cycle."""
+    """A row without a verdict, from the values of the baseline and of one other level by cycle.
+
+    A side that no trial measured, or in which all missed their rate, leaves no pair: not measured.
+    """
     label, before, after = side
     both = ~np.isnan(before + after)
     change = compare_paired(before, after)
+    if not both.any():
+        change = replace(change, undecided=Undecided.NOT_MEASURED)
     return ComparisonRow(
         cell=cell,
         metric=metric,
         label=label,
-        before_median=float(np.median(before[both])),
-        after_median=float(np.median(after[both])),
+        before_median=float(np.median(before[both])) if both.any() else None,
+        after_median=float(np.median(after[both])) if both.any() else None,
         change=change,
         p_value=change.p_value,
         equivalence_p_value=change.equivalence_p_value,

@@ -9,7 +9,9 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split_halves
+from pathlab.store.flags import Flag
 from pathlab.study.comparison.groups import CellSamples
+from pathlab.study.message_latency import measure_cpu_per_message
 from pathlab.study.selection import Sample
 
 #: Of the margin: what a loss of probes or datagrams may differ by without mattering, half a point of 5 %.
@@ -48,6 +50,12 @@ def _bound_rise(before: Sample, margin_ratio: float) -> float | None:
     idle = before.get("unloaded_rtt_mean_ns")
     median = float(np.nanmedian(idle)) if not np.isnan(idle).all() else 0.0
     return margin_ratio * median if median > 0 else None
+
+
+def _read_round_trips(sample: Sample) -> Floats:
+    """The p99 of trials that kept their rate: of the others it is not that of the offered rate."""
+    missed = sample.table.flagged(Flag.RATE_MISSED)[sample.places]
+    return np.where(missed, np.nan, sample.get("round_trip_p99_ns"))
 
 
 METRICS: Mapping[str, ComparedMetric] = {
@@ -103,13 +111,13 @@ METRICS: Mapping[str, ComparedMetric] = {
             name="round-trip-p99",
             title="99th percentile of messages' round trips",
             unit="ns",
-            read=lambda sample: sample.get("round_trip_p99_ns"),
+            read=_read_round_trips,
         ),
         ComparedMetric(
             name="cpu-message",
             title="CPU of both ends per message",
             unit="ns",
-            read=lambda sample: sample.cpu_ns_per_message,
+            read=measure_cpu_per_message,
         ),
     )
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -169,3 +170,49 @@ def test_the_cost_of_recording_is_a_share_of_the_rate_without_it() -> None:
     faster = {**effects, "full": {"throughput_bits_per_s": 1.1}}
     quick = Study(measure_levels("recording", faster)).observer_cost()
     assert {one.result.verdict for one in quick} == {CostVerdict.NOT_SHOWN}
+
+
+@pytest.mark.parametrize("level", ["this", "against"])
+def test_trials_that_missed_their_rate_are_in_no_pair_of_latencies(level: str) -> None:
+    cells = ({"streams": 1, "message_bytes": 64, "message_rate_per_s": 5000},)
+    results = measure_levels("build", builds(against={"round_trip_p99_ns": 0.2}), cells=cells)
+    missed = [place for place, row in enumerate(results.plan()) if row.settings["build"] == level]
+    for place in missed[:-1]:
+        results.records[place] = replace(results.records[place], flags=("rate-missed",))
+    one = ratios(results)["against", 1, "round-trip-p99"]
+    assert (one.pairs, one.verdict, one.reason) == (1, ChangeVerdict.UNDECIDED, "too few trials")
+    results.records[missed[-1]] = replace(results.records[missed[-1]], flags=("rate-missed",))
+    none = ratios(results)["against", 1, "round-trip-p99"]
+    assert (none.ratio, none.level_median, none.reason) == (None, None, "not-measured")
+
+
+def test_an_offered_rate_is_not_compared() -> None:
+    """It is equal on both sides by what was asked for, and would take a share of the correction."""
+    cells = (
+        {"streams": 1, "message_bytes": 64, "message_rate_per_s": 5000},
+        {"streams": 1, "message_bytes": 64},
+    )
+    results = measure_levels("build", builds(against={}), cells=cells)
+    found = {
+        (one.condition.get("message_rate_per_s"), one.result.metric) for one in Study(results).releases()
+    }
+    assert found == {
+        *((5000, metric) for metric in ("round-trip-p99", "cpu-message")),
+        *((None, metric) for metric in ("messages", "round-trip-p99", "cpu-message")),
+    }
+
+
+def test_cpu_time_of_one_end_is_not_that_of_both() -> None:
+    cells = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 64, "placement": "fused"})
+    results = measure_levels("build", builds(against={}), cells=cells)
+    for place, row in enumerate(results.plan()):
+        if row.settings["build"] == "against" or "placement" in row.settings:
+            results.records[place] = replace(results.records[place], receiver_cpu_ns_per_message=None)
+    found = {
+        one.condition.get("placement"): one.result
+        for one in Study(results).releases()
+        if one.result.metric == "cpu-message"
+    }
+    assert (found[None].ratio, found[None].reason) == (None, "not-measured")
+    assert found["fused"].verdict is ChangeVerdict.EQUIVALENT
+    assert found["fused"].baseline_median == pytest.approx(600, rel=0.3)
