@@ -317,7 +317,7 @@ _FACTORS = (
     ),
     Factor(
         "priority",
-        Bounds(COUNT, 1, 99, "none"),
+        Bounds(COUNT, 1, 98, "none"),
         "Real-time priority of the threads at both ends (SCHED_FIFO), which needs the permission to set it; "
         "`none` is ordinary scheduling.",
         native=NativeOption("priority", read=native.read_priority, grants=eq),

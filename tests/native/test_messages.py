@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Flag, receiving, run, start
+from tests.native.engine import MS, TOKEN, Flag, build_command, receiving, run, start, start_command
 from tests.native.messages import CARRIERS, DONE, LONG_NS, assert_complete, exchange
-from tests.require import require_engine
+from tests.require import require
 
 pytestmark = pytest.mark.engine
 
@@ -158,12 +159,22 @@ def test_a_number_of_bytes_is_that_of_whole_messages(reply: str, encoding: str) 
     assert sent["sent"] == received["received"] == [50, 50]
 
 
-def test_a_priority_that_is_not_permitted_is_stated() -> None:
-    require_engine()
-    _, connected = exchange(priority=10)
-    granted = connected.of("ready")[0]["messages"]["priority"]
-    assert granted in (10, None)
-    assert granted == 10 or os.geteuid() != 0 or not os.sched_getparam(0)
+@pytest.mark.parametrize("permitted", [True, False])
+def test_a_priority_is_that_of_the_workers_with_the_main_thread_above_them(permitted: bool) -> None:
+    """So that the samples, commands and limits of a trial are in time where workers spin on all cores."""
+    command = build_command("send", placement="threaded", message_bytes=64, priority=10, control="stdin")
+    if not permitted:
+        command = ["prlimit", "--rtprio=0", *command]
+    if not permitted and os.geteuid() == 0:
+        command = ["setpriv", "--bounding-set=-sys_nice", "--inh-caps=-sys_nice", *command]
+    with start_command(command) as engine:
+        engine.expect("hello")
+        granted = engine.expect("ready")["messages"]["priority"]
+        tasks = sorted(int(task.name) for task in Path(f"/proc/{engine.process.pid}/task").iterdir())
+        found = [os.sched_getparam(task).sched_priority for task in tasks]
+    if permitted:
+        require(granted is not None, "the right to a real-time priority")
+    assert (granted, found) == ((10, [11, 10, 10]) if permitted else (None, [0, 0, 0]))
 
 
 def test_a_first_message_that_comes_late_leaves_the_trial_complete() -> None:

@@ -35,12 +35,14 @@ pytestmark = pytest.mark.engine
                 {"message_bytes": 64, "transport": "udp", **flag},
                 f"--{name} is for TCP only: leave it out with",
             )
-            for name, flag in {
-                "congestion": {"congestion": "reno"},
-                "mss-bytes": {"mss_bytes": 536},
-                "no-delay": {"no_delay": "yes"},
-                "cork": {"cork": "yes"},
-            }.items()
+            for name, flag in dict[str, dict[str, Flag]](
+                {
+                    "congestion": {"congestion": "reno"},
+                    "mss-bytes": {"mss_bytes": 536},
+                    "no-delay": {"no_delay": "yes"},
+                    "cork": {"cork": "yes"},
+                }
+            ).items()
         ),
         *(
             (

@@ -155,8 +155,9 @@ static void add_messages(struct table *table, struct pl_flow *flow)
     const struct pl_option both[] = {
         pl_option_text(group, "wait", &flow->message_words.wait,
                        "block: sleep for messages; poll: spin for them"),
-        pl_option_integer(group, "priority", &messages->priority, 0, 99,
-                          "real-time priority of the threads (SCHED_FIFO); 0: none"),
+        pl_option_integer(
+            group, "priority", &messages->priority, 0, 98,
+            "real-time priority of the threads (SCHED_FIFO), the main one has the next; 0: none"),
     };
     if (!flow->accepting)
         add(table, sending, LENGTH(sending));

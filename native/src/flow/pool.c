@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "flow/message_worker.h"
+#include "flow/priority.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
 
@@ -28,7 +29,7 @@ struct pl_pool {
     bool zero_copy; /* requested */
     bool spliced;   /* the pipes are open */
     const char *reason;
-    int64_t priority; /* granted; 0: none */
+    struct pl_priority priority;
 };
 
 /* Prepares the bytes to send. For splicing they are in a pipe; the buffer serves a socket that does not
@@ -81,20 +82,6 @@ static bool pin_thread(const struct pl_worker *worker)
     CPU_SET((size_t)worker->core, &pinned);
     errno = pthread_setaffinity_np(worker->thread, sizeof pinned, &pinned);
     return errno == 0;
-}
-
-/* Gives every thread the real-time priority that was asked for, or none of them, where the user has no right
- * to it. */
-static void prioritise(struct pl_pool *pool, int64_t priority)
-{
-    const struct sched_param real_time = {.sched_priority = (int)priority};
-    const struct sched_param ordinary = {.sched_priority = 0};
-    bool granted = priority > 0;
-    for (uint32_t i = 0; granted && i < pool->count; i++)
-        granted = pthread_setschedparam(pool->workers[i].thread, SCHED_FIFO, &real_time) == 0;
-    for (uint32_t i = 0; priority > 0 && !granted && i < pool->count; i++)
-        (void)pthread_setschedparam(pool->workers[i].thread, SCHED_OTHER, &ordinary);
-    pool->priority = granted ? priority : 0;
 }
 
 static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uint32_t index,
@@ -227,8 +214,8 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the workers");
         return NULL;
     }
-    bool started =
-        check_cores(flow, error) && prepare_streams(flow, streams, error) && prepare(pool, flow, error);
+    bool started = check_cores(flow, error) && pl_priority_check(&flow->messages, error) &&
+                   prepare_streams(flow, streams, error) && prepare(pool, flow, error);
     for (uint32_t i = 0; started && i < pool->count; i++)
         started = prepare_worker(pool, flow, i, streams, error);
     /* When one worker has no pipes, the others, which still wait for their mode, copy as well, so that one
@@ -236,7 +223,7 @@ struct pl_pool *pl_pool_start(const struct pl_flow *flow, struct pl_stream *stre
     for (uint32_t i = 0; started && !pool->spliced && i < pool->count; i++)
         pl_pipeline_close(&pool->workers[i].pipeline);
     if (started) {
-        prioritise(pool, flow->messages.priority);
+        pl_priority_grant(&pool->priority, pool->workers, pool->count, flow->messages.priority);
         return pool;
     }
     pl_pool_free(pool);
@@ -298,6 +285,7 @@ void pl_pool_free(struct pl_pool *pool)
     if (pool == NULL)
         return;
     pl_pool_join(pool);
+    pl_priority_restore(&pool->priority);
     for (uint32_t i = 0; i < pool->count; i++) {
         struct pl_worker *worker = &pool->workers[i];
         if (worker->epoll_fd >= 0)
@@ -372,7 +360,7 @@ struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker
 
 int64_t pl_pool_priority(const struct pl_pool *pool)
 {
-    return pool->priority;
+    return pool->priority.granted;
 }
 
 int pl_pool_core(const struct pl_pool *pool, uint32_t worker)

@@ -120,7 +120,7 @@ def _find_unset(key: str) -> Any:
 def test_messages_of_every_kind_are_taken() -> None:
     delayed = {**RATED, "batch_min_delay": "1ms", "batch_max_delay": "1ms", "cork": True}
     for factors in (
-        {"message": [4, "64KiB"], "encoding": ["fixed", "protobuf"], "priority": ["none", 99]},
+        {"message": [4, "64KiB"], "encoding": ["fixed", "protobuf"], "priority": ["none", 98]},
         {**delayed, "reply": [True, False], "wait": ["block", "poll"], "no_delay": True},
         {"message": 64, "transport": ["unix", "pipe", "shared-memory", "eventfd", "unix-datagram"]},
         {"message": 65_000, "transport": "udp", "message_rate": [100, "max"], "window": "1MiB", "dscp": "EF"},
