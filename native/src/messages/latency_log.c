@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE_NS (100 * PL_NS_PER_MS)
-
 struct pl_latency_log *pl_latency_log_create(pl_ns interval_ns, pl_ns warmup_ns)
 {
     struct pl_latency_log *log = calloc(1, sizeof *log);
@@ -31,26 +29,23 @@ static struct pl_latency_slot *open_slot(struct pl_latency_log *log, uint32_t fi
     return &log->slots[filled % PL_LATENCY_SLOTS];
 }
 
-/* Whether the reader has left a slot free. At the end of the warm-up it is waited for, since what follows
- * must not be mixed with the warm-up; it writes a slot in less than a millisecond. */
-static bool has_room(const struct pl_latency_log *log, uint32_t filled, bool waits)
+/* Whether the reader has left a slot free. The last free one is kept for the end of the warm-up, since what
+ * follows must not be mixed with it, and the recorder must not wait. */
+static bool has_room(const struct pl_latency_log *log, uint32_t filled, bool ends_warmup)
 {
-    pl_ns until_ns = waits ? pl_now_ns() + PATIENCE_NS : 0;
-    while (filled + 1 - atomic_load_explicit(&log->emptied, memory_order_acquire) >= PL_LATENCY_SLOTS)
-        if (!waits || pl_now_ns() >= until_ns)
-            return false;
-    return true;
+    uint32_t waiting = filled + 1 - atomic_load_explicit(&log->emptied, memory_order_acquire);
+    return waiting < (ends_warmup ? PL_LATENCY_SLOTS : PL_LATENCY_SLOTS - 1);
 }
 
 void pl_latency_log_advance(struct pl_latency_log *log, pl_ns at_ns)
 {
     uint32_t filled = atomic_load_explicit(&log->filled, memory_order_relaxed);
     struct pl_latency_slot *open = open_slot(log, filled);
-    bool enters = open->start_ns < log->warmup_ns && at_ns >= log->warmup_ns;
+    bool ends_warmup = open->start_ns < log->warmup_ns && at_ns >= log->warmup_ns;
     pl_ns start_ns;
     open->end_ns = log->end_ns;
     find_interval(log, at_ns, &start_ns, &log->end_ns);
-    if (!has_room(log, filled, enters))
+    if (!has_room(log, filled, ends_warmup))
         return;
     struct pl_latency_slot *next = open_slot(log, filled + 1);
     memset(&next->durations, 0, sizeof next->durations);

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/histogram.h"
 
-/* Intervals that wait to be written; where more would wait, the last one grows instead. */
+/* Intervals that wait to be written; where more would wait, the last one grows instead. One of
+ * them is for the first interval after the warm-up alone. */
 #define PL_LATENCY_SLOTS 8
 
 /* What is recorded of an interval. It begins at `start_ns` after the start of the trial. */

@@ -67,8 +67,30 @@ static void check_short_warmup(void)
     free(log);
 }
 
+/* A reader that is late at the end of the warm-up: its last interval grows, and the window begins anew. */
+static void check_late_reader_of_the_warmup(void)
+{
+    enum { INTERVALS = 20 };
+    struct pl_latency_log *log = pl_latency_log_create(INTERVAL, INTERVALS * INTERVAL);
+    for (pl_ns at_ns = 0; at_ns < (pl_ns)2 * INTERVALS * INTERVAL; at_ns += INTERVAL)
+        pl_latency_log_add(log, at_ns, 5);
+    pl_latency_log_finish(log);
+    uint64_t before = 0;
+    uint64_t after = 0;
+    const struct pl_latency_slot *slot;
+    while ((slot = pl_latency_log_next(log)) != NULL) {
+        CHECK(slot->start_ns >= log->warmup_ns || slot->end_ns <= log->warmup_ns);
+        *(slot->start_ns < log->warmup_ns ? &before : &after) += slot->durations.count;
+        pl_latency_log_release(log);
+    }
+    CHECK_EQUAL(before, INTERVALS);
+    CHECK_EQUAL(after, INTERVALS);
+    free(log);
+}
+
 int main(void)
 {
+    check_late_reader_of_the_warmup();
     check_grid();
     check_late_reader();
     check_short_warmup();
