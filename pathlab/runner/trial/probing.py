@@ -18,6 +18,9 @@ ECHO_STOP_TIMEOUT_S = 2.0
 UDP_PROBE_MIN_BYTES = 40
 #: Probes of a trial that are kept one by one; of more, each interval has a histogram.
 PROBES_KEPT_MAX = 100_000
+#: Only intervals wholly inside the steady window count, and they begin with the prober: at least so many of
+#: them in the window's length, so that those at its edges are few.
+STEADY_INTERVALS_MIN = 50
 #: Intervals that may wait for answers at a time: 57 kB each in the engine.
 PENDING_INTERVALS_MAX = 100
 
@@ -31,7 +34,8 @@ def find_histogram_interval_ns(spec: TrialSpec) -> int:
     loaded = 0 if spec.records_totals else (cell.warmup_ns + cell.duration_ns) // probes.interval_ns
     if loaded + probes.unloaded <= PROBES_KEPT_MAX:
         return 0
-    return max(spec.interval_ns, probes.interval_ns, probes.timeout_ns // PENDING_INTERVALS_MAX)
+    wanted_ns = min(spec.interval_ns, cell.duration_ns // STEADY_INTERVALS_MIN)
+    return max(wanted_ns, probes.interval_ns, probes.timeout_ns // PENDING_INTERVALS_MAX)
 
 
 class PathProber:

@@ -21,9 +21,9 @@ MS = 1_000_000
 STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
-def make_spec(probes: dict[str, Any], **levels: Level) -> TrialSpec:
+def make_spec(probes: dict[str, Any], trial_interval: str = "100ms", /, **levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 10_000 * MS}
-    spec = spec_samples.make_spec({"interval": "100ms"}, **{**times, **levels})
+    spec = spec_samples.make_spec({"interval": trial_interval}, **{**times, **levels})
     settings = type(spec.probes).model_validate(probes)
     return TrialSpec(row=spec.row, cycle=0, path=spec.path, cell=spec.cell, trial=spec.trial, probes=settings)
 
@@ -44,6 +44,18 @@ def test_histograms_take_over_above_100_000_probes_of_a_trial(
     probes: dict[str, Any], levels: dict[str, Level], interval_ns: int
 ) -> None:
     assert find_histogram_interval_ns(make_spec(probes, **levels)) == interval_ns
+
+
+@pytest.mark.parametrize(
+    ("trial_interval", "duration_ns", "interval_ns"),
+    [("10s", 12_000 * MS, 240 * MS), ("1s", 10_000 * MS, 200 * MS), ("20ms", 12_000 * MS, 20 * MS)],
+)
+def test_a_steady_window_has_fifty_histograms(
+    trial_interval: str, duration_ns: int, interval_ns: int
+) -> None:
+    """By intervals of 10 s none would be wholly inside a window of 12 s."""
+    spec = make_spec({"interval": "100us", "unloaded": 1}, trial_interval, duration_ns=duration_ns)
+    assert find_histogram_interval_ns(spec) == interval_ns
 
 
 def make_probing(begin_ns: int, intervals: list[tuple[list[int], int]]) -> list[dict[str, Any]]:
