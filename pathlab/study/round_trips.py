@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from pathlab.analysis.estimators.tails import Tail, estimate_tail
+from pathlab.errors import StoreError
 from pathlab.store.hdr_histogram import Integers
 from pathlab.store.interval_histograms import read_round_trips
 from pathlab.study.answer import Answer
 from pathlab.study.message_setups import MessageLoad, MessageSetup, list_message_loads, make_load_answer
 from pathlab.study.trials import StudySource, TrialTable
+
+#: Why a trial is left out whose stored series cannot be read: a stable name.
+SERIES_DAMAGED = "series-damaged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,30 +29,31 @@ class LoadTail:
 
 
 def measure_tails(source: StudySource, table: TrialTable) -> tuple[Answer[LoadTail], ...]:
-    """The tail of every load; trials without stored histograms are passed over."""
-    return tuple(
-        make_load_answer(load, measure_load_tail(source, load)) for load in list_message_loads(table)
-    )
+    """The tail of every load.
+
+    Trials without stored histograms are passed over; the selection counts those whose are damaged.
+    """
+    return tuple(_measure_load(source, load) for load in list_message_loads(table))
 
 
-def measure_load_tail(source: StudySource, load: MessageLoad) -> LoadTail:
-    """The tail of one load."""
-    return LoadTail(
+def _measure_load(source: StudySource, load: MessageLoad) -> Answer[LoadTail]:
+    """The tail over the steady windows of one load's trials, in time order."""
+    found = [_read_counts(source, trial_id) for trial_id in load.kept.get("trial_id").astype(int).tolist()]
+    tail = LoadTail(
         setup=load.setup,
         message_bytes=load.size_bytes,
         offered_messages_per_s=load.offered_messages_per_s,
-        tail=read_tail(source, load.kept.get("trial_id").astype(int).tolist()),
+        tail=estimate_tail([counts for counts in found if counts is not None]),
     )
+    return make_load_answer(load, tail, load.kept.exclude([one is None for one in found], SERIES_DAMAGED))
 
 
-def read_tail(source: StudySource, trial_ids: Iterable[int]) -> Tail:
-    """The tail over the steady windows of these trials, in time order."""
-    return estimate_tail([_read_counts(source, trial_id) for trial_id in trial_ids])
-
-
-def _read_counts(source: StudySource, trial_id: int) -> tuple[Integers, Integers]:
-    """Values and counts of a trial's steady window; empty where it stored none."""
-    found = read_round_trips(source, trial_id)
+def _read_counts(source: StudySource, trial_id: int) -> tuple[Integers, Integers] | None:
+    """Values and counts of a trial's steady window, empty where it stored none; None where it is damaged."""
+    try:
+        found = read_round_trips(source, trial_id)
+    except StoreError:
+        return None
     if found is None:
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    return found.layout.find_highest(found.places), found.counts
+    return found.values, found.counts

@@ -77,12 +77,22 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
             {"reply": True, "message_rate_per_s": 1000},
         )
     ]
-    (found,) = study(make_message_trials(curves, answer)).batching()
+    results = make_message_trials(curves, answer)
+    (found,) = study(results).batching()
     assert [one.size_bytes for one in found.result.delays] == list(SIZES)
     first = found.result.delays[0]
     assert first.offered_messages_per_s == 1000
     assert first.rise_ns == pytest.approx(390_000, rel=0.001)
     assert first.pairs == 8
+    slow = {
+        row.row for row in results.plan() if row.cycle == 2 and row.settings["message_rate_per_s"] == 1000
+    }
+    records = [
+        replace(one, flags=(*one.flags, "rate-missed")) if one.plan_row in slow else one
+        for one in results.records
+    ]
+    (fewer,) = study(type(results)(results.campaign, results.plan(), records, {})).batching()
+    assert {one.pairs for one in fewer.result.delays} == {7}
 
 
 def test_control_and_lab_limited_trials_have_no_part() -> None:
