@@ -32,6 +32,7 @@ from tests.native.messages import (
     meeting,
     name_end,
 )
+from tests.require import require
 
 pytestmark = pytest.mark.engine
 
@@ -177,6 +178,25 @@ def test_the_queue_of_two_threads_counts_against_the_limit_of_memory() -> None:
     flags: dict[str, Flag] = {"placement": "threaded", "message_bytes": 64, "queue_bytes": 2**25}
     with start_command(build_command("send", memory_limit_bytes=2**24, **flags)) as sender:
         assert_refused(sender.finish(), RESOURCES, "queue")
+
+
+def test_queues_beyond_the_free_memory_are_refused_before_they_are_made() -> None:
+    """The limit on the size of files keeps an engine that would make them from doing so."""
+    queues_bytes = 256 * 2**28
+    free_kib = int(re.findall(r"^MemAvailable:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.M)[0])
+    require(free_kib * KIB < queues_bytes, "less than 64 GiB of free memory")
+    flags: dict[str, Flag] = {"message_bytes": 64, "streams": 256, "queue_bytes": 2**28}
+    command = shlex.join(
+        build_command("send", placement="threaded", memory_limit_bytes=2 * queues_bytes, **flags)
+    )
+    with start_command(["sh", "-c", f"ulimit -f 100; exec {command}"]) as sender:
+        ending = sender.finish()
+    assert_refused(ending, RESOURCES, "queue")
+    assert re.fullmatch(
+        rf"the queues of 256 streams take {queues_bytes} bytes, more than the \d+ bytes of memory that are "
+        "free: use a smaller --queue-bytes or fewer streams",
+        ending.last["text"],
+    )
 
 
 @pytest.mark.parametrize("transport", BY_MEMORY)

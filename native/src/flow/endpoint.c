@@ -3,17 +3,21 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/bytes.h"
+#include "base/free_memory.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"
 
 /* For the peer to make its part of the channels of all streams. */
 #define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)
+/* Of the free memory, left to the rest of both ends. */
+#define SPARED_BYTES (INT64_C(16) << 20)
 
 /* The content of every message; all of them have the same. */
 static uint8_t content[PL_MESSAGE_MAX_BYTES];
@@ -38,19 +42,27 @@ static bool cork(const struct pl_flow *flow, int fd, struct pl_error *error)
     return false;
 }
 
-/* Queues count against the limit of memory, which the kernel does not apply to shared memory. */
+/* Queues count against the limit of memory, which the kernel does not apply to shared memory. Where memory is
+ * short it does not refuse them either: it ends a process. The end that makes them looks before. */
 static bool check_queues(const struct pl_flow *flow, struct pl_error *error)
 {
     const struct pl_message_settings *messages = &flow->messages;
     bool rings = messages->carrier == PL_CARRIER_RING || messages->carrier == PL_CARRIER_EVENT;
     int64_t queues = rings ? 2 : messages->placement == PL_PLACEMENT_THREADED ? 1 : 0;
     int64_t bytes = queues * flow->streams * messages->queue_bytes;
-    if (bytes <= flow->memory_limit_bytes)
+    bool within = bytes <= flow->memory_limit_bytes;
+    bool makes = bytes > 0 && (flow->accepting || !rings);
+    int64_t free_bytes = within && makes ? pl_read_free_memory("") - SPARED_BYTES : INT64_MAX;
+    if (within && bytes <= free_bytes)
         return true;
+    char most[64] = "--memory-limit-bytes";
+    if (within)
+        (void)snprintf(most, sizeof most, "the %lld bytes of memory that are free",
+                       (long long)(free_bytes > 0 ? free_bytes : 0));
     pl_error_set(error, PL_RESOURCES, "queue", 0,
-                 "the queues of %lld streams take %lld bytes, more than --memory-limit-bytes: use a smaller "
-                 "--queue-bytes or fewer streams",
-                 (long long)flow->streams, (long long)bytes);
+                 "the queues of %lld streams take %lld bytes, more than %s: use a smaller --queue-bytes or "
+                 "fewer streams",
+                 (long long)flow->streams, (long long)bytes, most);
     return false;
 }
 

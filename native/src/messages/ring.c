@@ -43,7 +43,8 @@ int pl_ring_create(size_t bytes, struct pl_error *error)
 {
     int fd = memfd_create("pathlab-ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     off_t size = (off_t)mapped_size(bytes);
-    /* fallocate() fails where memory is short; without it, the first access would kill the process. */
+    /* Takes the pages now: a limit on them then fails the call, and not the first access, which would kill
+     * the process. Whether there is memory for them is checked before (endpoint.c). */
     if (fd >= 0 && ftruncate(fd, size) == 0 && fallocate(fd, 0, 0, size) == 0 &&
         fcntl(fd, F_ADD_SEALS, SEALS) == 0)
         return fd;
