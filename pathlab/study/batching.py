@@ -30,6 +30,8 @@ BATCH_SETTINGS = ("batch_bytes", "batch_min_delay_ns", "batch_max_delay_ns", "co
 #: How messages that are not batched are sent: at once, or as Nagle's algorithm has it.
 UNBATCHED = "no_delay"
 OFFERED = ("reply", "message_rate_per_s")
+#: How long a batch waits; nothing waits at full speed, so that trials without an offered rate lack them.
+DELAYS = ("batch_min_delay_ns", "batch_max_delay_ns")
 Curve = tuple[Condition, int, int | None]  # without the size; streams, window
 
 
@@ -51,11 +53,12 @@ class SizeGain:
 class BatchDelay:
     """By how much batching raised the median round trip of one size, at one offered rate; pairs of cycles.
 
-    ``offered_messages_per_s`` None: one message at a time.
+    ``offered_messages_per_s`` None: one message at a time. ``delay_bound_ns``: what its setting allows.
     """
 
     size_bytes: int
     offered_messages_per_s: int | None
+    delay_bound_ns: int | None
     pairs: int
     rise_ns: float | None
     interval: Interval
@@ -210,24 +213,33 @@ def _select_round_trips(table: TrialTable) -> dict[tuple[Curve, int | None], Sam
 def _measure_delays(
     curve: Curve, plain: Curve, trips: dict[tuple[Curve, int | None], Sample]
 ) -> tuple[BatchDelay, ...]:
-    """The rise of the median round trip of each size at the lowest rate at which both were measured."""
-    ends = [(strip_settings(one[0], *OFFERED), *one[1:]) for one in (curve, plain)]
-    rates = [rate for known, rate in trips if known == ends[0] and (ends[1], rate) in trips]
+    """The rise of the median round trip of each size at the lowest rate at which both were measured.
+
+    Of several settings of ``DELAYS`` at that rate, the shortest.
+    """
+    wanted = (strip_settings(curve[0], *OFFERED, *DELAYS), *curve[1:])
+    beside = (strip_settings(plain[0], *OFFERED), *plain[1:])
+    measured = [
+        ((rate is None, rate or 0, known[0].get("batch_max_delay_ns") or 0), part, dict(split_sizes(other)))
+        for (known, rate), part in trips.items()
+        if (strip_settings(known[0], *DELAYS), *known[1:]) == wanted
+        and (other := trips.get((beside, rate))) is not None
+    ]
     found: dict[int, BatchDelay] = {}
-    for rate in sorted(rates, key=lambda one: (one is None, one or 0)):
-        beside = dict(split_sizes(trips[ends[1], rate]))
-        for size, part in split_sizes(trips[ends[0], rate]):
-            if size in beside and size not in found:
-                found[size] = _measure_delay(size, rate, part, beside[size])
+    for _, batched, unbatched in sorted(measured, key=lambda one: one[0]):
+        for size, part in split_sizes(batched):
+            if size in unbatched and size not in found:
+                found[size] = _measure_delay(size, part, unbatched[size])
     return tuple(found[size] for size in sorted(found))
 
 
-def _measure_delay(size: int, rate: int | None, batched: Sample, plain: Sample) -> BatchDelay:
+def _measure_delay(size: int, batched: Sample, plain: Sample) -> BatchDelay:
     ours, theirs, cycles = pair_cycles(batched, plain, lambda one: one.get("round_trip_median_ns"))
     shift = hodges_lehmann(ours - theirs)
     return BatchDelay(
         size_bytes=size,
-        offered_messages_per_s=rate,
+        offered_messages_per_s=batched.condition.get("message_rate_per_s"),
+        delay_bound_ns=batched.condition.get("batch_max_delay_ns"),
         pairs=len(cycles),
         rise_ns=shift.shift,
         interval=shift.interval,

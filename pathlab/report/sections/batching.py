@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
 from pathlab.report.answer_table import format_value
-from pathlab.report.blocks import Block, Bullets, Subheading
+from pathlab.report.blocks import Block, Bullets, Paragraph, Subheading
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_curves import LONE, CurveGroup, MessageCurve, group_curves
 from pathlab.report.phrases import (
@@ -85,6 +86,9 @@ def plot_gains(group: CurveGroup[Gain]) -> Drawing:
 def _list_sentences(group: CurveGroup[Gain]) -> Iterator[Block]:
     yield Subheading(text="Batching")
     yield Bullets(items=tuple(describe_gain(name, curve.found) for _, name, curve in group))
+    gaps = tuple(_list_gaps(group))
+    if gaps:
+        yield Paragraph(text=" ".join(gaps))
 
 
 def describe_gain(name: str, answer: Gain) -> str:
@@ -94,8 +98,34 @@ def describe_gain(name: str, answer: Gain) -> str:
         return f"{name}: no cycle has a trial with and one without batching of the same size."
     best = found.largest
     gain = f"{format_factor(best.ratio)} × as many messages of {format_bytes(best.size_bytes)}"
-    text = f"{name}: {gain}{format_in_brackets(best.interval, format_factor)}. {_describe_limit(found)}"
-    return f"{text} {_describe_delay(found)}"
+    text = f"{name}: {gain}{format_in_brackets(best.interval, format_factor)}."
+    return " ".join(filter(None, (text, _describe_limit(found), _describe_delay(found))))
+
+
+def _list_gaps(group: CurveGroup[Gain]) -> Iterator[str]:
+    """What is undecided or was not measured, each once, with the curves where it is not all of them."""
+    reasons: dict[str, list[str]] = {}
+    bounds: dict[str, list[str]] = {}
+    for _, name, curve in group:
+        found = curve.found.result
+        undecided = found.limit.undecided if found.limit.level is None else None
+        if undecided is not None and undecided is not Undecided.BEYOND_RANGE:
+            needed = f", {MINIMUM_TRIALS} cycles needed" if undecided is Undecided.TOO_FEW_SAMPLES else ""
+            reasons.setdefault(f"{format_reason(undecided)}{needed}", []).append(name)
+        if not found.delays:
+            bounds.setdefault(_format_bound(found.delay_bound_ns), []).append(name)
+    for reason, names in reasons.items():
+        yield f"From which size batching pays no more is undecided{_name_some(names, group)} ({reason})."
+    for bound, names in bounds.items():
+        yield f"The delay at an offered rate was not measured{_name_some(names, group)}{bound}."
+
+
+def _name_some(names: Sequence[str], group: CurveGroup[Gain]) -> str:
+    return "" if len(names) == len(group.curves) else f" with {'; '.join(names)}"
+
+
+def _format_bound(bound_ns: int | None) -> str:
+    return "" if bound_ns is None else f" (its setting: {format_time(bound_ns)} at most)"
 
 
 def _describe_limit(found: BatchingGain) -> str:
@@ -103,8 +133,7 @@ def _describe_limit(found: BatchingGain) -> str:
     if limit.undecided is Undecided.BEYOND_RANGE:
         return "It pays at every size measured."
     if limit.level is None:
-        reason = format_reason(limit.undecided)
-        return f"From which size it pays no more is undecided ({reason})."
+        return ""
     if limit.shown_to is None:
         return f"A gain of {percent} is not shown at {format_bytes(limit.level)}, the smallest size."
     text = f"It pays up to {format_bytes(limit.shown_to)}"
@@ -122,14 +151,13 @@ def _describe_delay(found: BatchingGain) -> str:
         rate = first.offered_messages_per_s
         when = "one message at a time" if rate is None else f"at {format_frequency(rate)}"
         rise = f"{format_time(first.rise_ns)}{format_in_brackets(first.interval, format_time)}"
-        return f"It raises the median round trip of {format_bytes(first.size_bytes)} by {rise}, {when}."
-    texts = []
-    if found.collect_ns is not None:
-        texts.append(f"At full speed a batch is complete in {format_time(found.collect_ns)}.")
-    bound = (
-        "" if found.delay_bound_ns is None else f" (its setting: {format_time(found.delay_bound_ns)} at most)"
-    )
-    return " ".join([*texts, f"Its delay at an offered rate was not measured{bound}."])
+        bound = _format_bound(first.delay_bound_ns)
+        return (
+            f"It raises the median round trip of {format_bytes(first.size_bytes)} by {rise}, {when}{bound}."
+        )
+    if found.collect_ns is None:
+        return ""
+    return f"At full speed a batch is complete in {format_time(found.collect_ns)}."
 
 
 def _tabulate_gains(group: CurveGroup[Gain]) -> Iterator[Block]:

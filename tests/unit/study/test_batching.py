@@ -59,6 +59,8 @@ def test_few_cycles_leave_the_limit_undecided() -> None:
 
 
 def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
+    """At full speed nothing waits, so that the trials of the gain have no delay set."""
+
     def answer(settings: Settings) -> dict[str, object]:
         found = carry(settings)
         if settings["reply"]:
@@ -67,7 +69,7 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
             found["round_trip_median_ns"] = 50_000.0 + wait_ns + found["messages_per_s"] % 7
         return found
 
-    still = {"reply": False, "message_rate_per_s": None}
+    still = {"reply": False, "message_rate_per_s": None, "batch_max_delay_ns": None}
     curves = [
         {**how, **rate}
         for how in (PLAIN, BATCH)
@@ -82,6 +84,7 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
     assert [one.size_bytes for one in found.result.delays] == list(SIZES)
     first = found.result.delays[0]
     assert first.offered_messages_per_s == 1000
+    assert first.delay_bound_ns == 800_000
     assert first.rise_ns == pytest.approx(390_000, rel=0.001)
     assert first.pairs == 8
     slow = {

@@ -197,7 +197,46 @@ def test_gains_are_drawn_with_the_margin_and_said(both: ReportInputs) -> None:
     assert "× as many messages of 64 B (95 % CI 3." in text
     assert "It pays " in text
     assert "At full speed a batch is complete in" in text
-    assert text.endswith("was not measured (its setting: 800 µs at most).")
+    gaps = [
+        block.text for block in list_blocks(chapters.build_sections(both)) if isinstance(block, Paragraph)
+    ]
+    assert gaps.count("The delay at an offered rate was not measured (its setting: 800 µs at most).") == 1
+
+
+def test_two_sizes_have_no_table_of_costs_but_a_line() -> None:
+    inputs = make_inputs(make_message_trials([PLAIN, BATCHED], carry, sizes=(64, 1024)))
+    tables = {
+        one.name: one for one in list_blocks(chapters.build_sections(inputs)) if isinstance(one, TableBlock)
+    }
+    assert "messages-cost-1" not in tables
+    assert "message-rates-1" in tables
+    (row,) = (row for row in tables["undecided"].rows if row[0].startswith("Cost of a message"))
+    assert row[1] == "4 sizes"
+    assert "factors.message=" in row[2]
+
+
+def test_messages_at_a_rate_that_was_offered_ask_for_none() -> None:
+    inputs = make_message_inputs({**PLAIN, "reply": False, "message_rate_per_s": 1000})
+    blocks = list_blocks(chapters.build_sections(inputs))
+    (table,) = (one for one in blocks if isinstance(one, TableBlock) and one.name == "undecided")
+    (row,) = (row for row in table.rows if row[0] == "Messages")
+    assert "factors.message_rate=" in row[2]
+
+
+def test_what_few_cycles_leave_open_about_batching_is_said_once() -> None:
+    curves = [{**one, "no_delay": delay} for one in (PLAIN, BATCHED) for delay in (False, True)]
+    inputs = make_inputs(make_message_trials(curves, carry, cycles=2))
+    blocks = list(list_blocks(chapters.build_sections(inputs)))
+    (text,) = (one.text for one in blocks if isinstance(one, Paragraph) and "pays no more" in one.text)
+    assert text == (
+        "From which size batching pays no more is undecided (too few samples, 6 cycles needed). "
+        "The delay at an offered rate was not measured (its setting: 800 µs at most)."
+    )
+    (items,) = (
+        one.items for one in blocks if isinstance(one, Bullets) and "as many messages" in one.items[0]
+    )
+    assert len(items) == 4
+    assert not any("undecided" in one or "not measured" in one for one in items)
 
 
 def test_a_measured_delay_replaces_the_bound_of_the_setting() -> None:
@@ -214,7 +253,8 @@ def test_a_measured_delay_replaces_the_bound_of_the_setting() -> None:
     bullets = [block for block in list_blocks(chapters.build_sections(inputs)) if isinstance(block, Bullets)]
     text = next(item for block in bullets for item in block.items if "×" in item)
     assert text.endswith(
-        "It raises the median round trip of 64 B by 390 µs (no confidence interval: no variation), at 1 k/s."
+        "It raises the median round trip of 64 B by 390 µs (no confidence interval: no variation), at 1 k/s "
+        "(its setting: 800 µs at most)."
     )
 
 
