@@ -101,7 +101,7 @@ def draw_latency_by_rate(
             *_describe_knees([one for one in found if one.setup.name in setups]),
             _describe_missed(chosen),
             "Open markers without a line: these, at the rate that they achieved." if loads else "",
-            _describe_few(chosen, "rate"),
+            _describe_few(chosen, "offered rate"),
         ),
         panels=tuple(panels),
         empty="no trial kept an offered rate",
@@ -204,7 +204,7 @@ def _describe_missed(chosen: Sequence[MessageLatency]) -> str:
 
 
 def _describe_few(chosen: Sequence[MessageLatency], noun: str) -> str:
-    return format_few_trials([one.p99_ns for one in chosen], f"p99 at one {noun}")
+    return format_few_trials([one.p99_ns for one in chosen], noun)
 
 
 def draw_tails(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, TypeAlias
@@ -89,7 +89,8 @@ class LazySection:
     """A section: ``outline`` gives its blocks; ``find_gap`` why results cannot fill it, or None.
 
     ``choose_setting``: a key of the campaign file with a value, by which results fill it. ``factors``, by
-    attribute: where the plan has none of them, it was not asked for, and a gap is not worth a line.
+    attribute: where the plan has none of them, it was not asked for, and a gap is not worth a line. ``asks``:
+    which settings of a plan's row ask for it.
     ``of_messages``: it may be about messages; results of messages alone have no other.
     """
 
@@ -101,11 +102,14 @@ class LazySection:
     choose_setting: Callable[[ReportInputs], str | None] = lambda _: None
     factors: tuple[str, ...] = ()
     of_messages: bool = False
+    asks: Callable[[Mapping[str, Any]], bool] = lambda _: True
 
     def is_asked_for(self, inputs: ReportInputs) -> bool:
         """Whether the plan has a factor that it is about."""
         rows = inputs.study.study_plan()
-        return not self.factors or any(not row.settings.keys().isdisjoint(self.factors) for row in rows)
+        return not self.factors or any(
+            not row.settings.keys().isdisjoint(self.factors) and self.asks(row.settings) for row in rows
+        )
 
 
 class Numbered(Protocol):

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.fits.message_cost import MessageCost
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.fits.message_cost import MINIMUM_SIZES, MessageCost
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
@@ -24,6 +25,7 @@ from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyFold, LazyPlot,
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.published import draw_published, tabulate_published
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.sections.shortfalls import Shortfall
 from pathlab.report.size_text import (
     MESSAGE_CHAPTER,
     WRITE_CHAPTER,
@@ -43,6 +45,8 @@ from pathlab.study.message_rates import (
 from pathlab.study.registry import ANALYSES
 
 CURVE_POINTS = 60
+#: Sizes to measure where results have too few, as levels of a factor.
+SIZES_SET = '["64","256","1KiB","4KiB","16KiB"]'
 FIT_NAME = "a + m / r"
 
 
@@ -102,6 +106,19 @@ def _describe_group(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
     yield Paragraph(text=describe_fastest(chapter.factor, group))
 
 
+def _find_shortfall(chapter: SizeChapter, group: SizeGroup) -> Shortfall | None:
+    """Why the table of costs is not shown: no curve has the sizes for a fit."""
+    reasons = {curve.found.cost.result.undecided for curve in group.curves}
+    if reasons != {Undecided.TOO_FEW_LEVELS}:
+        return None
+    return Shortfall(
+        title=ANALYSES[chapter.analysis].title,
+        needs=f"{MINIMUM_SIZES} sizes",
+        setting=f"factors.{chapter.factor.noun}={SIZES_SET}",
+        path=group.name,
+    )
+
+
 def _tabulate_costs(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
     entry = ANALYSES[chapter.analysis]
     answers: list[Answer[Any]] = [curve.found.cost for curve in group.curves]
@@ -158,7 +175,7 @@ def _outline_sizes(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyB
         if figure.name not in opening:
             yield lazy_text(_describe_group, chapter, group)
             yield figure
-        yield lazy_text(_tabulate_costs, chapter, group)
+        yield lazy_text(_tabulate_costs, chapter, group, lacks=partial(_find_shortfall, chapter, group))
         if chapter is MESSAGE_CHAPTER:
             for title, text in (
                 ("Every size, CPU time per message", lazy_text(_tabulate_rates, inputs, group)),
@@ -182,6 +199,14 @@ def _find_gap(inputs: ReportInputs) -> str | None:
     return "it needs trials with several sizes of messages or writes"
 
 
+def _choose_setting(inputs: ReportInputs) -> str | None:
+    """Sizes; where messages have them, no offered rate; none where the lab limited trials without one."""
+    if not inputs.message_conditions:
+        return f"factors.message={SIZES_SET}"
+    offered = all(one.key.get("message_rate_per_s") is not None for one in inputs.message_conditions)
+    return 'factors.message_rate=["max"]' if offered else None
+
+
 SECTION = LazySection(
     key="message-size",
     title="Messages",
@@ -190,5 +215,6 @@ SECTION = LazySection(
     question=Question.WHY,
     factors=("message_bytes", "write_bytes"),
     of_messages=True,
-    choose_setting=lambda _: 'factors.message=["64","256","1KiB","4KiB","16KiB"]',
+    asks=lambda settings: not settings.get("reply"),
+    choose_setting=_choose_setting,
 )

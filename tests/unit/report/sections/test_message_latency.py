@@ -153,6 +153,21 @@ def test_too_few_rates_for_a_knee_are_listed_once() -> None:
     assert "message-knee-1" not in {one.name for one in section.blocks if isinstance(one, TableBlock)}
 
 
+def test_points_of_few_trials_are_counted_by_rate_and_by_size() -> None:
+    few = ReportInputs(Study(make_message_results([TCP], rates=RATES[:2], cycles=2)))
+    for name, noun in (("latency-by-rate-1-64B", "offered rates"), ("latency-by-size-1-1k-s", "sizes")):
+        sentence = find(few, name).sentence
+        assert f"No confidence interval for 2 {noun}: at most 2 trials each, 6 needed." in sentence
+
+
+def test_round_trips_alone_ask_for_no_rates_of_messages() -> None:
+    """A command that adds sizes to them would measure round trips again."""
+    replied = ReportInputs(Study(make_message_results([TCP], rates=RATES[:2], cycles=2)))
+    titles = [row for one in build_sections(replied) for row in list_rows(one.blocks)]
+    assert titles
+    assert "Messages" not in titles
+
+
 def test_many_setups_are_split_into_figures() -> None:
     setups = [Setup({"batch_bytes": 1024 * (place + 1)}) for place in range(10)]
     split = ReportInputs(Study(make_message_results(setups, sizes=(64,), rates=(1000, 5000), cycles=1)))
