@@ -182,3 +182,12 @@ def test_a_first_message_that_comes_late_leaves_the_trial_complete() -> None:
     delay: dict[str, Flag] = {"batch_min_delay_ns": 100 * MS, "batch_max_delay_ns": 100 * MS}
     slow: dict[str, Flag] = {"messages_per_s": 100, "batch_bytes": 60_000, "warmup_ns": 0}
     assert_complete(*exchange(**slow, **delay, duration_ns=220 * MS))
+
+
+@pytest.mark.parametrize("wait", ["block", "poll"])
+def test_the_last_batch_is_sent_though_its_delay_is_not_over(wait: str) -> None:
+    delay: dict[str, Flag] = {"batch_min_delay_ns": 400 * MS, "batch_max_delay_ns": 800 * MS}
+    flags: dict[str, Flag] = {"reply": "yes", "messages_per_s": 1000, "batch_bytes": 32_768}
+    accepted, connected = exchange(wait=wait, warmup_ns=0, **flags, **delay)
+    _, sent = assert_complete(accepted, connected)
+    assert sent["sent"] == sent["received"] == [120]

@@ -136,6 +136,43 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
     assert grown_kib < 1024
 
 
+def test_a_relay_that_stalls_does_not_delay_the_sending_of_a_spinning_thread() -> None:
+    flags: dict[str, Flag] = {"reply": "yes", "wait": "poll", "messages_per_s": 200, "message_bytes": 4096}
+    short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 500 * MS, "interval_ns": 50 * MS}
+    with meeting("shared-memory", {"warmup_ns": -1, "duration_ns": -1}, **flags, **short) as (
+        receiver,
+        sender,
+    ):
+        sender.send_line("go")
+        receiver.wait_for("start")
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        for _ in range(8):
+            sender.wait_for("interval")
+        os.kill(receiver.process.pid, signal.SIGCONT)
+        sent, accepted = sender.finish(), receiver.finish()
+    assert_complete(accepted, sent)
+    assert sent.last["messages"]["round_trip_ns"]["max"] > 200 * MS
+    assert sent.last["messages"]["send_error_ns"]["p99"] < 150 * MS
+
+
+@pytest.mark.parametrize("wait", ["block", "poll"])
+def test_a_sender_that_stalls_at_the_end_sends_what_was_due(wait: str) -> None:
+    """Nobody would see how late these messages are, if they were left out."""
+    flags: dict[str, Flag] = {"reply": "yes", "wait": wait, "messages_per_s": 5000}
+    short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 500 * MS, "interval_ns": 50 * MS}
+    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1, "interval_ns": 50 * MS}
+    with meeting("tcp", accepting, **flags, **short) as (receiver, sender):
+        sender.send_line("go")
+        sender.wait_for("interval", index=8)
+        os.kill(sender.process.pid, signal.SIGSTOP)
+        receiver.wait_for("interval", phase="drain")
+        os.kill(sender.process.pid, signal.SIGCONT)
+        sent, accepted = sender.finish(), receiver.finish()
+    assert_complete(accepted, sent)
+    assert sent.last["messages"]["sent"] == [2500]
+    assert sent.last["messages"]["round_trip_ns"]["count"] == 2500
+
+
 @pytest.mark.parametrize("transport", BY_MEMORY)
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_a_queue_that_is_smaller_than_what_a_relay_returns_at_once(transport: str, wait: str) -> None:

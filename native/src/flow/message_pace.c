@@ -1,6 +1,12 @@
 #include "flow/message_pace.h"
 
+#include <errno.h>
+
 #include "flow/roles.h"
+
+/* With more than this left of the offered time, the rate was missed. */
+#define LEFT_RATIO 0.01
+#define LEFT_NS (100 * PL_NS_PER_MS)
 
 struct pl_pace pl_pace_begin(const struct pl_worker *worker)
 {
@@ -66,5 +72,48 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
         pl_role_tick(worker, now_ns);
     }
     due_ns = due_ns < pace->end_ns ? due_ns : PL_NEVER;
+    if (due_ns <= now_ns)
+        return due_ns;
     return earlier(due_ns, send_waiting(worker, now_ns, cause, failed));
+}
+
+/* What was due while the worker sent, and is left because it was late. */
+static int send_left(struct pl_pace *pace, struct pl_worker *worker, uint32_t *failed)
+{
+    pl_ns until_ns = earlier(pl_now_ns(), pace->end_ns);
+    pl_ns due_ns = pl_schedule_due_ns(&pace->schedule, pace->round);
+    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)(pace->end_ns - pace->schedule.start_ns));
+    int cause = 0;
+    if (until_ns - due_ns > (most_ns > LEFT_NS ? most_ns : LEFT_NS) || atomic_load(&worker->shared->capped))
+        return 0;
+    for (; due_ns < until_ns && cause == 0; due_ns = pl_schedule_due_ns(&pace->schedule, ++pace->round)) {
+        pl_ns now_ns = pl_now_ns();
+        pl_histogram_add(&worker->streams[0]->endpoint->send_lateness, now_ns - due_ns);
+        (void)send_round(worker, now_ns, &cause, failed);
+        pl_role_tick(worker, now_ns);
+    }
+    return cause;
+}
+
+static int flush(struct pl_worker *worker, uint32_t *failed)
+{
+    int cause = 0;
+    for (uint32_t i = 0; i < worker->count && cause == 0; i++) {
+        *failed = i;
+        if (worker->streams[i]->endpoint->batch.messages > 0)
+            cause = pl_role_send_batch(worker, worker->streams[i]);
+    }
+    return cause;
+}
+
+int pl_pace_finish(struct pl_pace *pace, struct pl_worker *worker, int cause, uint32_t *failed)
+{
+    /* The limit of bytes ends the sending like the end of the steady window. */
+    if (cause == ECANCELED && !pl_role_is_over(worker))
+        cause = 0;
+    if (cause == 0)
+        cause = send_left(pace, worker, failed);
+    if (cause == 0)
+        cause = flush(worker, failed);
+    return cause == ECANCELED && !pl_role_is_over(worker) ? 0 : cause;
 }

@@ -20,4 +20,9 @@ struct pl_pace pl_pace_begin(const struct pl_worker *worker);
 pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns, uint64_t most, int *cause,
                    uint32_t *failed);
 
+/* The sending has ended with `cause`, 0 or an errno. Sends what was due by now and is left, unless it is that
+ * of more than 100 ms and one hundredth of the time: then the rate was missed, and is not made up. Then sends
+ * what waits in batches. 0, or an errno; `failed` as above. */
+int pl_pace_finish(struct pl_pace *pace, struct pl_worker *worker, int cause, uint32_t *failed);
+
 #endif

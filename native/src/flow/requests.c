@@ -9,7 +9,6 @@
 
 /* A datagram without an answer for this time is lost; streams lose none. */
 #define LOST_NS PL_NS_PER_S
-#define UNDER_WAY_BYTES (32 << 10)
 
 /* Reads one whole answer. 0, or an errno; EAGAIN at `deadline_ns`. */
 static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, pl_ns deadline_ns,
@@ -164,57 +163,64 @@ void pl_receiver_run(struct pl_worker *worker)
     pl_role_end_stream(worker, stream, cause);
 }
 
-/* How many messages may be sent now. The one thread must not wait for room to write while the relay waits for
- * it to read, so that only few bytes are under way, or one message. Datagrams are dropped instead of waited
- * for. */
-static uint64_t count_allowed(const struct pl_worker *worker, const struct pl_endpoint *endpoint)
+/* One thread that sends, receives and spins. */
+struct poller {
+    struct pl_worker *worker;
+    struct pl_stream *stream;
+    struct pl_pace pace;
+    size_t have; /* bytes of a message that has come in part */
+};
+
+/* Reads what has returned. While there is no room to write it goes on reading as well, since the relay may
+ * wait for just that before it reads. 0, or an errno. */
+static int poll_answers(void *context)
 {
-    const struct pl_message_settings *messages = worker->shared->messages;
-    uint64_t under_way = endpoint->batch.number - endpoint->answered;
-    uint64_t most = UNDER_WAY_BYTES / (uint64_t)messages->bytes;
-    if (pl_carrier_is_datagram(messages->carrier))
-        return UINT64_MAX;
-    most = most > 0 ? most : 1;
-    return under_way < most ? most - under_way : 0;
+    struct poller *poller = context;
+    struct pl_worker *worker = poller->worker;
+    ssize_t count =
+        pl_channel_try_read(&poller->stream->endpoint->channel, worker->read_buffer + poller->have,
+                            PL_MESSAGE_READ_BYTES - poller->have);
+    if (count > 0)
+        return on_bytes(worker, poller->stream, &poller->pace.schedule, (size_t)count, &poller->have);
+    return count == 0 ? EPIPE : errno == EAGAIN || errno == EINTR ? 0 : errno;
+}
+
+/* Late messages are sent one between two reads, so that sending delays no round trip. 0, or an errno. */
+static int send_and_poll(struct poller *poller)
+{
+    struct pl_worker *worker = poller->worker;
+    pl_ns next_ns = 0;
+    uint32_t failed = 0;
+    int cause = 0;
+    while (cause == 0 && pl_role_sends(worker)) {
+        pl_ns now_ns = pl_now_ns();
+        if (now_ns >= next_ns)
+            next_ns = pl_pace_step(&poller->pace, worker, now_ns, 1, &cause, &failed);
+        if (cause == 0)
+            cause = poll_answers(poller);
+    }
+    return pl_pace_finish(&poller->pace, worker, cause, &failed);
 }
 
 void pl_poller_run(struct pl_worker *worker)
 {
     struct pl_stream *stream = worker->streams[0];
     struct pl_channel *channel = &stream->endpoint->channel;
-    struct pl_pace pace = pl_pace_begin(worker);
-    pl_ns next_ns = 0;
-    uint32_t failed = 0;
-    int cause = 0;
-    size_t have = 0;
-    while (cause == 0 && pl_role_sends(worker)) {
-        pl_ns now_ns = pl_now_ns();
-        if (now_ns >= next_ns) /* where none is allowed, a batch may have to go */
-            next_ns =
-                pl_pace_step(&pace, worker, now_ns, count_allowed(worker, stream->endpoint), &cause, &failed);
-        if (cause != 0)
-            break;
-        ssize_t count =
-            pl_channel_try_read(channel, worker->read_buffer + have, PL_MESSAGE_READ_BYTES - have);
-        if (count > 0)
-            cause = on_bytes(worker, stream, &pace.schedule, (size_t)count, &have);
-        else if (count == 0)
-            cause = EPIPE;
-        else if (errno != EAGAIN && errno != EINTR)
-            cause = errno;
-    }
-    if (cause == ECANCELED && !pl_role_is_over(worker))
-        cause = 0;
+    struct poller poller = {.worker = worker, .stream = stream, .pace = pl_pace_begin(worker)};
+    channel->meanwhile = poll_answers;
+    channel->meanwhile_context = &poller;
+    int cause = send_and_poll(&poller);
+    channel->meanwhile = NULL;
     if (cause == 0)
         pl_channel_end_writing(channel);
     while (cause == 0) {
-        ssize_t count = pl_channel_read(channel, worker->read_buffer + have, PL_MESSAGE_READ_BYTES - have,
-                                        pl_now_ns() + LOST_NS);
+        ssize_t count = pl_channel_read(channel, worker->read_buffer + poller.have,
+                                        PL_MESSAGE_READ_BYTES - poller.have, pl_now_ns() + LOST_NS);
         if (count <= 0) {
             cause = count == 0 || errno == EAGAIN ? 0 : errno;
             break;
         }
-        cause = on_bytes(worker, stream, &pace.schedule, (size_t)count, &have);
+        cause = on_bytes(worker, stream, &poller.pace.schedule, (size_t)count, &poller.have);
     }
     pl_latency_log_finish(stream->endpoint->round_trips);
     pl_role_end_stream(worker, stream, cause);

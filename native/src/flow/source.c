@@ -50,30 +50,15 @@ static int send_at_rate(struct pl_worker *worker, uint32_t *failed)
         worker->calls++;
         pl_role_tick(worker, now_ns);
     }
-    return cause;
-}
-
-/* What the batches still hold. 0, or an errno. */
-static int flush(struct pl_worker *worker, uint32_t *failed)
-{
-    for (uint32_t i = 0; i < worker->count; i++) {
-        int cause = worker->streams[i]->endpoint->batch.messages > 0
-                        ? pl_role_send_batch(worker, worker->streams[i])
-                        : 0;
-        *failed = i;
-        if (cause != 0)
-            return cause;
-    }
-    return 0;
+    return pl_pace_finish(&pace, worker, cause, failed);
 }
 
 static int send_all(struct pl_worker *worker, uint32_t *failed)
 {
-    int cause =
-        worker->shared->messages->rate_per_s > 0 ? send_at_rate(worker, failed) : send_fast(worker, failed);
+    if (worker->shared->messages->rate_per_s > 0)
+        return send_at_rate(worker, failed);
+    int cause = send_fast(worker, failed);
     /* The limit of bytes ends the sending like the end of the steady window. */
-    if (cause == 0 || (cause == ECANCELED && !pl_role_is_over(worker)))
-        cause = flush(worker, failed);
     return cause == ECANCELED && !pl_role_is_over(worker) ? 0 : cause;
 }
 

@@ -44,6 +44,11 @@ static bool is_over(const struct pl_channel *channel)
     return channel->is_over != NULL && channel->is_over(channel->context);
 }
 
+static int do_meanwhile(const struct pl_channel *channel)
+{
+    return channel->meanwhile != NULL ? channel->meanwhile(channel->meanwhile_context) : 0;
+}
+
 /* Whether the peer has gone, of a channel whose own descriptors do not tell. Counts its call in `calls`. */
 static bool is_peer_gone(const struct pl_channel *channel, uint64_t *calls)
 {
@@ -133,6 +138,9 @@ static int write_ring(struct pl_channel *channel, const uint8_t *data, size_t by
             bytes -= (size_t)part;
             continue;
         }
+        int cause = do_meanwhile(channel);
+        if (cause != 0)
+            return cause;
         bool looks = !channel->polls || turn % SPINS == 0;
         if (!channel->polls) {
             pl_ring_await_room(ring);
@@ -151,7 +159,8 @@ int pl_channel_write(struct pl_channel *channel, const uint8_t *data, size_t byt
     if (has_rings(channel))
         return write_ring(channel, data, bytes);
     bool pipes = channel->carrier == PL_CARRIER_PIPE;
-    for (size_t written = 0; written < bytes;) {
+    int cause = 0;
+    for (size_t written = 0; written < bytes && cause == 0;) {
         ssize_t count = pipes ? write(channel->write_fd, data + written, bytes - written)
                               : send(channel->write_fd, data + written, bytes - written, MSG_NOSIGNAL);
         channel->write_calls++;
@@ -159,10 +168,10 @@ int pl_channel_write(struct pl_channel *channel, const uint8_t *data, size_t byt
             written += (size_t)count;
         else if (errno != EINTR && errno != EAGAIN)
             return errno;
-        else if (is_over(channel))
-            return ECANCELED;
+        else
+            cause = is_over(channel) ? ECANCELED : do_meanwhile(channel);
     }
-    return 0;
+    return cause;
 }
 
 static ssize_t try_read_ring(struct pl_channel *channel, uint8_t *data, size_t most)

@@ -45,6 +45,10 @@ struct pl_channel {
     uint64_t write_calls;
     bool (*is_over)(const void *context); /* whether to give up waiting; asked after signals and time-outs */
     const void *context;
+    /* What the thread of a spinning write does while there is no room; 0, or an errno that ends the write.
+     * NULL: nothing. */
+    int (*meanwhile)(void *context);
+    void *meanwhile_context;
 };
 
 struct pl_channel_settings {

@@ -54,7 +54,8 @@ def measure_messages(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
 
 
 def is_rate_missed(spec: TrialSpec, data: TrialData) -> bool:
-    """Whether less than ``RATE_RATIO`` of the messages that were due in the steady window arrived in it.
+    """Whether less than ``RATE_RATIO`` of the messages due in the steady window arrived in it, or of
+    all that were due were sent: the engine leaves messages unsent when the sender is too far behind.
 
     One message of each stream may be under way at the end. Without a warm-up nothing that was due before it
     arrives in the window either, so that what was due within the shortest round trip of its end is not
@@ -70,7 +71,9 @@ def is_rate_missed(spec: TrialSpec, data: TrialData) -> bool:
     if not spec.cell.warmup_ns:
         awaited_ns -= (sender.totals.get("round_trip_ns") or {}).get("min") or 0
     due = math.floor(offered * awaited_ns / 1e9)
-    return bool(sum(steady["messages"]) + spec.cell.streams < RATE_RATIO * due)
+    sent, ever_due = sender.sum_up("sent"), math.floor(offered * (sender.steady or {}).get("end_ns", 0) / 1e9)
+    counts = [(sum(steady["messages"]), due), *([(sent, ever_due)] if sent is not None else [])]
+    return any(count + spec.cell.streams < RATE_RATIO * expected for count, expected in counts)
 
 
 def list_end_workers(ready: Record | None, record: Record, role: str) -> list[Record] | None:

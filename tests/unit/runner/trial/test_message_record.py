@@ -61,6 +61,8 @@ def make_end(
 
 
 SENT: Record = {"sent": [1000, 1005], "send_calls": [10, 11]}
+#: All that was due at 2000/s, in the warm-up and the steady window.
+SENT_ON_TIME: Record = {**SENT, "sent": [1100, 1105]}
 RECEIVED: Record = {
     **{"received": [1000, 1000], "missing": [0, 2], "out_of_order": [1, 0]},
     **{"first_arrival_ns": [700, 500], "last_arrival_ns": [1_100_000_000, None]},
@@ -91,8 +93,8 @@ def test_messages_that_return_are_counted_by_the_sender() -> None:
     trips = [1000 + n for n in range(1_000)]
     late = {"median": 15, "p99": 900, "max": 5_000}
     stated = {"replies": True, "offered_per_s": 2000, "clock_ns": 21.5, "record_ns": 2.5}
-    returned = {**RECEIVED, "received": [998, 999], "missing": [1, 0], "out_of_order": [4, 0]}
-    totals = {**SENT, **returned, "send_error_ns": late, "round_trip_ns": describe_round_trips(trips)}
+    returned = {**RECEIVED, "received": [1098, 1099], "missing": [1, 0], "out_of_order": [4, 0]}
+    totals = {**SENT_ON_TIME, **returned, "send_error_ns": late, "round_trip_ns": describe_round_trips(trips)}
     sender = make_end([998, 999], stated=stated, **totals)
     record = build(make_spec(reply=True, message_rate_per_s=2000), sender, make_end([990, 990], **RECEIVED))
     assert (record.messages_per_s, record.offered_messages_per_s) == (1997.0, 2000)
@@ -158,16 +160,25 @@ def test_a_rate_below_the_offered_one_is_flagged(
     offered: int | None, arrived: list[int], warmup_ns: int, missed: bool
 ) -> None:
     trips = describe_round_trips([STEP_NS] * 5)
-    sender = make_end(arrived, stated={"offered_per_s": offered}, **SENT, round_trip_ns=trips)
+    sender = make_end(arrived, stated={"offered_per_s": offered}, **SENT_ON_TIME, round_trip_ns=trips)
     spec = make_spec(reply=True, message_rate_per_s=offered, warmup_ns=warmup_ns)
     record = build(spec, sender, make_end([1000, 1000], **RECEIVED))
     assert (Flag.RATE_MISSED in record.flags) == missed
 
 
 def test_a_rate_of_one_way_is_what_the_receiver_got() -> None:
-    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT)
+    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT_ON_TIME)
     for arrived, missed in (([1000, 1000], False), ([970, 970], True)):
         record = build(make_spec(message_rate_per_s=2000), sender, make_end(arrived, **RECEIVED))
+        assert (Flag.RATE_MISSED in record.flags) == missed
+
+
+def test_a_sender_that_left_messages_unsent_missed_the_rate() -> None:
+    """What came in the steady window was due in part in the warm-up, and the last messages were not sent."""
+    for sent, missed in ([1100, 1090], False), ([1088, 1087], True):
+        totals = {**SENT, "sent": sent}
+        sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **totals)
+        record = build(make_spec(message_rate_per_s=2000), sender, make_end([1000, 1000], **RECEIVED))
         assert (Flag.RATE_MISSED in record.flags) == missed
 
 
@@ -193,7 +204,7 @@ def test_rates_of_several_receivers_are_sums_over_their_own_windows(late_ns: int
     window = (begin_ns, begin_ns + STEADY_NS + late_ns)
     counts = (1000, 1000 + late_ns // 1_000_000)  # 1000 messages of 100 bytes per second each
     spec = make_spec(message_rate_per_s=2000)
-    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT)
+    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT_ON_TIME)
     record = build(spec, sender, make_two_receivers(window, counts))
     assert record.messages_per_s == pytest.approx(2000)
     assert record.throughput_bits_per_s == pytest.approx(2000 * 100 * 8)
