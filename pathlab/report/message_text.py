@@ -49,7 +49,7 @@ def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
     """The sentence to act on, then what it is compared with and how certain it is."""
     target, chosen = choice.target, choice.recommended
     if chosen is None:
-        return (f"Nothing meets {_name_target(target)}. {_describe_nearest(choice)}",)
+        return _refuse_choice(choice)
     figures = chosen.figures
     verb = "Tentatively, use" if choice.tentative else "Use"
     p99 = format_spread(figures.p99_ns, format_time)
@@ -65,7 +65,7 @@ def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
 def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[str]:
     target, figures = choice.target, chosen.figures
     if choice.runner_up is None:
-        yield "No other combination meets the targets."
+        yield _describe_others(choice)
     else:
         yield _compare_next(choice.runner_up)
     if figures.offered_messages_per_s != target.rate_per_s:
@@ -74,6 +74,42 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
     if choice.tentative:
         trials = format_count(figures.p99_ns.n, "trial")
         yield f"Confidence: low - chosen by medians of {trials}, not shown by intervals."
+    elif len(choice.candidates) > 1:
+        count = format_count(len(choice.candidates), "combination")
+        yield f"The intervals of p99 are not corrected for the {count} that were compared."
+
+
+def _refuse_choice(choice: MessageChoice) -> tuple[str, ...]:
+    """Why nothing is chosen: nothing meets the targets, none is shown to, or the rate was not offered."""
+    target = choice.target
+    if not choice.is_offered:
+        rate = format_frequency(target.rate_per_s)
+        return (
+            f"{rate} was not offered; rates are not extrapolated. {_describe_nearest(choice)}",
+            f"Measure it: pathlab run relay-latency --set factors.message_rate=[{target.rate_per_s}]",
+        )
+    ruled_out = all(map(_is_ruled_out, choice.candidates))
+    verb = "Nothing meets" if ruled_out else "Nothing is shown to meet"
+    return (f"{verb} {_name_target(target)}. {_describe_nearest(choice)}",)
+
+
+def _is_ruled_out(one: MessageCandidate) -> bool:
+    """Whether it is shown not to meet the targets; all else is undecided or was not measured."""
+    if one.shortcoming is Shortcoming.TOO_SLOW:
+        return all(load.p99_ns.interval.decided for load in one.judged)
+    return one.shortcoming is Shortcoming.RATE_MISSED
+
+
+def _describe_others(choice: MessageChoice) -> str:
+    """That no other combination is chosen beside the recommended one, and which ones are undecided."""
+    others = [one for one in choice.candidates if one is not choice.recommended]
+    if not others:
+        return "No other combination was measured."
+    if all(map(_is_ruled_out, others)):
+        return "No other combination meets the targets."
+    seems = [one.setup.name for one in others if one.seems]
+    by_medians = f"; by medians {'; '.join(seems)} would" if seems else ""
+    return f"No other combination is shown to meet the targets{by_medians}."
 
 
 def _compare_next(other: MessageCandidate) -> str:
@@ -152,7 +188,8 @@ def explain_verdict(one: MessageCandidate, target: MessageTarget) -> str:
 def _explain_missed(one: MessageCandidate, _: MessageTarget) -> str:
     failed = next((load for load in one.judged if load.carried is False), one.figures)
     if not one.judged:
-        return f"carries at most {format_frequency(one.highest.offered_messages_per_s)}"
+        at = format_frequency(one.top.offered_messages_per_s)
+        return f"missed {at}, carried {_format_achieved(one.top)}"
     return (
         f"misses the rate in {failed.missed} of {format_count(failed.trials, 'trial')}, "
         f"carries {_format_achieved(failed)}"

@@ -83,6 +83,8 @@ class LoadFigures:
 class MessageCandidate:
     """One setup beside the targets. ``judged`` decide: the load at the target's rate or the next above first.
 
+    ``judged`` is empty where no offered rate is that high; ``top`` is the highest that was offered, and
+    ``highest`` the highest that was carried.
     ``meets``: it is shown to meet them; ``seems``: by medians. ``cpu_ratio``: its CPU time per message over
     that of the recommended one; the interval is at the level of Holm's procedure over all compared setups.
     """
@@ -90,6 +92,7 @@ class MessageCandidate:
     setup: MessageSetup
     judged: tuple[LoadFigures, ...]
     highest: LoadFigures
+    top: LoadFigures
     shortcoming: Shortcoming | None
     seems: bool
     cpu_ratio: float | None = None
@@ -111,7 +114,8 @@ class MessageChoice:
     """What to use on one path for the targets, and all setups, the best first.
 
     ``recommended`` None: nothing meets them, ``nearest`` comes nearest. ``tentative``: it is chosen by
-    medians. ``runner_up`` also meets them and needs the next least CPU time.
+    medians. ``runner_up`` also meets them and needs the next least CPU time. Whether a setup meets the
+    targets is not corrected for the number of setups; ratios of CPU time are.
     """
 
     path_source: str
@@ -123,6 +127,11 @@ class MessageChoice:
     nearest: MessageCandidate | None
     tentative: bool
     candidates: tuple[MessageCandidate, ...]
+
+    @property
+    def is_offered(self) -> bool:
+        """Whether any setup was offered the target's rate at least, or missed a lower one."""
+        return any(one.shortcoming is not Shortcoming.NOT_OFFERED for one in self.candidates)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +210,12 @@ def _evaluate(
     if not above:
         reason = Shortcoming.RATE_MISSED if figures[-1].carried is False else Shortcoming.NOT_OFFERED
         off = MessageCandidate(
-            setup=setup, judged=(), highest=_find_highest(figures), shortcoming=reason, seems=False
+            setup=setup,
+            judged=(),
+            highest=_find_highest(figures),
+            top=figures[-1],
+            shortcoming=reason,
+            seems=False,
         )
         return off, loads[-1]
     first = above[0]
@@ -213,6 +227,7 @@ def _evaluate(
         setup=setup,
         judged=tuple(judged),
         highest=_find_highest(figures),
+        top=figures[-1],
         shortcoming=found[0] if found else None,
         seems=all(one.seems_to_keep(target.p99_ns) for one in judged),
     )

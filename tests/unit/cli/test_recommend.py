@@ -31,7 +31,7 @@ def test_targets_that_nothing_meets_end_with_status_6(
 ) -> None:
     said = call(["recommend", str(results), "--rate", "1M", "--size", "64", "--p99", "50us"], capsys)
     assert said.status == 6
-    assert said.out.startswith("Nothing meets 1 M/s of 64 B messages at a p99 of 50 µs. Nearest: ")
+    assert said.out.startswith("Nothing is shown to meet 1 M/s of 64 B messages at a p99 of 50 µs. Nearest: ")
 
 
 def test_without_targets_there_is_the_front_of_each_size(

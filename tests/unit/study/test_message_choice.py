@@ -86,7 +86,35 @@ def test_nothing_meets_the_targets(study: Study) -> None:
         "tcp, batch 8 KiB": Shortcoming.NOT_OFFERED,
         "tcp": Shortcoming.RATE_MISSED,
     }
-    assert list_choice_rows(fast)[-1][-1] == "carries at most 100 k/s"
+    assert list_choice_rows(fast)[-1][-1] == "missed 200 k/s, carried 120 k/s"
+    assert describe_choice(fast)[0].startswith("Nothing is shown to meet 1 M/s")
+
+
+def test_a_rate_that_nothing_carried_is_no_rate_that_was_carried() -> None:
+    slow = Setup(capacity_per_s=500.0)
+    found = choose(Study(make_message_results((slow,), sizes=(64,), rates=(1000, 2000))), 5000, 50_000)
+    assert list_choice_rows(found)[0][-1] == "missed 2 k/s, carried 500 /s"
+
+
+def test_a_rate_that_was_not_offered_is_not_missed() -> None:
+    found = choose(Study(make_message_results((SHARED, BATCHED), sizes=(64,))), 300_000, 10**6)
+    text = describe_choice(found)
+    assert text[0].startswith("300 k/s was not offered; rates are not extrapolated. Nearest:")
+    assert text[1] == "Measure it: pathlab run relay-latency --set factors.message_rate=[300000]"
+
+
+def test_others_are_ruled_out_undecided_or_named_by_medians(study: Study) -> None:
+    alone = choose(study, 5000, 20_000)
+    assert "No other combination meets the targets." in describe_choice(alone)
+    assert describe_choice(alone)[-1] == (
+        "The intervals of p99 are not corrected for the 3 combinations that were compared."
+    )
+    single = choose(Study(make_message_results((TCP,), sizes=(64,))), 5000, 50_000)
+    assert describe_choice(single)[1:] == ("No other combination was measured.",)
+    tcp = next(one for one in choose(study, 5000, 50_000).candidates if one.setup.name == "tcp")
+    at_its_median = round(tcp.figures.p99_ns.median or 0)
+    found = describe_choice(choose(study, 5000, at_its_median))
+    assert any(text.startswith("No other combination is shown to meet the targets") for text in found)
 
 
 def test_a_rate_that_was_missed_is_not_met_whatever_its_latency(study: Study) -> None:
