@@ -57,10 +57,11 @@ def find_load_knee(
     -----
     Highest load under a bound on latency that is a multiple of the latency without load, as in Prekas, Kogias
     and Bugnion, ZygOS, SOSP 2017; a rate that was missed is not sustained (Karimov et al., ICDE 2018). In
-    each cycle the bound is ``factor`` times the geometric mean over the two lowest rates of that cycle, and
-    the knee is the rate before the first that was missed or exceeds the bound. Nothing is interpolated: the
-    truth lies from this rate to below the next one. The interval is the median's over cycles
-    (``serial.serial_median``), extended to measured rates; 6 cycles at least. In simulation
+    each cycle the bound is ``factor`` times the geometric mean over the two lowest rates of that cycle, or
+    times the lowest one's latency where the second exceeds that: the rate that is tested is not its own
+    base. The knee is the rate before the first that was missed or exceeds the bound. Nothing is
+    interpolated: the truth lies from this rate to below the next one. The interval is the median's over
+    cycles (``serial.serial_median``), extended to measured rates; 6 cycles at least. In simulation
     (``tests/statistics/test_load_knee.py``) of 6 to 40 cycles it holds the knee in 95 % or more.
     """
     rates, numbers = as_amounts(rates_per_s, "rates"), as_samples(cycles, "cycles")
@@ -78,7 +79,7 @@ def find_load_knee(
         return _refuse(reason, len(known), left_out)
     places = np.array([_find_place(values, factor) for values in known], dtype=np.float64)
     middle = int(np.quantile(places, 0.5, method="lower"))
-    bases = [base for values in known if (base := _measure_base(values)) is not None]
+    bases = [base for values in known if (base := _measure_base(values, factor)) is not None]
     top = middle == levels.size - 1
     return LoadKnee(
         n=len(known),
@@ -98,16 +99,19 @@ def _read_cycle(rates: Floats, latencies: Floats, levels: Floats) -> Floats | No
     return None if np.isneginf(found).any() else found
 
 
-def _measure_base(values: Floats) -> float | None:
+def _measure_base(values: Floats, factor: float) -> float | None:
+    """The latency at the lowest rates; at the lowest alone where the next one is beyond the bound already."""
     base = values[:BASE_RATES]
     if not np.isfinite(base).all() or base.min() <= 0:
         return None
+    if (base > factor * base[0]).any():
+        return float(base[0])
     return math.exp(float(np.log(base).mean()))
 
 
 def _find_place(values: Floats, factor: float) -> int:
     """The place of the last level before the first beyond the bound; -1: none."""
-    base = _measure_base(values)
+    base = _measure_base(values, factor)
     if base is None:
         return int(np.isfinite(values[0])) - 1
     beyond = np.flatnonzero(values > factor * base)

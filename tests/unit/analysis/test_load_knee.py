@@ -25,6 +25,13 @@ def test_it_is_the_rate_before_latency_doubles() -> None:
     assert knee.undecided is None
 
 
+def test_the_second_rate_is_no_base_of_its_own_test() -> None:
+    """Their geometric mean would hide all that rises less than fourfold at the second rate."""
+    knee = find(10, 35, 36, 37, 38)
+    assert (knee.rate_per_s, knee.next_per_s, knee.base_ns) == (1e3, 2e3, 10)
+    assert knee.undecided is None
+
+
 def test_a_missed_rate_ends_it_however_low_its_latency_seems() -> None:
     assert find(100, 100, 110, NAN, 120).rate_per_s == 5e3
 
