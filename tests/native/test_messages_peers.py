@@ -39,6 +39,10 @@ UDP, PIPE, RING, EVENT = 1, 3, 4, 5
 #: Where a queue in shared memory has its counts, and its size before the data.
 WRITTEN, READ, HEAD_BYTES = 0, 128, 512
 BROKEN = "does not follow the protocol of messages"
+NO_MESSAGE = "it sent bytes that are no message"
+PART = "it sent a part of a message at the end or in a datagram"
+UNASKED = "it answered what was not sent"
+COUNTS = "it wrote impossible counts into a queue"
 ALL_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
@@ -173,7 +177,7 @@ def test_a_datagram_with_half_a_message_ends_the_trial() -> None:
         data.send(b"half")
         ending = receiver.finish()
     assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}"
+    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {PART}"
     assert ending.last["messages"]["received"] == [3]
 
 
@@ -231,20 +235,22 @@ def test_an_answer_to_what_was_never_sent_ends_the_trial(number: int) -> None:
         stream.sendall(struct.pack(">I", number) + bytes(60))
         ending = sender.finish()
     assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}"
+    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {UNASKED}"
     assert ending.last["messages"]["round_trip_ns"]["count"] == 0
 
 
 @pytest.mark.parametrize("reply", [False, True])
-@pytest.mark.parametrize("data", [b"\xff" * 64, b"\x03\x12\x09a", b"\x05\x08"])
-def test_bytes_that_are_no_message_end_the_trial(data: bytes, reply: bool) -> None:
+@pytest.mark.parametrize(
+    ("data", "breach"), [(b"\xff" * 64, NO_MESSAGE), (b"\x03\x12\x09a", NO_MESSAGE), (b"\x05\x08", PART)]
+)
+def test_bytes_that_are_no_message_end_the_trial(data: bytes, breach: str, reply: bool) -> None:
     flags = FORWARD | REVERSE | REPLIES if reply else FORWARD
     hello = build_hello(flags=flags, messages=(64, 1, 0, 2**20))
     with receiving(duration_ns=LONG_NS) as (receiver, port), call(port, hello + data) as stream:
         stream.shutdown(socket.SHUT_WR)
         ending = receiver.finish()
     assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}"
+    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {breach}"
 
 
 # Shared memory
@@ -266,7 +272,7 @@ def test_a_sender_that_writes_nonsense_into_the_queue(carrier: int, written: int
             for descriptor in handed:
                 os.close(descriptor)
     assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}"
+    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {COUNTS}"
     assert ending.last["messages"]["received"] == [0]
 
 
@@ -284,7 +290,7 @@ def test_a_receiver_that_writes_nonsense_into_the_queue(wait: str, read: int) ->
         for descriptor in queues:
             os.close(descriptor)
     assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}"
+    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {COUNTS}"
 
 
 def open_wrong(kind: str, path: Path) -> list[int]:

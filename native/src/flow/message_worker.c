@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/message.h"
 #include "flow/roles.h"
+#include "messages/breach.h"
 
 #define PUBLISH_NS (10 * PL_NS_PER_MS)
 #define WAKE_SIGNAL SIGUSR1
@@ -161,7 +162,7 @@ int pl_role_keep_rest(const struct pl_worker *worker, uint8_t *data, size_t used
 {
     *have -= used;
     memmove(data, data + used, *have);
-    return *have > 0 && pl_carrier_is_datagram(worker->shared->messages->carrier) ? EPROTO : 0;
+    return *have > 0 && pl_carrier_is_datagram(worker->shared->messages->carrier) ? PL_BREACH_PART : 0;
 }
 
 void pl_role_publish_sequence(struct pl_endpoint *endpoint)

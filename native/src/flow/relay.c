@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "flow/roles.h"
+#include "messages/breach.h"
 
 /* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1
  * with errno. */
@@ -19,7 +20,7 @@ static ssize_t return_parsed(struct pl_worker *worker, struct pl_stream *stream,
                                   &number, &content);
         if (bytes == 0)
             break;
-        int cause = bytes < 0 ? EPROTO : 0;
+        int cause = bytes < 0 ? PL_BREACH_MESSAGE : 0;
         if (cause == 0) {
             pl_sequence_add(&endpoint->sequence, number);
             endpoint->batch.number = number;
@@ -62,7 +63,7 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
         ssize_t count =
             pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
         if (count == 0)
-            return have == 0 ? 0 : EPROTO; /* a part of a message is left */
+            return have == 0 ? 0 : PL_BREACH_PART;
         if (count < 0)
             return errno;
         have += (size_t)count;
@@ -75,7 +76,7 @@ static int relay(struct pl_worker *worker, struct pl_stream *stream, uint8_t *da
         pl_role_publish_sequence(endpoint);
         pl_role_tick(worker, now_ns);
         if (pl_role_keep_rest(worker, data, (size_t)used, &have) != 0)
-            return EPROTO;
+            return PL_BREACH_PART;
     }
     return ECANCELED;
 }

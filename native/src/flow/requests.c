@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "flow/message_pace.h"
 #include "flow/roles.h"
+#include "messages/breach.h"
 
 /* A datagram without an answer for this time is lost; streams lose none. */
 #define LOST_NS PL_NS_PER_S
@@ -24,10 +25,10 @@ static int await_answer(struct pl_worker *worker, struct pl_endpoint *endpoint, 
         have += (size_t)count;
         const uint8_t *content;
         ssize_t bytes = pl_decode(messages->encoding, data, have, (size_t)messages->bytes, number, &content);
-        if (bytes < 0 || (bytes > 0 && (size_t)bytes != have))
-            return EPROTO;
+        if (bytes < 0)
+            return PL_BREACH_MESSAGE;
         if (bytes > 0)
-            return 0;
+            return (size_t)bytes == have ? 0 : PL_BREACH_ANSWER;
     }
 }
 
@@ -48,7 +49,7 @@ static int ask(struct pl_worker *worker, struct pl_stream *stream, pl_ns run_ns)
         cause = cause == 0 ? await_answer(worker, endpoint, deadline_ns, &number) : cause;
     while (cause == 0 && number != asked && datagrams && pl_now_ns() < deadline_ns);
     if (cause == 0 && number != asked)
-        cause = datagrams ? EAGAIN : EPROTO;
+        cause = datagrams ? EAGAIN : PL_BREACH_ANSWER;
     if (cause != 0)
         return cause == EAGAIN ? 0 : cause; /* the number that follows will show the loss */
     pl_ns now_ns = pl_now_ns();
@@ -100,7 +101,7 @@ static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoi
         ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes,
                                   &number, &content);
         if (bytes < 0) {
-            errno = EPROTO;
+            errno = PL_BREACH_MESSAGE;
             return -1;
         }
         if (bytes == 0)
@@ -110,7 +111,7 @@ static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoi
             endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
         pl_ns due_ns = (int64_t)whole < 0 ? PL_NEVER : pl_schedule_due_ns(schedule, whole);
         if (due_ns > now_ns) { /* it was never sent */
-            errno = EPROTO;
+            errno = PL_BREACH_ANSWER;
             return -1;
         }
         if (whole >= endpoint->answered)

@@ -6,6 +6,7 @@
 
 #include "flow/endpoint.h"
 #include "flow/sockopts.h"
+#include "messages/breach.h"
 
 /* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
  * it, and at least the difference between the two ends' wake-ups. */
@@ -159,10 +160,11 @@ static bool on_pool_event(struct pl_session *session)
     const struct pl_stream *stream = failed >= 0 ? &session->streams[failed] : NULL;
     if (stream != NULL && session->reason == NULL && !is_reset_after_window(session, stream)) {
         int failure = atomic_load(&stream->failure);
-        (void)snprintf(session->reason_text, sizeof session->reason_text, "stream %lld: the peer %s%s",
+        const char *breach = pl_breach_text(failure);
+        (void)snprintf(session->reason_text, sizeof session->reason_text, "stream %lld: the peer %s: %s",
                        (long long)failed,
-                       failure == EPROTO ? "does not follow the protocol of messages" : "ended it: ",
-                       failure == EPROTO ? "" : strerror(failure));
+                       breach != NULL ? "does not follow the protocol of messages" : "ended it",
+                       breach != NULL ? breach : strerror(failure));
         session->reason = session->reason_text;
     }
     return pl_pool_closed(session->pool) == (uint32_t)session->flow.streams;

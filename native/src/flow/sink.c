@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "flow/roles.h"
+#include "messages/breach.h"
 
 /* The fast case: no head, no fields. Returns the bytes used. */
 static size_t take_fixed(struct pl_sequence *sequence, const uint8_t *at, size_t have, size_t size)
@@ -44,7 +45,7 @@ static int receive(struct pl_worker *worker, struct pl_stream *stream, uint8_t *
         ssize_t count =
             pl_channel_read(&endpoint->channel, data + have, PL_MESSAGE_READ_BYTES - have, PL_NEVER);
         if (count == 0)
-            return have == 0 ? 0 : EPROTO; /* a part of a message is left */
+            return have == 0 ? 0 : PL_BREACH_PART;
         if (count < 0)
             return errno;
         pl_ns now_ns = pl_now_ns();
@@ -52,11 +53,11 @@ static int receive(struct pl_worker *worker, struct pl_stream *stream, uint8_t *
         have += (size_t)count;
         ssize_t used = take(worker, &endpoint->sequence, data, have);
         if (used < 0)
-            return EPROTO;
+            return PL_BREACH_MESSAGE;
         pl_role_publish_sequence(endpoint);
         pl_role_tick(worker, now_ns);
         if (pl_role_keep_rest(worker, data, (size_t)used, &have) != 0)
-            return EPROTO;
+            return PL_BREACH_PART;
     }
     return ECANCELED;
 }

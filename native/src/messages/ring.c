@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "messages/breach.h"
 
 #define SLEEP_NS (100 * PL_NS_PER_MS)
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
@@ -87,7 +88,7 @@ ssize_t pl_ring_readable(struct pl_ring *ring)
     uint64_t written = atomic_load_explicit(&ring->head->written, memory_order_acquire);
     if (written - ring->seen <= ring->bytes)
         return (ssize_t)(written - ring->seen);
-    errno = EPROTO;
+    errno = PL_BREACH_QUEUE;
     return -1;
 }
 
@@ -96,7 +97,7 @@ ssize_t pl_ring_writable(struct pl_ring *ring)
     uint64_t read = atomic_load_explicit(&ring->head->read, memory_order_acquire);
     if (ring->tail - read <= ring->bytes)
         return (ssize_t)(ring->bytes - (ring->tail - read));
-    errno = EPROTO;
+    errno = PL_BREACH_QUEUE;
     return -1;
 }
 

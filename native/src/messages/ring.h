@@ -34,7 +34,8 @@ int pl_ring_create(size_t bytes, struct pl_error *error);
 bool pl_ring_map(struct pl_ring *ring, int fd, size_t bytes, struct pl_error *error);
 void pl_ring_unmap(struct pl_ring *ring);
 
-/* Bytes that can be read now, or be written; -1 (EPROTO) when the other side's count is impossible. */
+/* Bytes that can be read now, or be written; -1 (PL_BREACH_QUEUE) when the other side's count is impossible.
+ */
 ssize_t pl_ring_readable(struct pl_ring *ring);
 ssize_t pl_ring_writable(struct pl_ring *ring);
 

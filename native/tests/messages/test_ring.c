@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "messages/breach.h"
 
 #define ROOM 4096
 #define CHUNK 97 /* does not divide the room */
@@ -78,7 +79,7 @@ static void check_nonsense(void)
     memset(writer.head, 0xFF, 128);
     errno = 0;
     CHECK_EQUAL(pl_ring_readable(&reader), -1);
-    CHECK_EQUAL(errno, EPROTO);
+    CHECK_EQUAL(errno, PL_BREACH_QUEUE);
 }
 
 int main(void)

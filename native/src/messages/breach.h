@@ -1,0 +1,16 @@
+/* Breaches of the protocol of messages: failures of a stream that stand beside the errnos of its calls. */
+#ifndef PL_BREACH_H
+#define PL_BREACH_H
+
+enum pl_breach {
+    PL_BREACH_MESSAGE = 10000, /* above every errno */
+    PL_BREACH_PART,
+    PL_BREACH_ANSWER,
+    PL_BREACH_QUEUE,
+    PL_BREACH_END
+};
+
+/* What the peer did; NULL for an errno. */
+const char *pl_breach_text(int failure);
+
+#endif
