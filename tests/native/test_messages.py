@@ -60,6 +60,13 @@ def test_sizes_encodings_and_batches(size: int, encoding: str, batch_bytes: int)
     assert calls == 1 if batch_bytes < 2 * size else calls > 2
 
 
+@pytest.mark.parametrize("transport", ["tcp", "unix", "pipe"])
+def test_a_batch_may_be_as_large_as_a_queue_where_there_is_none(transport: str) -> None:
+    accepted, connected = exchange(transport, message_bytes=1024, batch_bytes=2**20)
+    _, sent = assert_complete(accepted, connected)
+    assert sent["sent"][0] / sent["send_calls"][0] > 100
+
+
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_an_offered_rate_is_kept(wait: str) -> None:
     accepted, connected = exchange(

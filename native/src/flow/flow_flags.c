@@ -149,8 +149,9 @@ static void add_messages(struct table *table, struct pl_flow *flow)
         pl_option_integer(group, "batch-max-delay-ns", &messages->batch_max_delay_ns, 0, PL_NS_PER_S,
                           "age of the first message at which a batch is sent; 0: no limit"),
         pl_option_switch(group, "cork", &messages->cork, "let the kernel fill segments (TCP_CORK)"),
-        pl_option_integer(group, "queue-bytes", &messages->queue_bytes, 0, INT32_MAX,
-                          "shared-memory, eventfd: room of the queue in shared memory"),
+        pl_option_integer(
+            group, "queue-bytes", &messages->queue_bytes, 0, INT32_MAX,
+            "room of the queue of shared-memory, eventfd and --placement threaded: a power of two"),
     };
     const struct pl_option both[] = {
         pl_option_text(group, "wait", &flow->message_words.wait,

@@ -41,7 +41,9 @@ bool pl_message_settings_check(struct pl_message_settings *settings, const struc
         return refuse("--message-bytes must be at least 4, the bytes of a message's number", error);
     if (!pl_queue_is_possible(settings->queue_bytes))
         return refuse("--queue-bytes must be a power of two from 262144 to 268435456", error);
-    if (settings->batch_bytes > settings->queue_bytes / 2)
+    bool queued = settings->placement == PL_PLACEMENT_THREADED || settings->carrier == PL_CARRIER_RING ||
+                  settings->carrier == PL_CARRIER_EVENT;
+    if (queued && settings->batch_bytes > settings->queue_bytes / 2)
         return refuse("--batch-bytes must be at most half of --queue-bytes", error);
     if (settings->batch_max_delay_ns > 0 && settings->batch_min_delay_ns > settings->batch_max_delay_ns)
         return refuse("--batch-min-delay-ns must not exceed --batch-max-delay-ns", error);
