@@ -7,17 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pathlab.campaign.factors import format_level
 from pathlab.printed_table import PrintedColumn, PrintedTable
-from pathlab.report.message_curves import LONE, MessageCurve, name_curves
-from pathlab.report.message_text import name_path
+from pathlab.report.message_curves import MessageCurve
+from pathlab.report.message_text import name_offered, name_path
 from pathlab.report.phrases import format_interval
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.study.message_rates import MESSAGE_SIZE, strip_settings
-from pathlab.study.message_setups import MESSAGE_RATE, MessageSetup, name_setups
+from pathlab.study.combination_names import find_naming, name_message_combination
+from pathlab.study.message_rates import MESSAGE_SIZE
+from pathlab.study.message_setups import MESSAGE_RATE
 from pathlab.study.selection import LAB_FLAGS, Sample, choose_evenly
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
 
@@ -73,7 +73,7 @@ def tabulate_messages(
     """The tables of one path without and with replies, the analysis with all rows, how many are left out."""
     for replies, columns in MESSAGE_COLUMNS.items():
         found = [one for one in conditions if bool(one.key.get("reply")) is replies]
-        rows = _name_rows([_build_row(one, cell) for one in found for cell in one.all_cells], replies=replies)
+        rows = _name_rows([_build_row(one, cell) for one in found for cell in one.all_cells])
         rows.sort(key=_order)
         shown = _choose_rows(rows)
         if shown:
@@ -117,7 +117,7 @@ def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
     rate = key.get(MESSAGE_RATE)
     return MessageRow(
         curve=MessageCurve(
-            condition=strip_settings(key, MESSAGE_SIZE, MESSAGE_RATE),
+            condition=key.without(MESSAGE_SIZE, MESSAGE_RATE),
             streams=cell.streams,
             window_bytes=cell.window_bytes,
             found=cell,
@@ -130,19 +130,12 @@ def _build_row(condition: MeasuredCondition, cell: Cell) -> MessageRow:
     )
 
 
-def _name_rows(rows: Sequence[MessageRow], *, replies: bool) -> list[MessageRow]:
-    """The rows with the names that the sentence above their table uses."""
-    if replies:
-        setups = [
-            MessageSetup(
-                condition=row.curve.condition, streams=row.curve.streams, window_bytes=row.curve.window_bytes
-            )
-            for row in rows
-        ]
-        named = name_setups(dict.fromkeys(setups))
-        return [replace(row, name=named[setup].name) for row, setup in zip(rows, setups, strict=True)]
-    names = name_curves([row.curve for row in rows])
-    return [replace(row, name="" if name == LONE else name) for row, name in zip(rows, names, strict=True)]
+def _name_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
+    """The rows with the names that sentences and figures use."""
+    if not rows:
+        return []
+    naming = find_naming(rows[0].usable.table, rows[0].curve.path)
+    return [replace(row, name=name_message_combination(row.curve, naming)) for row in rows]
 
 
 def _choose_rows(rows: Sequence[MessageRow]) -> list[MessageRow]:
@@ -170,10 +163,9 @@ def _describe_row(row: MessageRow, describe: Callable[[MessageRow], Iterator[str
 
 
 def _format_offered(row: MessageRow) -> str:
-    """The offered rate; of replies without one ``max``, as a campaign says that messages go one at a time."""
-    if row.offered_messages_per_s is not None:
-        return format_frequency(row.offered_messages_per_s)
-    return format_level(MESSAGE_RATE, None) if row.curve.condition.get("reply") else ""
+    """The offered rate; empty for messages without replies that have none."""
+    replies = row.curve.condition.get("reply")
+    return name_offered(row.offered_messages_per_s) if replies or row.offered_messages_per_s else ""
 
 
 def _describe_rates(row: MessageRow) -> Iterator[str]:

@@ -45,6 +45,11 @@ def name_path(one: Path) -> str:
     return name if one.medium == "hosts" else f"{name} ({MEDIA.get(one.medium, one.medium)})"
 
 
+def name_offered(rate_per_s: int | None) -> str:
+    """An offered rate of messages with replies; None: the next follows the reply."""
+    return "one at a time" if rate_per_s is None else format_frequency(rate_per_s)
+
+
 def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
     """The sentence to act on, then what it is compared with and how certain it is."""
     target, chosen = choice.target, choice.recommended

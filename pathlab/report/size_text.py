@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
+import numpy as np
+
 from pathlab.analysis.fits.message_cost import MessageCost
 from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
-from pathlab.report.phrases import format_factor, format_interval, format_reason, format_spread
+from pathlab.report.phrases import (
+    format_count,
+    format_factor,
+    format_interval,
+    format_reason,
+    format_spread,
+)
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer, Spread
+from pathlab.study.combination_names import LONE, MessageCombination, find_naming, name_message_combination
 from pathlab.study.message_rates import (
+    MESSAGE_SIZE,
     MESSAGES,
     WRITES,
     FastestCurve,
@@ -22,9 +32,11 @@ from pathlab.study.message_rates import (
     select_sizes,
 )
 from pathlab.study.registry import ANALYSES
-from pathlab.study.selection import Sample
+from pathlab.study.selection import LAB_FLAGS, Sample
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_time
 
+#: Combinations without a median that are named; of more the number is given.
+NAMED_MAX = 3
 #: Runs of sizes with one fastest curve that a sentence names; of more it names the first and the last.
 RUNS_NAMED = 3
 
@@ -82,12 +94,35 @@ def list_size_groups(study: Analyses, chapter: SizeChapter) -> tuple[SizeGroup, 
 
 
 def describe_messages(study: Analyses) -> tuple[str, ...]:
-    """What carries most messages in each figure; none where none were measured."""
+    """What carries most messages in each figure, and what has no median; none where none were measured."""
     groups = list_size_groups(study, MESSAGE_CHAPTER)
     named = [f"{group.name}: " if len(groups) > 1 else "" for group in groups]
-    return tuple(
-        f"{name}{describe_fastest(MESSAGES, group)}" for name, group in zip(named, groups, strict=True)
-    )
+    texts = [f"{name}{describe_fastest(MESSAGES, group)}" for name, group in zip(named, groups, strict=True)]
+    return (*texts, *describe_limited(study))
+
+
+def describe_limited(study: Analyses) -> Iterator[str]:
+    """The combinations of each path whose trials were all lab-limited, which no figure shows."""
+    table = study.study_table()
+    usable = {(part.condition, *cell) for *cell, part in select_sizes(table, MESSAGES)}
+    found: dict[tuple[str, str, str], dict[MessageCombination, None]] = {}
+    for one in study.conditions():
+        condition = one.key.without(MESSAGE_SIZE)
+        if not one.key.is_of_messages or not MESSAGES.takes(one.key):
+            continue
+        for cell in one.all_cells:
+            flags = [table.flagged(flag)[cell.complete.places] for flag in LAB_FLAGS]
+            limited = len(cell.complete) and np.any(flags, axis=0).all()
+            if limited and (condition, cell.streams, cell.window_bytes) not in usable:
+                kept = MessageCombination(
+                    condition=condition, streams=cell.streams, window_bytes=cell.window_bytes
+                )
+                found.setdefault(kept.path, {})[kept] = None
+    for path, combinations in found.items():
+        naming = find_naming(table, path)
+        names = [name_message_combination(one, naming) for one in combinations]
+        text = "; ".join(names) if len(names) <= NAMED_MAX else format_count(len(names), "combination")
+        yield f"{text}: all trials were lab-limited; no median is given."
 
 
 def describe_cost(factor: SizeFactor, found: MessageCost) -> str:
@@ -110,9 +145,10 @@ def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
     counted = {name: measure_counts(curve.found.sample, factor) for _, name, curve in group}
     fastest = find_fastest(counted)
     if len(counted) == 1:
-        (spreads,) = counted.values()
+        ((name, spreads),) = counted.items()
         ends = dict.fromkeys((fastest[0].size_bytes, fastest[-1].size_bytes))
-        return f"Carried per second: {'; '.join(_describe_rate(size, spreads[size]) for size in ends)}."
+        head = "Carried per second" if name == LONE else f"{name}, carried per second"
+        return f"{head}: {'; '.join(_describe_rate(size, spreads[size]) for size in ends)}."
     runs = [list(run) for _, run in groupby(fastest, key=lambda one: (one.name, one.apart))]
     shown = runs if len(runs) <= RUNS_NAMED else [runs[0][:1], runs[-1][-1:]]
     return " ".join(_describe_run(factor, run, counted) for run in shown)

@@ -14,7 +14,7 @@ from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
 from pathlab.report.answer_table import format_value
 from pathlab.report.blocks import Block, Bullets, Paragraph, Subheading
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.message_curves import LONE, CurveGroup, MessageCurve, group_curves
+from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_factor,
     format_in_brackets,
@@ -26,6 +26,7 @@ from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, draw_pane
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer, Answers
 from pathlab.study.batching import BatchingGain, describe_sending
+from pathlab.study.combination_names import LONE
 from pathlab.study.message_rates import MESSAGE_SIZE
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
 

@@ -14,7 +14,7 @@ from pathlab.analysis.fits.load_knee import MINIMUM_RATES
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.message_text import name_path
+from pathlab.report.message_text import name_offered, name_path
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
 from pathlab.report.sections.latency_figures import (
     draw_front,
@@ -36,7 +36,7 @@ from pathlab.study.answer import Answer
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import choose_evenly
 from pathlab.study.trials import Condition
-from pathlab.units import format_bytes, format_frequency, format_time
+from pathlab.units import format_bytes, format_time
 
 #: Figures of one kind that a path shows; the others are made by name.
 FIGURES_SHOWN = 3
@@ -106,8 +106,8 @@ def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
         shown = choose_evenly(rates, FIGURES_SHOWN)
         for rate in rates if len(sizes) > 1 else ():
             yield LazyPlot(
-                name=f"latency-by-size-{group.number}{format_suffix(_name_rate(rate))}{ending}",
-                title=f"Round trips of messages by size, {_name_rate(rate)}",
+                name=f"latency-by-size-{group.number}{format_suffix(name_offered(rate))}{ending}",
+                title=f"Round trips of messages by size, {name_offered(rate)}",
                 condition=group.title,
                 draw=partial(draw_latency_by_size, latencies, setups, rate),
                 on_demand=rate not in shown,
@@ -127,8 +127,8 @@ def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
         for size, rate in loads:
             yield LazyPlot(
                 name=f"latency-tail-{group.number}"
-                f"{format_suffix(format_bytes(size))}{format_suffix(_name_rate(rate))}{ending}",
-                title=f"Tail of round trips, {format_bytes(size)}, {_name_rate(rate)}",
+                f"{format_suffix(format_bytes(size))}{format_suffix(name_offered(rate))}{ending}",
+                title=f"Tail of round trips, {format_bytes(size)}, {name_offered(rate)}",
                 condition=group.title,
                 draw=partial(draw_tails, group.inputs, group.condition, setups, size, rate),
                 on_demand=(size, rate) not in shown_loads,
@@ -145,10 +145,6 @@ def outline_fronts(group: LatencyGroup) -> Iterator[LazyPlot]:
             condition=group.title,
             draw=partial(draw_front, answers, group.answers("message_front"), group.setups, size),
         )
-
-
-def _name_rate(rate: int | None) -> str:
-    return "one at a time" if rate is None else format_frequency(rate)
 
 
 def outline_opening_front(inputs: ReportInputs) -> tuple[LazyPlot, ...]:

@@ -33,6 +33,7 @@ from pathlab.report.size_text import (
     SizeGroup,
     describe_cost,
     describe_fastest,
+    describe_limited,
     list_size_groups,
 )
 from pathlab.report.tables import build_table
@@ -184,8 +185,14 @@ def _outline_sizes(inputs: ReportInputs, chapter: SizeChapter) -> Iterator[LazyB
                 yield LazyFold(title=f"{title}: {group.title}", blocks=(text,))
 
 
+def _list_limited(inputs: ReportInputs) -> Iterator[Block]:
+    for text in describe_limited(inputs.study):
+        yield Paragraph(text=text)
+
+
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from _outline_sizes(inputs, MESSAGE_CHAPTER)
+    yield lazy_text(_list_limited, inputs)
     yield from outline_batching(inputs)
     yield from outline_fan_out(inputs)
     yield from _outline_sizes(inputs, WRITE_CHAPTER)

@@ -46,7 +46,12 @@ def test_streams_waits_and_switches_are_named_where_they_differ() -> None:
     setups = (TCP, Setup({"wait": "poll"}), Setup({"cork": True}), Setup({"streams": 4}))
     results = make_message_results(setups, sizes=(64,), rates=(1000,), cycles=1)
     names = [one.result.setup.name for one in Study(results).message_latency()]
-    assert sorted(names) == ["tcp", "tcp, cork", "tcp, streams 4", "tcp, wait poll"]
+    assert sorted(names) == [
+        "tcp, 1 stream, blocking",
+        "tcp, 1 stream, polling",
+        "tcp, 4 streams, blocking",
+        "tcp, cork, 1 stream, blocking",
+    ]
 
 
 def test_quantiles_are_those_of_the_model(study: Study) -> None:

@@ -55,9 +55,9 @@ def test_the_opening_says_what_carries_most_messages(both: ReportInputs) -> None
     assert isinstance(lead, Paragraph)
     assert lead.lead
     # 1 / (125 + 400 + 64 ns), and 2064 / 589 = 3.5 as many
-    assert lead.text.startswith("From 64 B to 16 KiB, batch 64 KiB carries most messages: 1.")
+    assert lead.text.startswith("From 64 B to 16 KiB, tcp, batch 64 KiB carries most messages: 1.")
     assert "M/s of 64 B (95 % CI 1." in lead.text
-    assert " × as many as unbatched" in lead.text
+    assert " × as many as tcp" in lead.text
     assert isinstance(figure, Plot)
     assert figure.name == "messages-1"
     names = [block.name for block in list_blocks(chapters.build_sections(both)) if isinstance(block, Plot)]
@@ -67,12 +67,12 @@ def test_the_opening_says_what_carries_most_messages(both: ReportInputs) -> None
 
 def test_a_curve_for_each_setting_and_the_published_one_faint(both: ReportInputs) -> None:
     plot = draw(both, "messages-1")
-    plain, batched = (find_curve(plot, name) for name in ("unbatched", "batch 64 KiB"))
+    plain, batched = (find_curve(plot, name) for name in ("tcp", "tcp, batch 64 KiB"))
     assert plain.x.tolist() == list(SIZES)
     assert plain.y[0] == pytest.approx(1e9 / 2064, rel=0.02)
     assert batched.slot != plain.slot
     assert plain.low is not None
-    below = find_curve(plot, "unbatched", 1)
+    below = find_curve(plot, "tcp", 1)
     assert below.y[0] == pytest.approx(512 / 2064, rel=0.02)  # Gbit/s
     faint = find_curve(plot, "Streams 3.0 intranode: tcp batched")
     assert (faint.faint, faint.slot) == (True, batched.slot)
@@ -80,14 +80,14 @@ def test_a_curve_for_each_setting_and_the_published_one_faint(both: ReportInputs
     assert find_curve(plot, faint.name, 1).y[faint.x == 64] == pytest.approx(3.81)
     rows = find_table(list_blocks(chapters.build_sections(both)), "published-1").rows
     assert len(rows) == 2 * len(SIZES)
-    assert rows[0][:3] == ("unbatched", "Streams 3.0 intranode: tcp", "64 B")
+    assert rows[0][:3] == ("tcp", "Streams 3.0 intranode: tcp", "64 B")
 
 
 def test_tables_have_the_cost_and_the_cpu_time_of_every_curve(both: ReportInputs) -> None:
     sections = chapters.build_sections(both)
     assert sections[0].key == "message-size"
     cost = find_table(list_blocks(sections), "messages-cost-1")
-    assert cost.rows[0][0] == "unbatched"
+    assert cost.rows[0][0] == "tcp"
     headings = [heading.label for heading in cost.headings]
     assert cost.rows[0][headings.index("per message")].startswith(("2.0", "1.9"))
     rates = find_table(list_blocks(sections), "message-rates-1")
@@ -160,7 +160,10 @@ def test_gains_beside_two_baselines_say_which() -> None:
     ]
     plot = draw(make_message_inputs(*curves), "batching-1")
     names = [layer.name for layer in plot.panels[0].layers if isinstance(layer, Curve)]
-    assert names == ["beside no delay", "beside Nagle"]
+    assert names == [
+        "tcp, batch 64 KiB, Nagle, beside no delay",
+        "tcp, batch 64 KiB, Nagle, beside Nagle",
+    ]
 
 
 def test_a_winner_is_not_claimed_where_intervals_overlap() -> None:
@@ -179,15 +182,31 @@ def test_sizes_that_differ_and_sizes_that_do_not_have_a_sentence_each() -> None:
     results = make_message_trials([PLAIN, BATCHED], equal_above_256, noise=0.001)
     (text,) = describe_messages(make_inputs(results).study)
     first, *rest = text.split(". ")
-    assert first.startswith("At 64 B, batch 64 KiB carries most messages: 1.")
+    assert first.startswith("At 64 B, tcp, batch 64 KiB carries most messages: 1.")
     assert "(not shown to differ)" not in first
     assert rest
     assert all(" carries most messages: " in one and "(not shown to differ)" in one for one in rest)
 
 
+def test_combinations_without_a_usable_trial_keep_the_names_of_the_others_and_are_said() -> None:
+    curves: list[Settings] = [PLAIN, {**PLAIN, "placement": "host"}]
+    results = make_message_trials(curves, carry, cycles=2)
+    hosts = {row.row for row in results.plan() if row.settings["placement"] == "host"}
+    results.records = [
+        replace(one, flags=("lab", "lab-limited")) if one.plan_row in hosts else one
+        for one in results.records
+    ]
+    inputs = make_inputs(results)
+    lead, limited = describe_messages(inputs.study)
+    assert lead.startswith("tcp, one host, carried per second: ")
+    assert limited == "tcp, two hosts: all trials were lab-limited; no median is given."
+    texts = [one.text for one in list_blocks(chapters.build_sections(inputs)) if isinstance(one, Paragraph)]
+    assert limited in texts
+
+
 def test_gains_are_drawn_with_the_margin_and_said(both: ReportInputs) -> None:
     plot = draw(both, "batching-1")
-    gains = find_curve(plot, "median")
+    gains = find_curve(plot, "tcp, batch 64 KiB")
     assert gains.y[0] == pytest.approx(2064 / 589, rel=0.02)
     rule = find_layer(plot, "5 % more", kind=Rule)
     assert isinstance(rule, Rule)
@@ -265,7 +284,7 @@ def test_fan_out_has_each_sink_all_sinks_and_fairness() -> None:
     curves = [{"streams": sinks, **PLAIN} for sinks in (1, 2, 4)]
     inputs = make_inputs(make_message_trials(curves, share, sizes=(22, 1004)))
     plot = draw(inputs, "fan-out-1")
-    name = "message 22 B"
+    name = "tcp, message 22 B"
     each, total, fair = (find_curve(plot, name, panel) for panel in range(3))
     assert each.x.tolist() == [1, 2, 4]
     assert each.y == pytest.approx(total.y / np.array([1, 2, 4]))

@@ -1,0 +1,144 @@
+"""The names of combinations of messages: the transport, and what sets one apart from others of its path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pathlab.campaign.factors import FACTORS, Level, find_default, format_level, name_levels
+from pathlab.store.flags import Status
+from pathlab.study.message_rates import read_level
+from pathlab.study.trials import Condition, TrialTable
+from pathlab.units import format_window
+
+_TCP_ALONE = ("no_delay", "cork")
+#: The name of what nothing sets apart.
+LONE = "median"
+#: Factors that name first; a later one whose levels go with those before it is not named.
+NAMED_FIRST = ("transport", "placement", "encoding", "batch_bytes", "no_delay", "cork")
+#: How a level is named beside others; "" for one that needs no name beside the other level.
+WORDS: Mapping[str, Callable[[Level], str]] = {
+    "transport": str,
+    "placement": lambda level: {
+        "host": "two hosts",
+        "process": "one host",
+        "threaded": "two threads",
+        "fused": "fused",
+    }.get(str(level), str(level)),
+    "encoding": lambda level: {"fixed": "fixed layout"}.get(str(level), str(level)),
+    "batch_bytes": lambda level: f"batch {format_level('batch_bytes', level)}" if level else "",
+    "no_delay": lambda level: "no delay" if level else "Nagle",
+    "cork": lambda level: "cork" if level else "",
+    "wait": lambda level: {"block": "blocking", "poll": "polling"}.get(str(level), str(level)),
+}
+#: What is no part of a combination: it runs along the curves, or is named beside the combination.
+UNNAMED = ("message_bytes", "write_bytes", "reply", "message_rate_per_s")
+#: Factors of the program that measures: their levels are compared with each other, not recommended.
+OF_THE_TOOL = ("build", "recording")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageCombination:
+    """How messages travel: a condition without size and rate, streams and window."""
+
+    condition: Condition
+    streams: int
+    window_bytes: int | None
+
+    def read(self, name: str) -> Any:
+        """The level of a factor, streams and window among them."""
+        own = {"streams": self.streams, "window_bytes": self.window_bytes}
+        return own[name] if name in own else read_level(self.condition, name)
+
+    @property
+    def path(self) -> tuple[str, str, str]:
+        """Source, destination and medium: combinations of one path are alternatives to each other."""
+        return self.condition.path_source, self.condition.path_destination, self.condition.medium
+
+
+Found = TypeVar("Found", bound=MessageCombination)
+
+
+def list_combinations(table: TrialTable, setting: str = "message_bytes") -> tuple[MessageCombination, ...]:
+    """Every combination with a complete trial whose plan sets this, usable or not, in the order of trials."""
+    complete = (table.frame["status"] == Status.COMPLETE).to_numpy()
+    cells = zip(table.conditions, table.get("streams"), table.get("window_requested_bytes"), strict=True)
+    found = dict.fromkeys(
+        (condition, int(streams), None if window != window else int(window))
+        for (condition, streams, window), wanted in zip(cells, complete, strict=True)
+        if wanted and condition.get(setting) is not None
+    )
+    bare = {one: one.without(*UNNAMED) for one in dict.fromkeys(condition for condition, _, _ in found)}
+    return tuple(
+        dict.fromkeys(
+            MessageCombination(condition=bare[condition], streams=streams, window_bytes=window)
+            for condition, streams, window in found
+        )
+    )
+
+
+def choose_usual(combinations: Iterable[Found]) -> list[Found]:
+    """Those of the usual build and recording, where others are measured beside them."""
+    kept = list(combinations)
+    for name in OF_THE_TOOL:
+        kept = [one for one in kept if one.read(name) == find_default(name)] or kept
+    return kept
+
+
+def list_varying(combinations: Sequence[MessageCombination]) -> list[str]:
+    """The factors whose level is not the same in all of them, those first that name a combination first."""
+    names = {name for one in combinations for name, _ in one.condition.settings} | {"streams", "window_bytes"}
+    ordered = sorted(names - FACTORS.keys() - {*NAMED_FIRST})
+    ordered = [*NAMED_FIRST, *(name for name in FACTORS if name not in NAMED_FIRST), *ordered]
+    return [name for name in ordered if len({one.read(name) for one in combinations}) > 1]
+
+
+def choose_naming(combinations: Sequence[MessageCombination]) -> list[str]:
+    """The factors that set each of these combinations apart from the others."""
+    chosen: list[str] = []
+    for name in list_varying(combinations):
+        known = {tuple(map(one.read, chosen)) for one in combinations}
+        finer = {tuple(map(one.read, (*chosen, name))) for one in combinations}
+        if name not in UNNAMED and (name in NAMED_FIRST or len(finer) > len(known)):
+            chosen.append(name)
+    return chosen
+
+
+def find_naming(table: TrialTable, path: tuple[str, str, str], setting: str = "message_bytes") -> list[str]:
+    """The factors that name combinations of a path wherever they are shown: of all that were measured.
+
+    Those of messages are named by their transport too where all have the same.
+    """
+    chosen = choose_naming([one for one in list_combinations(table, setting) if one.path == path])
+    return list(dict.fromkeys(("transport", *chosen))) if setting == "message_bytes" else chosen
+
+
+def name_message_combination(one: MessageCombination, names: Iterable[str]) -> str:
+    """The levels of these factors: ``tcp``, ``tcp, batch 64 KiB``; empty where none needs a name."""
+    wanted = list(names)
+    if "transport" in wanted and not _applies(one, "transport"):
+        wanted = list(dict.fromkeys(("placement", *wanted)))
+    texts = (_format_level(name, one.read(name)) for name in wanted if _applies(one, name))
+    return ", ".join(filter(None, texts))
+
+
+def _applies(one: MessageCombination, name: str) -> bool:
+    """Whether a factor means something there: threads of one program have no transport between them."""
+    if name == "transport" or name in _TCP_ALONE:
+        apart = one.read("placement") not in ("threaded", "fused")
+        return apart and (name == "transport" or one.read("transport") in ("tcp", "mptcp"))
+    return True
+
+
+def _format_level(name: str, level: Any) -> str:
+    if name == "window_bytes":
+        return f"window {format_window(level)}"
+    if name == "streams":
+        return f"{level} stream{'' if level == 1 else 's'}"
+    if name in WORDS:
+        return WORDS[name](level)
+    if level is None and find_default(name) is None:
+        return ""
+    (key,) = name_levels({name: level})
+    return f"{key.replace('_', ' ')} {format_level(name, level)}"
