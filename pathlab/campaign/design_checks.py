@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.constraints import parse_constraint
-from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS, FACTORS_BY_KEY
+from pathlab.campaign.factors import ALWAYS_GIVEN, CELL_KEYS, FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.levels import try_levels
 from pathlab.campaign.source_text import Finding, Key, list_names, read_quantity, read_rows, read_table
 from pathlab.errors import UsageError
@@ -168,7 +168,10 @@ def _check_needed(data: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _check_compared(data: Mapping[str, Any]) -> Iterator[Finding]:
     key = data.get("compare")
-    if key in FACTORS_BY_KEY and data.get("design") != "explicit":
+    if key in CELL_KEYS:
+        what = f"'{key}' is compared by the analyses of streams and windows"
+        yield ("compare",), f"{what}; expected another factor"
+    elif key in FACTORS_BY_KEY and data.get("design") != "explicit":
         count = len(try_levels(str(key), read_table(data, "factors").get(str(key), [])))
         if count < 2:
             yield ("compare",), f"'{key}' has no other level to compare; expected two or more in [factors]"

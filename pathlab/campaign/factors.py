@@ -343,6 +343,8 @@ _FACTORS = (
 FACTORS: Mapping[str, Factor] = {factor.name: factor for factor in _FACTORS}
 #: The same by the key of the file.
 FACTORS_BY_KEY: Mapping[str, Factor] = {factor.key: factor for factor in _FACTORS}
+#: Keys of what sets cells of one condition apart.
+CELL_KEYS = ("streams", "window")
 if TYPE_CHECKING:
     FactorKey = str
 else:

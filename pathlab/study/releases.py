@@ -9,22 +9,22 @@ from typing import Any
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.verdicts.two_samples import GroupShift
-from pathlab.campaign.factors import FACTORS_BY_KEY, Level, find_default
+from pathlab.campaign.factors import CELL_KEYS, FACTORS_BY_KEY, Level, find_default
 from pathlab.errors import UsageError
 from pathlab.study.answer import Answer
 from pathlab.study.comparison.levels import (
     BUILD,
     ComparedPart,
     LevelComparison,
-    LevelMetrics,
     compare_levels_of,
 )
+from pathlab.study.comparison.metrics import ChosenMetrics
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRow
 from pathlab.study.trials import TrialTable
 
 RECORDING, OFF = "recording", "off"
 #: What recording costs is a share of these.
-RATE_METRICS = LevelMetrics(messages=("messages",), streams=("throughput",))
+RATE_METRICS = ChosenMetrics(messages=("messages",), streams=("throughput",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +97,10 @@ def compare_releases(
     key = factor or model.get("compare") or BUILD
     if key not in FACTORS_BY_KEY:
         raise UsageError(f"'{key}' is no factor", hint="pathlab campaigns schema lists the factors")
+    if key in CELL_KEYS:
+        raise UsageError(
+            f"'{key}' is compared by the analyses of streams and windows", hint="name another factor"
+        )
     name = FACTORS_BY_KEY[key].name
     return compare_levels_of(table, name, _find_baseline(model, name))
 

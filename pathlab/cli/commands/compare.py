@@ -6,7 +6,7 @@ import click
 
 from pathlab.cli.commands.checks import check_comparison, check_stored
 from pathlab.cli.commands.declaration import PATH, argument, declare, flag, json_flag, option
-from pathlab.cli.commands.names import COMPARED_METRICS, MARGIN_RATIO, METRICS, UNDECIDED, WORSE
+from pathlab.cli.commands.names import MARGIN_RATIO, METRICS, UNDECIDED, WORSE
 
 command = declare(
     "compare",
@@ -18,8 +18,8 @@ command = declare(
         "metrics",
         multiple=True,
         type=click.Choice(METRICS),
-        default=COMPARED_METRICS,
-        help="What to compare; may be repeated.",
+        help="What to compare; may be repeated. Default: throughput and loaded-rtt; of messages "
+        "round-trip-p99, cpu-message and, where no rate was offered, messages.",
     ),
     option(
         "--margin",

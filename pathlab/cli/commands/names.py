@@ -15,7 +15,6 @@ METRICS = (
     *("messages", "round-trip-p99", "cpu-message"),
 )
 #: ``pathlab.study.comparison.rows.ComparisonRules``
-COMPARED_METRICS = ("throughput", "loaded-rtt")
 MARGIN_RATIO = 0.05
 #: ``pathlab.study.comparison.rows.ChangeVerdict``
 WORSE, UNDECIDED = "worse", "undecided"

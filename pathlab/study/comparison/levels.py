@@ -15,7 +15,13 @@ from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factors import Level, format_level
 from pathlab.study.comparison.groups import ComparedCell
-from pathlab.study.comparison.metrics import METRICS, ComparedMetric, choose_floor
+from pathlab.study.comparison.metrics import (
+    METRICS,
+    ChosenMetrics,
+    ComparedMetric,
+    choose_floor,
+    choose_metrics,
+)
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
     ComparisonRow,
@@ -29,14 +35,7 @@ from pathlab.study.trials import Condition, TrialTable
 BUILD = "build"
 #: Builds that are one program: the one that others are held against, and the one that shows the noise floor.
 THIS, AGAIN = "this", "again"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LevelMetrics:
-    """What is compared, of messages and of streams of bytes."""
-
-    messages: tuple[str, ...] = ("messages", "round-trip-p99", "cpu-message")
-    streams: tuple[str, ...] = ("throughput", "cpu")
+LEVEL_METRICS = ChosenMetrics(streams=("throughput", "cpu"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +65,7 @@ class LevelComparison:
 
 
 def compare_levels_of(
-    table: TrialTable, factor: str, baseline: Level, metrics: LevelMetrics | None = None
+    table: TrialTable, factor: str, baseline: Level, metrics: ChosenMetrics | None = None
 ) -> LevelComparison | None:
     """Compare every level of a factor with ``baseline`` by the pairs of each cycle; None where there is none.
 
@@ -78,14 +77,14 @@ def compare_levels_of(
     Each row: ``compare_paired``. Differences and equivalences of all rows are corrected by Holm, and a
     difference within the noise floor is none: ``rows.decide_rows``.
     """
-    chosen = metrics or LevelMetrics()
+    chosen = metrics or LEVEL_METRICS
     rules = ComparisonRules(metrics=(*chosen.messages, *chosen.streams))
     parts = {part.cell: part for part in _list_parts(table, factor)}
     rows: list[ComparisonRow] = []
     again: dict[tuple[ComparedCell, str], GroupShift] = {}
     for cell, part in parts.items():
         sides = _split(part.sample, factor, baseline)
-        for name in _choose_metrics(part.condition, chosen):
+        for name in choose_metrics([table.conditions[place] for place in part.sample.places], chosen):
             metric = METRICS[name]
             values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
             if AGAIN in values:
@@ -119,14 +118,6 @@ def compare_levels_of(
         again=again,
         floors=floors,
     )
-
-
-def _choose_metrics(condition: Condition, chosen: LevelMetrics) -> tuple[str, ...]:
-    """What is compared of a condition; an offered rate is equal on both sides by what was asked for."""
-    if condition.get("message_bytes") is None:
-        return chosen.streams
-    offered = condition.get("message_rate_per_s") is not None
-    return tuple(name for name in chosen.messages if not (offered and name == "messages"))
 
 
 def _is_measured(first: np.ndarray, before: Floats, after: Floats) -> bool:

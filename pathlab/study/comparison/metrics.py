@@ -13,6 +13,7 @@ from pathlab.store.flags import Flag
 from pathlab.study.comparison.groups import CellSamples
 from pathlab.study.message_latency import measure_cpu_per_message
 from pathlab.study.selection import Sample
+from pathlab.study.trials import Condition
 
 #: Of the margin: what a loss of probes or datagrams may differ by without mattering, half a point of 5 %.
 LOSS_SHARE_RATIO = 0.1
@@ -121,6 +122,23 @@ METRICS: Mapping[str, ComparedMetric] = {
         ),
     )
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChosenMetrics:
+    """What is compared, of messages and of streams of bytes."""
+
+    messages: tuple[str, ...] = ("messages", "round-trip-p99", "cpu-message")
+    streams: tuple[str, ...] = ("throughput", "loaded-rtt")
+
+
+def choose_metrics(conditions: Iterable[Condition], chosen: ChosenMetrics) -> tuple[str, ...]:
+    """What is compared of trials of these conditions; an offered rate is the same on both sides."""
+    every = set(conditions)
+    if not any(one.is_of_messages for one in every):
+        return chosen.streams
+    offered = any(one.get("message_rate_per_s") is not None for one in every)
+    return tuple(name for name in chosen.messages if not (offered and name == "messages"))
 
 
 def find_noise(

@@ -29,7 +29,13 @@ from pathlab.study.comparison.groups import (
     group_combinations,
     share_settings,
 )
-from pathlab.study.comparison.metrics import METRICS, ComparedMetric, find_noise
+from pathlab.study.comparison.metrics import (
+    METRICS,
+    ChosenMetrics,
+    ComparedMetric,
+    choose_metrics,
+    find_noise,
+)
 from pathlab.study.comparison.mismatch import check_shared
 from pathlab.study.selection import ExclusionCount, Sample
 from pathlab.study.trials import StudySource, list_values
@@ -60,6 +66,10 @@ FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
 TOO_FEW_TRIALS = "too few trials"
 
 
+#: What is compared where none is named.
+DEFAULT_METRICS = ChosenMetrics()
+
+
 class ChangeVerdict(StrEnum):
     """The verdict of one row, in the words that are printed."""
 
@@ -71,9 +81,12 @@ class ChangeVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparisonRules:
-    """What rows are held against. ``any_path``: hosts may have other names in each of the results."""
+    """What rows are held against. ``any_path``: hosts may have other names in each of the results.
 
-    metrics: tuple[str, ...] = ("throughput", "loaded-rtt")
+    ``metrics``, none: those that ``choose_metrics`` gives for what a combination carried.
+    """
+
+    metrics: tuple[str, ...] = ()
     margin_ratio: float = MARGIN_RATIO
     alpha_ratio: float = ALPHA_RATIO
     any_path: bool = False
@@ -206,7 +219,7 @@ def compare_results(
     held = list(zip(labels[1:], groups[1:], strict=True))
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
-        metrics = " or a ".join(rules.metrics)
+        metrics = " or a ".join(rules.metrics or DEFAULT_METRICS.streams)
         raise UsageError(f"no trial of these results has a {metrics}", hint="Name another --metric.")
     return ResultsComparison(
         labels=tuple(labels),
@@ -242,11 +255,16 @@ def _align(
 ) -> list[ComparisonRow]:
     """A row, without a verdict, for each shared combination and metric that either side measured."""
     before, after = sides
-    noise = {name: find_noise(sides, again, METRICS[name]) for name in rules.metrics}
+    names = {
+        cell: rules.metrics or choose_metrics([before[cell].condition], DEFAULT_METRICS)
+        for cell in sorted(before.keys() & after.keys())
+    }
+    wanted = {name for chosen in names.values() for name in chosen}
+    noise = {name: find_noise(sides, again, METRICS[name]) for name in wanted}
     rows = [
         _compare(cell, METRICS[name], (before[cell], after[cell]), rules)
-        for cell in sorted(before.keys() & after.keys())
-        for name in rules.metrics
+        for cell, chosen in names.items()
+        for name in chosen
     ]
     return [replace(row, label=label, noise=noise[row.metric.name]) for row in rows if row is not None]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 
 
@@ -15,6 +17,12 @@ def test_a_compared_factor_has_other_levels() -> None:
     assert make_sample().compare is None
     (mistake,) = list_mistakes(compare="speed")
     assert mistake.startswith('compare: "speed" does not fit; expected "streams"')
+
+
+@pytest.mark.parametrize("key", ["streams", "window"])
+def test_streams_and_windows_have_analyses_of_their_own(key: str) -> None:
+    (mistake,) = list_mistakes(compare=key, factors={"streams": [1, 4], "window": ["64KiB", "1MiB"]})
+    assert f"compare: '{key}' is compared by the analyses of streams and windows; expected another" in mistake
 
 
 def test_safety_limits_need_the_probes_that_recording_off_leaves_out() -> None:

@@ -15,7 +15,9 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     compare_results,
 )
+from tests.unit.message_results import TCP, make_message_results
 from tests.unit.study.comparison.comparison_samples import compare, make_results
+from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.synthetic_results import make_failed
 
 
@@ -269,3 +271,17 @@ def test_wrong_use_is_one_line() -> None:
         compare(make_results(seed=1))
     with pytest.raises(UsageError, match="'speed' is no metric"):
         compare(make_results(seed=1), make_results(seed=2), metrics=("speed",))
+
+
+def test_messages_are_compared_by_their_rate_and_round_trips() -> None:
+    """The throughput of an offered rate is what was offered, and probes are no messages."""
+    before = make_message_results([TCP], sizes=(64,), rates=(None, 1000), cycles=10)
+    slower = dataclasses.replace(TCP, base_ns=10 * TCP.base_ns)
+    found = compare(before, make_message_results([slower], sizes=(64,), rates=(None, 1000), cycles=10))
+    assert {(dict(row.cell.settings)["message_rate_per_s"], row.metric.name) for row in found.rows} == {
+        *(("None", name) for name in ("messages", "round-trip-p99", "cpu-message")),
+        *(("1000", name) for name in ("round-trip-p99", "cpu-message")),
+    }
+    assert verdicts(found, "round-trip-p99") == [ChangeVerdict.WORSE] * 2
+    carried = make_message_trials([{}], carry, sizes=(64,))
+    assert {row.metric.name for row in compare(carried, carried).rows} == {"messages", "cpu-message"}

@@ -16,7 +16,7 @@ from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.releases import CostVerdict, ReleaseRatio
-from tests.unit.study.build_samples import measure_levels
+from tests.unit.study.build_samples import MESSAGES, measure_levels
 from tests.unit.synthetic_results import SyntheticResults
 
 SLOWER = {"throughput_bits_per_s": 0.9}
@@ -128,7 +128,7 @@ def test_the_campaign_names_another_factor_to_compare() -> None:
     assert found.ratio == pytest.approx(1 / 0.9, rel=0.01)
     assert found.verdict is ChangeVerdict.BETTER
     assert found.noise_ratio == pytest.approx(1, abs=0.01)
-    assert ratios(results, "streams") == {}
+    assert ratios(results, "mss") == {}
     with pytest.raises(UsageError, match="'speed' is no factor"):
         Study(results).releases("speed")
 
@@ -216,3 +216,16 @@ def test_cpu_time_of_one_end_is_not_that_of_both() -> None:
     assert (found[None].ratio, found[None].reason) == (None, "not-measured")
     assert found["fused"].verdict is ChangeVerdict.EQUIVALENT
     assert found["fused"].baseline_median == pytest.approx(600, rel=0.3)
+
+
+def test_sizes_of_messages_are_compared_by_the_metrics_of_messages() -> None:
+    effects = {64: {}, 1024: {"messages_per_s": 0.5}}
+    model = {"factors": {"message_bytes": [64, 1024]}}
+    found = ratios(measure_levels("message_bytes", effects, figures=MESSAGES, model=model), "message")
+    assert {metric for _, _, metric in found} == {"messages", "round-trip-p99", "cpu-message"}
+    assert [one.ratio for key, one in found.items() if key[2] == "messages"] == [pytest.approx(0.5, rel=0.01)]
+
+
+def test_streams_and_windows_are_not_compared_as_levels() -> None:
+    with pytest.raises(UsageError, match="'streams' is compared by the analyses of streams and windows"):
+        Study(measure_levels("build", builds(against={}))).releases("streams")
