@@ -32,6 +32,7 @@ from tests.native.messages import (
     meeting,
     name_end,
 )
+from tests.native.peers import call, read_to_end
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -93,6 +94,20 @@ def test_sigterm_ends_an_end_whose_peer_stalls(transport: str, reply: str, rate:
         assert receiver.finish().status == ENDED
     assert ending.status == ENDED
     assert ending.last["reason"]
+
+
+def test_a_silent_connection_is_closed_while_messages_flow() -> None:
+    """After the time for a handshake, not with the trial."""
+    with (
+        receiving(duration_ns=LONG_NS) as (receiver, port),
+        call(port) as silent,
+        sending(port, message_bytes=64, duration_ns=LONG_NS) as sender,
+    ):
+        sender.expect("ready")
+        sender.send_line("go")
+        receiver.wait_for("interval")
+        assert read_to_end(silent) == b""
+        assert receiver.process.poll() is sender.process.poll() is None
 
 
 # Ends that stall or fall behind
