@@ -1,9 +1,10 @@
 #include "base/free_memory.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/kernel_file.h"
 
 #define LINE_BYTES 512
 
@@ -22,23 +23,6 @@ static const struct group_files version_1 = {"/sys/fs/cgroup/memory",
 static const struct group_files version_2 = {
     "/sys/fs/cgroup", "memory.max", "memory.current", {"inactive_file ", "active_file "}};
 
-/* The number behind the first line's start `key` in a file. False where there is none. */
-static bool read_number(const char *path, const char *key, int64_t *number)
-{
-    char line[LINE_BYTES];
-    bool found = false;
-    FILE *file = fopen(path, "re");
-    while (file != NULL && !found && fgets(line, sizeof line, file) != NULL) {
-        long long value;
-        found = strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%lld", &value) == 1;
-        if (found)
-            *number = value;
-    }
-    if (file != NULL)
-        (void)fclose(file);
-    return found;
-}
-
 /* Lowers `bytes` to what the group leaves. */
 static void apply_group(const char *root, const struct group_files *files, const char *group, int64_t *bytes)
 {
@@ -47,14 +31,14 @@ static void apply_group(const char *root, const struct group_files *files, const
     int64_t use;
     int64_t cached;
     (void)snprintf(path, sizeof path, "%s%s%s/%s", root, files->folder, group, files->limit);
-    if (!read_number(path, "", &limit))
+    if (!pl_read_kernel_number(path, "", &limit))
         return;
     (void)snprintf(path, sizeof path, "%s%s%s/%s", root, files->folder, group, files->use);
-    if (!read_number(path, "", &use))
+    if (!pl_read_kernel_number(path, "", &use))
         return;
     (void)snprintf(path, sizeof path, "%s%s%s/memory.stat", root, files->folder, group);
     for (int i = 0; i < 2; i++)
-        if (read_number(path, files->cached[i], &cached))
+        if (pl_read_kernel_number(path, files->cached[i], &cached))
             use -= cached;
     int64_t left = limit > use ? limit - use : 0;
     *bytes = left < *bytes ? left : *bytes;
@@ -79,7 +63,7 @@ int64_t pl_read_free_memory(const char *root)
     int64_t bytes = INT64_MAX;
     int64_t available_kib;
     (void)snprintf(path, sizeof path, "%s/proc/meminfo", root);
-    if (read_number(path, "MemAvailable:", &available_kib))
+    if (pl_read_kernel_number(path, "MemAvailable:", &available_kib))
         bytes = available_kib << 10;
     (void)snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
     FILE *file = fopen(path, "re");

@@ -1,17 +1,13 @@
 #include "flow/priority.h"
 
 #include <pthread.h>
-#include <stdio.h>
+
+#include "base/kernel_file.h"
 
 bool pl_real_time_is_limited(const char *path)
 {
-    long long share_us = 0;
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return true;
-    bool limited = fscanf(file, "%lld", &share_us) != 1 || share_us >= 0;
-    (void)fclose(file);
-    return limited;
+    int64_t share_us = 0;
+    return !pl_read_kernel_number(path, "", &share_us) || share_us >= 0;
 }
 
 bool pl_priority_check(const struct pl_message_settings *messages, struct pl_error *error)
