@@ -241,12 +241,13 @@ class TrialRecord:
     sender_cpu_ns_per_message: Annotated[
         float | None,
         "CPU time of the sending engine's threads in the steady window, per message sent in it (replies: "
-        "returned); placement fused: of both ends, which are one thread",
+        "returned), without what it spun at an offered rate until messages were due; with wait poll the "
+        "spinning for messages is part of it; placement fused: of both ends, which are one thread",
     ] = None
     receiver_cpu_ns_per_message: Annotated[
         float | None,
-        "CPU time of the receiving engine's threads in the steady window, per message received in it; "
-        "placement fused: empty",
+        "CPU time of the receiving engine's threads in the steady window, per message received in it; with "
+        "wait poll the spinning for messages is part of it; placement fused: empty",
     ] = None
     clock_cost_ns: Annotated[
         float | None, "mean cost of one reading of the clock, measured by the sender before the trial"

@@ -159,6 +159,7 @@ SERIES: Mapping[str, SeriesKind] = {
             "user_ns": "user CPU time in it",
             "system_ns": "system CPU time in it",
             "waiting_ns": "ready to run, without a core; empty: not stated by the kernel",
+            "spun_ns": "CPU time in it in which the thread spun until messages were due",
             "wake_ups": "returns from waiting",
             "system_calls": "system calls of the data loop",
         },

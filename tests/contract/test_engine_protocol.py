@@ -59,7 +59,7 @@ SOCKET: Names = dict.fromkeys(
         *("max_pacing_bytes_per_s", "local_port", "remote_port"),
     ]
 )
-CPU: Names = dict.fromkeys(["user_ns", "system_ns", "waiting_ns", "wake_ups", "system_calls"])
+CPU: Names = dict.fromkeys(["user_ns", "system_ns", "waiting_ns", "spun_ns", "wake_ups", "system_calls"])
 TRANSFER: Names = dict.fromkeys(["requested", "send", "receive", "reason"])
 PACING: Names = dict.fromkeys(["requested_bits_per_s", "stream_bits_per_s", "by"])
 READY: Names = {

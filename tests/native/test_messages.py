@@ -198,3 +198,16 @@ def test_the_last_batch_is_sent_though_its_delay_is_not_over(wait: str) -> None:
     accepted, connected = exchange(wait=wait, warmup_ns=0, **flags, **delay)
     _, sent = assert_complete(accepted, connected)
     assert sent["sent"] == sent["received"] == [120]
+
+
+@pytest.mark.parametrize("wait", ["block", "poll"])
+def test_spinning_for_due_times_is_stated_apart(wait: str) -> None:
+    """What a thread spins for messages to come is not that."""
+    accepted, connected = exchange("unix", wait=wait, reply="yes", messages_per_s=2000)
+    assert_complete(accepted, connected)
+    for end in (accepted, connected):
+        for worker in end.last["workers"]:
+            assert 0 <= worker["spun_ns"] <= worker["user_ns"] + worker["system_ns"] + 1000
+    spun_ns = sum(worker["spun_ns"] for worker in connected.last["workers"])
+    assert (spun_ns > 0) == (wait == "block")
+    assert all(worker["spun_ns"] == 0 for worker in accepted.last["workers"])

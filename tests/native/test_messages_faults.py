@@ -282,3 +282,18 @@ def test_no_socket_file_is_left(transport: str, complete: bool, tmp_path: Path) 
         status = receiver.finish().status
     assert status == (DONE if complete else ENDED)
     assert not path.exists()
+
+
+def test_cpu_time_before_a_stall_counts_in_its_interval() -> None:
+    """A thread that waits for room states nothing; its queue of 16 MiB was filled in the first interval."""
+    flags: dict[str, Flag] = {"batch_bytes": 64 * KIB, "message_bytes": KIB, "queue_bytes": 16 * KIB * KIB}
+    short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 300 * MS, "drain_timeout_ns": 100 * MS}
+    with meeting("shared-memory", **flags, **short) as (receiver, sender):
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        sender.send_line("go")
+        ending = sender.finish()
+    (whole,) = ending.last["workers"]
+    steady = [one["workers"][0] for one in ending.of("interval") if one["phase"] == "steady"]
+    spent_ns = sum(worker["user_ns"] + worker["system_ns"] for worker in steady)
+    assert all(worker["user_ns"] >= 0 and worker["system_ns"] >= 0 for worker in steady)
+    assert spent_ns > 0.4 * (whole["user_ns"] + whole["system_ns"])

@@ -79,10 +79,21 @@ void pl_counters_free(struct pl_counters *counters)
     free(counters);
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* User and system CPU time grow though the latest share of both may be estimated; their sum is exact. */
 static void read_usage(const struct pl_counters *counters, struct pl_worker_usage *usage)
 {
-    for (uint32_t w = 0; w < counters->workers; w++)
+    for (uint32_t w = 0; w < counters->workers; w++) {
+        const struct pl_worker_usage before = counters->previous_usage[w];
         usage[w] = pl_pool_usage(counters->pool, w);
+        int64_t spent_ns = usage[w].user_ns + usage[w].system_ns;
+        usage[w].system_ns = larger(usage[w].system_ns, before.system_ns);
+        usage[w].user_ns = larger(spent_ns - usage[w].system_ns, before.user_ns);
+    }
 }
 
 void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
@@ -90,7 +101,9 @@ void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
     const struct pl_flow *flow = counters->flow;
     counters->started = true;
     counters->start_ns = start_ns;
-    read_usage(counters, counters->previous_usage);
+    /* A connecting end's threads of messages have only slept, and may send already. */
+    if (flow->messages.bytes == 0 || flow->accepting)
+        read_usage(counters, counters->previous_usage);
     /* In a flow by bytes the steady window lasts until they are carried. */
     pl_phases_begin(&counters->phases, flow->interval_ns, flow->warmup_ns,
                     flow->bytes > 0 ? PL_UNPLANNED_NS : flow->duration_ns);

@@ -349,13 +349,21 @@ bool pl_pool_exhausted(const struct pl_pool *pool)
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker)
 {
     const struct pl_worker *of = &pool->workers[worker];
-    return (struct pl_worker_usage){
+    struct pl_worker_usage usage = {
         .user_ns = atomic_load_explicit(&of->user_ns, memory_order_relaxed),
         .system_ns = atomic_load_explicit(&of->system_ns, memory_order_relaxed),
         .waiting_ns = atomic_load_explicit(&of->waiting_ns, memory_order_relaxed),
         .wake_ups = atomic_load_explicit(&of->wake_ups, memory_order_relaxed),
+        .spun_ns = atomic_load_explicit(&of->spun_ns, memory_order_relaxed),
         .system_calls = atomic_load_explicit(&of->system_calls, memory_order_relaxed),
     };
+    struct timespec spent;
+    clockid_t clock = (clockid_t)atomic_load(&of->cpu_clock);
+    if (clock != 0 && clock_gettime(clock, &spent) == 0) {
+        int64_t rest_ns = spent.tv_sec * PL_NS_PER_S + spent.tv_nsec - usage.user_ns - usage.system_ns;
+        usage.system_ns += rest_ns > 0 ? rest_ns : 0; /* it is spent in a call, or soon published */
+    }
+    return usage;
 }
 
 int64_t pl_pool_priority(const struct pl_pool *pool)

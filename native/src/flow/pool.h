@@ -12,12 +12,14 @@
 
 struct pl_pool;
 
-/* The resource usage of one worker thread since its start, as published last (at most 10 ms of activity ago).
+/* The resource usage of one worker thread since its start, as published last (at most 10 ms of activity ago);
+ * the CPU time of a thread of messages is that of now, and what it has not published counts as the system's.
  */
 struct pl_worker_usage {
     int64_t user_ns;
     int64_t system_ns;
     int64_t waiting_ns; /* runnable, without a core; -1: the kernel does not report it */
+    int64_t spun_ns;    /* of the CPU time: in which it spun for messages to become due */
     uint64_t wake_ups;
     uint64_t system_calls;
 };

@@ -123,6 +123,7 @@ static void write_usage(struct pl_json *j, const struct pl_worker_usage *now,
         pl_json_i64(j, "user_ns", now[w].user_ns - base->user_ns);
         pl_json_i64(j, "system_ns", now[w].system_ns - base->system_ns);
         pl_json_known_i64(j, "waiting_ns", find_wait(now[w].waiting_ns, base->waiting_ns));
+        pl_json_i64(j, "spun_ns", now[w].spun_ns - base->spun_ns);
         pl_json_u64(j, "wake_ups", now[w].wake_ups - base->wake_ups);
         pl_json_u64(j, "system_calls", now[w].system_calls - base->system_calls);
         pl_json_end_object(j);

@@ -7,6 +7,9 @@
 
 /* A signal that comes just before a sleep does not end it. */
 #define RECHECK_NS (100 * PL_NS_PER_MS)
+/* Rounds between two readings of the clock, fewer with more bytes: on a slow path these take long. */
+#define RECHECK_ROUNDS 64
+#define RECHECK_BYTES (64 << 10)
 
 /* False when every stream has sent its share, or one has failed. */
 static bool send_round(struct pl_worker *worker, int *cause, uint32_t *failed)
@@ -30,9 +33,13 @@ static bool send_round(struct pl_worker *worker, int *cause, uint32_t *failed)
 /* As fast as possible: every batch is full at once, so that no delay counts. */
 static int send_fast(struct pl_worker *worker, uint32_t *failed)
 {
+    size_t round_bytes = worker->streams[0]->endpoint->batch.room_bytes * worker->count;
+    uint32_t rounds = round_bytes < RECHECK_BYTES / RECHECK_ROUNDS ? RECHECK_ROUNDS
+                      : round_bytes < RECHECK_BYTES                ? (uint32_t)(RECHECK_BYTES / round_bytes)
+                                                                   : 1;
     int cause = 0;
     for (uint32_t turn = 1; pl_role_sends(worker) && send_round(worker, &cause, failed); turn++)
-        if (turn % 64 == 0)
+        if (turn % rounds == 0)
             pl_role_tick(worker, pl_now_ns());
     return cause;
 }
@@ -46,7 +53,9 @@ static int send_at_rate(struct pl_worker *worker, uint32_t *failed)
         pl_ns next_ns = pl_pace_step(&pace, worker, now_ns, UINT64_MAX, &cause, failed);
         if (cause != 0)
             break;
-        now_ns = pl_wait_until(next_ns < now_ns + RECHECK_NS ? next_ns : now_ns + RECHECK_NS);
+        pl_ns spun_ns = atomic_load_explicit(&worker->spun_ns, memory_order_relaxed);
+        now_ns = pl_wait_until(next_ns < now_ns + RECHECK_NS ? next_ns : now_ns + RECHECK_NS, &spun_ns);
+        atomic_store_explicit(&worker->spun_ns, spun_ns, memory_order_relaxed);
         worker->calls++;
         pl_role_tick(worker, now_ns);
     }

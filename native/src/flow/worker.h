@@ -51,6 +51,8 @@ struct pl_worker {
     alignas(128) _Atomic int64_t user_ns;
     _Atomic int64_t system_ns;
     _Atomic int64_t waiting_ns; /* runnable, without a core; -1: the kernel does not report it */
+    _Atomic int64_t spun_ns;    /* in which it spun for messages to become due */
+    _Atomic int64_t cpu_clock;  /* a clockid_t: the CPU time of a thread of messages while it runs; else 0 */
     _Atomic uint64_t wake_ups;
     _Atomic uint64_t system_calls; /* reads and writes of streams, waits, and their bookkeeping */
     struct pl_shared *shared;

@@ -4,6 +4,8 @@
 
 /* Sleeps with a timer slack of 1 ns overrun by less than this, unless the host is busy. */
 #define SPIN_NS (30 * INT64_C(1000))
+/* Between two readings of the clock; the thread had no core in a longer time. */
+#define WITHOUT_CORE_NS (5 * INT64_C(1000))
 
 pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round)
 {
@@ -13,7 +15,7 @@ pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round)
     return schedule->start_ns + (pl_ns)(number / rate) * PL_NS_PER_S + (pl_ns)(rest * PL_NS_PER_S / rate);
 }
 
-pl_ns pl_wait_until(pl_ns due_ns)
+pl_ns pl_wait_until(pl_ns due_ns, pl_ns *spun_ns)
 {
     pl_ns now_ns = pl_now_ns();
     if (due_ns - now_ns > SPIN_NS) {
@@ -22,8 +24,12 @@ pl_ns pl_wait_until(pl_ns due_ns)
                                        .tv_nsec = (long)(until_ns % PL_NS_PER_S)};
         if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
             return pl_now_ns();
+        now_ns = pl_now_ns();
     }
-    while ((now_ns = pl_now_ns()) < due_ns)
-        continue;
+    while (now_ns < due_ns) {
+        pl_ns next_ns = pl_now_ns();
+        *spun_ns += next_ns - now_ns < WITHOUT_CORE_NS ? next_ns - now_ns : 0;
+        now_ns = next_ns;
+    }
     return now_ns;
 }

@@ -16,8 +16,9 @@ struct pl_schedule {
 /* When a round is to be sent; exact for any rate, without an error that grows. */
 pl_ns pl_schedule_due_ns(const struct pl_schedule *schedule, uint64_t round);
 
-/* Waits until `due_ns`: sleeps, and spins for the time by which sleeps overrun. Returns the time then, at
- * once where that is past. A signal may end the sleep early: the time is then before `due_ns`. */
-pl_ns pl_wait_until(pl_ns due_ns);
+/* Waits until `due_ns`: sleeps, and spins for the time by which sleeps overrun, which it adds to `spun_ns`.
+ * Returns the time then, at once where that is past. A signal may end the sleep early: the time is then
+ * before `due_ns`. */
+pl_ns pl_wait_until(pl_ns due_ns, pl_ns *spun_ns);
 
 #endif

@@ -18,9 +18,19 @@ int main(void)
     const struct pl_schedule fastest = {.start_ns = 0, .rate_per_s = 1000000000, .messages = 256};
     CHECK_EQUAL(pl_schedule_due_ns(&fastest, 1000000000), 256 * PL_NS_PER_S);
 
+    pl_ns spun_ns = 0;
     pl_ns past_ns = pl_now_ns() - PL_NS_PER_S;
-    CHECK(pl_wait_until(past_ns) - past_ns >= PL_NS_PER_S);
-    pl_ns due_ns = pl_now_ns() + PL_NS_PER_MS;
-    CHECK(pl_wait_until(due_ns) >= due_ns);
+    CHECK(pl_wait_until(past_ns, &spun_ns) - past_ns >= PL_NS_PER_S);
+    CHECK_EQUAL(spun_ns, 0);
+    for (int i = 0; i < 10; i++) {
+        pl_ns due_ns = pl_now_ns() + PL_NS_PER_MS;
+        CHECK(pl_wait_until(due_ns, &spun_ns) >= due_ns);
+    }
+    CHECK(spun_ns >= 0);
+    CHECK(spun_ns <= 10 * 40000); /* the rest was slept */
+    pl_ns near_ns = pl_now_ns() + 20000;
+    pl_ns before_ns = spun_ns;
+    CHECK(pl_wait_until(near_ns, &spun_ns) >= near_ns);
+    CHECK(spun_ns - before_ns <= 30000);
     CHECK_RETURN();
 }

@@ -146,7 +146,10 @@ def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:
 
 
 def _divide_cpu(end: MessageCounts, role: str) -> float | None:
-    """CPU time of an end's threads in its steady window, for each message that it counted there."""
+    """CPU time of an end's threads in its steady window, for each message that it counted there.
+
+    Without what a sender spun until messages were due: that is our timing, and no cost of the transport.
+    """
     steady = end.steady or {}
     threads = [
         list_end_workers(end.ready, interval, role)
@@ -156,5 +159,7 @@ def _divide_cpu(end: MessageCounts, role: str) -> float | None:
     count = sum(steady.get("messages", ()))
     if not count or not threads or None in threads:
         return None
-    spent_ns = sum(one["user_ns"] + one["system_ns"] for workers in threads for one in workers or ())
-    return float(spent_ns / count)
+    spent_ns = sum(
+        one["user_ns"] + one["system_ns"] - one["spun_ns"] for workers in threads for one in workers or ()
+    )
+    return float(max(spent_ns, 0) / count)

@@ -32,11 +32,12 @@ def make_spec(**levels: Level) -> TrialSpec:
 
 
 def make_end(
-    steady: list[int], *, workers: int = 1, stated: Record | None = None, **totals: Any
+    steady: list[int], *, workers: int = 1, spun_ns: int = 0, stated: Record | None = None, **totals: Any
 ) -> list[Record]:
     """The records of one end: each thread works for 10 ms times its number in each interval of 100 ms."""
     threads = [
-        {"user_ns": 6_000_000 * n, "system_ns": 4_000_000 * n, "waiting_ns": 0} for n in range(1, workers + 1)
+        {"user_ns": 6_000_000 * n, "system_ns": 4_000_000 * n, "waiting_ns": 0, "spun_ns": spun_ns}
+        for n in range(1, workers + 1)
     ]
     phases: dict[str, Record] = {
         name: {"start_ns": begin, "end_ns": end, "bytes": [100 * one for one in counts], "messages": counts}
@@ -182,6 +183,13 @@ def test_a_sender_that_left_messages_unsent_missed_the_rate() -> None:
         assert (Flag.RATE_MISSED in record.flags) == missed
 
 
+@pytest.mark.parametrize(("spun_ns", "spent_ns"), [(0, 10_000_000), (9_000_000, 1_000_000), (10_500_000, 0)])
+def test_what_a_sender_spins_for_due_times_is_no_cost_of_a_message(spun_ns: int, spent_ns: int) -> None:
+    sender = make_end([1000, 1000], spun_ns=spun_ns, **SENT)
+    record = build(make_spec(), sender, make_end([1000, 1000], **RECEIVED))
+    assert record.sender_cpu_ns_per_message == pytest.approx(10 * spent_ns / 2000)
+
+
 def make_two_receivers(second_ns: tuple[int, int], counts: tuple[int, int]) -> list[Record]:
     """Of a stream each; the second one's steady window is ``second_ns`` by its clock."""
     ends = [make_end([count], received=[count], missing=[0]) for count in counts]
@@ -255,7 +263,7 @@ def find_flags(
     busy_ratio: float, waiting_ns: int = 0, line_bits_per_s: int = 10**9, **levels: Any
 ) -> set[str]:
     """The flags of 2000 messages a second, 1.6 Mbit/s, by a thread that has a core to itself."""
-    thread = {"user_ns": int(STEP_NS * busy_ratio), "system_ns": 0, "waiting_ns": waiting_ns}
+    thread = {"user_ns": int(STEP_NS * busy_ratio), "system_ns": 0, "waiting_ns": waiting_ns, "spun_ns": 0}
     offered = levels.get("message_rate_per_s")
     ends = [
         make_end([1000, 1000], stated={"offered_per_s": offered}, **totals) for totals in (SENT, RECEIVED)
