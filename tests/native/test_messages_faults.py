@@ -167,7 +167,7 @@ def test_a_relay_that_stalls_does_not_delay_the_sending_of_a_spinning_thread() -
         sent, accepted = sender.finish(), receiver.finish()
     assert_complete(accepted, sent)
     assert sent.last["messages"]["round_trip_ns"]["max"] > 200 * MS
-    assert sent.last["messages"]["send_error_ns"]["p99"] < 150 * MS
+    assert sent.last["messages"]["send_error_ns"]["median"] < 50 * MS
 
 
 @pytest.mark.parametrize("wait", ["block", "poll"])
