@@ -19,7 +19,7 @@ from pathlab.study.message_choice import (
 )
 from pathlab.study.message_latency import MessageLatency
 from pathlab.study.selection import choose_evenly
-from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_time
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
 
 #: Sizes that are named of a path.
 SIZES_NAMED = 3
@@ -76,6 +76,9 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
     if figures.offered_messages_per_s != target.rate_per_s:
         rates = " and ".join(format_frequency(one.offered_messages_per_s) for one in reversed(chosen.judged))
         yield f"{format_frequency(target.rate_per_s)} was not measured; it was judged at {rates}."
+    if figures.missing_ratio:
+        share = format_ratio(figures.missing_ratio)
+        yield f"{share} of the messages never returned; p99 counts them as the slowest."
     if choice.tentative:
         trials = format_count(figures.p99_ns.n, "trial")
         yield f"Confidence: low - chosen by medians of {trials}, not shown by intervals."

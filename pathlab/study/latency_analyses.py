@@ -34,6 +34,7 @@ class LatencyAnalyses(AnalysesBase):
         _OFFERED,
         AnswerColumn("n", "trials"),
         AnswerColumn("missed", "missed", meaning="trials that did not keep the offered rate, left out"),
+        AnswerColumn("missing", "missing_ratio", meaning="messages that never returned"),
         AnswerColumn("median", "median_ns"),
         AnswerColumn("p99", "p99_ns"),
         AnswerColumn("p99.9", "p99_9_ns"),

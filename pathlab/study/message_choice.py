@@ -14,6 +14,7 @@ from pathlab.analysis.verdicts.two_samples import GroupShift, compare_groups
 from pathlab.errors import UsageError
 from pathlab.study.answer import Answer, Spread, measure_spread
 from pathlab.study.message_latency import list_rate_series, measure_cpu_per_message
+from pathlab.study.message_loss import pool_missing, read_round_trips_ns
 from pathlab.study.message_setups import MessageLoad, MessageSetup, make_load_answer
 from pathlab.study.trials import TrialTable
 from pathlab.units import format_bytes, format_exact_bytes
@@ -44,12 +45,14 @@ class LoadFigures:
     """What one load cost: ``missed`` of ``trials`` did not keep the rate, spreads are over the others.
 
     ``achieved_messages_per_s`` is over all trials. ``carried``: None where some trials missed the rate.
+    The share ``missing_ratio`` of the messages never returned; p99 counts them as the slowest.
     """
 
     offered_messages_per_s: int
     trials: int
     missed: int
     achieved_messages_per_s: Spread
+    missing_ratio: float | None
     p99_ns: Spread
     cpu_ns_per_message: Spread
 
@@ -197,7 +200,8 @@ def describe_figures(load: MessageLoad) -> LoadFigures:
         trials=sum(map(len, both)),
         missed=len(load.missed),
         achieved_messages_per_s=measure_spread(np.concatenate(achieved)),
-        p99_ns=measure_spread(load.kept.get("round_trip_p99_ns")),
+        missing_ratio=pool_missing(load.kept),
+        p99_ns=measure_spread(read_round_trips_ns(load.kept, "p99")),
         cpu_ns_per_message=measure_spread(measure_cpu_per_message(load.kept)),
     )
 

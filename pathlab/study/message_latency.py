@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.load_knee import LoadKnee, find_load_knee
 from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.message_loss import pool_missing, read_round_trips_ns
 from pathlab.study.message_setups import MessageLoad, MessageSetup, list_message_loads, make_load_answer
 from pathlab.study.selection import Sample, collect_sample
 from pathlab.study.trials import TrialTable
@@ -22,6 +23,7 @@ class MessageLatency:
 
     They are of the trials that kept the offered rate; ``missed`` others did not. Of messages one after the
     other ``offered_messages_per_s`` is None. A quantile that a trial's samples do not carry is left out.
+    The share ``missing_ratio`` of the messages never returned; quantiles count them as the slowest.
     """
 
     setup: MessageSetup
@@ -29,6 +31,7 @@ class MessageLatency:
     offered_messages_per_s: int | None
     trials: int
     missed: int
+    missing_ratio: float | None
     messages_per_s: Spread
     median_ns: Spread
     p99_ns: Spread
@@ -61,17 +64,24 @@ def describe_load(load: MessageLoad) -> MessageLatency:
     def spread(column: str) -> Spread:
         return measure_spread(kept.get(column))
 
-    medians = spread("round_trip_median_ns")
+    def spread_trips(name: str) -> Spread:
+        """Of no trial where messages that never returned reach the quantile in one."""
+        values = read_round_trips_ns(kept, name)
+        lost = np.isnan(values) & ~np.isnan(kept.get(f"round_trip_{name}_ns"))
+        return measure_spread(np.full(len(kept), np.nan) if lost.any() else values)
+
+    medians = spread_trips("median")
     return MessageLatency(
         setup=load.setup,
         message_bytes=load.size_bytes,
         offered_messages_per_s=load.offered_messages_per_s,
         trials=len(kept),
         missed=len(load.missed),
+        missing_ratio=pool_missing(kept),
         messages_per_s=spread("messages_per_s"),
         median_ns=medians,
-        p99_ns=spread("round_trip_p99_ns"),
-        p99_9_ns=spread("round_trip_p99_9_ns"),
+        p99_ns=spread_trips("p99"),
+        p99_9_ns=spread_trips("p99_9"),
         max_ns=spread("round_trip_max_ns"),
         send_late_p99_ns=spread("send_late_p99_ns"),
         clock_cost_ns=spread("clock_cost_ns").median,
@@ -108,7 +118,7 @@ def _read_loads(loads: list[MessageLoad]) -> Iterator[tuple[Floats, Floats, Floa
     """Rate, p99 and cycle of every trial; NaN where it missed its rate."""
     for load in loads:
         for part in (load.kept, load.missed):
-            latencies = part.get("round_trip_p99_ns")
+            latencies = read_round_trips_ns(part, "p99")
             if part is load.missed:
                 latencies = np.full(len(part), np.nan)
             known = ~np.isnan(latencies) | (part is load.missed)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.combination_names import MessageCombination, find_naming, name_message_combination
+from pathlab.study.message_loss import MESSAGES_MISSING, MISSING_RATIO_MAX, measure_missing
 from pathlab.study.message_rates import MESSAGE_SIZE
 from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable
@@ -31,8 +32,9 @@ class MessageSetup(MessageCombination):
 class MessageLoad:
     """The trials of one setup with messages of one size at one offered rate (None: one after the other).
 
-    ``kept`` kept the rate, ``missed`` did not: their latency is not that of the offered rate. ``shared`` has
-    the settings that all loads of the path have in common.
+    ``kept`` kept the rate, ``missed`` did not: their latency is not that of the offered rate. A trial of
+    which more than 1 % of the messages never returned did not keep it either. ``shared`` has the settings
+    that all loads of the path have in common.
     """
 
     setup: MessageSetup
@@ -79,15 +81,16 @@ def _intersect(first: Condition, second: Condition) -> Condition:
 def _build_load(setup: MessageSetup, part: Sample, shared: Condition) -> MessageLoad:
     for flag in LAB_FLAGS:
         part = part.exclude(part.table.flagged(flag)[part.places], flag)
-    missed = part.table.flagged(Flag.RATE_MISSED)[part.places]
+    late = part.table.flagged(Flag.RATE_MISSED)[part.places]
+    lost = ~late & (measure_missing(part) > MISSING_RATIO_MAX)
     rate = part.condition.get(MESSAGE_RATE)
     return MessageLoad(
         setup=setup,
         shared=shared,
         size_bytes=int(part.condition.get(MESSAGE_SIZE)),
         offered_messages_per_s=None if rate is None else int(rate),
-        kept=part.exclude(missed, Flag.RATE_MISSED),
-        missed=part.take(missed),
+        kept=part.exclude(late, Flag.RATE_MISSED).exclude(lost[~late], MESSAGES_MISSING),
+        missed=part.take(late | lost),
     )
 
 

@@ -12,6 +12,7 @@ from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split
 from pathlab.store.flags import Flag
 from pathlab.study.comparison.groups import CellSamples
 from pathlab.study.message_latency import measure_cpu_per_message
+from pathlab.study.message_loss import read_round_trips_ns
 from pathlab.study.selection import Sample
 from pathlab.study.trials import Condition
 
@@ -56,7 +57,7 @@ def _bound_rise(before: Sample, margin_ratio: float) -> float | None:
 def _read_round_trips(sample: Sample) -> Floats:
     """The p99 of trials that kept their rate: of the others it is not that of the offered rate."""
     missed = sample.table.flagged(Flag.RATE_MISSED)[sample.places]
-    return np.where(missed, np.nan, sample.get("round_trip_p99_ns"))
+    return np.where(missed, np.nan, read_round_trips_ns(sample, "p99"))
 
 
 METRICS: Mapping[str, ComparedMetric] = {

@@ -210,3 +210,36 @@ def test_a_rate_that_one_trial_missed_is_not_on_the_front() -> None:
 
     points = [one.result for one in change(make_message_results((TCP,), sizes=(64,)), miss).message_front()]
     assert max(one.figures.offered_messages_per_s for one in points) == 50_000
+
+
+def test_messages_that_never_returned_are_the_slowest() -> None:
+    """0.9 % are missing: p99 of all messages is about the p99.9 of those that returned."""
+
+    def lose(record: TrialRecord, share: float) -> TrialRecord:
+        sent = record.messages_total or 0
+        lost = round(share * sent)
+        return replace(record, messages_missing=lost, messages_total=sent - lost)
+
+    def measure(share: float) -> Study:
+        return change(make_message_results((TCP,), sizes=(64,)), lambda one: lose(one, share))
+
+    whole, lossy = (choose(measure(share), 5000, 40_000).candidates[0] for share in (0.0, 0.0090092))
+    median = (whole.figures.p99_ns.median or 0) / 3
+    assert whole.meets
+    assert lossy.shortcoming is Shortcoming.TOO_SLOW
+    assert lossy.figures.p99_ns.median == pytest.approx(5 * median, rel=0.01)
+    assert lossy.figures.missing_ratio == pytest.approx(0.009, rel=0.01)
+    spared = choose(measure(0.001), 5000, 50_000)
+    assert spared.recommended is not None
+    assert "0.1 % of the messages never returned; p99 counts them as the slowest." in describe_choice(spared)
+    assert 3 * median < (spared.recommended.figures.p99_ns.median or 0) < 3.3 * median
+    gone = measure(0.02)
+    assert choose(gone, 5000, 10**9).candidates[0].shortcoming is Shortcoming.RATE_MISSED
+    assert not gone.message_front()
+    (answer,) = (one for one in gone.message_latency() if one.result.offered_messages_per_s == 5000)
+    assert {one.reason for one in answer.selection.excluded} == {"messages-missing"}
+    (latency,) = (
+        one.result for one in measure(0.005).message_latency() if one.result.offered_messages_per_s == 5000
+    )
+    assert latency.p99_9_ns.median is None
+    assert latency.p99_ns.n == 8
