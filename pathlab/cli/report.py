@@ -17,8 +17,7 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.recordings import list_cost_sentences
-from pathlab.report.sections.releases import list_release_sentences
+from pathlab.report.sections.opening import list_comparisons
 from pathlab.report.size_text import describe_messages
 from pathlab.study.analyses import StudiedResults
 
@@ -69,7 +68,7 @@ def close_run(folder: Path, console: Console | None) -> Path:
 
 
 def _print_summary(inputs: ReportInputs, console: Console) -> None:
-    answers = (list_release_sentences(inputs), list_cost_sentences(inputs), describe_messages(inputs.study))
+    answers = (list_comparisons(inputs), describe_messages(inputs.study))
     for sentence in itertools.chain.from_iterable(answers):
         console.print(PrintedParagraph(sentence, "bold"))
     render_summary(inputs.study, list_notices(inputs.study), console)

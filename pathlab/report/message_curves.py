@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, get_args
@@ -13,6 +14,7 @@ from pathlab.study.combination_names import (
     LONE,
     UNNAMED,
     MessageCombination,
+    choose_usual,
     find_naming,
     list_varying,
     name_message_combination,
@@ -39,8 +41,9 @@ class CurveGroup(Generic[Found]):
 
     ``factors`` are those that the names are made of: they set a curve apart from all that the path was
     measured with, whether it is shown or not.
-    ``title``: that with medium and date. ``number``: from 1, in the order of measurement. ``conditions``:
-    those with the sizes of its curves.
+    ``usual``: the curves that are alternatives: not of another build or recording beside the usual one, nor
+    of another number of sinks. ``title``: that with medium and date. ``number``: from 1, in the order of
+    measurement. ``conditions``: those with the sizes of its curves.
     """
 
     number: int
@@ -49,6 +52,7 @@ class CurveGroup(Generic[Found]):
     curves: tuple[MessageCurve[Found], ...]
     factors: tuple[str, ...]
     names: tuple[str, ...]
+    usual: tuple[MessageCurve[Found], ...]
     conditions: tuple[MeasuredCondition, ...]
 
     def __iter__(self) -> Iterator[tuple[int, str, MessageCurve[Found]]]:
@@ -70,8 +74,9 @@ def group_curves(
         naming += [name for name in list_varying(members) if name in UNNAMED]
         if not members[0].streams:  # they run along the curves
             naming = [name for name in naming if name != "streams"]
+        usual = _choose_alternatives(members, setting)
         for part, fixed in _split(_sort_curves(members), ()):
-            groups.append(_build_group(study, len(groups) + 1, part, fixed, naming, sizes))
+            groups.append(_build_group(study, len(groups) + 1, part, fixed, naming, usual, sizes))
     return tuple(groups)
 
 
@@ -97,6 +102,7 @@ def _build_group(
     curves: Sequence[MessageCurve[Found]],
     fixed: Sequence[str],
     naming: Sequence[str],
+    usual: Sequence[MessageCurve[Found]],
     sizes: Sequence[str],
 ) -> CurveGroup[Found]:
     wanted = {one.condition for one in curves}
@@ -112,8 +118,20 @@ def _build_group(
         curves=tuple(curves),
         factors=factors,
         names=tuple(name_message_combination(one, factors) or LONE for one in curves),
+        usual=tuple(one for one in curves if any(one is other for other in usual)),
         conditions=tuple(conditions),
     )
+
+
+def _choose_alternatives(
+    curves: Sequence[MessageCurve[Found]], setting: str
+) -> Sequence[MessageCurve[Found]]:
+    """Those that one chooses from: what else is varied is compared elsewhere."""
+    usual = choose_usual(curves)
+    if setting != MESSAGE_SIZE:
+        return usual
+    cells = Counter((one.condition, one.window_bytes) for one in usual)
+    return [one for one in usual if cells[one.condition, one.window_bytes] == 1]
 
 
 def _sort_curves(curves: Sequence[MessageCurve[Found]]) -> list[MessageCurve[Found]]:

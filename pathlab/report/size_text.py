@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pathlab.analysis.fits.message_cost import MessageCost
-from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
+from pathlab.report.message_curves import CurveGroup, Found, MessageCurve, group_curves
 from pathlab.report.phrases import (
     format_count,
     format_factor,
@@ -20,7 +20,13 @@ from pathlab.report.phrases import (
 )
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer, Spread
-from pathlab.study.combination_names import LONE, MessageCombination, find_naming, name_message_combination
+from pathlab.study.combination_names import (
+    LONE,
+    OF_THE_TOOL,
+    MessageCombination,
+    find_naming,
+    name_message_combination,
+)
 from pathlab.study.message_rates import (
     MESSAGE_SIZE,
     MESSAGES,
@@ -97,8 +103,8 @@ def describe_messages(study: Analyses) -> tuple[str, ...]:
     """What carries most messages in each figure, and what has no median; none where none were measured."""
     groups = list_size_groups(study, MESSAGE_CHAPTER)
     named = [f"{group.name}: " if len(groups) > 1 else "" for group in groups]
-    texts = [f"{name}{describe_fastest(MESSAGES, group)}" for name, group in zip(named, groups, strict=True)]
-    return (*texts, *describe_limited(study))
+    found = [(name, describe_fastest(MESSAGES, group)) for name, group in zip(named, groups, strict=True)]
+    return (*(f"{name}{text}" for name, text in found if text), *describe_limited(study))
 
 
 def describe_limited(study: Analyses) -> Iterator[str]:
@@ -141,8 +147,13 @@ def describe_cost(factor: SizeFactor, found: MessageCost) -> str:
 
 
 def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
-    """Which curve carries most at which sizes, with numbers: the answer in one sentence for each range."""
-    counted = {name: measure_counts(curve.found.sample, factor) for _, name, curve in group}
+    """Which curve carries most at which sizes, with numbers: the answer in one sentence for each range.
+
+    Empty where what is varied is no choice: builds, levels of recording, numbers of sinks.
+    """
+    counted = {name: measure_counts(curve.found.sample, factor) for name, curve in list_usual(group)}
+    if not counted:
+        return ""
     fastest = find_fastest(counted)
     if len(counted) == 1:
         ((name, spreads),) = counted.items()
@@ -152,6 +163,13 @@ def describe_fastest(factor: SizeFactor, group: SizeGroup) -> str:
     runs = [list(run) for _, run in groupby(fastest, key=lambda one: (one.name, one.apart))]
     shown = runs if len(runs) <= RUNS_NAMED else [runs[0][:1], runs[-1][-1:]]
     return " ".join(_describe_run(factor, run, counted) for run in shown)
+
+
+def list_usual(group: CurveGroup[Found]) -> Iterator[tuple[str, MessageCurve[Found]]]:
+    """The curves that one chooses from, by names without build and recording."""
+    naming = [name for name in group.factors if name not in OF_THE_TOOL]
+    for curve in group.usual:
+        yield name_message_combination(curve, naming) or LONE, curve
 
 
 def _describe_run(

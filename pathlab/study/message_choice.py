@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.verdicts.two_samples import GroupShift, compare_groups
 from pathlab.errors import UsageError
 from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.combination_names import choose_usual
 from pathlab.study.message_latency import list_rate_series, measure_cpu_per_message
 from pathlab.study.message_loss import pool_missing, read_round_trips_ns
 from pathlab.study.message_setups import MessageLoad, MessageSetup, make_load_answer
@@ -303,12 +304,14 @@ def _add_ratio(candidate: MessageCandidate, shift: GroupShift) -> MessageCandida
 def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
     """The loads of every path and size that no other beats in rate and p99, by ascending rate.
 
-    Loads whose rate a trial missed are left out. Pareto front by medians; what intervals do not decide is
-    named in ``rivals``.
+    Loads whose rate a trial missed are left out, and other builds or recordings beside the usual one. Pareto
+    front by medians; what intervals do not decide is named in ``rivals``.
     """
     groups: dict[tuple[tuple[str, str, str], int], list[Answer[FrontPoint]]] = {}
-    for (setup, size), loads in list_rate_series(table):
-        for load in loads:
+    every = list(list_rate_series(table))
+    usual = set(choose_usual(dict.fromkeys(setup for (setup, _), _ in every)))
+    for (setup, size), loads in every:
+        for load in loads if setup in usual else ():
             figures = describe_figures(load)
             if figures.carried and figures.p99_ns.median is not None:
                 point = FrontPoint(setup=setup, message_bytes=size, figures=figures)

@@ -24,13 +24,17 @@ from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, lazy_text
 from pathlab.report.sections.points import draw_spreads
+from pathlab.report.size_text import list_usual
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.fan_out import FanOut
 from pathlab.study.references import find_published_fan_out
 from pathlab.study.registry import ANALYSES
+from pathlab.study.selection import choose_evenly
 from pathlab.units import format_frequency
 
+#: Curves of which the report's answer has a sentence.
+SENTENCES_MAX = 3
 TITLE = "Messages per second by number of sinks"
 Answers = tuple[Answer[FanOut], ...]
 
@@ -104,6 +108,13 @@ def _draw_published(slot: int, curve: MessageCurve[Answers]) -> list[Layer]:
 def _list_sentences(group: CurveGroup[Answers]) -> Iterator[Block]:
     yield Subheading(text="Fan-out")
     yield Bullets(items=tuple(f"{name}: {describe_fan_out(curve.found)}" for _, name, curve in group))
+
+
+def list_fan_out_sentences(inputs: ReportInputs) -> Iterator[str]:
+    """What several sinks receive, for some of the curves; nothing where the number was not varied."""
+    found = [one for group in _list_groups(inputs) for one in list_usual(group)]
+    for name, curve in choose_evenly(found, SENTENCES_MAX) if found else ():
+        yield f"{name}: {describe_fan_out(curve.found)}"
 
 
 def describe_fan_out(answers: Answers) -> str:

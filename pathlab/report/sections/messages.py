@@ -104,7 +104,8 @@ def _draw_fit(cost: MessageCost, sizes: Floats, bits: float | None = None) -> li
 
 
 def _describe_group(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
-    yield Paragraph(text=describe_fastest(chapter.factor, group))
+    if text := describe_fastest(chapter.factor, group):
+        yield Paragraph(text=text)
 
 
 def _find_shortfall(chapter: SizeChapter, group: SizeGroup) -> Shortfall | None:

@@ -26,8 +26,11 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections.fan_out import list_fan_out_sentences
 from pathlab.report.sections.message_latency import outline_opening_front
 from pathlab.report.sections.messages import outline_opening
+from pathlab.report.sections.recordings import list_cost_sentences
+from pathlab.report.sections.releases import list_release_sentences
 from pathlab.report.size_text import describe_messages
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
@@ -39,8 +42,9 @@ Answers = Sequence[Answer[Recommendation]]
 def build_opening(inputs: ReportInputs) -> Section:
     """What carries messages best, then the answer of every condition; of several first a table of all."""
     answers = inputs.study.recommend()
+    compared = tuple(list_comparisons(inputs))
     messages = describe_messages(inputs.study)
-    leads = (*describe_latencies(inputs.study), *messages[:1])
+    leads = (*compared, *describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
     blocks += [Bullets(items=messages[1:])] if messages[1:] else []
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
@@ -60,6 +64,13 @@ def build_opening(inputs: ReportInputs) -> Section:
 
     blocks += _list_per_condition(answers, show)
     return Section(key="answer", title="The answer", blocks=tuple(blocks))
+
+
+def list_comparisons(inputs: ReportInputs) -> Iterator[str]:
+    """What changed between builds or levels, what recording costs, what several sinks receive."""
+    yield from list_release_sentences(inputs)
+    yield from list_cost_sentences(inputs)
+    yield from list_fan_out_sentences(inputs)
 
 
 def build_reasons(answers: Answers) -> Iterator[Section]:

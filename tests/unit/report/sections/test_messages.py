@@ -291,6 +291,9 @@ def test_fan_out_has_each_sink_all_sinks_and_fairness() -> None:
     assert np.isnan(fair.y[0])
     assert fair.y[1:].tolist() == [0.9, 0.9]
     assert find_curve(plot, "Streams 2.0: tcp 22B", 1).faint
+    leads = [one for one in build_opening(inputs).blocks if isinstance(one, Paragraph)]
+    assert [one.text.partition(": ")[0] for one in leads] == [name, "tcp, message 1004 B"]
+    assert all("with 4 sinks" in one.text for one in leads)
     bullets = [block for block in list_blocks(chapters.build_sections(inputs)) if isinstance(block, Bullets)]
     assert any(
         item.startswith(f"{name}: ") and "with 4 sinks" in item for block in bullets for item in block.items

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlab.report.blocks import Paragraph, Section
 from pathlab.report.plots.model import Plot, Points, Rule
 from pathlab.report.sections.chapters import build_sections
+from pathlab.report.sections.opening import build_opening
 from tests.unit.report.section_samples import find_table, list_blocks, make_inputs
 from tests.unit.study.build_samples import measure_levels
 from tests.unit.synthetic_results import SyntheticResults
@@ -84,3 +85,17 @@ def test_the_cost_of_recording_has_a_sentence_for_each_level() -> None:
     table = find_table(list_blocks([section]), "observer-cost")
     assert len(table.rows) == 4
     assert {row[0] for row in table.rows} == {"1 × auto message=64 B", "1 × auto message=1 KiB"}
+
+
+def list_leads(results: SyntheticResults) -> list[str]:
+    return [one.text for one in build_opening(make_inputs(results)).blocks if isinstance(one, Paragraph)]
+
+
+def test_the_answer_of_builds_and_of_recording_is_their_comparison() -> None:
+    first, *_, carried = list_leads(measure_levels("build", BUILDS, cells=CELLS))
+    assert first.startswith("The other build against this one: Message rate fell by ")
+    assert carried.startswith("tcp, carried per second: ")
+    default, full, carried = list_leads(measure_levels("recording", LEVELS, cells=CELLS))
+    assert default.startswith("Recording 'default': no cost is shown in 2 of 2 combinations")
+    assert full.startswith("Recording 'full' costs ")
+    assert carried.startswith("tcp, carried per second: ")
