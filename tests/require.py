@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from docs.browser import find_chromium
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
 
+_IPPROTO_MPTCP = 262
 _NATIVE = Path(__file__).resolve().parents[1] / "native"
 
 
@@ -36,6 +38,14 @@ def _namespaces_refusal() -> str:
 def require_namespaces() -> None:
     """Skip or fail where this machine cannot make the lab's namespaces, quoting what it refused."""
     require(not _namespaces_refusal(), f"network namespaces: {_namespaces_refusal()}")
+
+
+def require_mptcp() -> None:
+    """Skip or fail where this kernel has no MPTCP, or it is off."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_STREAM, _IPPROTO_MPTCP).close()
+    except OSError as error:
+        require(False, f"a kernel with MPTCP ({error})")
 
 
 def require_chromium() -> str:

@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.native.engine import MS, Ending, Engine, Flag, Record, assert_counters_agree, receiving, sending
+from tests.require import require_mptcp
 
 DONE, USAGE, SETUP, ENDED = 0, 2, 3, 5
 LONG_NS = 60_000 * MS
-#: What carries messages, by its name and by the transport on which its streams are admitted.
+#: What carries messages, by its name and by the transport on which its streams are admitted. Others carry
+#: their own.
 CARRIERS = {
     "tcp": "tcp",
     "unix": "unix",
@@ -26,7 +28,7 @@ IN_ORDER = [name for name in CARRIERS if name != "udp"]
 
 def name_end(transport: str) -> str:
     """An address for both ends: the loopback, or a name that no other test has."""
-    return "127.0.0.1" if CARRIERS[transport] == "tcp" else f"@pathlab-test-{uuid.uuid4()}"
+    return "127.0.0.1" if CARRIERS.get(transport) != "unix" else f"@pathlab-test-{uuid.uuid4()}"
 
 
 @contextlib.contextmanager
@@ -38,8 +40,10 @@ def meeting(
     **flags: Flag,
 ) -> Iterator[tuple[Engine, Engine]]:
     """A receiver and a sender of messages of 64 bytes, which waits for "go"."""
+    if transport == "mptcp":
+        require_mptcp()
     address = str((receiver_flags or {}).get("bind", name_end(transport)))
-    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS[transport]}
+    accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS.get(transport, transport)}
     accepting |= {"duration_ns": LONG_NS, **(receiver_flags or {})}
     with receiving(binary, **accepting) as (receiver, port):
         where: dict[str, Flag] = {"address": address, "transport": transport}

@@ -26,7 +26,7 @@ from tests.native.engine import (
 from tests.native.peers import REVERSE, build_hello, call, read_to_end
 from tests.native.test_admission import INVALID_HELLOS
 from tests.native.test_directions import assert_complete
-from tests.require import require
+from tests.require import require, require_mptcp
 
 pytestmark = pytest.mark.engine
 
@@ -92,10 +92,7 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
     if transport == "unix":
         place["bind"] = f"@pathlab-turned-{id(place)}"
     if transport == "mptcp":
-        try:
-            socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262).close()
-        except OSError as error:
-            require(False, f"a kernel with MPTCP ({error})")
+        require_mptcp()
     with receiving(**TURNED, **place, duration_ns=250 * MS) as (sender, port):
         where: dict[str, Flag] = {"transport": transport}
         if transport == "unix":

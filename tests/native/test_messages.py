@@ -14,7 +14,7 @@ from tests.require import require
 pytestmark = pytest.mark.engine
 
 
-@pytest.mark.parametrize("transport", CARRIERS)
+@pytest.mark.parametrize("transport", [*CARRIERS, "mptcp"])
 def test_every_transport_carries_messages_in_order(transport: str) -> None:
     # By UDP as fast as possible, datagrams are lost: see below.
     flags: dict[str, Flag] = {"messages_per_s": 2000} if transport == "udp" else {}
@@ -26,7 +26,7 @@ def test_every_transport_carries_messages_in_order(transport: str) -> None:
     assert 0 <= first < last < 10**10
 
 
-@pytest.mark.parametrize("transport", CARRIERS)
+@pytest.mark.parametrize("transport", [*CARRIERS, "mptcp"])
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_every_transport_returns_messages(transport: str, wait: str) -> None:
     accepted, connected = exchange(transport, {"wait": wait}, wait=wait, reply="yes")
@@ -43,7 +43,7 @@ def test_every_transport_returns_messages(transport: str, wait: str) -> None:
     ready = connected.of("ready")[0]["messages"]
     assert ready["replies"]
     assert ready["wait"] == wait
-    assert ready["carrier"] == (None if transport in ("tcp", "unix") else transport)
+    assert ready["carrier"] == (None if transport in ("tcp", "mptcp", "unix") else transport)
     assert 0 < ready["clock_ns"] < 10_000
     assert 0 < ready["record_ns"] < 10_000
 

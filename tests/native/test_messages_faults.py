@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -48,6 +49,12 @@ def count_memory_kib(engine: Engine) -> int:
     found = re.search(r"^RssAnon:\s+(\d+) kB$", status, re.MULTILINE)
     assert found is not None
     return int(found[1])
+
+
+def stop(engine: Engine) -> None:
+    """Stop all its threads, and wait until they are."""
+    os.kill(engine.process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, engine.process.pid, os.WSTOPPED)
 
 
 # Ends that die
@@ -113,18 +120,47 @@ def test_a_silent_connection_is_closed_while_messages_flow() -> None:
 # Ends that stall or fall behind
 
 
-@pytest.mark.parametrize("transport", IN_ORDER)
-@pytest.mark.parametrize("reply", ["no", "yes"])
+@pytest.mark.parametrize(
+    ("transport", "reply"),
+    # Unix datagrams that return: the sender gives them up itself, at about the same time.
+    [one for one in itertools.product(IN_ORDER, ("no", "yes")) if one != ("unix-datagram", "yes")],
+)
 def test_a_sink_that_stalls_is_given_up_after_the_drain(transport: str, reply: str) -> None:
     short: dict[str, Flag] = {"duration_ns": 100 * MS, "drain_timeout_ns": 100 * MS}
     with meeting(transport, reply=reply, **short) as (receiver, sender):
-        os.kill(receiver.process.pid, signal.SIGSTOP)
+        stop(receiver)
         sender.send_line("go")
         ending = sender.finish()
-    assert ending.status in (DONE, ENDED)
-    assert ending.last["complete"] == (ending.last["reason"] is None)
-    if not ending.last["complete"]:
-        assert "--drain-timeout-ns" in ending.last["reason"]
+    assert (ending.status, ending.last["complete"]) == (ENDED, False)
+    assert ending.last["reason"] == (
+        "nothing was delivered in either direction within --drain-timeout-ns of the stop"
+    )
+    sent = ending.last["messages"]["sent"][0]
+    assert sent == 1 if reply == "yes" else sent > 1
+    if reply == "yes":
+        assert ending.last["messages"]["received"] == [0]
+
+
+@pytest.mark.parametrize("reply", ["no", "yes"])
+@pytest.mark.parametrize("rate", [0, 2000])
+def test_datagrams_to_a_sink_that_stalls_are_lost(reply: str, rate: int) -> None:
+    """UDP waits for nobody: the sender keeps its rate and ends by itself; what came back is counted."""
+    flags: dict[str, Flag] = {"reply": reply, "messages_per_s": rate, "drain_timeout_ns": 100 * MS}
+    with meeting("udp", **flags, warmup_ns=0, duration_ns=100 * MS) as (receiver, sender):
+        stop(receiver)
+        sender.send_line("go")
+        ending = sender.finish()
+    assert (ending.status, ending.last["reason"]) == (DONE, None)
+    found = ending.last["messages"]
+    if reply == "yes":
+        assert found["received"] == [0]
+        assert found["round_trip_ns"]["count"] == 0
+    else:
+        assert ending.last["confirmed_bytes"] == [None]
+    if rate:
+        assert 190 <= found["sent"][0] <= 200
+    else:
+        assert found["sent"][0] == 1 if reply == "yes" else found["sent"][0] > 1000
 
 
 @pytest.mark.parametrize("transport", IN_ORDER)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,22 +25,13 @@ from tests.native.engine import (
 )
 from tests.native.peers import CONFIRMATION, answering, build_answer, listening, read_exactly
 from tests.native.test_directions import assert_complete
-from tests.require import require
+from tests.require import require_mptcp
 
 pytestmark = pytest.mark.engine
 
 DISCARDS = {"tcp": "truncate", "mptcp": "truncate", "unix": "copy"}
 NO_DISCARD = "only TCP can discard received bytes in the kernel"
 NO_PIPES = "no pipes to splice from"
-IPPROTO_MPTCP = 262
-
-
-def _has_mptcp() -> bool:
-    try:
-        socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP).close()
-    except OSError:
-        return False
-    return True
 
 
 def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
@@ -65,7 +55,8 @@ def _name_ends(transport: str, name: str) -> tuple[dict[str, Flag], dict[str, Fl
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 @pytest.mark.parametrize("transport", ["tcp", "mptcp", "unix"])
 def test_every_byte_is_counted_without_a_copy(transport: str, direction: str) -> None:
-    require(transport != "mptcp" or _has_mptcp(), "MPTCP")
+    if transport == "mptcp":
+        require_mptcp()
     streams, total = 3, 50_000_002
     to_receiver, to_sender = _name_ends(transport, f"pathlab-{os.getpid()}-{direction}")
     accepted, connected = carry(
