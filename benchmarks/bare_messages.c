@@ -4,7 +4,7 @@
  *
  * Two processes, each pinned to its core, with one message per call. ping: the second process returns each message, and
  * the next one is sent then; the clock is read before each write and after each read. rate: the second process reads
- * what there is, up to 64 KiB at a time. Nothing is numbered, checked or recorded but the round trips, which are stored
+ * what there is, up to 256 KiB at a time, as the engine. Nothing is numbered, checked or recorded but the round trips, which are stored
  * and sorted at the end. The first 400 ms are left out. block: a reader sleeps; poll: it tries again at once.
  * shared-memory: a ring of 1 MiB with a count of each side; a side that must wait for the other one and may sleep does
  * so by futex, and is woken only then. Prints messages_per_s, seconds, and with ping p50_ns and p99_ns.
@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #define RING_BYTES (UINT64_C(1) << 20)
-#define READ_BYTES ((size_t)64 << 10)
+#define READ_BYTES ((size_t)256 << 10)
 #define WARMUP_NS (INT64_C(400) * 1000 * 1000)
 #define TRIPS_MAX ((size_t)1 << 25)
 
