@@ -68,7 +68,7 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Answers], ...]:
 
 def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:
     """Each sink, all sinks, and Jain's index against the number of sinks."""
-    each: list[Layer] = []
+    each: list[Curve] = []
     total: list[Layer] = []
     fair: list[Layer] = []
     spreads = []
@@ -80,7 +80,7 @@ def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:
         fair.append(draw_spreads(name, sinks, [one.jain_ratio for one in found], 1.0, slot))
         spreads += [one.total_messages_per_s for one in found]
         total += _draw_published(slot, curve)
-    ticks = tuple(sorted({float(one) for curve in each for one in curve.x.tolist()}))  # type: ignore[union-attr]
+    ticks = tuple(sorted({float(one) for curve in each for one in curve.x.tolist()}))
     labels = tuple(f"{one:g}" for one in ticks)
     axis = Axis(label="Sinks", scale=Scale.LOG2, ticks=ticks, tick_labels=labels)
     panels = [
