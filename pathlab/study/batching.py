@@ -20,7 +20,6 @@ from pathlab.study.message_rates import (
     read_level,
     select_sizes,
     split_sizes,
-    strip_settings,
 )
 from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable
@@ -154,11 +153,11 @@ def _list_baselines(curve: Curve, curves: Iterable[Curve]) -> list[Curve]:
     if not is_batched(curve[0]):
         return []
     settings = (*BATCH_SETTINGS, UNBATCHED)
-    wanted = strip_settings(curve[0], *settings)
+    wanted = curve[0].without(*settings)
     found = [
         one
         for one in curves
-        if one[1:] == curve[1:] and not is_batched(one[0]) and strip_settings(one[0], *settings) == wanted
+        if one[1:] == curve[1:] and not is_batched(one[0]) and one[0].without(*settings) == wanted
     ]
     return sorted(found, key=lambda one: not read_level(one[0], UNBATCHED))
 
@@ -201,7 +200,7 @@ def _select_round_trips(table: TrialTable) -> dict[tuple[Curve, int | None], Sam
     )
     return {
         (
-            (strip_settings(sample.condition, *OFFERED), streams, window),
+            (sample.condition.without(*OFFERED), streams, window),
             sample.condition.get("message_rate_per_s"),
         ): part
         for sample in select(table, rules)
@@ -217,12 +216,12 @@ def _measure_delays(
 
     Of several settings of ``DELAYS`` at that rate, the shortest.
     """
-    wanted = (strip_settings(curve[0], *OFFERED, *DELAYS), *curve[1:])
-    beside = (strip_settings(plain[0], *OFFERED), *plain[1:])
+    wanted = (curve[0].without(*OFFERED, *DELAYS), *curve[1:])
+    beside = (plain[0].without(*OFFERED), *plain[1:])
     measured = [
         ((rate is None, rate or 0, known[0].get("batch_max_delay_ns") or 0), part, dict(split_sizes(other)))
         for (known, rate), part in trips.items()
-        if (strip_settings(known[0], *DELAYS), *known[1:]) == wanted
+        if (known[0].without(*DELAYS), *known[1:]) == wanted
         and (other := trips.get((beside, rate))) is not None
     ]
     found: dict[int, BatchDelay] = {}

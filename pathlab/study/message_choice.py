@@ -167,10 +167,19 @@ def choose_setups(table: TrialTable, target: MessageTarget) -> tuple[MessageChoi
     """
     check_size(target.size_bytes, list_measured_sizes(table))
     paths: dict[tuple[str, str, str], list[tuple[MessageCandidate, MessageLoad]]] = {}
-    for (setup, size), loads in list_rate_series(table):
+    for (setup, size), loads in _list_alternatives(table):
         if size == target.size_bytes:
             paths.setdefault(setup.path, []).append(_evaluate(setup, loads, target))
     return tuple(_choose(path, found, target) for path, found in paths.items())
+
+
+def _list_alternatives(
+    table: TrialTable,
+) -> Iterator[tuple[tuple[MessageSetup, int], Sequence[MessageLoad]]]:
+    """The loads of each setup and size but those of another build or recording beside the usual one."""
+    every = list(list_rate_series(table))
+    usual = set(choose_usual(dict.fromkeys(setup for (setup, _), _ in every)))
+    yield from (one for one in every if one[0][0] in usual)
 
 
 #: What to do where nothing was measured that a choice could be made of.
@@ -308,10 +317,8 @@ def find_fronts(table: TrialTable) -> tuple[Answer[FrontPoint], ...]:
     front by medians; what intervals do not decide is named in ``rivals``.
     """
     groups: dict[tuple[tuple[str, str, str], int], list[Answer[FrontPoint]]] = {}
-    every = list(list_rate_series(table))
-    usual = set(choose_usual(dict.fromkeys(setup for (setup, _), _ in every)))
-    for (setup, size), loads in every:
-        for load in loads if setup in usual else ():
+    for (setup, size), loads in _list_alternatives(table):
+        for load in loads:
             figures = describe_figures(load)
             if figures.carried and figures.p99_ns.median is not None:
                 point = FrontPoint(setup=setup, message_bytes=size, figures=figures)

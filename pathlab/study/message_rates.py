@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -84,12 +84,6 @@ def read_level(condition: Condition, name: str) -> Level:
     """The level of a factor, by attribute; its default where the plan does not set it."""
     level: Level = condition.get(name)
     return find_default(name) if level is None else level
-
-
-def strip_settings(condition: Condition, *names: str) -> Condition:
-    """The same condition, whatever these settings were."""
-    kept = tuple((name, value) for name, value in condition.settings if name not in names)
-    return replace(condition, settings=kept)
 
 
 def select_sizes(table: TrialTable, factor: SizeFactor) -> Iterator[tuple[int, int | None, Sample]]:

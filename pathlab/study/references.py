@@ -15,6 +15,7 @@ from pathlab.errors import UsageError
 from pathlab.reference.series import GBPS, ReferenceTable, load_table
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.batching import is_batched
+from pathlab.study.combination_names import OF_THE_TOOL
 from pathlab.study.message_rates import MESSAGE_SIZE, read_level
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, select
 from pathlab.study.trials import Condition, TrialTable
@@ -31,8 +32,6 @@ _PUBLISHED = {
     ("threaded", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("threaded_port_gbps",)),
     ("fused", "fixed"): ("ibm-streams-2.0-fused-threaded", *2 * ("fused_gbps",)),
 }
-#: Factors of the program that measures, not of how messages travel.
-_OF_THE_TOOL = ("build", "recording")
 _FAN_OUT = "ibm-streams-2.0-fan-out-intranode"
 
 
@@ -108,7 +107,7 @@ def find_published(condition: Condition, streams: int) -> tuple[ReferenceTable, 
 
     The tables are of one connection; another build and another recording than the usual are no setup.
     """
-    if streams != 1 or any(read_level(condition, name) != find_default(name) for name in _OF_THE_TOOL):
+    if streams != 1 or any(read_level(condition, name) != find_default(name) for name in OF_THE_TOOL):
         return None
     placement = read_level(condition, "placement")
     found = _PUBLISHED.get((str(placement), str(read_level(condition, "encoding"))))

@@ -243,3 +243,11 @@ def test_messages_that_never_returned_are_the_slowest() -> None:
     )
     assert latency.p99_9_ns.median is None
     assert latency.p99_ns.n == 8
+
+
+def test_another_build_is_no_alternative() -> None:
+    other = Setup({"build": "against"}, base_ns=1_000.0, cpu_ns=500.0)
+    study = Study(make_message_results((Setup({"build": "this"}), other), sizes=(64,)))
+    assert [one.setup.read("build") for one in choose(study, 5000, 50_000).candidates] == ["this"]
+    assert {one.result.setup.read("build") for one in study.message_front()} == {"this"}
+    assert {one.result.compared for one in study.message_front()} == {1}
