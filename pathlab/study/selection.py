@@ -46,8 +46,6 @@ DRTT_COLUMNS = ("loaded_rtt_mean_ns", "unloaded_rtt_mean_ns")
 DRTT_MEDIAN_COLUMNS = ("loaded_rtt_median_ns", "unloaded_rtt_median_ns")
 #: A mean of equal figures may come out lower than they are by so little.
 ROUNDING_RATIO = 1e-9
-
-
 Item = TypeVar("Item")
 
 
