@@ -184,7 +184,7 @@ def test_factors_that_are_not_given_stand_at_their_defaults() -> None:
         ("encoding", "json", 'expected "fixed" or "protobuf"'),
         ("placement", "apart", 'expected "host", "process", "threaded" or "fused"'),
         ("wait", "spin", 'expected "block" or "poll"'),
-        ("priority", 100, 'expected a whole number from 1 to 99, or "none"'),
+        ("priority", 99, 'expected a whole number from 1 to 98, or "none"'),
         ("direction", "back", 'expected "forward", "reverse" or "both"'),
         ("dscp", 64, 'expected a name such as "LE" or "EF", 0 to 63, or "none"'),
         ("dscp", "XX", 'expected a name such as "LE" or "EF"'),
