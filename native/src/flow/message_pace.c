@@ -82,9 +82,11 @@ static int send_left(struct pl_pace *pace, struct pl_worker *worker, uint32_t *f
 {
     pl_ns until_ns = earlier(pl_now_ns(), pace->end_ns);
     pl_ns due_ns = pl_schedule_due_ns(&pace->schedule, pace->round);
-    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)(pace->end_ns - pace->schedule.start_ns));
+    pl_ns offered_ns = pace->end_ns - pace->schedule.start_ns;
+    pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)offered_ns);
+    pl_ns stall_ns = earlier(LEFT_NS, offered_ns / 4); /* not most of a short trial */
     int cause = 0;
-    if (until_ns - due_ns > (most_ns > LEFT_NS ? most_ns : LEFT_NS) || atomic_load(&worker->shared->capped))
+    if (until_ns - due_ns > (most_ns > stall_ns ? most_ns : stall_ns) || atomic_load(&worker->shared->capped))
         return 0;
     for (; due_ns < until_ns && cause == 0; due_ns = pl_schedule_due_ns(&pace->schedule, ++pace->round)) {
         pl_ns now_ns = pl_now_ns();
