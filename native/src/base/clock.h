@@ -11,6 +11,11 @@ typedef int64_t pl_ns;
 #define PL_NS_PER_S INT64_C(1000000000)
 #define PL_NS_PER_MS INT64_C(1000000)
 
+static inline pl_ns pl_earlier(pl_ns a, pl_ns b)
+{
+    return a < b ? a : b;
+}
+
 pl_ns pl_timespec_ns(const struct timespec *time);
 
 /* CLOCK_MONOTONIC now. Cannot fail on Linux. */

@@ -18,11 +18,6 @@ struct pl_pace pl_pace_begin(const struct pl_worker *worker)
                             .end_ns = start_ns + shared->offered_ns};
 }
 
-static pl_ns earlier(pl_ns a, pl_ns b)
-{
-    return a < b ? a : b;
-}
-
 /* Adds a message for every stream, and sends the batches that are full or too old. */
 static bool send_round(struct pl_worker *worker, pl_ns now_ns, int *cause, uint32_t *failed)
 {
@@ -47,9 +42,9 @@ static pl_ns send_waiting(struct pl_worker *worker, pl_ns now_ns, int *cause, ui
         struct pl_batch *batch = &worker->streams[i]->endpoint->batch;
         if (batch->messages == 0)
             continue;
-        pl_ns due_ns = earlier(pl_batch_earliest_ns(batch), pl_batch_deadline_ns(batch));
+        pl_ns due_ns = pl_earlier(pl_batch_earliest_ns(batch), pl_batch_deadline_ns(batch));
         if (now_ns < due_ns) {
-            next_ns = earlier(next_ns, due_ns);
+            next_ns = pl_earlier(next_ns, due_ns);
             continue;
         }
         *cause = pl_role_send_batch(worker, worker->streams[i]);
@@ -74,17 +69,17 @@ pl_ns pl_pace_step(struct pl_pace *pace, struct pl_worker *worker, pl_ns now_ns,
     due_ns = due_ns < pace->end_ns ? due_ns : PL_NEVER;
     if (due_ns <= now_ns)
         return due_ns;
-    return earlier(due_ns, send_waiting(worker, now_ns, cause, failed));
+    return pl_earlier(due_ns, send_waiting(worker, now_ns, cause, failed));
 }
 
 /* What was due while the worker sent, and is left because it was late. */
 static int send_left(struct pl_pace *pace, struct pl_worker *worker, uint32_t *failed)
 {
-    pl_ns until_ns = earlier(pl_now_ns(), pace->end_ns);
+    pl_ns until_ns = pl_earlier(pl_now_ns(), pace->end_ns);
     pl_ns due_ns = pl_schedule_due_ns(&pace->schedule, pace->round);
     pl_ns offered_ns = pace->end_ns - pace->schedule.start_ns;
     pl_ns most_ns = (pl_ns)(LEFT_RATIO * (double)offered_ns);
-    pl_ns stall_ns = earlier(LEFT_NS, offered_ns / 4); /* not most of a short trial */
+    pl_ns stall_ns = pl_earlier(LEFT_NS, offered_ns / 4); /* not most of a short trial */
     int cause = 0;
     if (until_ns - due_ns > (most_ns > stall_ns ? most_ns : stall_ns) || atomic_load(&worker->shared->capped))
         return 0;

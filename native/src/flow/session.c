@@ -64,11 +64,6 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
     return true;
 }
 
-static pl_ns earlier(pl_ns a, pl_ns b)
-{
-    return a < b ? a : b;
-}
-
 static void hold_windows(const struct pl_session *session)
 {
     for (int64_t i = 0; session->flow.window_bytes > 0 && session->flow.receives && i < session->flow.streams;
@@ -104,7 +99,7 @@ static void end_drain(struct pl_session *session, pl_ns now_ns)
     int64_t progress = (int64_t)(pl_trial_progress(session->trial) - session->drain_progress);
     if (session->flow.bytes == 0 && progress <= 0) {
         if (now_ns < session->dead_peer_ns) {
-            session->drain_deadline_ns = earlier(now_ns + RECHECK_NS, session->dead_peer_ns);
+            session->drain_deadline_ns = pl_earlier(now_ns + RECHECK_NS, session->dead_peer_ns);
             return;
         }
         session->reason = "nothing was delivered in either direction within --drain-timeout-ns of the stop";
@@ -261,13 +256,13 @@ void pl_session_run(struct pl_session *session, struct pl_error *error)
     struct pl_wait wait = {.fds = {pl_pool_fd(session->pool), -1}};
     begin(session);
     while (session->written && session->reason == NULL && !session->drain_expired) {
-        wait.deadline_ns =
-            earlier(earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns), session->limit_ns);
+        wait.deadline_ns = pl_earlier(
+            pl_earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns), session->limit_ns);
         wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
         if (session->acceptor != NULL)
             wait.deadline_ns =
-                earlier(wait.deadline_ns, wait.fds[1] >= 0 ? pl_acceptor_deadline_ns(session->acceptor)
-                                                           : session->acceptor_due_ns);
+                pl_earlier(wait.deadline_ns, wait.fds[1] >= 0 ? pl_acceptor_deadline_ns(session->acceptor)
+                                                              : session->acceptor_due_ns);
         apply_command(session, pl_events_wait(session->events, &wait));
         if (is_acceptor_due(session) &&
             (wait.ready[1] || pl_acceptor_deadline_ns(session->acceptor) <= pl_now_ns()))
