@@ -14,7 +14,7 @@ from tests.require import require_engine, require_namespaces
 
 pytestmark = pytest.mark.engine
 
-RATE_SHOWN = r"trial 1/\d+ [\s\S]*?\d+(\.\d+)? [kMG]bit/s"
+RATE_SHOWN = r"trial 1/\d+ [\s\S]*?\d+(\.\d+)? [kM]?/s"
 CAMPAIGN = """
 format = 1
 name = "messages"
