@@ -22,7 +22,7 @@ from pathlab.study.combination_names import (
 from pathlab.study.message_rates import MESSAGE_SIZE, WRITE_SIZE
 
 Found = TypeVar("Found")
-#: Curves of a figure that are still told apart on a phone.
+#: Curves of a figure that a phone still shows apart.
 CURVES_MAX = 10
 #: Of more curves, those of other levels of these factors have a figure of their own first.
 SPLIT_FIRST = ("placement", "encoding")

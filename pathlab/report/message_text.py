@@ -129,7 +129,7 @@ def _compare_next(other: MessageCandidate) -> str:
         return f"Next: {other.setup.name} with {text} (too few trials to tell the two apart)."
     text += f" ({format_ci(interval, format_factor)})"
     if interval.low <= 1 <= interval.high:
-        return f"{other.setup.name} is not told apart from it: {text}."
+        return f"{other.setup.name} is not shown to differ from it: {text}."
     return f"Next: {other.setup.name} with {text}."
 
 
@@ -271,7 +271,7 @@ def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
     if not all(one.result.figures.p99_ns.interval.decided for one in points):
         return f"{text} (too few trials to tell combinations apart)."
     rivals = dict.fromkeys(name for one in points for name in one.result.rivals)
-    return f"{text}. Not told apart at some rates: {'; '.join(rivals)}." if rivals else f"{text}."
+    return f"{text}. Not shown to differ at some rates: {'; '.join(rivals)}." if rivals else f"{text}."
 
 
 def _describe_point(point: FrontPoint) -> str:

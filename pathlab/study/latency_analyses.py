@@ -91,7 +91,7 @@ class LatencyAnalyses(AnalysesBase):
         _SETUP,
         AnswerColumn("p99", "figures.p99_ns"),
         AnswerColumn("CPU/message", "figures.cpu_ns_per_message"),
-        AnswerColumn("not told apart", lambda answer: answer.result.rivals or None),
+        AnswerColumn("not shown to differ", lambda answer: answer.result.rivals or None),
         per="load that no other beats in rate and p99",
     )
     def message_front(self) -> Iterable[Answer[FrontPoint]]:

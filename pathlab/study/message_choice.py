@@ -143,7 +143,7 @@ class FrontPoint:
     """One load on the front of its path and size: no other has as high a rate at less p99, by medians.
 
     ``compared``: how many setups have a load that could be on it. ``rivals``: loads off the front with at
-    least this rate whose p99 is not told apart from this one's.
+    least this rate whose p99 is not shown to differ from this one's.
     """
 
     setup: MessageSetup

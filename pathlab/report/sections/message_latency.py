@@ -40,7 +40,7 @@ from pathlab.units import format_bytes, format_time
 
 #: Figures of one kind that a path shows; the others are made by name.
 FIGURES_SHOWN = 3
-#: Setups of one figure that are still told apart on a phone.
+#: Setups of one figure that a phone still shows apart.
 SETUPS_MAX = 8
 
 
@@ -187,7 +187,7 @@ def _tabulate(group: LatencyGroup, name: str) -> Iterator[Block]:
         [format_row(entry, one) for one in answers],
         note=" ".join(filter(None, notes)) or None,
         meanings=[column.meaning for column in entry.columns],
-        words={"combination", "undecided", "not told apart"},
+        words={"combination", "undecided", "not shown to differ"},
         keep=("combination", "size"),
     )
 

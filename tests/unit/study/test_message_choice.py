@@ -51,7 +51,7 @@ def test_the_least_cpu_time_of_those_that_meet_the_targets_is_recommended(study:
 def test_equal_cpu_time_is_not_told_apart() -> None:
     setups = (TCP, Setup({"transport": "unix"}))
     found = choose(Study(make_message_results(setups, sizes=(64,))), 5000, 50_000)
-    assert "is not told apart from it" in describe_choice(found)[1]
+    assert "is not shown to differ from it" in describe_choice(found)[1]
 
 
 def test_a_rate_between_measured_ones_needs_both_of_them() -> None:
