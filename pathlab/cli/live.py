@@ -279,10 +279,8 @@ class LiveView:
         self._message_bits, cell = 0, format_combination(event.streams, event.window_bytes)
         if is_of_messages(event.settings):
             cell = describe_message_levels(event.settings, self._varied)
-            if event.settings.get("encoding") in (
-                None,
-                "fixed",
-            ):  # another adds bytes that are not told apart
+            # Another encoding adds bytes that are counted with those of the messages.
+            if event.settings.get("encoding") in (None, "fixed"):
                 self._message_bits = 8 * event.settings["message_bytes"]
         self._place = f"trial {number}/{self._rows}{GAP if cell else ''}{cell}"
 
