@@ -109,21 +109,21 @@ def send_numbers(data: socket.socket, numbers: range) -> None:
 
 
 def insist(port: int) -> None:
-    """Datagrams of a stranger, until the receiver's socket has taken some."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-        stranger.connect(("127.0.0.1", port))
+    """Datagrams of another sender, until the receiver's socket has taken some."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.connect(("127.0.0.1", port))
         end_s = time.monotonic() + WAIT_S
         taken = 0
         while taken < 4 and time.monotonic() < end_s:
             try:
-                stranger.send(b"" if taken % 2 else b"stranger" * 8)
+                other.send(b"" if taken % 2 else b"unwanted" * 8)
                 taken += 1
             except ConnectionRefusedError:
                 taken = 0
         assert taken == 4
 
 
-def test_datagrams_of_strangers_are_dropped() -> None:
+def test_datagrams_of_other_senders_are_dropped() -> None:
     with receiving(duration_ns=-1, warmup_ns=-1) as (receiver, port):
         with sending_datagrams(port, total_bytes=640) as (stream, data):
             insist(port)
