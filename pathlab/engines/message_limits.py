@@ -88,13 +88,13 @@ _LIMITS = (
     ("cork", "cork by other transports than TCP", f"cork == false or {_BY_TCP}"),
     ("congestion", "congestion without TCP", f"congestion == 'default' or {_BY_TCP}"),
     ("mss", "mss without TCP", f"mss == 'auto' or {_BY_TCP}"),
-    ("no_delay", "no_delay without TCP", f"no_delay == false or {_BY_TCP}"),
+    ("no_delay", "no_delay without TCP", f"no_delay == false or ({_APART}) and ({_BY_TCP})"),
     (
         "window",
         "window with pipes, queues and Unix datagrams",
         f"window == 'auto' or ({_APART}) and ({_BY_IP} or transport == 'unix')",
     ),
-    ("dscp", "dscp without IP", f"dscp == 'none' or {_BY_IP}"),
+    ("dscp", "dscp without IP", f"dscp == 'none' or ({_APART}) and ({_BY_IP})"),
 )
 
 MESSAGE_LIMITS = tuple(

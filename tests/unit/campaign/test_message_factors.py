@@ -81,6 +81,8 @@ RATED = {"message": 64, "message_rate": 1000, "batch": "8KiB"}
         ({"message": 64, "transport": "udp", "congestion": "reno"}, "congestion", "congestion without TCP"),
         ({"message": 64, "transport": "udp", "mss": 536}, "mss", "mss without TCP"),
         ({"message": 64, "transport": "udp", "no_delay": True}, "no_delay", "no_delay without TCP"),
+        ({"message": 64, "placement": "fused", "no_delay": True}, "no_delay", "no_delay without TCP"),
+        ({"message": 64, "placement": "threaded", "dscp": "EF"}, "dscp", "dscp without IP"),
         *(
             (
                 {"message": 64, "window": "1MiB", **where},
