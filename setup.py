@@ -32,6 +32,7 @@ NATIVE = Path("pathlab", "_native")
 MANUAL = Path("build", "man")
 DOCS = ["furo>=2025.12", "myst-parser>=5", "sphinx>=9"]
 PDF = ["weasyprint>=68.0"]
+TECHNOLOGIES = ["aioquic>=1.2", "cryptography>=42"]
 
 
 def mapped_packages() -> list[str]:
@@ -203,9 +204,11 @@ setup(
             ZIG,
             *DOCS,
             *PDF,
+            *TECHNOLOGIES,
         ],
         "docs": DOCS,
         "pdf": PDF,
+        "technologies": TECHNOLOGIES,
     },
     entry_points={
         "console_scripts": ["pathlab=pathlab.cli.main:main", "pathlab-engine=pathlab.cli.engine:run_engine"]

@@ -28,14 +28,15 @@ def name_packages(requirements: list[str]) -> set[str]:
     return {re.split(r"[<>=!~ ]", line)[0].lower() for line in requirements}
 
 
-def list_imports() -> set[str]:
-    """Top-level names of all modules outside the standard library that the product imports."""
-    nodes = [
-        node
-        for folder in ("pathlab", "agents", "analysis")
-        for path in (ROOT / folder).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    ]
+def list_product_files() -> list[Path]:
+    """Python files of the product; adapters are not imported, but run beside it."""
+    files = [path for folder in ("pathlab", "agents", "analysis") for path in (ROOT / folder).rglob("*.py")]
+    return [path for path in files if ROOT / "agents" / "adapters" not in path.parents]
+
+
+def list_imports(paths: list[Path]) -> set[str]:
+    """Top-level names of all modules outside the standard library that these files import."""
+    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
     names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     # by name: LazyModule("scipy.stats"), importlib.import_module("weasyprint")
@@ -49,8 +50,15 @@ def list_imports() -> set[str]:
 
 def test_what_is_imported_is_declared_and_the_other_way_round() -> None:
     declared = name_packages(TABLE["list_requirements"](["pdf"]))
-    assert (list_imports() - set(PARTS)) | UNUSED == declared
+    assert (list_imports(list_product_files()) - set(PARTS)) | UNUSED == declared
     assert set(PARTS.values()) <= declared
+
+
+def test_what_adapters_import_is_in_the_extra_technologies() -> None:
+    adapters = list((ROOT / "agents" / "adapters").glob("*.py"))
+    beside = {path.stem for path in adapters}
+    declared = name_packages(TABLE["list_requirements"](["technologies"]))
+    assert list_imports(adapters) - beside <= declared
 
 
 def test_the_doctor_asks_for_nothing_that_is_not_installed_along() -> None:
