@@ -39,6 +39,7 @@ else:
         "docs/decisions/*.md",
         "examples/README.md",
         "agents/PROTOCOL.md",
+        "agents/adapters/CONTRACT.md",
         "native/PROTOCOL.md",
         "benchmarks/README.md",
         "pathlab/reference/README.md",

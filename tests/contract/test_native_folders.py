@@ -15,6 +15,7 @@ BELOW = {
     "probe": {"base"},
     "emulate": {"base"},
     "calibrate": {"base", "messages", "flow"},
+    "adapter": {"base", "messages", "flow"},
 }
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
