@@ -10,6 +10,7 @@ from pathlab.campaign.factor_model import Combination
 from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
     FACTORS,
+    Background,
     Build,
     Direction,
     Encoding,
@@ -48,7 +49,9 @@ class PlannedCell:
     no_delay: bool
     zero_copy: bool
     worker_threads: int | None
-    cpus: str | None  # at both ends
+    cpus: str | None  # at both ends; None where the two differ
+    cpus_sender: str | None
+    cpus_receiver: str | None
     engine: str
     message_bytes: int | None  # None: a stream of bytes
     reply: bool
@@ -63,6 +66,7 @@ class PlannedCell:
     priority: int | None
     build: Build  # of the native engine
     recording: Recording
+    background: Background
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN
@@ -88,6 +92,7 @@ def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> PlannedCell
     both = values["window_bytes"]
     ends = ("window_sender_bytes", "window_receiver_bytes")
     values |= {end: levels.get(end, both) for end in ends}
+    values |= {end: levels.get(end, values["cpus"]) for end in ("cpus_sender", "cpus_receiver")}
     if not levels.keys().isdisjoint(ends):
         values["window_bytes"] = min((values[end] for end in ends if values[end] is not None), default=None)
     return PlannedCell(**values, given=tuple(levels))

@@ -23,7 +23,7 @@ NEEDED = {
 
 def check_design(data: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield every contradiction of these keys."""
-    for check in (_check_levels, _check_windows, _check_kind, _check_rows, _check_where, _check_pairs):
+    for check in (_check_levels, _check_ends, _check_kind, _check_rows, _check_where, _check_pairs):
         yield from check(data)
     for check in (_check_families, _check_needed, _check_order, _check_compared, _check_recording):
         yield from check(data)
@@ -48,13 +48,14 @@ def _check_levels(data: Mapping[str, Any]) -> Iterator[Finding]:
             seen.setdefault(value, level)
 
 
-def _check_windows(data: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_ends(data: Mapping[str, Any]) -> Iterator[Finding]:
     tables = [(("factors",), read_table(data, "factors"))]
     tables += [(("control",), read_table(data, "control"))]
     for place, table in tables:
-        for key in ("window_sender", "window_receiver"):
-            if key in table and "window" in table:
-                yield (*place, key), "window is for both ends; expected either it or a window for each end"
+        for both, each in (("window", "a window"), ("cpus", "cores")):
+            for key in (f"{both}_sender", f"{both}_receiver"):
+                if key in table and both in table:
+                    yield (*place, key), f"{both} is for both ends; expected either it or {each} for each end"
 
 
 def _check_kind(data: Mapping[str, Any]) -> Iterator[Finding]:

@@ -32,6 +32,7 @@ Direction = Literal["forward", "reverse", "both"]
 Family = Literal["any", "ipv4", "ipv6"]
 Build = Literal["this", "again", "against"]
 Recording = Literal["off", "default", "full"]
+Background = Literal["none", "cpu", "disk", "network", "combined"]
 
 PairName = Annotated[
     str,
@@ -85,8 +86,21 @@ def _write_window(level: Level) -> int:
     return int(level or 0)
 
 
+def _pin(end: Literal["sender", "receiver"]) -> NativeOption:
+    """An end's cores, which the other end does not state."""
+    return NativeOption(
+        "pin", end, native.write_cores, native.read_cores, native.are_granted_cores, is_of_one_end=True
+    )
+
+
 _SWITCH = Annotated[bool, Field(strict=True)]
 _WINDOW = Bounds(BYTES, 1024, 1024 * MIB, "auto")
+_CORES = Name(
+    r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
+    'a list of cores such as "0,2-3", or "any"',
+    "any",
+    native.check_cores,
+)
 _FACTORS = (
     Factor(
         "streams",
@@ -210,14 +224,20 @@ _FACTORS = (
     ),
     Factor(
         "cpus",
-        Name(
-            r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
-            'a list of cores such as "0,2-3", or "any"',
-            "any",
-            native.check_cores,
-        ),
-        "Cores that the threads are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
-        native=NativeOption("pin", "both", native.write_cores, native.read_cores, native.are_granted_cores),
+        _CORES,
+        "Cores that the threads of both ends are bound to, such as `0,2-3`; `any` leaves it to the kernel.",
+    ),
+    Factor(
+        "cpus_sender",
+        _CORES,
+        "Cores of the sending end, where the two differ (instead of `cpus`).",
+        native=_pin("sender"),
+    ),
+    Factor(
+        "cpus_receiver",
+        _CORES,
+        "Cores of the receiving end, where the two differ; of a technology, those of its server's processes.",
+        native=_pin("receiver"),
     ),
     Factor(
         "engine",
@@ -335,6 +355,13 @@ _FACTORS = (
         "What is recorded during the traffic: `off` is totals alone, without probes, host counters and TCP "
         "state; `default` is everything every `interval`; `full` is everything every 10 ms.",
         default="default",
+    ),
+    Factor(
+        "background",
+        Background,
+        "Load beside the traffic: `cpu`, `disk`, `network`, all three `combined`, or `none`; `[background]` "
+        "says where.",
+        default="none",
     ),
     Factor("family", Family, "IP version between the hosts.", default="any"),
     Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),

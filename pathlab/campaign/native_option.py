@@ -20,7 +20,8 @@ class NativeOption:
     ``flag`` None: it reaches the engine in another way. ``ends`` get the flag: both, those that transmit, or
     the one at which the counted data start (sender) or arrive (receiver). ``write`` gives the flag's value,
     None to leave it out. ``read`` gives what an end's ``ready`` states, None where it does not. ``grants``
-    compares the texts of requested and stated level; None: a difference is no flag of the trial.
+    compares the texts of requested and stated level; None: a difference is no flag of the trial. With
+    ``is_of_one_end`` only the end that gets the flag is read: the other's value is another setting.
     """
 
     flag: str | None = None
@@ -28,6 +29,11 @@ class NativeOption:
     write: Callable[[Any], str | int | None] = lambda level: level
     read: Callable[[Ready], Any] | None = None
     grants: Callable[[str, str], bool] | None = None
+    is_of_one_end: bool = False
+
+    def states(self, end: str) -> bool:
+        """Whether the ready of the ``sender`` or the ``receiver`` is read."""
+        return not self.is_of_one_end or end == self.ends
 
     def is_for(self, *, sends: bool, transmits: bool) -> bool:
         """Whether an end gets the flag; ``sends``: it is the end whose data are counted."""

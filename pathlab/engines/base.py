@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineLimit, Refusal
-from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, Level, name_levels
+from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, name_levels
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
@@ -78,7 +78,8 @@ class Engine(ABC):
     def check(cls, row: PlanRow) -> Iterator[Refusal]:
         """What a row of a plan requests that this engine does not support."""
         levels = name_levels({name: getattr(row.cell, name) for name in FACTORS})
-        for limit in (*cls.capabilities.limits, *_list_missing(cls.capabilities, levels)):
+        given = [FACTORS[name].key for name in row.cell.given]
+        for limit in (*cls.capabilities.limits, *_list_missing(cls.capabilities, given)):
             if not _parse(limit.constraint).holds(levels):
                 expected = limit.expected or f"where = \"engine != '{cls.name}' or {limit.constraint}\""
                 text = f"{cls.name} does not support {limit.what}; expected {expected}"
@@ -152,9 +153,9 @@ def first(records: Iterable[Record], record_type: str) -> Record | None:
     return next((record for record in records if record.get("type") == record_type), None)
 
 
-def _list_missing(capabilities: Capabilities, levels: Mapping[str, Level]) -> Iterator[EngineLimit]:
-    """The factors that an engine cannot set: no level but the default."""
-    missing = levels.keys() - capabilities.factors if capabilities.factors is not None else ()
+def _list_missing(capabilities: Capabilities, given: Iterable[str]) -> Iterator[EngineLimit]:
+    """The factors of a campaign that an engine cannot set: no level but the default."""
+    missing = set(given) - capabilities.factors if capabilities.factors is not None else ()
     for key in sorted(missing):
         factor = FACTORS_BY_KEY[key]
         default = factor.unset if factor.default is None else factor.default

@@ -71,6 +71,7 @@ _LIMITS = (
     ),
     ("reply", "reply within one process", f"reply == false or {_APART}"),
     ("transport", "a transport within one process", f"transport == 'tcp' or {_APART}"),
+    ("cpus_receiver", "cores of each end within one process", f"cpus_sender == cpus_receiver or {_APART}"),
     ("batch", "batch in placement 'fused'", "batch == 'none' or placement != 'fused'"),
     ("message_rate", "message_rate in placement 'fused'", "message_rate == 'max' or placement != 'fused'"),
     (

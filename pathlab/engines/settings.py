@@ -52,7 +52,10 @@ def list_settings(
     """Every setting as requested and as both ends state it in their ``ready``: null where one does not."""
     lines = []
     for name, option in OPTIONS.items():
-        granted = [option.read(ready) if ready and option.read else None for ready in (sender, receiver)]
+        granted = [
+            option.read(ready) if ready and option.read and option.states(end) else None
+            for end, ready in (("sender", sender), ("receiver", receiver))
+        ]
         lines.append(_setting_line(name, getattr(spec.cell, name), *granted))
     return [*lines, _setting_line("rate_cap_bits_per_s", spec.rate_cap_bits_per_s, None, None)]
 

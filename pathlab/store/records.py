@@ -259,6 +259,31 @@ class TrialRecord:
         str | None,
         "SHA-256 of the native engine's file at the sending end; empty: another program, or not started",
     ] = None
+    adapter_versions: Annotated[
+        str | None, "versions of a technology's libraries and server; empty: the engine is no technology"
+    ] = None
+    adapter_settings: Annotated[
+        str | None, "settings of both ends of a technology as read back, a JSON object in text"
+    ] = None
+    adapter_hop_ns: Annotated[
+        float | None,
+        "median of null requests to a program that is asked over a pipe, before the trial; it is part of "
+        "every round trip; empty: the loop is in the program itself",
+    ] = None
+    server_start_ns: Annotated[
+        int | None, "from the start of a technology's server until it listened; its build is not included"
+    ] = None
+    background_cpu_ratio: Annotated[
+        float | None,
+        "background load: share of its CPU time alone that it had in the steady window, all its threads "
+        "together",
+    ] = None
+    background_disk_bytes_per_s: Annotated[
+        float | None, "background load: written to disk in the steady window"
+    ] = None
+    background_network_bits_per_s: Annotated[
+        float | None, "background load: received over its path in the steady window"
+    ] = None
 
     @property
     def traffic_ns(self) -> int:

@@ -68,7 +68,7 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         }.items():
             assert reported[name] == {"name": name, "requested": value, "sender": value, "receiver": value}
         assert reported["write_bytes"]["sender"] == "20000"
-        assert reported["cpus"]["receiver"] == "0"
+        assert [reported[f"cpus_{end}"][end] for end in ("sender", "receiver")] == ["0", "0"]
         assert reported["mss_bytes"]["sender"] == "988"  # less the timestamps
         assert reported["pacing_bits_per_s"]["sender"] == "80000000"
         assert reported["direction"]["requested"] == reported["direction"]["sender"]

@@ -21,6 +21,8 @@ HOST_STAGES = frozenset(
         Stage.LAB,
     }
 )
+#: Stages at which only what the row measured has failed: no host is given up for it.
+PASSED_OVER = frozenset({Stage.ADAPTER, Stage.BACKGROUND})
 Place = tuple[str, ...]  # one host, or source and destination
 LAB: Place = ("lab",)
 
@@ -50,6 +52,8 @@ class Failures:
                 self._in_a_row.pop(place, None)
             return None
         self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
+        if record.failed_stage in PASSED_OVER:
+            return None
         own = host is not None and record.failed_stage in HOST_STAGES
         place = (host,) if own and host is not None else pair
         self._in_a_row[place] = self._in_a_row.get(place, 0) + 1

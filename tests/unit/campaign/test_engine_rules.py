@@ -25,6 +25,7 @@ BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
         ({"duration": "24h"}, "more than a day of traffic", "warmup + duration <= 86400s"),
         ({"workers": 2}, "workers", "workers == 'auto'"),
         ({"cpus": "0"}, "cpus", "cpus == 'any'"),
+        ({"cpus_receiver": "0"}, "cpus_receiver", "cpus_receiver == 'any'"),
     ],
 )
 def test_what_iperf3_does_not_support_is_refused_with_the_way_out(

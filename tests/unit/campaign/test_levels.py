@@ -120,8 +120,19 @@ def test_every_factor_reaches_the_cells() -> None:
     assert {cell.mss_bytes for cell in cells} == {536, None}
     assert {cell.direction for cell in cells} == {"forward", "reverse", "both"}
     assert {cell.worker_threads for cell in cells} == {None, 2}
-    assert {cell.cpus for cell in cells} == {None, "0,2-3"}
+    assert {(cell.cpus, cell.cpus_sender, cell.cpus_receiver) for cell in cells} == {
+        (None, None, None), ("0,2-3", "0,2-3", "0,2-3")
+    }  # fmt: skip
     assert all(cell.zero_copy and cell.family == "ipv4" and cell.engine == "native" for cell in cells)
+
+
+def test_each_end_may_have_cores_of_its_own() -> None:
+    factors = {"streams": 1, "cpus_sender": "0", "cpus_receiver": ["0", "1"], "background": ["none", "cpu"]}
+    cells = list_cells(make_sample(factors=factors))
+    assert {(cell.cpus, cell.cpus_sender, cell.cpus_receiver) for cell in cells} == {
+        (None, "0", "0"), (None, "0", "1")
+    }  # fmt: skip
+    assert {cell.background for cell in cells} == {"none", "cpu"}
 
 
 def test_the_factors_of_messages_reach_the_cells() -> None:
@@ -211,6 +222,10 @@ def test_a_wrong_level_says_what_was_expected(key: str, value: object, named: st
         (
             {"window": "64KiB", "window_sender": "auto"},
             "factors.window_sender: window is for both ends; expected either it or a window for each end",
+        ),
+        (
+            {"cpus": "0", "cpus_receiver": "1"},
+            "factors.cpus_receiver: cpus is for both ends; expected either it or cores for each end",
         ),
         (
             {"duration": ["1s", "1000ms"]},

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pathlab.engines.settings import find_refused, list_settings
+from pathlab.engines.settings import find_refused, flow_options, list_settings
+from pathlab.engines.spec import Allowed
 from tests.unit.engines.spec_samples import make_spec
 
 BOTH = {
@@ -54,3 +55,19 @@ def test_an_end_without_messages_states_nothing_of_them() -> None:
     for name in ("message_bytes", "reply", "priority", "wait", "placement", "batch_bytes"):
         assert (lines[name]["sender"], lines[name]["receiver"]) == (None, None)
     assert find_refused(list(lines.values())) == []
+
+
+def test_each_end_is_bound_to_its_own_cores_and_reads_only_those() -> None:
+    spec, allowed = (
+        make_spec({}, cpus_sender="0-1", cpus_receiver="2"),
+        Allowed(probe_method="icmp", congestion=None),
+    )
+    assert [flow_options(spec, allowed, sends=sends)["pin"] for sends in (True, False)] == ["0,1", "2"]
+    lines = list_settings(spec, {"cores": [0, 1]}, {"cores": [2]})
+    stated = {line["name"]: (line["sender"], line["receiver"]) for line in lines}
+    assert (stated["cpus_sender"], stated["cpus_receiver"]) == (("0,1", None), (None, "2"))
+    assert find_refused(lines) == []
+    lines = list_settings(spec, {"cores": [0, 1]}, {"cores": [3]})
+    assert find_refused(lines) == ["cpus-receiver-not-granted"]
+    for sends in (True, False):
+        assert flow_options(make_spec({}, cpus="3"), allowed, sends=sends)["pin"] == "3"
