@@ -93,6 +93,35 @@ class Session(Exchange):
         fields = {"options": options, "limits": {"seconds": seconds, "bytes": None}}
         return self._start_job("peer.start", fields, program, None)
 
+    def start_adapter(
+        self,
+        name: str,
+        role: str,
+        settings: Mapping[str, Any],
+        *,
+        ports: str = "0",
+        seconds: float,
+        on_record: Callable[[Record], None] | None = None,
+    ) -> EngineJob:
+        """Run one end of a technology, ``role`` ``ask`` or ``answer``. HostError when it is refused.
+
+        ``settings`` and records are those of agents/adapters/CONTRACT.md and agents/PROTOCOL.md; ``ports``
+        are those that an answering end may have ("0": any, "N", "N-M"). ``on_record`` gets each record.
+        """
+        fields = {"name": name, "role": role, "settings": dict(settings), "ports": ports}
+        limits = {"seconds": seconds, "bytes": None}
+        return self._start_job("adapter.start", {**fields, "limits": limits}, name, on_record)
+
+    def check_adapters(self, names: Sequence[str], *, timeout_s: float = 60.0) -> dict[str, dict[str, Any]]:
+        """What each technology lacks on the host: ``missing``, ``sandbox`` and ``versions``, by its name.
+
+        ``missing`` has a dict of ``what``, ``debian`` and ``pip`` for each thing. HostError when the host
+        cannot say.
+        """
+        job = self._start_job("adapter.check", {"names": list(names)}, "technologies", None)
+        record = job.wait_for("technologies", timeout_s)
+        return dict(record["technologies"])
+
     def _start_job(
         self,
         operation: str,

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from pathlab import agents
 from pathlab._version import VERSION
+from pathlab.agents.adapters.manifest import list_adapter_files
 from pathlab.agents.counters import nics, qdiscs, softnet
 from pathlab.agents.counters.cpu import SHARES
 from pathlab.agents.counters.watch import SOURCES
@@ -43,7 +44,9 @@ from pathlab.remote.deploy import build_agent_zip
 from tests.require import require
 
 AGENT_ROOT = Path(agents.__file__).parent
-AGENT_SOURCES = sorted(AGENT_ROOT.rglob("*.py"))
+#: Technologies are programs of their own, which may import anything.
+TECHNOLOGIES = {path.name for path in list_adapter_files([AGENT_ROOT / "adapters"])}
+AGENT_SOURCES = sorted(path for path in AGENT_ROOT.rglob("*.py") if path.name not in TECHNOLOGIES)
 
 GOLDEN: list[tuple[bytes, Message]] = [
     (b"PLF1\x00\x00\x00\x02{}", {}),

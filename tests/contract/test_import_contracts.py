@@ -6,9 +6,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pathlab.agents.adapters.manifest import list_adapter_files
+
 ROOT = Path(__file__).parents[2]
 #: What the controller uses of the agent: frames, files to send, where a host keeps them, what it tries here.
-USED = {"activity", "cache", "congestion", "deployment", "protocol"}
+USED = {"activity", "adapters", "cache", "congestion", "deployment", "protocol"}
+#: Of the host side of technologies: their manifests, and their harness, which is a program's.
+USED_ADAPTERS = {"manifest", "harness"}
 DATA = "pathlab.campaigns"
 #: It goes with the agent.
 VERSION = "pathlab._version"
@@ -32,6 +36,9 @@ def list_modules(package: str) -> set[str]:
 def test_the_agents_own_modules_are_forbidden_to_all_others() -> None:
     contract = read_contract("of the agent are used from outside")
     hidden = list_modules("pathlab.agents") - {f"pathlab.agents.{name}" for name in USED}
+    adapters = "pathlab.agents.adapters"
+    technologies = {f"{adapters}.{path.stem}" for path in list_adapter_files([ROOT / "agents" / "adapters"])}
+    hidden |= list_modules(adapters) - technologies - {f"{adapters}.{name}" for name in USED_ADAPTERS}
     assert set(contract["forbidden_modules"]) == hidden
     assert set(contract["source_modules"]) == list_modules("pathlab") - {"pathlab.agents", DATA}
 

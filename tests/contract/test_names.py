@@ -6,6 +6,8 @@ import ast
 from collections import Counter
 from pathlib import Path
 
+from pathlab.agents.adapters.manifest import list_adapter_files
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("pathlab", "agents", "analysis")
 #: Names that a package or a program has to have.
@@ -14,12 +16,16 @@ FILES_OF_A_NAME_MAX = 4
 
 
 def list_files() -> list[Path]:
-    """Every Python file of the product; the links to other top-level folders are not followed."""
+    """Every Python file of the product but adapters of technologies, which are programs of their own.
+
+    The links to other top-level folders are not followed.
+    """
+    technologies = list_adapter_files([ROOT / "agents" / "adapters"])
     return [
         path
         for package in PACKAGES
         for path in (ROOT / package).rglob("*.py")
-        if not any(folder.is_symlink() for folder in path.parents)
+        if not any(folder.is_symlink() for folder in path.parents) and path not in technologies
     ]
 
 
