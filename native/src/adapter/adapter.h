@@ -65,8 +65,8 @@ extern const struct pl_adapter pl_adapter;
 
 #ifndef PL_ADAPTER_HARNESS
 /* The language that the adapter was compiled in, for the hello record. */
-extern const char pl_adapter_language[];
-__attribute__((weak)) const char pl_adapter_language[] =
+extern const char pl_adapter_language[] __attribute__((weak));
+const char pl_adapter_language[] =
 #ifdef __cplusplus
     "c++";
 #else
