@@ -18,6 +18,7 @@ static const struct subcommand subcommands[] = {
     {"ping", pl_ping_main, "probe the round trip of a path"},
     {"echo", pl_echo_main, "answer probes by UDP and TCP"},
     {"calibrate", pl_calibrate_main, "measure this host's clock, timers and loopback"},
+    {"load", pl_load_main, "keep the cores and a disk of this host busy, at low priority"},
     {"emulate", pl_emulate_main, "emulate a link of a given rate, delay, queue and loss"},
 };
 

@@ -75,6 +75,13 @@ START: Names = dict.fromkeys(["type", "monotonic_ns", "realtime_ns"])
 HELLO: Names = dict.fromkeys(
     ["type", "program", "version", "protocol", "record", "control", "subcommand", "pid"]
 )
+LOAD: Names = {
+    **dict.fromkeys(["type", "start_ns", "end_ns", "cpu_ns"]),
+    "disk": {
+        **dict.fromkeys(["written_bytes", "read_bytes", "syncs"]),
+        "sync_ns": dict.fromkeys(["median", "p99", "max"]),
+    },
+}
 ERROR: Names = dict.fromkeys(["type", "stage", "errno", "errno_name", "text"])
 INTERVAL: Names = {
     **dict.fromkeys(["type", "index", "phase", "start_ns", "end_ns", "bytes"]),
@@ -111,6 +118,16 @@ RECORDS: dict[str, dict[str, Names]] = {
         "hello": HELLO,
         "listening": dict.fromkeys(["type", "address", "port", "transport"]),
         "result": dict.fromkeys(["type", "complete", "reason", "echoed", "refused", "other_version"]),
+    },
+    "load": {
+        "hello": HELLO,
+        "start": START,
+        "ready": {
+            **dict.fromkeys(["type", "cpu_threads", "nice"]),
+            "disk": dict.fromkeys(["file_bytes", "write_bytes", "reads"]),
+        },
+        "load": LOAD,
+        "result": {**LOAD, **dict.fromkeys(["complete", "reason", "quiet", "quiet_after_ns"])},
     },
     "calibrate": {
         "hello": HELLO,
@@ -304,6 +321,12 @@ def test_records_of_a_calibration_have_the_documented_names() -> None:
     assert [(record["streams"], record["transfer"]) for record in ended.of("loopback")] == [(2, "copy")]
 
 
+def test_records_of_a_load_have_the_documented_names() -> None:
+    ended = run("load", cpu=2, disk=str(Path(__file__).parent), file_bytes=1 << 20, time_limit_ns=20 * MS)
+    assert (ended.status, ended.stderr) == (0, "")
+    _assert_records_are_named(ended, "load")
+
+
 def test_error_has_the_documented_names() -> None:
     failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     assert _name(failed.last) == ERROR
@@ -334,6 +357,8 @@ def test_hello_states_what_the_document_says() -> None:
         ("ping", "result"),
         ("echo", "listening"),
         ("echo", "result"),
+        ("load", "ready"),
+        ("load", "load"),
         ("calibrate", "clock"),
         ("calibrate", "timer"),
         ("calibrate", "loopback"),

@@ -14,6 +14,7 @@ BELOW = {
     "flow": {"base", "messages"},
     "probe": {"base"},
     "emulate": {"base"},
+    "load": {"base"},
     "calibrate": {"base", "messages", "flow"},
     "adapter": {"base", "messages", "flow"},
 }

@@ -165,6 +165,10 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
     if (transfer < 0 || detail < 0 || pl_parse_choice("pacing", flow->pacing_text, pacings, error) < 0)
         return false;
+    if (flow->nice > 0 && flow->messages.priority > 0) {
+        pl_error_set(error, PL_USAGE, "options", 0, "--nice and --priority exclude each other");
+        return false;
+    }
     flow->zero_copy = transfer == 1;
     flow->tcp_info = (enum pl_tcp_info_detail)detail;
     if (!check_transport(flow, error))

@@ -53,6 +53,7 @@ struct pl_flow {
     int64_t bytes; /* to be carried in each direction, over all streams; 0: by time */
     int64_t interval_ns;
     int64_t workers;
+    int64_t nice;
     int64_t write_bytes;
     int64_t read_bytes;
     int64_t rate_bits_per_s;        /* of all streams; 0: no limit */

@@ -1,6 +1,7 @@
 #include "flow/flow_flags.h"
 
 #include "base/clock.h"
+#include "base/lower_priority.h"
 #include "base/output.h"
 
 #define HOUR_NS (INT64_C(3600) * PL_NS_PER_S)
@@ -120,6 +121,8 @@ static void add_work(struct table *table, struct pl_flow *flow)
                           "bytes of one write; 0: the fast size, at most a quarter of the requested window"),
         pl_option_integer(group, "read-bytes", &flow->read_bytes, 0, MAX_CHUNK_BYTES,
                           "bytes of one read; 0: the fast size"),
+        pl_option_integer(group, "nice", &flow->nice, 0, PL_NICE_MAX,
+                          "niceness of this end, as of a load in the background; 0: as it is started"),
     };
     add(table, work, LENGTH(work));
 }

@@ -8,6 +8,7 @@
 
 #include "base/address.h"
 #include "base/limits.h"
+#include "base/lower_priority.h"
 #include "base/output.h"
 #include "base/program.h"
 #include "base/subcommands.h"
@@ -191,7 +192,7 @@ static int run(struct pl_flow *flow, struct pl_error *error)
     struct pl_events *events = pl_events_open(flow->control, error);
     int listen_fd = -1;
     if (events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
-        pl_limit_memory(flow->memory_limit_bytes, error))
+        pl_limit_memory(flow->memory_limit_bytes, error) && pl_lower_priority(flow->nice, error))
         listen_fd = open_listener(flow, error);
     int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd)
                                 : pl_error_output(error, "receive", flow->human);

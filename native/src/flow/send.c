@@ -1,5 +1,6 @@
 /* `send`: connects all streams, waits at the barrier, carries bytes for the trial's time, and drains. */
 #include "base/limits.h"
+#include "base/lower_priority.h"
 #include "base/program.h"
 #include "base/subcommands.h"
 #include "base/token.h"
@@ -59,7 +60,8 @@ static int run(struct pl_session *session, struct pl_error *error)
 {
     struct pl_flow *flow = &session->flow;
     if (!pl_token_read(flow->token_text, flow->token, error) ||
-        !pl_limit_memory(flow->memory_limit_bytes, error) || !pl_session_open(session, error) ||
+        !pl_limit_memory(flow->memory_limit_bytes, error) || !pl_lower_priority(flow->nice, error) ||
+        !pl_session_open(session, error) ||
         (flow->messages.placement == PL_PLACEMENT_APART && !connect_streams(session, error)) ||
         !pl_session_prepare(session, error))
         return pl_error_output(error, "send", flow->human);

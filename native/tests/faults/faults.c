@@ -53,7 +53,10 @@
     X(socketpair)                                                                                            \
     X(sendmsg)                                                                                               \
     X(recvmsg)                                                                                               \
-    X(aligned_alloc)
+    X(aligned_alloc)                                                                                         \
+    X(pwrite)                                                                                                \
+    X(pread)                                                                                                 \
+    X(fdatasync)
 
 #define ENUMERATE(name) CALL_##name,
 #define QUOTE(name) #name,
@@ -66,10 +69,13 @@ static const struct {
     const char *name;
     int value;
 } whats[] = {
-    {"short", SHORT},   {"EINTR", EINTR},         {"EAGAIN", EAGAIN}, {"ENOBUFS", ENOBUFS},
-    {"EMFILE", EMFILE}, {"ENFILE", ENFILE},       {"ENOMEM", ENOMEM}, {"ECONNRESET", ECONNRESET},
-    {"EPIPE", EPIPE},   {"ETIMEDOUT", ETIMEDOUT}, {"EINVAL", EINVAL}, {"EPERM", EPERM},
-    {"ENOSPC", ENOSPC},
+    {"short", SHORT},   {"EINTR", EINTR},
+    {"EAGAIN", EAGAIN}, {"ENOBUFS", ENOBUFS},
+    {"EMFILE", EMFILE}, {"ENFILE", ENFILE},
+    {"ENOMEM", ENOMEM}, {"ECONNRESET", ECONNRESET},
+    {"EPIPE", EPIPE},   {"ETIMEDOUT", ETIMEDOUT},
+    {"EINVAL", EINVAL}, {"EPERM", EPERM},
+    {"ENOSPC", ENOSPC}, {"EIO", EIO},
 };
 
 /* Applies to the uses first, first + step, first + 2 step, … , last. */
@@ -128,7 +134,7 @@ static int find_what(const char *at, size_t bytes)
 static bool transfers(enum call call)
 {
     return call == CALL_send || call == CALL_recv || call == CALL_splice || call == CALL_write ||
-           call == CALL_read;
+           call == CALL_read || call == CALL_pwrite;
 }
 
 /* The ending of an entry: nothing, xK, + or /STEP. */
@@ -268,6 +274,10 @@ WRAP_TRANSFER(write, (int fd, const void *data, size_t bytes), (fd, data, bytes)
 WRAP_TRANSFER(read, (int fd, void *data, size_t bytes), (fd, data, bytes), is_event_source(fd))
 WRAP_TRANSFER(splice, (int from, off64_t *from_at, int to, off64_t *to_at, size_t bytes, unsigned flags),
               (from, from_at, to, to_at, bytes, flags), false)
+
+WRAP_TRANSFER(pwrite, (int fd, const void *data, size_t bytes, off_t at), (fd, data, bytes, at), false)
+WRAP(ssize_t, pread, (int fd, void *data, size_t bytes, off_t at), (fd, data, bytes, at), -1)
+WRAP(int, fdatasync, (int fd), (fd), -1)
 
 WRAP(ssize_t, tee, (int from, int to, size_t bytes, unsigned flags), (from, to, bytes, flags), -1)
 WRAP(int, accept4, (int fd, struct sockaddr *address, socklen_t *length, int flags),

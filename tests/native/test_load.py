@@ -1,0 +1,217 @@
+"""`pathlab-engine load`: what it does and states, what it refuses, and that nothing of it stays."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.native.engine import MS, Engine, build_command, run, start, start_command
+from tests.native.faulty import assert_orderly, start_faulty
+
+pytestmark = pytest.mark.engine
+
+NICE_FIELD, POLICY_FIELD, SESSION_FIELD = 18, 40, 5  # of /proc/PID/stat, from 0
+MIB = 1 << 20
+HERE = str(Path(__file__).parent)  # on a disk, as the checkout is
+
+
+def read_stat(task: Path) -> list[str]:
+    """The fields of a task; its name, which may hold spaces, is one."""
+    before, _, after = (task / "stat").read_text(encoding="utf-8").rpartition(")")
+    return [*before.split(" (", 1), *after.split()]
+
+
+def list_tasks(engine: Engine) -> list[Path]:
+    return sorted(Path(f"/proc/{engine.process.pid}/task").iterdir())
+
+
+def test_every_interval_states_what_was_done_in_it_and_the_result_all_of_it() -> None:
+    with start("load", cpu=2, disk=HERE, file_bytes=MIB, interval_ns=50 * MS, control="stdin") as engine:
+        ready = engine.wait_for("ready")
+        assert (ready["cpu_threads"], ready["nice"]) == (2, 19)
+        assert ready["disk"] == {"file_bytes": MIB, "write_bytes": MIB, "reads": True}
+        for _ in range(3):
+            engine.wait_for("load")
+        engine.send_line("stop")
+        ending = engine.finish()
+    assert (ending.status, ending.stderr) == (0, "")
+    loads, result = ending.of("load"), ending.last
+    assert result["type"] == "result"
+    assert (result["complete"], result["reason"]) == (True, None)
+    assert [load["start_ns"] for load in loads[1:]] == [load["end_ns"] for load in loads[:-1]]
+    assert (result["start_ns"], result["end_ns"]) == (0, loads[-1]["end_ns"])
+    for thread in range(2):
+        assert result["cpu_ns"][thread] == sum(load["cpu_ns"][thread] for load in loads)
+    assert 0 < sum(result["cpu_ns"]) <= 2 * result["end_ns"] + 20 * MS
+    for name in ("written_bytes", "read_bytes", "syncs"):
+        assert result["disk"][name] == sum(load["disk"][name] for load in loads)
+    assert (
+        result["disk"]["written_bytes"] == result["disk"]["read_bytes"] == result["disk"]["syncs"] * MIB > 0
+    )
+    assert 0 < result["disk"]["sync_ns"]["median"] <= result["disk"]["sync_ns"]["p99"]
+    assert result["quiet"] in (True, False)
+
+
+def test_all_threads_give_way_to_others() -> None:
+    command = build_command("load", cpu=1, disk=HERE, file_bytes=MIB, control="stdin")
+    with start_command(["setsid", *command]) as engine:
+        engine.wait_for("start")
+        tasks = list_tasks(engine)
+        assert len(tasks) == 3  # main, CPU, disk
+        assert {read_stat(task)[NICE_FIELD] for task in tasks} == {"19"}
+        assert {read_stat(task)[POLICY_FIELD] for task in tasks} == {str(os.SCHED_OTHER)}
+        session = Path(f"/proc/{engine.process.pid}/autogroup")
+        if session.exists():  # cores are shared between sessions first
+            assert session.read_text(encoding="utf-8").endswith(" nice 19\n")
+
+
+def test_a_load_gives_up_a_real_time_priority() -> None:
+    command = build_command("load", cpu=1, control="stdin")
+    try:
+        with start_command(["chrt", "--fifo", "5", *command]) as engine:
+            engine.wait_for("start")
+            policies = {read_stat(task)[POLICY_FIELD] for task in list_tasks(engine)}
+            assert policies == {str(os.SCHED_OTHER)}
+    except AssertionError:
+        denied = subprocess.run(["chrt", "--fifo", "5", "true"], capture_output=True, check=False)
+        if denied.returncode == 0:
+            raise
+        pytest.skip("this user may not set real-time priorities")
+
+
+def test_both_ends_of_a_flow_give_way_on_request() -> None:
+    with (
+        start("receive", port=0, bind="127.0.0.1", nice=19) as receiver,
+        start(
+            "send",
+            port=receiver.wait_for("listening")["port"],
+            address="127.0.0.1",
+            nice=19,
+            control="stdin",
+        ) as sender,
+    ):
+        for engine in (sender, receiver):
+            engine.wait_for("ready")
+            assert {read_stat(task)[NICE_FIELD] for task in list_tasks(engine)} == {"19"}
+
+
+def test_the_time_limit_ends_it_completely() -> None:
+    ending = run("load", cpu=1, interval_ns=10_000 * MS, time_limit_ns=50 * MS)
+    assert (ending.status, ending.last["complete"]) == (0, True)
+    assert ending.last["end_ns"] >= 50 * MS
+    assert "quiet" not in ending.last
+    assert ending.last["disk"] is None
+
+
+def test_a_signal_ends_it_early_with_its_result() -> None:
+    with start("load", cpu=1) as engine:
+        engine.wait_for("start")
+        engine.process.send_signal(signal.SIGTERM)
+        ending = engine.finish()
+    assert (ending.status, ending.last["complete"], ending.last["reason"]) == (5, False, "ended by a signal")
+
+
+def test_it_ends_with_its_controller_and_with_its_parent() -> None:
+    with start("load", cpu=1, disk=HERE, file_bytes=MIB, control="stdin") as engine:
+        engine.wait_for("start")
+        engine.close_stdin()
+        assert engine.finish().status == 5
+    command = build_command("load", cpu=1, disk=HERE, file_bytes=MIB, output="json")
+    script = f"import subprocess, sys; subprocess.Popen({command!r}); sys.stdin.read()"
+    with start_command([sys.executable, "-c", script]) as parent:
+        parent.wait_for("start")
+        parent.process.kill()
+        while parent.take() is not None:  # the end of its output: nothing holds it any more
+            pass
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "text"),
+    [
+        ({}, 2, "nothing to do: --cpu for a number of threads, --disk for a folder, or both"),
+        ({"disk": HERE, "write_bytes": 5000}, 2, "--write-bytes must be a multiple of 4096"),
+        ({"disk": HERE, "write_bytes": 3 * 4096}, 2, "--file-bytes a multiple of --write-bytes"),
+        ({"cpu": 1, "nice": 0}, 2, "--nice"),
+        ({"disk": "/nonexistent"}, 3, "cannot use the folder '/nonexistent': No such file or directory"),
+        ({"disk": "/dev/shm"}, 3, "'/dev/shm' is in memory: name a folder on a disk"),
+        ({"disk": HERE, "file_bytes": 1 << 40}, 3, "MiB are needed (4 times the file)"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_one_line(
+    flags: dict[str, str | int], status: int, text: str
+) -> None:
+    ending = run("load", **flags)
+    assert ending.status == status
+    assert ending.stderr.count("\n") == 1
+    assert text in ending.stderr
+    assert ending.last["type"] == "error"
+
+
+def test_a_niceness_and_a_real_time_priority_exclude_each_other() -> None:
+    ending = run("send", address="127.0.0.1", message_bytes=64, priority=1, nice=19)
+    assert (ending.status, ending.stderr.count("\n")) == (2, 1)
+    assert "--nice and --priority exclude each other" in ending.stderr
+
+
+def test_a_full_disk_ends_it_with_what_was_done_until_then() -> None:
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    command = build_command("load", disk=HERE, file_bytes=8 * MIB, control="stdin")
+    with start_command(["prlimit", f"--fsize={3 * MIB}", *command]) as engine:
+        ending = engine.finish()
+    assert resource.getrlimit(resource.RLIMIT_FSIZE) == limit
+    assert ending.status == 5
+    result, error = ending.records[-2:]
+    assert (result["type"], result["complete"]) == ("result", False)
+    assert result["disk"]["written_bytes"] == 3 * MIB
+    assert error["stage"] == "disk"
+    assert result["reason"] == error["text"] == f"cannot write the file in '{HERE[:100]}': File too large"
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        ("pwrite:ENOSPC@2+", "cannot write the file in '{}': No space left on device"),
+        ("fdatasync:EIO@2+", "cannot sync the file in '{}': Input/output error"),
+        ("pread:EIO@2+", "cannot read the file in '{}': Input/output error"),
+    ],
+)
+def test_a_disk_that_fails_ends_it_with_its_reason(fault: str, text: str, tmp_path: Path) -> None:
+    with start_faulty("load", fault, tmp_path / "applied", disk=HERE, file_bytes=MIB) as engine:
+        ending = engine.finish()
+    assert ending.status == 5
+    assert ending.last["text"] == text.format(HERE[:100])
+    assert ending.of("result")[0]["disk"]["written_bytes"] == MIB
+    assert_orderly(ending, fault)
+
+
+@pytest.mark.parametrize("fault", ["pwrite:EINTR@1/2", "pwrite:short@1/3", "pread:EINTR@1/2"])
+def test_passing_faults_of_a_disk_change_nothing(fault: str, tmp_path: Path) -> None:
+    flags: dict[str, str | int] = {"disk": HERE, "file_bytes": MIB, "time_limit_ns": 50 * MS}
+    with start_faulty("load", fault, tmp_path / "applied", **flags) as engine:
+        ending = engine.finish()
+    assert (ending.status, ending.stderr, ending.last["complete"]) == (0, "", True)
+    assert ending.last["disk"]["written_bytes"] > 0
+    assert (tmp_path / "applied").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *(f"calloc:ENOMEM@{use}" for use in range(1, 6)),
+        *("aligned_alloc:ENOMEM@1", "eventfd:EMFILE@1"),
+        *("pthread_create:EAGAIN@1", "pthread_create:EAGAIN@2", "pthread_create:EAGAIN@3"),
+    ],
+)
+def test_what_the_kernel_refuses_at_the_start_ends_it_with_one_line(fault: str, tmp_path: Path) -> None:
+    flags: dict[str, str | int] = {"cpu": 2, "disk": HERE, "file_bytes": MIB, "time_limit_ns": 20 * MS}
+    with start_faulty("load", fault, tmp_path / "applied", **flags) as engine:
+        ending = engine.finish()
+    assert ending.status != 0
+    assert_orderly(ending, fault)
+    assert (tmp_path / "applied").read_text(encoding="utf-8")
