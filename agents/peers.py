@@ -9,34 +9,30 @@ which ends when its stdin does.
 from __future__ import annotations
 
 import ctypes
-import errno
 import json
 import os
 import re
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
-from typing import Any, Dict, Iterable, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional
 
 from pathlab.agents.engines import is_passable
 from pathlab.agents.limits import MAX_LINE_BYTES
+from pathlab.agents.listeners import await_listener, find_free_port, parse_ports
 from pathlab.agents.protocol import parse_object, quote
 
 EXIT_DONE, EXIT_USAGE, EXIT_SETUP, EXIT_ENDED = 0, 2, 3, 5
 LISTEN_S = 5.0
-POLL_S = 0.01
 END_S = 1.0
 MAX_ERRORS_BYTES = 4096
 _PR_SET_PDEATHSIG = 1
-_LISTENING = "0A"  # state in /proc/net/tcp: include/net/tcp_states.h
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
 _ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]{1,15})?")
-_PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 _MAX_ARGUMENTS, _MAX_ARGUMENT_CHARACTERS = 64, 16384
 
 
@@ -58,7 +54,7 @@ class Peer:
         if len(arguments) > _MAX_ARGUMENTS:
             raise ValueError(f"'arguments' are {len(arguments)}, more than {_MAX_ARGUMENTS}")
         self.command: List[str] = [program, *arguments]
-        self.ports: Optional[Iterable[int]] = None
+        self.ports: Optional[range] = None
         listen = options.get("listen")
         if listen is not None:
             self._read_listen(listen)
@@ -69,28 +65,19 @@ class Peer:
         if not texts or len(listen) != len(names) or not all(map(_is_argument, texts)):
             raise ValueError(f"'listen' must have the texts {', '.join(names)}")
         self.port_argument, self.address, ports = texts
-        found = _PORTS.fullmatch(ports)
-        if not _ADDRESS.fullmatch(self.address) or found is None or max(map(int, ports.split("-"))) > 65535:
-            raise ValueError("'listen' holds what is no address, or no port or range of ports")
-        first = int(found.group(1))
-        self.ports = range(first, int(found.group(2) or first) + 1)
+        if not _ADDRESS.fullmatch(self.address):
+            raise ValueError("'listen' holds what is no address")
+        try:
+            self.ports = parse_ports(ports)
+        except ValueError as error:
+            raise ValueError(f"'listen': {error}") from error
 
     def choose_port(self) -> int:
         """A port that is free now, added to the command; the program takes it a moment later. OSError."""
-        family = socket.AF_INET6 if ":" in self.address else socket.AF_INET
-        fault: OSError = OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
-        for port in self.ports or ():
-            with socket.socket(family, socket.SOCK_STREAM) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                try:
-                    probe.bind((self.address, port))
-                except OSError as error:
-                    fault = error
-                    continue
-                chosen = int(probe.getsockname()[1])
-            self.command += [self.port_argument, str(chosen)]
-            return chosen
-        raise fault
+        assert self.ports is not None
+        chosen = find_free_port(self.address, self.ports)
+        self.command += [self.port_argument, str(chosen)]
+        return chosen
 
 
 def _is_argument(value: Any) -> bool:
@@ -122,7 +109,7 @@ def run_peer(text: str) -> int:
     )
     _write_record({"type": "peer", "program": command[0], "pid": process.pid})
     try:
-        if port is not None and not _await_listener(port, process):
+        if port is not None and not _listens(peer, port, process):
             return _fail("listen", f"{command[0]} does not listen: {_read_last_output(process)}", EXIT_SETUP)
         if port is not None:
             _write_record({"type": "listening", "port": port})
@@ -176,20 +163,15 @@ def _collect(process: subprocess.Popen) -> int:  # type: ignore[type-arg]  # not
     return EXIT_DONE if status == 0 else EXIT_ENDED
 
 
-def _await_listener(port: int, process: subprocess.Popen) -> bool:  # type: ignore[type-arg]
-    """Whether a socket listens on the port, within a few seconds and while the program runs."""
-    deadline_s = time.monotonic() + LISTEN_S
-    while time.monotonic() < deadline_s and process.poll() is None:
-        for name in ("tcp", "tcp6"):
-            try:
-                with open(f"/proc/self/net/{name}", encoding="ascii") as lines:
-                    words = [line.split() for line in lines][1:]
-            except OSError:
-                continue
-            if any(int(w[1].rpartition(":")[2], 16) == port and w[3] == _LISTENING for w in words):
-                return True
-        time.sleep(POLL_S)
-    return False
+def _listens(peer: Peer, port: int, process: subprocess.Popen) -> bool:  # type: ignore[type-arg]
+    """Whether a socket of the program listens there, within a few seconds and while it runs."""
+
+    def wait(seconds: float) -> bool:
+        time.sleep(seconds)
+        return process.poll() is None
+
+    found = await_listener("tcp", peer.address, port, root=process.pid, timeout_s=LISTEN_S, wait=wait)
+    return found is not None
 
 
 def _read_last_output(process: subprocess.Popen) -> str:  # type: ignore[type-arg]

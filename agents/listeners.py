@@ -1,0 +1,142 @@
+"""Ports of servers: which are free here, and whether a socket belongs to certain processes.
+
+A socket counts as a server's only when its address and port are right and a process of the server's tree
+holds it: proc(5), ``/proc/net/tcp`` and the links of ``/proc/PID/fd``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import socket
+import struct
+import time
+from typing import Callable, Dict, List, Optional, Set, Tuple
+
+POLL_S = 0.01
+_PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
+#: The files of a protocol, and the state of a socket that takes what comes: include/net/tcp_states.h.
+_TABLES = {"tcp": (("tcp", "tcp6"), "0A"), "udp": (("udp", "udp6"), "07")}
+_KINDS = {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}
+_MAPPED = b"\0" * 10 + b"\xff\xff"
+
+
+def parse_ports(text: str) -> range:
+    """``0`` (any), ``N`` or ``N-M``. ValueError for anything else."""
+    found = _PORTS.fullmatch(text)
+    if found is None or max(map(int, text.split("-"))) > 65535:
+        raise ValueError(f"'{text[:20]}' is no port or range of ports")
+    first = int(found.group(1))
+    return range(first, int(found.group(2) or first) + 1)
+
+
+def find_free_port(address: str, ports: range, protocol: str = "tcp") -> int:
+    """The first port that is free now at a numeric address; a server takes it a moment later. OSError."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    fault: OSError = OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
+    for port in ports:
+        with socket.socket(family, _KINDS[protocol]) as probe:
+            if protocol == "tcp":
+                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((address, port))
+            except OSError as error:
+                fault = error
+                continue
+            return int(probe.getsockname()[1])
+    raise fault
+
+
+def list_descendants(root: int) -> List[int]:
+    """The process and all below it that can be seen now, parents before their children."""
+    children: Dict[int, List[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found = [root]
+    for pid in found:  # grows meanwhile
+        found += children.get(pid, [])
+    return found
+
+
+def find_listeners(protocol: str, root: int, port: Optional[int] = None) -> Set[Tuple[str, int]]:
+    """Addresses and ports on which the processes from ``root`` down take what comes; at ``port`` alone."""
+    sockets = _read_sockets(protocol, port)
+    if not sockets:
+        return set()
+    return {sockets[inode] for inode in _list_inodes(list_descendants(root)) if inode in sockets}
+
+
+def await_listener(
+    protocol: str,
+    address: str,
+    port: Optional[int],
+    *,
+    root: int,
+    timeout_s: float,
+    wait: Callable[[float], bool],
+) -> Optional[int]:
+    """The port at ``address`` that a process from ``root`` down listens on; None: none within the time.
+
+    ``port`` None: any port. ``wait`` is called between two looks with the seconds to wait; false ends it.
+    """
+    wanted = _normalize(address)
+    deadline_s = time.monotonic() + timeout_s
+    while True:
+        for found, number in sorted(find_listeners(protocol, root, port)):
+            if found == wanted:
+                return number
+        left_s = deadline_s - time.monotonic()
+        if left_s <= 0 or not wait(min(POLL_S, left_s)):
+            return None
+
+
+def _normalize(address: str) -> str:
+    """An address as this module writes it: without a zone, and IPv4 where it is mapped into IPv6."""
+    bare = address.partition("%")[0]
+    family, _, _, _, where = socket.getaddrinfo(bare, None, flags=socket.AI_NUMERICHOST)[0]
+    return _format_address(socket.inet_pton(family, str(where[0])))
+
+
+def _format_address(packed: bytes) -> str:
+    if packed.startswith(_MAPPED) and len(packed) == 16:
+        packed = packed[len(_MAPPED) :]
+    return socket.inet_ntop(socket.AF_INET6 if len(packed) == 16 else socket.AF_INET, packed)
+
+
+def _read_sockets(protocol: str, port: Optional[int]) -> Dict[int, Tuple[str, int]]:
+    """Address and port of each socket that takes what comes, by inode."""
+    found: Dict[int, Tuple[str, int]] = {}
+    names, state = _TABLES[protocol]
+    for name in names:
+        try:
+            with open(f"/proc/self/net/{name}", encoding="ascii") as lines:
+                rows = [line.split() for line in lines][1:]
+        except OSError:
+            continue  # a host without IPv6
+        for row in rows:
+            words, _, number = row[1].partition(":")
+            if row[3] == state and port in (None, int(number, 16)):
+                # Each 32-bit word is printed in the host's byte order.
+                parts = [int(words[at : at + 8], 16) for at in range(0, len(words), 8)]
+                packed = struct.pack(f"={len(parts)}I", *parts)
+                found[int(row[9])] = (_format_address(packed), int(number, 16))
+    return found
+
+
+def _list_inodes(pids: List[int]) -> Set[int]:
+    """Inodes of the sockets that these processes hold; of one that ended, or may not be read, none."""
+    inodes: Set[int] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            for name in os.listdir(f"/proc/{pid}/fd"):
+                with contextlib.suppress(OSError):
+                    target = os.readlink(f"/proc/{pid}/fd/{name}")
+                    if target.startswith("socket:["):
+                        inodes.add(int(target[8:-1]))
+    return inodes
