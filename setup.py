@@ -100,7 +100,7 @@ class BuildWithEngine(build_py):
             machine: hashlib.sha256(path.read_bytes()).hexdigest() for machine, path in engines.items()
         }
         self._pack("engines.json", (json.dumps(digests, indent=1, sort_keys=True) + "\n").encode())
-        for path in sorted((ROOT / "native" / "src").rglob("*.[ch]")):
+        for path in sorted((ROOT / "native" / "src").rglob("*.*")):  # sources.txt: those of adapters
             self._pack(str(path.relative_to(ROOT / "native")), path.read_bytes())
 
     def _pack(self, name: str, data: bytes, mode: int = 0o644) -> None:

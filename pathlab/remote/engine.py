@@ -20,6 +20,8 @@ OTHER_BUILD_OPTION = "--against"
 DRIVEN_BY = {"record": "records", "control": "commands"}
 #: In the installed package, beside the engines: {machine: SHA-256}, written by setup.py.
 MANIFEST = "engines.json"
+#: Sources that programs of technologies have and the engine does not, as in native/Makefile.
+HARNESS_ONLY = {"adapter/answering.c", "adapter/main.c"}
 _BUILD_HINT = (
     "run `make engine` in the checkout; it needs a C compiler (Debian: apt-get install build-essential)"
 )
@@ -161,9 +163,8 @@ def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
             stage="engine",
             hint=_INSTALL_HINT,
         )
-    return pack_files(
-        {f"src/{path.relative_to(folder)}": path.read_bytes() for path in folder.rglob("*.[ch]")}
-    )
+    names = {str(path.relative_to(folder)) for path in folder.rglob("*.[ch]")} - HARNESS_ONLY
+    return pack_files({f"src/{name}": (folder / name).read_bytes() for name in names})
 
 
 def take_other_build(engine: Path, *, environment: Mapping[str, str] = os.environ) -> Path:

@@ -174,6 +174,14 @@ void pl_json_null(struct pl_json *j, const char *key)
     append_text(j, "null");
 }
 
+/* A line has no line feed, so white space between tokens becomes spaces. */
+void pl_json_raw(struct pl_json *j, const char *key, const char *text)
+{
+    open_value(j, key);
+    for (; *text != 0; text++)
+        append(j, (unsigned char)*text < 0x20 ? " " : text, 1);
+}
+
 static const char base64_digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 void pl_json_begin_base64(struct pl_json *j, const char *key)
@@ -209,16 +217,23 @@ void pl_json_end_base64(struct pl_json *j)
     append(j, "\"", 1);
 }
 
+static int output_fd = STDOUT_FILENO;
+
+void pl_json_set_output(int fd)
+{
+    output_fd = fd;
+}
+
 static bool write_all(const char *bytes, size_t count)
 {
     while (count > 0) {
-        ssize_t written = write(STDOUT_FILENO, bytes, count);
+        ssize_t written = write(output_fd, bytes, count);
         if (written >= 0) {
             bytes += written;
             count -= (size_t)written;
         } else if (errno == EAGAIN) {
             /* stdout may be non-blocking: waits for the reader instead of losing half a line. */
-            struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};
+            struct pollfd output = {.fd = output_fd, .events = POLLOUT};
             if (poll(&output, 1, -1) < 0 && errno != EINTR)
                 return false;
         } else if (errno != EINTR) {

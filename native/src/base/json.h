@@ -33,11 +33,16 @@ void pl_json_double(struct pl_json *j, const char *key, double value);
 void pl_json_string(struct pl_json *j, const char *key, const char *value);
 void pl_json_bool(struct pl_json *j, const char *key, bool value);
 void pl_json_null(struct pl_json *j, const char *key);
+/* `text` is one JSON value, which is copied. */
+void pl_json_raw(struct pl_json *j, const char *key, const char *text);
 
 /* One base64 string (RFC 4648), written in pieces between begin and end. */
 void pl_json_begin_base64(struct pl_json *j, const char *key);
 void pl_json_base64(struct pl_json *j, const uint8_t *bytes, size_t count);
 void pl_json_end_base64(struct pl_json *j);
+
+/* Lines go to this descriptor from now on instead of stdout. */
+void pl_json_set_output(int fd);
 
 /* Writes the line and a newline to stdout and empties the writer, but keeps its buffer. False when the output
  * is gone or memory ran out; the first failure prints one line on stderr. */

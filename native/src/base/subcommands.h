@@ -8,6 +8,7 @@ int pl_ping_main(int argc, char **argv);
 int pl_echo_main(int argc, char **argv);
 int pl_emulate_main(int argc, char **argv);
 int pl_load_main(int argc, char **argv);
+int pl_ask_main(int argc, char **argv);
 int pl_calibrate_main(int argc, char **argv);
 
 #endif

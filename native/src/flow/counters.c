@@ -28,6 +28,16 @@ static void free_byte_counters(struct pl_byte_counters *bytes)
         free(bytes->phases[p]);
 }
 
+static struct pl_round_trips *create_round_trips(const struct pl_flow *flow)
+{
+    struct pl_round_trips *trips = calloc(1, sizeof *trips);
+    if (trips != NULL) {
+        trips->warmup_ns = flow->warmup_ns;
+        trips->steady_end_ns = flow->bytes == 0 ? flow->warmup_ns + flow->duration_ns : INT64_MAX;
+    }
+    return trips;
+}
+
 struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_stream *streams,
                                        struct pl_pool *pool, struct pl_error *error)
 {
@@ -49,7 +59,7 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
         counters->tcp_info_raw = calloc(counters->count, sizeof *counters->tcp_info_raw);
     bool timed = flow->messages.replies && !flow->accepting;
     if (timed)
-        counters->round_trips = calloc(1, sizeof *counters->round_trips);
+        counters->round_trips = create_round_trips(flow);
     if (create_byte_counters(&counters->messages, counters->count) &&
         (!timed || counters->round_trips != NULL) && create_byte_counters(&counters->sent, counters->count) &&
         create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&

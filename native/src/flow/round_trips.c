@@ -1,6 +1,5 @@
 #include "flow/round_trips.h"
 
-#include "flow/endpoint.h"
 #include "flow/phases.h"
 
 static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot, uint32_t stream,
@@ -17,28 +16,25 @@ static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot
     return pl_json_flush_line(j);
 }
 
-static enum pl_phase find_phase(const struct pl_flow *flow, pl_ns at_ns)
+static enum pl_phase find_phase(const struct pl_round_trips *trips, pl_ns at_ns)
 {
-    if (at_ns < flow->warmup_ns)
+    if (at_ns < trips->warmup_ns)
         return PL_WARMUP;
-    return flow->bytes == 0 && at_ns >= flow->warmup_ns + flow->duration_ns ? PL_DRAIN : PL_STEADY;
+    return at_ns >= trips->steady_end_ns ? PL_DRAIN : PL_STEADY;
 }
 
-bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow,
-                            struct pl_stream *streams, struct pl_json *j)
+bool pl_round_trips_collect(struct pl_round_trips *trips, struct pl_latency_log *log, uint32_t stream,
+                            struct pl_json *j)
 {
     bool written = true;
-    for (uint32_t s = 0; trips != NULL && s < (uint32_t)flow->streams; s++) {
-        struct pl_latency_log *log = streams[s].endpoint->round_trips;
-        const struct pl_latency_slot *slot;
-        while (log != NULL && (slot = pl_latency_log_next(log)) != NULL) {
-            enum pl_phase phase = find_phase(flow, slot->start_ns);
-            if (phase == PL_STEADY)
-                pl_histogram_merge(&trips->steady, &slot->durations);
-            if (j != NULL && slot->durations.count > 0)
-                written = write_interval(j, slot, s, phase) && written;
-            pl_latency_log_release(log);
-        }
+    const struct pl_latency_slot *slot;
+    while ((slot = pl_latency_log_next(log)) != NULL) {
+        enum pl_phase phase = find_phase(trips, slot->start_ns);
+        if (phase == PL_STEADY)
+            pl_histogram_merge(&trips->steady, &slot->durations);
+        if (j != NULL && slot->durations.count > 0)
+            written = write_interval(j, slot, stream, phase) && written;
+        pl_latency_log_release(log);
     }
     return written;
 }

@@ -5,18 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "base/histogram.h"
 #include "base/json.h"
-#include "flow/flow.h"
-#include "flow/stream.h"
+#include "messages/latency_log.h"
 
 struct pl_round_trips {
+    pl_ns warmup_ns;
+    pl_ns steady_end_ns; /* INT64_MAX: the steady window does not end by time */
     struct pl_histogram steady;
 };
 
-/* Takes what the streams have completed, and writes a record for each interval of each stream unless `j` is
- * NULL. False when the output is gone. `trips` is NULL where no round trips are measured. */
-bool pl_round_trips_collect(struct pl_round_trips *trips, const struct pl_flow *flow,
-                            struct pl_stream *streams, struct pl_json *j);
+/* Takes what a stream has completed, and writes a record for each of its intervals unless `j` is NULL. False
+ * when the output is gone. */
+bool pl_round_trips_collect(struct pl_round_trips *trips, struct pl_latency_log *log, uint32_t stream,
+                            struct pl_json *j);
 
 #endif

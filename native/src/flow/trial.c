@@ -7,6 +7,7 @@
 #include "flow/counters.h"
 #include "flow/delivery.h"
 #include "flow/display.h"
+#include "flow/endpoint.h"
 #include "flow/records.h"
 #include "flow/round_trips.h"
 
@@ -89,15 +90,27 @@ uint64_t pl_trial_progress(const struct pl_trial *trial)
     return sum;
 }
 
+static bool collect_round_trips(struct pl_trial *trial)
+{
+    struct pl_counters *counters = trial->counters;
+    bool written = true;
+    for (uint32_t s = 0; counters->round_trips != NULL && s < counters->count; s++) {
+        struct pl_latency_log *log = counters->streams[s].endpoint->round_trips;
+        if (log != NULL)
+            written = pl_round_trips_collect(counters->round_trips, log, s,
+                                             is_human(trial) ? NULL : &trial->json) &&
+                      written;
+    }
+    return written;
+}
+
 bool pl_trial_sample(struct pl_trial *trial)
 {
     struct pl_counters *counters = trial->counters;
     pl_counters_close_interval(counters);
     bool written =
         is_human(trial) ? pl_display_interval(counters) : pl_records_interval(&trial->json, counters);
-    return pl_round_trips_collect(counters->round_trips, counters->flow, counters->streams,
-                                  is_human(trial) ? NULL : &trial->json) &&
-           written;
+    return collect_round_trips(trial) && written;
 }
 
 bool pl_trial_cut(struct pl_trial *trial)

@@ -1,0 +1,386 @@
+#include "adapter/asking.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "adapter/records.h"
+#include "base/events.h"
+#include "base/json.h"
+#include "flow/phases.h"
+#include "flow/round_trips.h"
+
+/* For connecting and the first reply. */
+#define CONNECT_S 10
+/* For the other loops, after one has failed. */
+#define SETTLE_NS (200 * PL_NS_PER_MS)
+
+struct asking {
+    struct pl_loops all;
+    struct pl_loop *loops;
+    uint32_t count;
+    struct pl_events *events;
+    struct pl_round_trips trips;
+    struct pl_phases phases;
+    struct pl_ask_sample begin;
+    struct pl_ask_sample end;
+    bool has_begun; /* the steady window, and whether it has ended */
+    bool has_ended;
+    struct pl_json json;
+    struct pl_adapter_error error;
+    bool written; /* false: the output is gone */
+    bool go;
+    bool priority_granted;
+    bool started;
+    const char *reason;         /* of an early end */
+    const struct pl_loop *slow; /* awaits a reply for too long, and since when that is known */
+    pl_ns slow_asked_ns;
+    pl_ns slow_since_ns;
+};
+
+static enum pl_loop_state state_of(const struct pl_loop *loop)
+{
+    return (enum pl_loop_state)atomic_load(&loop->state);
+}
+
+static bool all_reached(const struct asking *asking, enum pl_loop_state state)
+{
+    for (uint32_t s = 0; s < asking->count; s++)
+        if (state_of(&asking->loops[s]) < state)
+            return false;
+    return true;
+}
+
+/* The first failure of a loop becomes the program's. */
+static void take_failures(struct asking *asking)
+{
+    for (uint32_t s = 0; s < asking->count && asking->error.stage[0] == 0; s++)
+        if (state_of(&asking->loops[s]) == PL_LOOP_FAILED)
+            asking->error = asking->loops[s].error;
+}
+
+static void fail_slow(struct asking *asking, const struct pl_loop *loop, pl_ns now_ns, pl_ns asked_ns)
+{
+    double waited_s = (double)(now_ns - asked_ns) / 1e9;
+    unsigned stream = loop->settings.stream;
+    switch (state_of(loop)) {
+    case PL_LOOP_CONNECTING:
+        (void)pl_adapter_fail(&asking->error, "connect", "no connection within %d s (stream %u)", CONNECT_S,
+                              stream);
+        break;
+    case PL_LOOP_FIRST_REPLY:
+        (void)pl_adapter_fail(&asking->error, "stall",
+                              "no reply to the first request within %d s (stream %u)", CONNECT_S, stream);
+        break;
+    case PL_LOOP_READY:
+    case PL_LOOP_RUNNING:
+    case PL_LOOP_DONE:
+    case PL_LOOP_CLOSED:
+    case PL_LOOP_FAILED:
+        (void)pl_adapter_fail(&asking->error, "stall", "no reply for %.3g s, after %llu replies (stream %u)",
+                              waited_s, (unsigned long long)atomic_load(&loop->received), stream);
+        break;
+    }
+}
+
+/* Fails where a reply is awaited for too long. That is believed when it is seen twice, a quarter of the time
+ * apart: where all threads had no core, the reply may be there. When to look next. */
+static pl_ns watch(struct asking *asking, pl_ns now_ns)
+{
+    pl_ns stall_ns = asking->all.plan->stall_ns;
+    pl_ns next_ns = PL_NEVER;
+    for (uint32_t s = 0; s < asking->count && asking->error.stage[0] == 0; s++) {
+        const struct pl_loop *loop = &asking->loops[s];
+        pl_ns asked_ns = atomic_load(&loop->asked_ns);
+        if (asked_ns == 0 || state_of(loop) == PL_LOOP_FAILED)
+            continue;
+        pl_ns limit_ns = asked_ns + (state_of(loop) < PL_LOOP_READY ? CONNECT_S * PL_NS_PER_S : stall_ns);
+        if (now_ns < limit_ns) {
+            next_ns = pl_earlier(next_ns, limit_ns);
+        } else if (asking->slow == loop && asking->slow_asked_ns == asked_ns) {
+            if (now_ns >= asking->slow_since_ns + stall_ns / 4)
+                fail_slow(asking, loop, now_ns, asked_ns);
+            next_ns = pl_earlier(next_ns, asking->slow_since_ns + stall_ns / 4);
+        } else {
+            asking->slow = loop;
+            asking->slow_asked_ns = asked_ns;
+            asking->slow_since_ns = now_ns;
+            next_ns = pl_earlier(next_ns, now_ns + stall_ns / 4);
+        }
+    }
+    return next_ns;
+}
+
+static pl_ns to_ns(struct timeval time)
+{
+    return time.tv_sec * PL_NS_PER_S + time.tv_usec * 1000;
+}
+
+/* The CPU time of the program without this thread, and what every stream has received. */
+static void take_sample(struct asking *asking, struct pl_ask_sample *sample, pl_ns at_ns)
+{
+    struct rusage all = {0};
+    struct rusage own = {0};
+    (void)getrusage(RUSAGE_SELF, &all);
+    (void)getrusage(RUSAGE_THREAD, &own);
+    sample->at_ns = at_ns;
+    sample->user_ns = to_ns(all.ru_utime) - to_ns(own.ru_utime);
+    sample->system_ns = to_ns(all.ru_stime) - to_ns(own.ru_stime);
+    const struct pl_asker_extras *extras = asking->all.extras;
+    for (uint32_t s = 0; s < asking->count; s++) {
+        sample->received[s] = atomic_load(&asking->loops[s].received);
+        if (extras != NULL && extras->add_usage != NULL)
+            extras->add_usage(asking->loops[s].connection, &sample->user_ns, &sample->system_ns);
+    }
+}
+
+static void collect(struct asking *asking)
+{
+    for (uint32_t s = 0; s < asking->count; s++)
+        asking->written =
+            pl_round_trips_collect(&asking->trips, asking->loops[s].log, s, &asking->json) && asking->written;
+}
+
+/* Closes the interval that is over, and samples where a phase ends with it. */
+static void tick(struct asking *asking, pl_ns now_ns)
+{
+    pl_ns at_ns = now_ns - asking->all.run_ns;
+    enum pl_phase before = asking->phases.current;
+    (void)pl_phases_close(&asking->phases, at_ns);
+    enum pl_phase after = asking->phases.current;
+    if (before == PL_WARMUP && after != PL_WARMUP) {
+        take_sample(asking, &asking->begin, at_ns);
+        asking->has_begun = true;
+    }
+    if (before != PL_DRAIN && after == PL_DRAIN) {
+        take_sample(asking, &asking->end, at_ns);
+        asking->has_ended = true;
+    }
+    collect(asking);
+}
+
+/* Waits for one event: a command, a loop's change of state, the end of an interval, of patience, or of
+ * `deadline_ns`. */
+static void step(struct asking *asking, pl_ns deadline_ns)
+{
+    pl_ns now_ns = pl_now_ns();
+    deadline_ns = pl_earlier(deadline_ns, watch(asking, now_ns));
+    if (asking->started)
+        deadline_ns = pl_earlier(deadline_ns, asking->all.run_ns + pl_phases_next_ns(&asking->phases));
+    struct pl_wait wait = {.deadline_ns = deadline_ns, .fds = {asking->all.wake_fd, -1}};
+    enum pl_command command = pl_events_wait(asking->events, &wait);
+    asking->go = asking->go || command == PL_COMMAND_GO;
+    if (pl_command_ends(command) && asking->reason == NULL)
+        asking->reason = pl_command_reason(command);
+    if (wait.ready[0]) {
+        uint64_t changes;
+        (void)!read(asking->all.wake_fd, &changes, sizeof changes);
+    }
+    now_ns = pl_now_ns();
+    if (asking->started && now_ns >= asking->all.run_ns + pl_phases_next_ns(&asking->phases))
+        tick(asking, now_ns);
+}
+
+static bool goes_on(struct asking *asking)
+{
+    take_failures(asking);
+    return asking->error.stage[0] == 0 && asking->written;
+}
+
+/* Affinity of the whole process, and real-time priority, both inherited by all threads and programs that are
+ * started later. This thread gets the next higher priority, after the loops were started. */
+static bool set_scheduling(struct asking *asking)
+{
+    const struct pl_plan *plan = asking->all.plan;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (unsigned core = 0; core < PL_PLAN_CORES; core++)
+        if (plan->cores[core])
+            CPU_SET(core, &cores);
+    if (CPU_COUNT(&cores) > 0 && sched_setaffinity(0, sizeof cores, &cores) != 0) {
+        (void)pl_adapter_fail(&asking->error, "limit", "the program cannot run on the given cores: %s",
+                              strerror(errno));
+        return false;
+    }
+    const struct sched_param real_time = {.sched_priority = (int)plan->priority};
+    asking->priority_granted = plan->priority > 0 && sched_setscheduler(0, SCHED_FIFO, &real_time) == 0;
+    return true;
+}
+
+static bool start_loops(struct asking *asking)
+{
+    for (; asking->count < (uint32_t)asking->all.plan->streams; asking->count++) {
+        struct pl_loop *loop = &asking->loops[asking->count];
+        if (!pl_loop_prepare(loop, &asking->all, asking->count)) {
+            pl_loop_release(loop);
+            (void)pl_adapter_fail(&asking->error, "limit", "no memory for %lld streams",
+                                  (long long)asking->all.plan->streams);
+            return false;
+        }
+        int cause = pthread_create(&loop->thread, NULL, pl_loop_run, loop);
+        if (cause != 0) {
+            pl_loop_release(loop);
+            (void)pl_adapter_fail(&asking->error, "limit", "no thread for stream %u: %s", asking->count,
+                                  strerror(cause));
+            return false;
+        }
+    }
+    const struct sched_param above = {.sched_priority = (int)asking->all.plan->priority + 1};
+    if (asking->priority_granted)
+        (void)sched_setscheduler(0, SCHED_FIFO, &above);
+    return true;
+}
+
+static bool prepare(struct asking *asking)
+{
+    size_t streams = (size_t)asking->all.plan->streams;
+    struct pl_error error = {0};
+    asking->all.wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    asking->events = pl_events_open("stdin", &error);
+    asking->loops = calloc(streams, sizeof *asking->loops);
+    asking->begin.received = calloc(streams, sizeof *asking->begin.received);
+    asking->end.received = calloc(streams, sizeof *asking->end.received);
+    if (asking->all.wake_fd >= 0 && asking->events != NULL && asking->loops != NULL &&
+        asking->begin.received != NULL && asking->end.received != NULL)
+        return true;
+    (void)pl_adapter_fail(&asking->error, "limit", "no memory or descriptors for %zu streams", streams);
+    return false;
+}
+
+/* Starts the trial of loops that are ready. */
+static void start(struct asking *asking)
+{
+    const struct pl_plan *plan = asking->all.plan;
+    bool by_time = plan->requests == 0;
+    asking->trips.warmup_ns = plan->warmup_ns;
+    asking->trips.steady_end_ns = by_time ? plan->warmup_ns + plan->duration_ns : INT64_MAX;
+    pl_phases_begin(&asking->phases, plan->interval_ns, plan->warmup_ns,
+                    by_time ? plan->duration_ns : PL_UNPLANNED_NS);
+    if (plan->warmup_ns == 0) {
+        take_sample(asking, &asking->begin, 0);
+        asking->has_begun = true;
+    }
+    pl_ns run_ns = pl_now_ns();
+    asking->started = true;
+    pl_loops_enter(&asking->all, PL_LOOPS_RUN, run_ns);
+    asking->written = pl_adapter_write_start(&asking->json, run_ns);
+}
+
+/* Ends what still runs and waits for it, as long as for a reply. */
+static void settle(struct asking *asking)
+{
+    atomic_store(&asking->all.over, true);
+    pl_ns deadline_ns = pl_now_ns() + SETTLE_NS;
+    while (asking->written && !all_reached(asking, PL_LOOP_DONE) &&
+           (goes_on(asking) || pl_now_ns() < deadline_ns))
+        step(asking, deadline_ns);
+    if (asking->has_begun && !asking->has_ended) {
+        take_sample(asking, &asking->end, pl_now_ns() - asking->all.run_ns);
+        asking->has_ended = true;
+    }
+    collect(asking); /* a stalled loop's open interval is not complete, and not touched */
+}
+
+static void write_result(struct asking *asking)
+{
+    const struct pl_histogram *lateness = NULL;
+    if (asking->all.plan->rate_per_s > 0) {
+        for (uint32_t s = 1; s < asking->count; s++)
+            pl_histogram_merge(&asking->loops[0].lateness, &asking->loops[s].lateness);
+        lateness = &asking->loops[0].lateness;
+    }
+    const struct pl_ask_result result = {.loops = asking->loops,
+                                         .trips = &asking->trips,
+                                         .lateness = lateness,
+                                         .begin = asking->has_begun ? &asking->begin : NULL,
+                                         .end = asking->has_ended ? &asking->end : NULL,
+                                         .streams = asking->count,
+                                         .reason = asking->reason};
+    asking->written = pl_adapter_write_ask_result(&asking->json, &result) && asking->written;
+}
+
+static void run(struct asking *asking)
+{
+    while (goes_on(asking) && asking->reason == NULL && !all_reached(asking, PL_LOOP_READY))
+        step(asking, PL_NEVER);
+    if (!goes_on(asking) || asking->reason != NULL)
+        return;
+    asking->written = pl_adapter_write_ready(&asking->json, &asking->all, asking->priority_granted);
+    while (goes_on(asking) && asking->reason == NULL && !asking->go)
+        step(asking, PL_NEVER);
+    if (!goes_on(asking) || asking->reason != NULL)
+        return;
+    start(asking);
+    while (goes_on(asking) && asking->reason == NULL && !all_reached(asking, PL_LOOP_DONE))
+        step(asking, PL_NEVER);
+}
+
+/* Joins and frees what ended in order; true when everything did. */
+static bool close_all(struct asking *asking)
+{
+    pl_ns deadline_ns = pl_now_ns() + asking->all.plan->stall_ns;
+    if (asking->error.stage[0] != 0 || !all_reached(asking, PL_LOOP_DONE))
+        return false;
+    pl_loops_enter(&asking->all, PL_LOOPS_CLOSE, asking->all.run_ns);
+    while (!all_reached(asking, PL_LOOP_CLOSED) && pl_now_ns() < deadline_ns) {
+        struct pl_wait wait = {.deadline_ns = deadline_ns, .fds = {asking->all.wake_fd, -1}};
+        uint64_t changes;
+        (void)pl_events_wait(asking->events, &wait);
+        if (wait.ready[0])
+            (void)!read(asking->all.wake_fd, &changes, sizeof changes);
+    }
+    if (!all_reached(asking, PL_LOOP_CLOSED))
+        return false;
+    for (uint32_t s = 0; s < asking->count; s++) {
+        (void)pthread_join(asking->loops[s].thread, NULL);
+        pl_loop_release(&asking->loops[s]);
+    }
+    return true;
+}
+
+static void release(struct asking *asking)
+{
+    if (asking->all.wake_fd >= 0)
+        (void)close(asking->all.wake_fd);
+    pl_events_close(asking->events);
+    free(asking->loops);
+    free(asking->begin.received);
+    free(asking->end.received);
+    pl_json_release(&asking->json);
+}
+
+enum pl_status pl_asking_run(const struct pl_adapter *adapter, const struct pl_asker_extras *extras,
+                             const struct pl_plan *plan)
+{
+    /* Threads that hang in a library may use it until the process ends, so it is not on the stack. */
+    static struct asking asking;
+    asking = (struct asking){.all = {.adapter = adapter,
+                                     .extras = extras,
+                                     .plan = plan,
+                                     .mutex = PTHREAD_MUTEX_INITIALIZER,
+                                     .stage_changed = PTHREAD_COND_INITIALIZER,
+                                     .hop_ns = -1},
+                             .written = true};
+    enum pl_status status = PL_OK;
+    if (prepare(&asking) && set_scheduling(&asking) && start_loops(&asking))
+        run(&asking);
+    if (asking.started)
+        settle(&asking);
+    if (asking.error.stage[0] != 0) {
+        status = pl_adapter_write_error(plan->name, &asking.error);
+        asking.reason = asking.error.text;
+    } else if (asking.reason != NULL) {
+        status = PL_ENDED;
+    }
+    if (asking.started || status == PL_ENDED)
+        write_result(&asking);
+    if (!asking.written)
+        status = PL_RESOURCES;
+    if (close_all(&asking))
+        release(&asking);
+    return status;
+}
