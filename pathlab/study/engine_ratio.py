@@ -34,12 +34,15 @@ def compare_engines(
     """The ratio of the ``pair``'s engines at each number of streams, from trials and the engine of each.
 
     Pairs are those of a cycle. Trials that a host limited are taken: the engines' cost may be what limits.
+    Trials of another engine, and those with round trips, whose throughput is that of requests and replies in
+    turn, are left out.
     """
     found: dict[int, dict[str, dict[int, float]]] = {}
     for record, engine in zip(records, engines, strict=True):
         by_engine = found.setdefault(record.streams, {name: {} for name in pair})
-        if record.throughput_bits_per_s and is_counted(record, COMPARISON_FLAGS):
-            by_engine[engine][record.cycle] = record.throughput_bits_per_s
+        rate = None if record.round_trips is not None else record.throughput_bits_per_s
+        if rate and engine in pair and is_counted(record, COMPARISON_FLAGS):
+            by_engine[engine][record.cycle] = rate
     return tuple(_compare(streams, *(found[streams][name] for name in pair)) for streams in sorted(found))
 
 

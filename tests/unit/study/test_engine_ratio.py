@@ -36,3 +36,10 @@ def test_any_two_engines_are_compared() -> None:
     records = [make_record(throughput_bits_per_s=rate) for rate in (30.0, 20.0)]
     (found,) = compare_engines(records, ["third", "native"], pair=("third", "native"))
     assert (found.first_bits_per_s, found.second_bits_per_s, found.ratio) == (30.0, 20.0, 1.5)
+
+
+def test_round_trips_and_other_engines_are_left_out() -> None:
+    records = [make_record(throughput_bits_per_s=rate) for rate in (30.0, 20.0, 1.0)]
+    slow = [make_record(cycle=1, throughput_bits_per_s=rate, round_trips=9) for rate in (5.0, 1.0)]
+    (found,) = compare_engines([*records, *slow], ["native", "iperf3", "redis", *PAIR], pair=PAIR)
+    assert (found.pairs, found.ratio) == (1, 1.5)
