@@ -30,8 +30,11 @@ WORDS: Mapping[str, Callable[[Level], str]] = {
     "batch_bytes": lambda level: f"batch {format_level('batch_bytes', level)}" if level else "",
     "no_delay": lambda level: "no delay" if level else "Nagle",
     "cork": lambda level: "cork" if level else "",
-    "wait": lambda level: {"block": "blocking", "poll": "polling"}.get(str(level), str(level)),
+    "background": lambda level: "no load" if level in (None, "none") else f"{level} load",
+    "priority": lambda level: f"real-time priority {level}" if level else "",
 }
+#: Factors that the name of the technology says, where it is named.
+OF_THE_TECHNOLOGY = ("transport", "engine", "wait")
 #: What is no part of a combination: it runs along the curves, or is named beside the combination.
 UNNAMED = ("message_bytes", "write_bytes", "reply", "message_rate_per_s")
 #: Factors of the program that measures: their levels are compared with each other, not recommended.
@@ -114,12 +117,27 @@ def find_naming(table: TrialTable, path: tuple[str, str, str], setting: str = "m
     return list(dict.fromkeys(("transport", *chosen))) if setting == "message_bytes" else chosen
 
 
+def name_technology(one: MessageCombination) -> str:
+    """What carries the messages: ``redis``, of the native engine ``tcp``, ``shared-memory (spinning)``.
+
+    Both ends of one that spins poll for messages instead of sleeping in the kernel.
+    """
+    engine, transport = one.read("engine"), str(one.read("transport"))
+    if engine != find_default("engine"):
+        return str(engine) if transport == find_default("transport") else f"{transport}, engine {engine}"
+    return f"{transport} (spinning)" if one.read("wait") == "poll" else transport
+
+
 def name_message_combination(one: MessageCombination, names: Iterable[str]) -> str:
     """The levels of these factors: ``tcp``, ``tcp, batch 64 KiB``; empty where none needs a name."""
     wanted = list(names)
-    if "transport" in wanted and not _applies(one, "transport"):
+    texts = []
+    if "transport" in wanted and _applies(one, "transport"):
+        wanted = [name for name in wanted if name not in OF_THE_TECHNOLOGY]
+        texts.append(name_technology(one))
+    elif "transport" in wanted:
         wanted = list(dict.fromkeys(("placement", *wanted)))
-    texts = (_format_level(name, one.read(name)) for name in wanted if _applies(one, name))
+    texts += [_format_level(name, one.read(name)) for name in wanted if _applies(one, name)]
     return ", ".join(filter(None, texts))
 
 

@@ -95,7 +95,7 @@ def _build_load(setup: MessageSetup, part: Sample, shared: Condition) -> Message
 
 
 def _name_setups(table: TrialTable, setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, MessageSetup]:
-    """Each setup with its name: ``tcp``, ``tcp, batch 8 KiB, polling``."""
+    """Each setup with its name: ``tcp``, ``tcp (spinning), batch 8 KiB``."""
     every = list(setups)
     naming = {path: find_naming(table, path) for path in {one.path for one in every}}
     return {one: replace(one, name=name_message_combination(one, naming[one.path])) for one in every}

@@ -47,10 +47,10 @@ def test_streams_waits_and_switches_are_named_where_they_differ() -> None:
     results = make_message_results(setups, sizes=(64,), rates=(1000,), cycles=1)
     names = [one.result.setup.name for one in Study(results).message_latency()]
     assert sorted(names) == [
-        "tcp, 1 stream, blocking",
-        "tcp, 1 stream, polling",
-        "tcp, 4 streams, blocking",
-        "tcp, cork, 1 stream, blocking",
+        "tcp (spinning), 1 stream",
+        "tcp, 1 stream",
+        "tcp, 4 streams",
+        "tcp, cork, 1 stream",
     ]
 
 
