@@ -16,7 +16,6 @@ from pathlab.store.results import Results
 from pathlab.study import costs, order, throughput
 from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
-from pathlab.study.latency_analyses import LatencyAnalyses
 from pathlab.study.level_analyses import LevelAnalyses
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
@@ -29,6 +28,7 @@ from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
+from pathlab.study.technology_analyses import TechnologyAnalyses
 from pathlab.study.trials import Condition, StudySource
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
@@ -48,7 +48,7 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(MessageAnalyses, LatencyAnalyses, LevelAnalyses):
+class Analyses(MessageAnalyses, TechnologyAnalyses, LevelAnalyses):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per

@@ -16,12 +16,21 @@ from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analys
 from pathlab.study.round_trips import LoadTail, measure_tails
 
 _SETUP, _SIZE = AnswerColumn("combination", "setup.name"), AnswerColumn("size", "message_bytes")
-_OFFERED = AnswerColumn(
+OFFERED = AnswerColumn(
     "offered",
     lambda answer: answer.result.offered_messages_per_s or "one at a time",
     unit="1/s",
     meaning="messages per second; one at a time: each after the reply to the one before",
 )
+
+#: The quantiles of a tail, in the order of ``tails.QUANTILE_RATIOS``.
+TAIL_HEADINGS = ("median", "p90", "p99", "p99.9", "p99.99", "p99.999")
+
+
+def build_quantile_column(place: int) -> AnswerColumn:
+    """The column of one of ``TAIL_HEADINGS``."""
+    path = f"tail.quantiles.{place}"
+    return AnswerColumn(TAIL_HEADINGS[place], f"{path}.value", unit="ns", detail=f"{path}.interval")
 
 
 class LatencyAnalyses(AnalysesBase):
@@ -31,7 +40,7 @@ class LatencyAnalyses(AnalysesBase):
         "Round trips of messages",
         _SETUP,
         _SIZE,
-        _OFFERED,
+        OFFERED,
         AnswerColumn("n", "trials"),
         AnswerColumn("missed", "missed", meaning="trials that did not keep the offered rate, left out"),
         AnswerColumn("missing", "missing_ratio", meaning="messages that never returned"),
@@ -69,14 +78,9 @@ class LatencyAnalyses(AnalysesBase):
         "Tail of round trips",
         _SETUP,
         _SIZE,
-        _OFFERED,
+        OFFERED,
         AnswerColumn("round trips", "tail.n"),
-        *(
-            AnswerColumn(
-                heading, f"tail.quantiles.{place}.value", unit="ns", detail=f"tail.quantiles.{place}.interval"
-            )
-            for place, heading in enumerate(("median", "p90", "p99", "p99.9", "p99.99", "p99.999"))
-        ),
+        *map(build_quantile_column, range(len(TAIL_HEADINGS))),
         AnswerColumn("undecided", "tail.undecided"),
         per="combination, size of messages and offered rate",
     )

@@ -12,18 +12,22 @@ import pytest
 from pathlab.store.results import Results
 from pathlab.study.document import DOCUMENT_VERSION
 from pathlab.study.registry import ANALYSES
+from pathlab.study.technology_analyses import TechnologyAnalyses
 from tests import command_line
 from tests.unit.message_results import TCP, make_message_results
 from tests.unit.study.build_samples import measure_levels
 from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.study.trials import make_sweep
 from tests.unit.synthetic_results import write_results
+from tests.unit.technology_results import FACTS, make_technology_results
 
 Call = Callable[..., command_line.Said]
 #: Analyses that have answers where messages or writes were carried.
 MESSAGE_ANALYSES = ("message_rates", "message_cost", "write_cost", "batching", "fan_out")
 #: Those that have answers where replies to messages were timed.
 LATENCY_ANALYSES = ("message_latency", "message_knee", "message_tails", "message_front")
+#: Those that have answers where round trips of technologies were measured, with and without load.
+TECHNOLOGY_ANALYSES = ("technologies", "technology_overhead", "loaded_round_trips")
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"
 
 
@@ -60,7 +64,10 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
             assert sorted(answer["selection"]) == promised["selection"]
             assert sorted(answer["result"]) == promised["results"][name]
     empty = {name for name, answers in document["analyses"].items() if not answers}
-    assert empty == {*MESSAGE_ANALYSES, *LATENCY_ANALYSES, "releases", "observer_cost"}
+    assert empty == {
+        *(*MESSAGE_ANALYSES, *LATENCY_ANALYSES, *TECHNOLOGY_ANALYSES),
+        *("releases", "observer_cost"),
+    }
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
     assert document["references"] == {}
@@ -77,6 +84,22 @@ def test_round_trips_have_the_keys_that_the_version_promises(tmp_path: Path, cal
     write_results(results, tmp_path / "messages")
     options = [word for name in LATENCY_ANALYSES for word in ("--only", name)]
     document = json.loads(call("analyze", str(tmp_path / "messages"), "--json", *options).out)
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
+    for name, answers in document["analyses"].items():
+        assert answers
+        for answer in answers:
+            assert sorted(answer["result"]) == promised[name]
+
+
+def test_technologies_have_the_keys_that_the_version_promises(
+    tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(TechnologyAnalyses, "technology_facts", FACTS)
+    loads = [{"background": load} for load in ("none", "cpu")]
+    results = make_technology_results(sizes=(64,), settings=loads, cycles=1)
+    write_results(results, tmp_path / "technologies")
+    options = [word for name in TECHNOLOGY_ANALYSES for word in ("--only", name)]
+    document = json.loads(call("analyze", str(tmp_path / "technologies"), "--json", *options).out)
     promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
     for name, answers in document["analyses"].items():
         assert answers

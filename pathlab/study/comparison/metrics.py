@@ -54,10 +54,10 @@ def _bound_rise(before: Sample, margin_ratio: float) -> float | None:
     return margin_ratio * median if median > 0 else None
 
 
-def _read_round_trips(sample: Sample) -> Floats:
-    """The p99 of trials that kept their rate: of the others it is not that of the offered rate."""
+def _read_round_trips(sample: Sample, name: str = "p99") -> Floats:
+    """A quantile of trials that kept their rate: of the others it is not that of the offered rate."""
     missed = sample.table.flagged(Flag.RATE_MISSED)[sample.places]
-    return np.where(missed, np.nan, read_round_trips_ns(sample, "p99"))
+    return np.where(missed, np.nan, read_round_trips_ns(sample, name))
 
 
 METRICS: Mapping[str, ComparedMetric] = {
@@ -108,6 +108,12 @@ METRICS: Mapping[str, ComparedMetric] = {
             unit="1/s",
             read=lambda sample: sample.get("messages_per_s"),
             higher_is_better=True,
+        ),
+        ComparedMetric(
+            name="round-trip-median",
+            title="median of messages' round trips",
+            unit="ns",
+            read=lambda sample: _read_round_trips(sample, "median"),
         ),
         ComparedMetric(
             name="round-trip-p99",

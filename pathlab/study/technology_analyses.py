@@ -1,0 +1,116 @@
+"""The analyses of round trips by technology, as methods of results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pathlab.study.answer import Answer
+from pathlab.study.background import LoadedRoundTrips, compare_loads
+from pathlab.study.latency_analyses import OFFERED, TAIL_HEADINGS, LatencyAnalyses, build_quantile_column
+from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
+from pathlab.study.technology_overhead import TechnologyOverhead, measure_overheads
+from pathlab.study.technology_round_trips import (
+    Facts,
+    TechnologyGroup,
+    TechnologyRoundTrips,
+    list_technology_groups,
+    measure_technologies,
+)
+
+_TECHNOLOGY = AnswerColumn("technology", "technology")
+_SIZE = AnswerColumn("size", "message_bytes")
+_GROUP = AnswerColumn("setting", "group", meaning="placement, cores, background load and priority")
+
+
+class TechnologyAnalyses(LatencyAnalyses):
+    """Round trips of technologies beside those of PathLab's own transports."""
+
+    #: Manifests by name; None: those that are installed.
+    technology_facts: Facts | None = None
+    _groups: tuple[TechnologyGroup, ...] | None = None
+
+    @analysis(
+        "Round trips by technology",
+        _TECHNOLOGY,
+        _SIZE,
+        _GROUP,
+        OFFERED,
+        AnswerColumn("n", "trials"),
+        build_quantile_column(0),
+        AnswerColumn("minimum", "least_ns"),
+        AnswerColumn("mean", "mean_ns"),
+        AnswerColumn("maximum", "most_ns"),
+        *map(build_quantile_column, range(1, len(TAIL_HEADINGS))),
+        AnswerColumn("CPU asking", "asking_cpu_ns.median", meaning="CPU time per request of the asking end"),
+        AnswerColumn("CPU answering", "answering_cpu_ns.median", meaning="with broker and responder"),
+        AnswerColumn("missed", "missed", meaning="trials that did not keep the offered rate, left out"),
+        AnswerColumn("language", "language"),
+        AnswerColumn("in addition", lambda answer: answer.result.adds or None),
+        AnswerColumn("versions", "versions"),
+        UNDECIDED,
+        per="technology, size of messages and setting",
+    )
+    def technologies(self) -> Iterable[Answer[TechnologyRoundTrips]]:
+        """Round trips of every technology and transport, from the least median to the largest of each size.
+
+        Quantiles are of all round trips of all trials, as far as 10 lie above; their intervals are over the
+        trials, since round trips that follow each other are alike.
+        """
+        return measure_technologies(self.technology_groups(), self.message_tails(), self._read_facts())
+
+    @analysis(
+        "Overhead over the transport beneath",
+        _TECHNOLOGY,
+        _SIZE,
+        _GROUP,
+        AnswerColumn("beneath", "beneath", meaning="PathLab's own fastest transport of this kind"),
+        AnswerColumn("pairs", "median.first_n"),
+        AnswerColumn("factor of median", "median.ratio", "factor", detail="median.interval_ratio"),
+        AnswerColumn("factor of p99", "p99.ratio", "factor", detail="p99.interval_ratio"),
+        AnswerColumn("language", "language"),
+        AnswerColumn("language's share", "language_share_ratio", meaning="of the time added to the median"),
+        AnswerColumn("undecided", "median.undecided"),
+        per="technology, size of messages and setting",
+    )
+    def technology_overhead(self) -> Iterable[Answer[TechnologyOverhead]]:
+        """By what factor a technology's round trips are longer than those of the transport beneath it.
+
+        In pairs of a cycle, over the fastest transport of PathLab's own engine with the same size, placement,
+        cores, background load and priority.
+        """
+        return measure_overheads(self.technology_groups(), self._read_facts())
+
+    @analysis(
+        "Round trips under load and with priority",
+        _TECHNOLOGY,
+        _SIZE,
+        _GROUP,
+        AnswerColumn("metric", "ratio.metric"),
+        AnswerColumn("compared", "ratio.name"),
+        AnswerColumn("pairs", "ratio.pairs"),
+        AnswerColumn("ratio", "ratio.ratio", "factor"),
+        AnswerColumn("95 % CI (Holm)", "ratio.interval", "factor"),
+        AnswerColumn("verdict", "ratio.verdict"),
+        AnswerColumn("undecided", "ratio.reason"),
+        per="technology, size of messages, setting and metric",
+    )
+    def loaded_round_trips(self) -> Iterable[Answer[LoadedRoundTrips]]:
+        """Round trips under background load against none, with real-time priority against without.
+
+        In pairs of a cycle; corrected (Holm) over all rows of background load, and over all of priority.
+        """
+        return compare_loads(self.study_table())
+
+    def technology_groups(self) -> tuple[TechnologyGroup, ...]:
+        """The loads that are compared with each other, found once."""
+        if self._groups is None:
+            self._groups = list_technology_groups(self.study_table())
+        return self._groups
+
+    def _read_facts(self) -> Facts:
+        return {} if self.technology_facts is None else self.technology_facts
+
+    def reread(self) -> None:
+        """As of the base, and the groups."""
+        super().reread()
+        self._groups = None

@@ -1,0 +1,66 @@
+"""Overhead and load of technologies in simulated campaigns whose cycles follow each other."""
+
+from __future__ import annotations
+
+import pytest
+
+from pathlab.study.analyses import Study
+from pathlab.study.comparison.rows import ChangeVerdict
+from tests.statistics.noise import check_share
+from tests.unit.technology_results import FACTS, Technology, make_adapter, make_technology_results
+
+FACTOR = 5.0
+#: Two transports beneath that are equally fast: one of them is chosen by the same cycles.
+BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns=0.0))
+RUNS = [120, pytest.param(1200, marks=pytest.mark.long)]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7])
+@pytest.mark.parametrize("cycles", [7, 20])
+@pytest.mark.parametrize("runs", RUNS)
+def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlation: float) -> None:
+    """Every size is a run: each has trials of its own."""
+    redis = make_adapter("redis", FACTOR * 4_000.0, 0.0)
+    held = decided = 0
+    for part in range(runs // 120):
+        results = make_technology_results(
+            (*BENEATH, redis),
+            sizes=range(64, 64 + 120),
+            cycles=cycles,
+            noise_ratio=0.05,
+            correlation=correlation,
+            histograms=False,
+            seed=100 * cycles + part,
+        )
+        study = Study(results)
+        study.technology_facts = FACTS
+        found = [one.result.median for one in study.technology_overhead()]
+        assert len(found) == 120
+        decided += sum(one.interval.decided for one in found)
+        held += sum(one.interval_ratio.contains(FACTOR) for one in found if one.interval.decided)
+    assert decided >= 0.9 * runs  # of a ramp or a step there is none
+    check_share(held, decided, 0.92, 1.0)
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.7])
+@pytest.mark.parametrize("runs", [40, pytest.param(400, marks=pytest.mark.long)])
+def test_a_load_that_does_nothing_is_seldom_found(runs: int, correlation: float) -> None:
+    """Of all campaigns, at most 7 % have a verdict that is wrong in one of their 8 rows."""
+    levels = [{"background": load} for load in ("none", "disk", "cpu")]
+    redis = make_adapter("redis", 20_000.0)
+    wrong = 0
+    for run in range(runs):
+        results = make_technology_results(
+            (Technology(), redis),
+            sizes=(64,),
+            settings=levels,
+            cycles=12,
+            noise_ratio=0.05,
+            correlation=correlation,
+            histograms=False,
+            seed=1000 + run,
+            loads={"none": 1.0, "disk": 1.0, "cpu": 1.0},
+        )
+        verdicts = {one.result.ratio.verdict for one in Study(results).loaded_round_trips()}
+        wrong += bool(verdicts & {ChangeVerdict.BETTER, ChangeVerdict.WORSE})
+    check_share(wrong, runs, 0.0, 0.07)

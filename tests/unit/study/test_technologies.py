@@ -1,0 +1,226 @@
+"""Round trips by technology: groups, order, overhead over the transport beneath, and load against none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.study.analyses import Study
+from pathlab.study.comparison.rows import ChangeVerdict
+from tests.unit.message_results import make_message_results
+from tests.unit.synthetic_results import SyntheticResults
+from tests.unit.technology_results import (
+    FACTS,
+    LOADS,
+    TECHNOLOGIES,
+    Facts,
+    Technology,
+    make_adapter,
+    make_technology_results,
+)
+
+TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
+
+
+def make_study(results: SyntheticResults) -> Study:
+    study = Study(results)
+    study.technology_facts = FACTS
+    return study
+
+
+def measure(technologies: Sequence[Technology] = (TCP, REDIS), **changes: Any) -> Study:
+    options = {"sizes": (64,), "histograms": False, **changes}
+    return make_study(make_technology_results(technologies, **options))
+
+
+@pytest.fixture(scope="module")
+def study() -> Study:
+    return make_study(make_technology_results())
+
+
+def test_technologies_are_named_and_ordered_by_their_median(study: Study) -> None:
+    found = [one.result for one in study.technologies() if one.result.message_bytes == 64]
+    assert [one.technology for one in found] == [
+        *("shared-memory (spinning)", "unix", "tcp", "udp", "tcp-python", "tcp-pipe"),
+        *("redis", "grpc", "quic-aioquic"),
+    ]
+    assert [one.place for one in found] == list(range(1, 10))
+    medians = [one.median_ns.median or 0.0 for one in found]
+    assert medians == sorted(medians)
+    assert found[2].median_ns.median == pytest.approx(4_003, rel=0.03)
+
+
+def test_figures_are_of_all_round_trips_together(study: Study) -> None:
+    redis = next(one for one in study.technologies() if one.result.engine == "redis").result
+    kept = [one for one in study.study_source.records if one.adapter_versions == "redis 1.2.3"]  # type: ignore[attr-defined]
+    mine = [one for one in kept if one.throughput_bits_per_s / one.messages_per_s == pytest.approx(64 * 8)]
+    assert redis.least_ns == min(one.round_trip_min_ns for one in mine)
+    assert redis.most_ns == max(one.round_trip_max_ns for one in mine)
+    weighted = sum(one.round_trip_mean_ns * one.round_trips for one in mine)
+    assert redis.mean_ns == pytest.approx(weighted / sum(one.round_trips for one in mine))
+    assert redis.tail.n == 4000 * 8  # the warm-up left out
+    known = [one.value is not None for one in redis.tail.quantiles]
+    assert known == [True, True, True, True, False, False]  # 3.2 samples are above p99.99
+    assert (redis.language, redis.adds, redis.versions) == ("c", ("broker", "store and copy"), "redis 1.2.3")
+    asking, answering = redis.asking_cpu_ns.median, redis.answering_cpu_ns.median
+    assert asking == pytest.approx((answering or 0.0) * 1.5)
+
+
+def test_a_program_that_is_asked_over_a_pipe_has_its_hop_stated(study: Study) -> None:
+    pipe = next(one for one in study.technologies() if one.result.engine == "tcp-pipe").result
+    assert (pipe.hop_ns, pipe.hop_trials) == (2_200.0, 8)
+    assert all(one.result.hop_ns is None for one in study.technologies() if one.result.engine == "redis")
+
+
+def test_overhead_is_over_the_best_transport_beneath(study: Study) -> None:
+    found = {
+        (one.result.technology, one.result.message_bytes): one.result for one in study.technology_overhead()
+    }
+    assert len(found) == 10  # of technologies alone
+    grpc = found["grpc", 64]
+    assert (grpc.beneath, grpc.median.first_n) == ("tcp", 8)
+    assert grpc.median.interval_ratio.contains(26_206.4 / 4_003.2)
+    assert grpc.p99.ratio == pytest.approx(grpc.median.ratio)
+    assert found["quic-aioquic", 64].beneath == "udp"
+    assert grpc.language_share_ratio is None
+
+
+def test_the_share_of_the_language_is_that_of_the_time_added(study: Study) -> None:
+    quic = next(one for one in study.technology_overhead() if one.result.technology == "quic-aioquic").result
+    assert quic.baseline == "tcp-python"
+    assert quic.language_share_ratio is not None
+    assert quic.language_share_ratio.median == pytest.approx((5_106 - 4_403) / (164_005 - 4_403), abs=0.001)
+
+
+def test_the_transport_beneath_is_the_one_with_the_least_median() -> None:
+    polling = Technology({"wait": "poll"}, 2_000.0)
+    (found,) = measure((TCP, polling, REDIS)).technology_overhead()
+    assert found.result.beneath == "tcp (spinning)"
+    assert found.result.median.ratio == pytest.approx(10.0, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        [{"cpus_sender": "0", "cpus_receiver": core} for core in ("0", "1")],
+        [{"placement": where} for where in ("host", "process")],
+        [{"background": load} for load in ("none", "cpu")],
+        [{"priority": level} for level in (None, 50)],
+        [{"streams": streams} for streams in (1, 4)],
+    ],
+)
+def test_what_is_no_setting_of_a_technology_is_never_pooled(settings: list[dict[str, Any]]) -> None:
+    study = measure(settings=settings)
+    assert len(study.technology_groups()) == 2
+    assert [len(one.loads) for one in study.technology_groups()] == [2, 2]
+    assert len({one.name for one in study.technology_groups()}) == 2
+    assert [one.result.median.first_n for one in study.technology_overhead()] == [8, 8]
+
+
+def test_groups_begin_with_the_one_without_load_and_priority() -> None:
+    settings = [{"background": load, "priority": level} for level in (50, None) for load in ("cpu", "none")]
+    names = [one.name for one in measure(settings=settings).technology_groups()]
+    assert names == [
+        *("no load", "cpu load", "no load, real-time priority 50", "cpu load, real-time priority 50")
+    ]
+
+
+def test_settings_that_set_two_loads_of_a_technology_apart_are_named() -> None:
+    nagle = Technology({"no_delay": False}, 40_000.0)
+    (group,) = measure((TCP, nagle, REDIS)).technology_groups()
+    assert [one.technology for one in group.loads] == ["tcp, no delay", "redis", "tcp, Nagle"]
+
+
+def test_without_the_transport_beneath_there_is_no_overhead() -> None:
+    unix = Technology({"transport": "unix"})
+    assert measure((unix, REDIS)).technology_overhead() == ()
+
+
+def test_a_technology_that_is_not_installed_here_has_round_trips_and_no_overhead() -> None:
+    study = measure()
+    study.technology_facts = {}
+    assert study.technology_overhead() == ()
+    (redis,) = [one.result for one in study.technologies() if one.result.engine == "redis"]
+    assert (redis.language, redis.adds) == (None, ())
+    study.technology_facts = {"redis": Facts()}
+    assert len(study.technology_overhead()) == 0  # answered before
+    study.reread()
+    assert len(study.technology_overhead()) == 1
+
+
+def test_few_cycles_give_a_factor_without_an_interval() -> None:
+    (found,) = measure(cycles=3).technology_overhead()
+    assert found.result.median.ratio == pytest.approx(5.0, rel=0.1)
+    assert found.result.median.undecided is Undecided.TOO_FEW_SAMPLES
+    assert not found.result.median.interval_ratio.decided
+
+
+def test_cycles_without_one_of_the_two_are_no_pairs() -> None:
+    results = make_technology_results((TCP, REDIS), sizes=(64,), histograms=False)
+    lost = {(0, None), (1, "redis 1.2.3")}
+    results.records = [
+        replace(one, status="failed", failed_stage="adapter", failure="no reply", round_trip_median_ns=None)
+        if (one.cycle, one.adapter_versions) in lost
+        else one
+        for one in results.records
+    ]
+    (found,) = make_study(results).technology_overhead()
+    assert found.result.median.first_n == 6
+
+
+def test_a_technology_whose_trials_all_failed_is_last_and_undecided() -> None:
+    results = make_technology_results((TCP, REDIS), sizes=(64,), histograms=False, cycles=2)
+    results.records = [
+        replace(one, flags=("rate-missed",)) if one.adapter_versions is None else one
+        for one in results.records
+    ]
+    study = make_study(results)
+    redis, tcp = (one.result for one in study.technologies())
+    assert (redis.technology, tcp.technology) == ("redis", "tcp")
+    assert (tcp.trials, tcp.missed, tcp.undecided) == (0, 2, Undecided.NOT_MEASURED)
+    assert study.technology_overhead() == ()
+
+
+def test_results_without_a_technology_have_no_such_answers() -> None:
+    study = Study(make_message_results(cycles=2))
+    for found in (study.technologies(), study.technology_overhead(), study.loaded_round_trips()):
+        assert len(found) == 0
+
+
+def test_load_is_compared_with_none_in_pairs_of_a_cycle() -> None:
+    study = measure(settings=[{"background": load} for load in LOADS], noise_ratio=0.003, cycles=12)
+    found = {
+        (one.result.technology, one.result.ratio.level, one.result.ratio.metric): one.result.ratio
+        for one in study.loaded_round_trips()
+    }
+    assert len(found) == 2 * 4 * 2
+    ratio = found["redis", "combined", "round-trip-p99"]
+    assert (ratio.pairs, ratio.baseline, ratio.verdict) == (12, "none", ChangeVerdict.WORSE)
+    assert ratio.interval.contains(2.0)
+    assert found["tcp", "disk", "round-trip-median"].verdict is ChangeVerdict.EQUIVALENT
+
+
+def test_priority_is_compared_with_ordinary_scheduling() -> None:
+    settings = [{"background": "combined", "priority": level} for level in (None, 50)]
+    found = [one.result for one in measure(settings=settings, noise_ratio=0.003).loaded_round_trips()]
+    assert {(one.factor, one.ratio.name) for one in found} == {("priority", "50 : none")}
+    assert {one.ratio.verdict for one in found} == {ChangeVerdict.BETTER}
+    assert {one.group for one in found} == {""}
+
+
+def test_loads_are_listed_by_size_and_from_low_to_high() -> None:
+    settings = [{"background": load} for load in ("none", "cpu")]
+    study = measure((REDIS, TCP), settings=settings, sizes=(1024, 64))
+    found = [(one.result.message_bytes, one.result.technology) for one in study.loaded_round_trips()]
+    assert list(dict.fromkeys(found)) == [(64, "tcp"), (64, "redis"), (1024, "tcp"), (1024, "redis")]
+
+
+def test_every_technology_is_found_in_any_number() -> None:
+    many = [TCP, *(make_adapter(f"adapter-{number}", 5_000.0 + number) for number in range(30))]
+    (group,) = measure(many, cycles=1).technology_groups()
+    assert len(group.loads) == 31
+    assert len(TECHNOLOGIES) == 9

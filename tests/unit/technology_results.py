@@ -1,0 +1,134 @@
+"""Round trips of technologies in memory: every factor over the transport beneath is known beforehand.
+
+The median of a technology is ``base_ns + size * per_byte_ns``, times a factor for background load and a
+noise that follows itself from cycle to cycle (first-order correlation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from pathlab.store.records import PlanRecord, TrialRecord
+from tests.unit.message_results import Setup, make_message_trial, make_round_trips
+from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_hosts
+
+SIZES = (64, 16384)
+#: By what factor a load makes round trips longer, real-time priority half as much.
+LOADS = {"none": 1.0, "cpu": 1.5, "disk": 1.02, "network": 1.2, "combined": 2.0}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a manifest says."""
+
+    language: str = "c"
+    beneath: str = "tcp"
+    baseline: str | None = None
+    adds: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Technology:
+    """A technology and the model's figures of it."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    base_ns: float = 4_000.0
+    per_byte_ns: float = 0.05
+    versions: str | None = None
+    hop_ns: float | None = None
+
+
+def make_adapter(name: str, base_ns: float, per_byte_ns: float = 0.1, **changes: Any) -> Technology:
+    return Technology({"engine": name}, base_ns, per_byte_ns, versions=f"{name} 1.2.3", **changes)
+
+
+TECHNOLOGIES = (
+    Technology({"transport": "shared-memory", "wait": "poll"}, 400.0, 0.02),
+    Technology({"transport": "unix"}, 3_000.0),
+    Technology(),
+    Technology({"transport": "udp"}, 4_400.0),
+    make_adapter("tcp-python", 5_100.0),
+    make_adapter("redis", 20_600.0),
+    make_adapter("grpc", 26_200.0),
+    make_adapter("tcp-pipe", 7_800.0, hop_ns=2_200.0),
+    make_adapter("quic-aioquic", 164_000.0, 80.0),
+)
+FACTS = {
+    "tcp-python": Facts("python"),
+    "redis": Facts("c", adds=("broker", "store and copy"), lacks=("persistence",)),
+    "grpc": Facts("c++", adds=("HTTP/2 framing", "flow control", "deadlines"), lacks=("encryption",)),
+    "tcp-pipe": Facts("pipe"),
+    "quic-aioquic": Facts("python", "udp", "tcp-python", adds=("TLS 1.3 encryption",)),
+}
+
+
+def make_technology_results(
+    technologies: Sequence[Technology] = TECHNOLOGIES,
+    *,
+    sizes: Sequence[int] = SIZES,
+    settings: Sequence[Mapping[str, Any]] = ({},),
+    cycles: int = 8,
+    noise_ratio: float = 0.02,
+    correlation: float = 0.5,
+    histograms: bool = True,
+    samples: int = 4000,
+    seed: int = 5,
+    loads: Mapping[str, float] = LOADS,
+) -> SyntheticResults:
+    """Every technology with every size at each of ``settings``, once in each cycle."""
+    rng = np.random.default_rng(seed)
+    plan: list[PlanRecord] = []
+    trials: list[TrialRecord] = []
+    cells = [(one, size, extra) for one in technologies for size in sizes for extra in settings]
+    state = rng.normal(0, 1, len(cells))
+    for cycle in range(cycles):
+        state = correlation * state + np.sqrt(1 - correlation**2) * rng.normal(0, 1, len(cells))
+        for place in rng.permutation(len(cells)):
+            one, size, extra = cells[place]
+            factor = float(np.exp(noise_ratio * state[place])) * _find_factor(extra, loads)
+            row = PlanRecord(
+                row=len(plan),
+                cycle=cycle,
+                path_source="west",
+                path_destination="east",
+                settings={
+                    **{"streams": 1, "window_bytes": None, "congestion": "cubic", "message_bytes": size},
+                    **{"reply": True, "no_delay": True, "placement": "process", "engine": "native"},
+                    **{"transport": "tcp", "wait": "block"},
+                    **one.settings,
+                    **extra,
+                },
+            )
+            plan.append(row)
+            trials.append(_make_trial(one, size, factor, row))
+    campaign = make_campaign(name="round-trip", title="Round trips by technology", environment={})
+    series = {
+        number: {"round_trips": make_round_trips(one, samples=samples)}
+        for number, one in enumerate(trials, 1)
+    }
+    return SyntheticResults(campaign, plan, trials, series if histograms else {}, make_hosts())
+
+
+def _find_factor(extra: Mapping[str, Any], loads: Mapping[str, float]) -> float:
+    load = loads[extra.get("background", "none")]
+    return 1 + (load - 1) / 2 if extra.get("priority") else load
+
+
+def _make_trial(one: Technology, size: int, factor: float, row: PlanRecord) -> TrialRecord:
+    base = (one.base_ns + size * one.per_byte_ns) * factor
+    setup = Setup(row.settings, base_ns=base - size, cpu_ns=base / 2)
+    found = make_message_trial(setup, size, None, cycle=row.cycle, row=row.row, noise_ratio=0.0)
+    hop = one.hop_ns
+    return replace(
+        found,
+        round_trip_p99_99_ns=(found.round_trip_median_ns or 0) * 8,
+        round_trip_p99_999_ns=(found.round_trip_median_ns or 0) * 12,
+        adapter_versions=one.versions,
+        adapter_hop_ns=hop,
+        flags=("adapter-hop",) if hop is not None and hop > 0.03 * base else (),
+    )
