@@ -204,7 +204,9 @@ _FACTORS = (
         _SWITCH,
         "Whether small writes are sent at once (TCP_NODELAY).",
         default=False,
-        native=NativeOption("no-delay", write=native.write_switch),
+        native=NativeOption(
+            "no-delay", write=native.write_switch, read=native.read_key("no_delay"), grants=eq
+        ),
     ),
     Factor(
         "zero_copy",
@@ -242,7 +244,8 @@ _FACTORS = (
     Factor(
         "engine",
         EngineName,
-        "The program that moves the data.",
+        "The program that moves the data, or a technology whose round trips are measured; `technologies` "
+        "stands for all of these.",
         default=DEFAULT_ENGINE,
         native=NativeOption(),
     ),

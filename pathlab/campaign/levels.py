@@ -9,13 +9,16 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInf
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from pathlab.campaign.engine_rules import list_engines
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.quantities import COUNT, Unit
+from pathlab.campaign.technologies import TECHNOLOGIES, list_technologies
 from pathlab.errors import UsageError
 
 RANGE_EXPECTED = 'expected a range such as "1..64 step x2" or "0..10 step 2"'
 RANGE_PATTERN = r"^[^.]+(\.\d+[^.]*)?\.\..+$"
 LEVELS_MAX = 10_000
+ENGINE = "engine"
 _RANGE = re.compile(r"\s*(.+?)\s*\.\.\s*(.+?)\s*(?:\s+step\s+(x\s*)?(.+?)\s*)?")
 
 Level = TypeVar("Level")
@@ -54,7 +57,14 @@ def list_levels(key: str, value: Any) -> list[Any]:
     factor = FACTORS_BY_KEY.get(key)
     if factor is not None and factor.unit is not None and isinstance(value, str) and ".." in value:
         return expand_range(value, factor.unit)
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+    levels = list(value) if isinstance(value, (list, tuple)) else [value]
+    return _expand_technologies(levels) if key == ENGINE else levels
+
+
+def _expand_technologies(levels: list[Any]) -> list[Any]:
+    """``technologies`` as all those that the list does not name."""
+    others = [name for name in list_technologies() if name not in levels]
+    return [one for level in levels for one in (others if level == TECHNOLOGIES else [level])]
 
 
 def try_levels(key: str, value: Any) -> list[Any]:
@@ -87,6 +97,9 @@ class AllowLevels:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         levels = handler(schema)
+        if levels["items"].get("enum") == [*list_engines()]:
+            items = {**levels["items"], "enum": [*list_engines(), TECHNOLOGIES]}
+            levels = {**levels, "items": items}
         choices = [levels["items"], levels]
         if levels["items"].get("type") == "integer":
             choices.insert(1, {"type": "string", "pattern": RANGE_PATTERN})

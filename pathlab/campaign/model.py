@@ -204,6 +204,10 @@ class Campaign(FileTable):
     on_change: Literal["mark", "refuse"] = Field(
         "mark", description="When a host has changed since an unfinished run began: mark it, or refuse."
     )
+    on_missing: Literal["skip", "fail"] = Field(
+        "skip",
+        description="When a host lacks what a technology of `engine` needs: leave its trials out, or fail.",
+    )
     concurrency: Annotated[int, Bounds(COUNT, 1, 1000)] = Field(
         1, description="Trials at once, on paths that have no host in common."
     )

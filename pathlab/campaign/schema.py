@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,10 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 from pathlab.campaign import conduct_model, factor_model, host_model, lab_model, model
+from pathlab.campaign.engine_rules import DEFAULT_ENGINE
 from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.quantities import Bounds
+from pathlab.campaign.technologies import list_shipped_technologies, list_technologies
 
 MARKDOWN_NAME = "SCHEMA.md"
 JSON_NAME = "campaign.schema.json"
@@ -76,8 +78,11 @@ class _FileSchema(GenerateJsonSchema):
         return False
 
 
-def build_json_schema() -> Node:
-    """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and values."""
+def build_json_schema(*, shipped: bool = False) -> Node:
+    """Return the JSON Schema (draft 2020-12) of a campaign file, in the file's own keys and values.
+
+    ``shipped``: without the technologies that are this user's own.
+    """
     schema: Node = model.Campaign.model_json_schema(schema_generator=_FileSchema)
     for _, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]
@@ -90,7 +95,17 @@ def build_json_schema() -> Node:
         "if": {"properties": {"design": {"const": "explicit"}}, "required": ["design"]},
         "else": {"properties": {"factors": {"required": needed}}},
     }
+    if shipped:
+        own = set(list_technologies()) - list_shipped_technologies()
+        schema = json.loads(json.dumps(schema), object_hook=lambda node: _drop_levels(node, own))
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _drop_levels(node: Node, left_out: Collection[str]) -> Node:
+    """A node without these technologies among its engines."""
+    if DEFAULT_ENGINE in node.get("enum", ()):
+        node["enum"] = [level for level in node["enum"] if level not in left_out]
+    return node
 
 
 def find_node(schema: Node, location: tuple[str | int, ...]) -> Node | None:
@@ -125,7 +140,7 @@ def describe_value(node: Node) -> str:
 
 def describe_campaign_file() -> str:
     """Return the Markdown page that documents every key."""
-    schema = build_json_schema()
+    schema = build_json_schema(shipped=True)
     lines = [_HEAD]
     for heading, table in _TABLES:
         node = schema if table is model.Campaign else schema["$defs"][table.__name__]
@@ -149,7 +164,9 @@ def describe_campaign_file() -> str:
 def write_documents(folder: Path) -> None:
     """Write both files into a folder."""
     (folder / MARKDOWN_NAME).write_text(describe_campaign_file(), encoding="utf-8")
-    (folder / JSON_NAME).write_text(json.dumps(build_json_schema(), indent=2) + "\n", encoding="utf-8")
+    (folder / JSON_NAME).write_text(
+        json.dumps(build_json_schema(shipped=True), indent=2) + "\n", encoding="utf-8"
+    )
 
 
 def _own_keys(table: type[BaseModel], properties: Node) -> Node:

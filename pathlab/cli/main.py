@@ -29,6 +29,7 @@ SUBCOMMANDS = {
     "plan": "Show a campaign's trials in their order, its time and bytes.",
     "campaigns": "List, show and write campaign files.",
     "hosts": "Check hosts before measuring with them.",
+    "technologies": "List the technologies whose round trips can be measured.",
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",

@@ -1,7 +1,7 @@
 """What an engine is: one program that moves the data of a trial, behind one interface.
 
 A new engine is one file in this folder: a subclass of :class:`Engine`, given as ``ENGINE``. Its name in a
-campaign is that of the file.
+campaign is that of the file. Technologies are engines, too; ``adapter.py`` runs all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineLimit, Refusal
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, name_levels
 from pathlab.campaign.order import PlanRow
+from pathlab.campaign.technologies import list_technologies
 from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
@@ -144,6 +145,11 @@ class Engine(ABC):
 @functools.cache
 def load_engine(name: str) -> type[Engine]:
     """Return the class of an engine by its name. Raises ModuleNotFoundError for a name that is none."""
+    if name in list_technologies():
+        technology: type[Engine] = importlib.import_module(f"{ENGINES_PACKAGE}.adapter").build_adapter_engine(
+            name
+        )
+        return technology
     engine: type[Engine] = importlib.import_module(f"{ENGINES_PACKAGE}.{name}").ENGINE
     return engine
 

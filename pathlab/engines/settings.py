@@ -49,7 +49,10 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
 def list_settings(
     spec: TrialSpec, sender: Mapping[str, Any] | None, receiver: Mapping[str, Any] | None
 ) -> list[dict[str, str | None]]:
-    """Every setting as requested and as both ends state it in their ``ready``: null where one does not."""
+    """Every setting as requested and as both ends state it in their ``ready``: null where one does not.
+
+    A technology's own settings, ``adapter.NAME``, are stated alone.
+    """
     lines = []
     for name, option in OPTIONS.items():
         granted = [
@@ -57,7 +60,13 @@ def list_settings(
             for end, ready in (("sender", sender), ("receiver", receiver))
         ]
         lines.append(_setting_line(name, getattr(spec.cell, name), *granted))
-    return [*lines, _setting_line("rate_cap_bits_per_s", spec.rate_cap_bits_per_s, None, None)]
+    lines.append(_setting_line("rate_cap_bits_per_s", spec.rate_cap_bits_per_s, None, None))
+    own = [((ready or {}).get("adapter") or {}).get("settings") or {} for ready in (sender, receiver)]
+    names = dict.fromkeys(name for stated in own for name in stated)
+    return [
+        *lines,
+        *(_setting_line(f"adapter.{name}", None, *(end.get(name) for end in own)) for name in names),
+    ]
 
 
 def find_refused(settings: Sequence[Mapping[str, str | None]]) -> list[str]:

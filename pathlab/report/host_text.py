@@ -7,7 +7,12 @@ from rich.text import Text
 
 from pathlab.printed_table import wrap_words
 
-MARKS = {"ok": ("ok", "green"), "limited": ("less", "yellow"), "missing": ("FAILS", "bold red")}
+MARKS = {
+    "ok": ("ok", "green"),
+    "optional": ("less", "dim"),
+    "limited": ("less", "yellow"),
+    "missing": ("FAILS", "bold red"),
+}
 INDENT = 2
 ITEM_WIDTH = 20
 FOUND_MIN_WIDTH = 20

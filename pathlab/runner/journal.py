@@ -4,7 +4,8 @@ Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since
 ``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
 ``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``quarantined`` (a host or path that
 keeps failing), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the
-plan was done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial).
+plan was done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial);
+``left-out`` (trials of technologies that a host lacks).
 """
 
 from __future__ import annotations

@@ -247,7 +247,8 @@ class TrialRecord:
     receiver_cpu_ns_per_message: Annotated[
         float | None,
         "CPU time of the receiving engine's threads in the steady window, per message received in it; with "
-        "wait poll the spinning for messages is part of it; placement fused: empty",
+        "wait poll the spinning for messages is part of it; placement fused: empty; of a technology that of "
+        "its server's processes in the whole trial, per request",
     ] = None
     clock_cost_ns: Annotated[
         float | None, "mean cost of one reading of the clock, measured by the sender before the trial"

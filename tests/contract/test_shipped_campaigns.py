@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from importlib import resources
+from typing import get_args
 
 import pytest
 
 from pathlab.campaign.budget import estimate_campaign
 from pathlab.campaign.campaign_text import list_shipped
+from pathlab.campaign.factors import Transport
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schema import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file
+from pathlab.campaign.technologies import list_technologies
 
 FOLDER = resources.files("pathlab.campaigns")
 RELAY_RATES = (1000, 5000, 20_000, 50_000, 100_000)
+#: Of one machine alone, whose cores an emulated link would take; they grow with the technologies.
+BY_TECHNOLOGY = {"round-trip"}
+LABS = [name for name in list_shipped() if name not in BY_TECHNOLOGY]
 
 
 def test_the_quickstart_ships() -> None:
@@ -33,10 +39,11 @@ def test_a_shipped_campaign_loads_under_its_own_name(name: str) -> None:
 def test_a_shipped_campaign_has_a_quick_profile_of_the_same_structure(name: str) -> None:
     whole, quick = load_campaign(name), load_campaign(name, profile="quick")
     assert quick.profile == "quick"
-    assert quick.lab == whole.lab is not None
+    assert quick.lab == whole.lab
+    assert (whole.lab is None) == (name in BY_TECHNOLOGY)
     assert quick.factors.given == whole.factors.given
     assert (quick.design, quick.order, quick.paths) == (whole.design, whole.order, whole.paths)
-    assert estimate_campaign(quick).time_ns < 90e9
+    assert estimate_campaign(quick).time_ns < (300e9 if name in BY_TECHNOLOGY else 90e9)
     assert len(plan_rows(quick)) >= 6
 
 
@@ -51,7 +58,7 @@ def test_all_experiments_of_the_method_ship() -> None:
     assert set(list_shipped()) == {
         "windows-vs-streams", "streams-sweep", "throughput-effect", "duration", "cpu-cost", "fixed-product",
         "iso-product", "quickstart", "lan", "wan", "message-size", "fan-out", "relay-latency", "releases",
-        "observer-cost",
+        "observer-cost", "round-trip",
     }  # fmt: skip
 
 
@@ -140,7 +147,24 @@ def test_what_is_compared_is_measured_in_every_cycle(name: str, factor: str, lev
         assert all(one == levels for one in found.values())
 
 
-@pytest.mark.parametrize("name", list_shipped())
+def test_round_trips_are_those_of_the_method() -> None:
+    """Every transport of the engine and every technology, 4 B to 64 KiB, on one core and on two."""
+    rows = [row.cell for row in plan_rows(load_campaign("round-trip")) if row.cycle == 0]
+    own = {(cell.transport, cell.wait) for cell in rows if cell.engine == "native"}
+    assert own == {
+        *((transport, "block") for transport in get_args(Transport)), ("shared-memory", "poll")
+    }  # fmt: skip
+    assert {cell.engine for cell in rows} == {"native", *list_technologies()}
+    assert {cell.message_bytes for cell in rows} == {4, 64, 1024, 4096, 16 * 1024, 64 * 1024}
+    assert {(cell.cpus_sender, cell.cpus_receiver) for cell in rows} == {("0", "0"), ("0", "1")}
+    assert all(cell.reply and cell.message_rate_per_s is None for cell in rows)
+    assert {cell.transport for cell in rows if cell.no_delay} == {"tcp", "mptcp"}
+    apart = [row.cell for row in plan_rows(load_campaign("round-trip", profile="hosts"))]
+    assert {cell.placement for cell in apart} == {"host"}
+    assert {cell.engine for cell in apart} == {"native", *list_technologies()}
+
+
+@pytest.mark.parametrize("name", LABS)
 def test_a_campaign_of_messages_ends_within_two_hours(name: str) -> None:
     campaign = load_campaign(name)
     if any(isinstance(level, int) for level in campaign.factors.levels("message_bytes")):
@@ -166,7 +190,7 @@ def test_the_schema_page_is_current() -> None:
 
 def test_the_json_schema_is_current() -> None:
     """Make it again with: python -m pathlab.campaign.schema campaigns."""
-    assert json.loads((FOLDER / JSON_NAME).read_text(encoding="utf-8")) == build_json_schema()
+    assert json.loads((FOLDER / JSON_NAME).read_text(encoding="utf-8")) == build_json_schema(shipped=True)
 
 
 def test_the_json_schema_speaks_the_files_language() -> None:

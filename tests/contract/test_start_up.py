@@ -198,6 +198,8 @@ REFUSED = {
     "hosts check a..b": (2, "'a..b' is not a host"),
     "hosts check --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
     "hosts check --campaign nope": (2, "there is no campaign 'nope'"),
+    "technologies a..b": (2, "'a..b' is not a host"),
+    "technologies --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
     "path a..b": (2, "'a..b' is not a host: it has an empty label"),
     "path local --timeout x": (2, "--timeout: 'x' is not a time"),
     "path local --figure x.foo": (2, "--figure: 'x.foo' does not end in"),

@@ -54,7 +54,7 @@ def check_validated_ends(given: Given) -> None:
 def check_hosts(given: Given) -> None:
     """As ``check_ends`` for any number of hosts, or the campaign that names them."""
     check_ends({**given, "ends": given["hosts"]})
-    if given["campaign"]:
+    if given.get("campaign"):
         check_campaign(given)
 
 

@@ -31,7 +31,7 @@ from pathlab.store.results import Results
 
 STOPPED = "stopped by `pathlab stop`"
 #: Stages at which a trial may have carried data.
-TRAFFIC_STAGES = (Stage.SAFETY_LIMIT, Stage.ENGINE, Stage.CONTROLLER)
+TRAFFIC_STAGES = (Stage.SAFETY_LIMIT, Stage.ENGINE, Stage.ADAPTER, Stage.CONTROLLER)
 
 Future = concurrent.futures.Future[RowResult]
 Given = ParamSpec("Given")

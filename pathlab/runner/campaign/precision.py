@@ -36,9 +36,9 @@ class Precision:
         if self._rule is None:
             return
         for record in records:
-            row = self._rows[record.plan_row]
+            row = self._rows.get(record.plan_row)  # none where its technology is no longer there
             rate = record.throughput_bits_per_s
-            if rate is not None and is_counted(record) and not row.control:
+            if row is not None and rate is not None and is_counted(record) and not row.control:
                 self._values[name_cell(row)].append((record.cycle, rate))
 
     def evaluate(self, cycle: int) -> StopDecision | None:

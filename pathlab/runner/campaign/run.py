@@ -33,6 +33,7 @@ from pathlab.runner.hosts.other_build import choose_other_build
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys
 from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import name_run
+from pathlab.runner.hosts.technology_check import LeftOut, find_left_out
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED
 from pathlab.store.flags import Flag, Stage, Status
@@ -44,7 +45,8 @@ from pathlab.store.results import Results
 class RunOutcome:
     """What a run left in the results folder.
 
-    ``not_needed`` rows were left out by the stop rule, ``aborted`` ones ended early by a safety limit.
+    ``not_needed`` rows were left out by the stop rule, ``aborted`` ones ended early by a safety limit, and
+    of ``left_out`` ones a host lacks the technology.
     ``ended`` says why the run ended before its plan was done, None where it is done or rows failed.
     """
 
@@ -55,12 +57,13 @@ class RunOutcome:
     interrupted: bool
     not_needed: int = 0
     aborted: int = 0
+    left_out: int = 0
     ended: str | None = None
 
     @property
     def missing(self) -> int:
         """Rows that another run has still to measure."""
-        return self.rows - self.complete - self.not_needed - self.aborted
+        return self.rows - self.complete - self.not_needed - self.aborted - self.left_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,10 +112,12 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         Environment(
             campaign, emit, access=source.access, owner=name_run(campaign.name), against=against
         ) as environment,
-        _open_results(source, folder, environment.facts) as results,
+        contextlib.ExitStack() as opened,
     ):
+        left_out = find_left_out(campaign, plan_rows(campaign), environment.session)
+        results = opened.enter_context(_open_results(source, folder, environment.facts))
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
-        run = CampaignRun(campaign, environment, results, emit, against=against)
+        run = CampaignRun(campaign, environment, results, emit, against=against, left_out=left_out)
         try:
             run.announce()
             run.begin()
@@ -158,10 +163,12 @@ class CampaignRun(RunParts):
         emit: Emit,
         *,
         against: Path | None = None,
+        left_out: LeftOut,
     ) -> None:
         super().__init__(campaign, results, emit)
-        self._environment, self._against = environment, against
-        self._precision = Precision(campaign, self.rows)
+        self._environment, self._against, self._left_out = environment, against, left_out
+        measurable = {number: row for number, row in self.rows.items() if number not in left_out.rows}
+        self._precision = Precision(campaign, measurable)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
         self._surveys = PathSurveys(environment.session, self.journal)
         self._ending: str | None = None  # why it ends before its plan is done
@@ -192,6 +199,8 @@ class CampaignRun(RunParts):
         self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
         for change in changes:
             self.journal.add("changed", f"since the run before: {change}")
+        if self._left_out.rows:
+            self.journal.add("left-out", self._left_out.describe())
         marked = any(entry.kind == "changed" for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
 
@@ -220,13 +229,13 @@ class CampaignRun(RunParts):
 
     def announce(self) -> None:
         """Report what is to be done and how long it takes."""
-        todo, estimator = self._unsettled(self.results.records()), Estimator(self.campaign)
+        todo, estimator = self._measurable(self.results.records()), Estimator(self.campaign)
         self.emit(
             CampaignStarted(
                 name=self.campaign.name,
                 folder=self.results.folder,
                 rows=len(self.rows),
-                done=len(self.rows) - len(todo),
+                done=len(self.rows) - len(self._unsettled(self.results.records())),
                 estimate_ns=self._estimate_ns(todo, estimator),
                 work_ns=sum(estimator.trial(row).time_ns for row in todo),
                 preparation_ns=CALIBRATION_NS + SURVEY_NS * count_surveys(self.campaign),
@@ -237,7 +246,7 @@ class CampaignRun(RunParts):
     def all_cycles(self, interruption: Interruption) -> None:
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
         records = self.results.records()
-        todo = self._unsettled(records)
+        todo = self._measurable(records)
         runner = RowRunner(self.campaign, self._environment, self._routes, self.emit)
         cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)
@@ -282,9 +291,10 @@ class CampaignRun(RunParts):
     def close(self) -> RunOutcome:
         """Say how it ended, for the journal and for the caller."""
         complete = len(self.rows) - len(self.results.unfinished())
-        unsettled = self._unsettled(self.results.records())
+        records = self.results.records()
+        unsettled, measurable = self._unsettled(records), self._measurable(records)
         needed: list[PlanRow] = []
-        for cycle, group in itertools.groupby(unsettled, lambda row: row.cycle):
+        for cycle, group in itertools.groupby(measurable, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
         aborted = len(self.rows) - complete - len(unsettled)
         ended = self.stopped_by or self._ending
@@ -294,12 +304,14 @@ class CampaignRun(RunParts):
             complete=complete,
             failed=self._failed,
             interrupted=self.stopped_by is not None,
-            not_needed=len(unsettled) - len(needed),
+            not_needed=len(measurable) - len(needed),
+            left_out=len(unsettled) - len(measurable),
             aborted=aborted,
             ended=ended,
         )
         if not needed:
-            self.journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete")
+            without = f", {outcome.left_out} left out" if outcome.left_out else ""
+            self.journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete{without}")
         else:
             self.journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
         self.stop.clear()
@@ -312,6 +324,10 @@ class CampaignRun(RunParts):
             r.plan_row for r in records if r.status == Status.COMPLETE or r.failed_stage == Stage.SAFETY_LIMIT
         }
         return [row for number, row in self.rows.items() if number not in settled]
+
+    def _measurable(self, records: list[TrialRecord]) -> list[PlanRow]:
+        """Of these the rows whose technologies the hosts have."""
+        return [row for row in self._unsettled(records) if row.row not in self._left_out.rows]
 
     def _needed(self, rows: list[PlanRow], cycle: int, *, quiet: bool = False) -> list[PlanRow]:
         """The rows whose cells the stop rule still wants; none, control rows included, when all are done."""

@@ -20,7 +20,10 @@ CONGESTION = "congestion control"
 
 @dataclass(frozen=True, slots=True)
 class HostCheck:
-    """One thing looked at. ``state``: ``ok``, ``limited`` (works with less), ``missing`` (needed)."""
+    """One thing looked at. ``state``: ``ok``, ``limited`` (works with less), ``missing`` (needed).
+
+    ``optional``: nothing needs it unless it is asked for.
+    """
 
     item: str
     state: str

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.campaign.technologies import list_technologies
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.engine import engine_version, find_engine
 from pathlab.remote.session import Session
@@ -19,6 +20,7 @@ from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
 from pathlab.runner.hosts.host_activity import HostActivity, check_activity, measure_activity
+from pathlab.runner.hosts.technology_check import check_host_technologies
 from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_time
 
@@ -135,6 +137,15 @@ def _check_facts(host: OpenHost) -> Iterator[HostCheck]:
     yield from check_facts(host.facts, nic=host.nic)
 
 
+def _check_technologies(host: OpenHost) -> Iterator[HostCheck]:
+    if not list_technologies():
+        return
+    try:
+        yield check_host_technologies(host.session)
+    except PathlabError as error:
+        yield HostCheck("technologies", "optional", f"cannot be looked for: {error}")
+
+
 def _check_clock(host: OpenHost) -> Iterator[HostCheck]:
     off_ns = host.clock_off_ns
     if abs(off_ns) > CLOCK_OFF_NS:
@@ -149,5 +160,6 @@ HOST_CHECKS: tuple[Callable[[OpenHost], Iterator[HostCheck]], ...] = (
     _check_engine,
     _check_probes,
     _check_facts,
+    _check_technologies,
     _check_clock,
 )

@@ -13,9 +13,11 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from pathlab.runner.hosts.facts_check import HostCheck
 from pathlab.runner.hosts.host_check import OpenHost, check_host, describe_failure, measure_hosts, open_host
+from pathlab.runner.hosts.technology_check import TechnologyState, check_technologies
 from pathlab.runner.trial.probing import PathProber
 from pathlab.units import format_time
 
@@ -62,6 +64,15 @@ class HostInspection:
                 return tuple(check_host(one, activities.get(name))) if isinstance(one, OpenHost) else (one,)
 
             return list(zip(names, pool.map(check, names), strict=True))
+
+    def check_technologies(self, name: str, technologies: Sequence[str]) -> list[TechnologyState]:
+        """What one host has of these technologies. Raises PathlabError where it cannot be asked."""
+        session = Session(self._transport(name), host=name)
+        try:
+            session.open()
+            return check_technologies(session, technologies)
+        finally:
+            session.close()
 
     def check_pairs(self, pairs: Sequence[tuple[str, str]]) -> Iterator[PairCheck]:
         """Every pair whose two hosts answered, one after the other."""

@@ -45,8 +45,11 @@ def measure_messages(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
         **_describe_round_trips(sender.totals.get("round_trip_ns")),
         **_describe_lateness(sender),
         **{
-            f"{role}_cpu_ns_per_message": _divide_cpu(end, role)
-            for role, end in (("sender", sender), ("receiver", receiver))
+            f"{role}_cpu_ns_per_message": _divide_cpu(end, role) if stated is None else stated
+            for role, end, stated in (
+                ("sender", sender, _divide_steady_cpu(sender)),
+                ("receiver", receiver, _divide_server_cpu(data, sender)),
+            )
         },
         "clock_cost_ns": sender.settings.get("clock_ns"),
         "record_cost_ns": sender.settings.get("record_ns"),
@@ -143,6 +146,26 @@ def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:
         "send_late_p99_ns": late.get("p99") if is_quantile_stated(0.99, count) else None,
         "send_late_max_ns": late.get("max"),
     }
+
+
+def _divide_steady_cpu(end: MessageCounts) -> float | None:
+    """CPU time of a technology's program in its steady window, for each reply that came in it."""
+    steady = end.steady or {}
+    spent_ns, count = _sum_cpu_ns(steady), sum(steady.get("messages", ()))
+    return None if spent_ns is None or not count else spent_ns / count
+
+
+def _divide_server_cpu(data: TrialData, asking: MessageCounts) -> float | None:
+    """CPU time of a technology's server from go to stop, for each request of the whole trial."""
+    if "adapter" not in (first(data.receiver, "ready") or {}):
+        return None
+    spent_ns, count = _sum_cpu_ns(first(data.receiver, "result") or {}), asking.sum_up("sent")
+    return None if spent_ns is None or not count else spent_ns / count
+
+
+def _sum_cpu_ns(record: Record) -> int | None:
+    user_ns, system_ns = record.get("user_ns"), record.get("system_ns")
+    return None if user_ns is None or system_ns is None else int(user_ns + system_ns)
 
 
 def _divide_cpu(end: MessageCounts, role: str) -> float | None:

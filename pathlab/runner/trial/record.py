@@ -17,6 +17,7 @@ from pathlab.engines.base import Record, first, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
+from pathlab.runner.trial.adapter_record import describe_adapter, is_hop_long
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
@@ -103,6 +104,7 @@ def build_record(
         received_reverse_steady_bytes=reverse["received_steady_bytes"],
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
         **measure_messages(spec, data),
+        **describe_adapter(data),
     )
     return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
 
@@ -113,7 +115,7 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
     last_info = _last_tcp_info(data.sender)
     return {
         "window_in_flight_max_bytes": _most_in_flight(data.sender),
-        "received_total_bytes": sum(received["total_bytes"]) if received else None,
+        "received_total_bytes": _sum_known((received or {}).get("total_bytes", ())),
         "sent_total_bytes": _sent_bytes(sent),
         "undelivered_bytes": _undelivered_bytes(spec, sent, received),
         "retransmitted_bytes": _sum_known(last_info.get("bytes_retrans", ())),
@@ -163,6 +165,8 @@ def _find_flags(
         yield Flag.CONGESTION_NOT_GRANTED
     yield from refused
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
+    if is_hop_long(record):
+        yield Flag.ADAPTER_HOP
     if is_rate_missed(spec, data):
         yield Flag.RATE_MISSED
     if record.duration_ns and is_window_uneven(_phase(data.receiver, Phase.STEADY), record.duration_ns):

@@ -205,7 +205,7 @@ def test_factors_that_are_not_given_stand_at_their_defaults() -> None:
         ("workers", 0, 'expected a whole number from 1 to 256, or "auto"'),
         ("cpus", "all", 'expected a list of cores such as "0,2-3", or "any"'),
         ("cpus", "0,3-1", "'3-1' ends below its start; expected a list of cores"),
-        ("engine", "iperf2", 'expected "native" or "iperf3"'),
+        ("engine", "iperf2", 'expected "native", "iperf3"'),
         ("family", "ipv5", 'expected "any", "ipv4" or "ipv6"'),
         ("duration", 5, "5 has no unit"),
     ],

@@ -1,0 +1,51 @@
+"""The technologies whose round trips can be measured: one file each, with its manifest, beside the agent.
+
+Each is an engine of a campaign. agents/adapters/CONTRACT.md describes the files.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pathlab.agents.adapters import manifest as manifests
+from pathlab.agents.adapters.manifest import Manifest, list_user_folders, read_manifests
+
+#: As a level of `engine`: every technology that is not named besides.
+TECHNOLOGIES = "technologies"
+#: Those that ship.
+ADAPTERS_FOLDER = Path(manifests.__file__).parent
+
+
+@functools.cache
+def list_technologies() -> Mapping[str, Manifest]:
+    """The manifests by name; broken files are left out (``list_adapter_faults``)."""
+    return _read_all()[0]
+
+
+@functools.cache
+def list_shipped_technologies() -> frozenset[str]:
+    """The names of those that are not the user's own."""
+    return frozenset(name for name, one in list_technologies().items() if is_shipped_technology(one))
+
+
+def is_shipped_technology(technology: Manifest) -> bool:
+    """Whether it is none of the user's own."""
+    return Path(technology.file).parent == ADAPTERS_FOLDER
+
+
+def list_adapter_faults() -> tuple[str, ...]:
+    """What is wrong with files that are left out, each with its file and key."""
+    return _read_all()[1]
+
+
+@functools.cache
+def _read_all() -> tuple[Mapping[str, Manifest], tuple[str, ...]]:
+    faults: list[str] = []
+    folders = [ADAPTERS_FOLDER, *map(Path, list_user_folders(os.environ))]
+    found = read_manifests(folders, faults)
+    if TECHNOLOGIES in found:
+        faults.append(f"{found.pop(TECHNOLOGIES).file}: the name '{TECHNOLOGIES}' stands for all of them")
+    return found, tuple(faults)

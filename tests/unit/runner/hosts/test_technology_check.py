@@ -1,0 +1,117 @@
+"""Which rows a campaign leaves out because a host lacks their technology, and what brings it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import pytest
+
+from pathlab.campaign.model import Campaign
+from pathlab.campaign.order import PlanRow
+from pathlab.errors import HostError
+from pathlab.remote.session import Session
+from pathlab.runner.hosts import technology_check
+from pathlab.runner.hosts.technology_check import check_host_technologies, find_left_out
+from pathlab.store.flags import Stage
+from tests.unit.campaign.campaign_samples import make_cell, make_sample
+
+PATH = make_sample(hosts={"far": {"transport": "local"}}, paths=[{"source": "local", "destination": "far"}])
+NEEDS = {
+    "crow": {"what": "crow.h", "debian": "libcrow-dev", "pip": None},
+    "parrot": {"what": "parrot", "debian": None, "pip": "parrot"},
+}
+
+
+@dataclass
+class CheckedHost:
+    """A host that lacks some technologies; ``sandbox``: it permits user namespaces."""
+
+    host: str
+    lacks: tuple[str, ...] = ()
+    sandbox: bool = True
+    asked: tuple[str, ...] = ()
+
+    def check_adapters(self, names: list[str]) -> dict[str, Any]:
+        self.asked = (*self.asked, *names)
+        if "silence" in self.lacks:
+            raise HostError("does not answer", host=self.host, stage="connect")
+        return {
+            name: {
+                "missing": [NEEDS[name]] if name in self.lacks else [],
+                "sandbox": self.sandbox,
+                "versions": None,
+            }
+            for name in names
+        }
+
+
+@pytest.fixture(autouse=True)
+def _birds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(technology_check, "list_technologies", lambda: dict.fromkeys(NEEDS))
+
+
+def make_rows(*engines: str, **levels: Any) -> list[PlanRow]:
+    cell = make_cell(message_bytes=64, reply=True, **levels)
+    return [
+        PlanRow(row=number, cycle=0, path=PATH.paths[0], cell=replace(cell, engine=engine))
+        for number, engine in enumerate(engines)
+    ]
+
+
+def find_sessions(*hosts: CheckedHost) -> Callable[[str], Session]:
+    return lambda name: cast("Session", next(host for host in hosts if host.host == name))
+
+
+def choose(on_missing: str = "skip") -> Campaign:
+    return make_sample(on_missing=on_missing)
+
+
+def test_rows_whose_technology_a_host_lacks_are_left_out_with_the_packages() -> None:
+    rows = make_rows("native", "crow", "parrot", "crow")
+    near, far = CheckedHost("local"), CheckedHost("far", lacks=("crow", "parrot"))
+    found = find_left_out(choose(), rows, find_sessions(near, far))
+    assert found.rows == {1, 2, 3}
+    assert found.describe() == (
+        "3 trials are left out: far lacks crow, parrot (apt-get install libcrow-dev; pip install parrot)"
+    )
+    assert near.asked == far.asked == ("crow", "parrot")  # each host once
+
+
+def test_one_host_needs_what_runs_there() -> None:
+    near, far = CheckedHost("local"), CheckedHost("far", lacks=("crow",))
+    rows = make_rows("native", "crow", placement="process")
+    assert find_left_out(choose(), rows, find_sessions(near, far)).rows == frozenset()
+    assert far.asked == ()
+    assert find_left_out(choose(), make_rows("native"), find_sessions()).rows == frozenset()
+
+
+def test_a_host_that_does_not_answer_leaves_nothing_out() -> None:
+    sessions = find_sessions(CheckedHost("local"), CheckedHost("far", lacks=("silence",)))
+    assert find_left_out(choose(), make_rows("crow"), sessions).rows == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("on_missing", "engines"), [("fail", ("native", "crow")), ("skip", ("crow", "crow"))]
+)
+def test_a_campaign_that_wants_all_or_has_nothing_left_fails(
+    on_missing: str, engines: tuple[str, ...]
+) -> None:
+    sessions = find_sessions(CheckedHost("local", lacks=("crow",)), CheckedHost("far"))
+    with pytest.raises(HostError, match="local lacks crow") as caught:
+        find_left_out(choose(on_missing), make_rows(*engines), sessions)
+    assert (caught.value.stage, caught.value.exit_status) == (Stage.ADAPTER, 3)
+    assert caught.value.hint == "apt-get install libcrow-dev"
+
+
+def test_the_line_of_doctor_never_fails() -> None:
+    def check(host: CheckedHost) -> tuple[str, str, str | None]:
+        line = check_host_technologies(cast("Session", host))
+        return line.state, line.found, line.fix
+
+    assert check(CheckedHost("local")) == ("ok", "2 of 2", None)
+    state, found, fix = check(CheckedHost("local", lacks=("crow", "parrot")))
+    assert (state, found) == ("optional", "0 of 2; not here: crow, parrot")
+    assert fix == "apt-get install libcrow-dev; pip install parrot"
+    assert "without user namespaces" in check(CheckedHost("local", sandbox=False))[1]
