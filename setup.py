@@ -161,6 +161,8 @@ setup(
     package_dir=LINKED,
     package_data={
         "pathlab": ["py.typed"],
+        # Technologies and harnesses that are no Python; they travel to hosts.
+        "pathlab.agents.adapters": ["*.c", "*.cc", "*.java", "*.pl", "*.md"],
         "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
         "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*", "plotly/*"],

@@ -56,7 +56,7 @@ class Agent:
         self._in, self._out = frames_in, frames_out
         self._caps = caps or limits.Caps()
         self._program = program
-        self._features = ["activity", "counters", "discovery", "facts", "lock"] + (
+        self._features = ["activity", "adapters", "counters", "discovery", "facts", "lock"] + (
             ["engine"] if engine else []
         )
         self._decoder = FrameDecoder()
@@ -81,6 +81,8 @@ class Agent:
             "engine.kill": self._jobs.kill,
             "discovery.start": self._jobs.start_discovery,
             "peer.start": self._jobs.start_peer,
+            "adapter.start": self._jobs.start_adapter,
+            "adapter.check": self._jobs.check_adapters,
             "counters.start": self._watches.start,
             "counters.stop": self._watches.stop,
             "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},

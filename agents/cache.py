@@ -17,7 +17,7 @@ from typing import Callable, Iterator, List, Mapping, Optional
 
 KEEP_S = 30 * 24 * 3600.0  # files that nobody used for so long are removed
 KEEP_UNFINISHED_S = 24 * 3600.0
-PREFIXES = ("agent-", "pathlab-engine-")
+PREFIXES = ("agent-", "pathlab-engine-", "adapter-")
 UNFINISHED = ".new"
 
 

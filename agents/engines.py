@@ -12,7 +12,7 @@ import re
 import signal
 import subprocess
 import time
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from pathlab.agents.limits import (
     GRACE_S,
@@ -37,8 +37,17 @@ _SECOND_NAMES = {
 }
 _MAX_TIME_LIMIT_NS = 7 * 24 * 3600 * 10**9  # the engine's own bound
 _TOKEN = re.compile(r"[0-9a-fA-F]{32}")
-# Flags and stdin lines of the engine, as its hello states them (native/PROTOCOL.md).
+# What the hello of the engine states of its flags and stdin lines (native/PROTOCOL.md).
 ENGINE_CONTROL = 2
+#: What a program's hello must state, by key, and how another version is named.
+Spoken = Tuple[str, int, str]
+ENGINE_HELLO: Spoken = (
+    "control",
+    ENGINE_CONTROL,
+    "{} takes commands of version {}, this agent gives those of {}: use the engine of the same PathLab",
+)
+ADAPTER_HELLO: Spoken = ("contract", 1, "{} keeps contract {}, this agent {}: use one PathLab version")
+_CLOCK_ERROR_NS = 5_000_000_000  # a busy host reads the line late; other clocks differ by far more
 _NS_PER_S = 1_000_000_000
 
 
@@ -102,6 +111,21 @@ def _lower(values: Dict[str, str], name: str, limit: Optional[int]) -> None:
     values[name] = str(min(int(requested[:20]) or limit, limit))
 
 
+def find_hello_fault(hello: Mapping[str, Any], spoken: Spoken) -> Optional[str]:
+    """Why a program is not driven, by its first record, both versions being named; None if nothing."""
+    key, version, text = spoken
+    stated = hello.get(key, 1 if spoken is ENGINE_HELLO else None)
+    program = f"{hello.get('program')} {hello.get('version', '')}".strip()[:80]
+    if stated != version or isinstance(stated, bool):
+        return text.format(program, quote(stated), version)
+    clock_ns = hello.get("monotonic_ns")
+    if spoken is ADAPTER_HELLO and not (
+        isinstance(clock_ns, int) and abs(time.monotonic_ns() - clock_ns) < _CLOCK_ERROR_NS
+    ):
+        return f"the clock of {program} is not CLOCK_MONOTONIC of this host: {quote(clock_ns)}"
+    return None
+
+
 def check_token(token: str) -> None:
     """ValueError, without quoting it, for what is no token."""
     if not _TOKEN.fullmatch(token):
@@ -112,12 +136,21 @@ class EngineProcess:
     """One running engine. OSError when it cannot be started.
 
     A ``token`` becomes the first line of its stdin; it is neither kept nor ever part of the command.
+    ``spoken`` is what its hello has to state.
     """
 
     def __init__(
-        self, number: int, command: List[str], *, seconds: float, control: bool, token: Optional[str] = None
+        self,
+        number: int,
+        command: List[str],
+        *,
+        seconds: float,
+        control: bool,
+        token: Optional[str] = None,
+        spoken: Spoken = ENGINE_HELLO,
     ) -> None:
         self.number = number
+        self._spoken = spoken
         if token is not None:
             command = [*command, "--token", "stdin"]
         self._process = subprocess.Popen(
@@ -208,18 +241,11 @@ class EngineProcess:
         return records
 
     def _check_hello(self, line: bytes) -> bool:
-        """Whether the engine takes the flags and lines of this agent; else it is ended, both being named."""
-        hello = parse_object(line)
-        if hello.get("control") == ENGINE_CONTROL:
-            return True
-        version = f"{hello.get('program')} {hello.get('version')}"[:80]
-        spoken = quote(hello.get("control", 1))
-        self.fault = (
-            f"{version} takes commands of version {spoken}, this agent gives those of {ENGINE_CONTROL}: "
-            "use the engine of the same PathLab"
-        )
-        self._give_up()
-        return False
+        """Whether it speaks as this agent does, by this host's clock; else it is ended, with the reason."""
+        self.fault = find_hello_fault(parse_object(line), self._spoken)
+        if self.fault is not None:
+            self._give_up()
+        return self.fault is None
 
     def read_errors(self) -> None:
         """Keep the end of what it said on stderr."""

@@ -11,7 +11,14 @@ import time
 from typing import Any, Dict, Iterator, List, Optional
 
 from pathlab.agents import limits
-from pathlab.agents.engines import EngineProcess, build_command, check_token
+from pathlab.agents.engines import (
+    ADAPTER_HELLO,
+    ENGINE_HELLO,
+    EngineProcess,
+    Spoken,
+    build_command,
+    check_token,
+)
 from pathlab.agents.outbox import Outbox
 from pathlab.agents.peers import Peer
 from pathlab.agents.protocol import (
@@ -87,9 +94,7 @@ class Jobs:
 
     def start_peer(self, request: Message) -> Dict[str, Any]:
         """Another program of this host, as a job like an engine."""
-        if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
-            text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
-            raise RequestError("engine", text)
+        self._refuse_where_capped()
         try:
             clamped = limits.clamp_limits(request["limits"], self._caps)
             Peer(request["options"])
@@ -98,14 +103,46 @@ class Jobs:
         command = [*_own_command(), "--peer", json.dumps(request["options"])]
         return self._start(command, clamped, control=True)
 
+    def start_adapter(self, request: Message) -> Dict[str, Any]:
+        """One end of a technology, as a job like an engine; what is wrong with it, its records say."""
+        self._refuse_where_capped()
+        try:
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+        except ValueError as error:
+            raise RequestError("engine", str(error)) from error
+        options = {name: request[name] for name in ("name", "role", "settings", "ports")}
+        return self._start_adapter_program(options, clamped)
+
+    def check_adapters(self, request: Message) -> Dict[str, Any]:
+        """What technologies lack on this host, as a job, since looking takes a while."""
+        return self._start_adapter_program({"check": request["names"]}, limits.clamp_limits({}, self._caps))
+
+    def _start_adapter_program(self, options: Dict[str, Any], clamped: Dict[str, Any]) -> Dict[str, Any]:
+        options["engine"] = self._engines[OWN_BUILD]
+        command = [*_own_command(), "--adapter", json.dumps(options)]
+        return self._start(command, clamped, control=True, spoken=ADAPTER_HELLO)
+
+    def _refuse_where_capped(self) -> None:
+        if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
+            text = "this host caps bytes or rate, which other programs do not keep: use the native engine"
+            raise RequestError("engine", text)
+
     def _start(
-        self, command: List[str], clamped: Dict[str, Any], *, control: bool, token: Optional[str] = None
+        self,
+        command: List[str],
+        clamped: Dict[str, Any],
+        *,
+        control: bool,
+        token: Optional[str] = None,
+        spoken: Spoken = ENGINE_HELLO,
     ) -> Dict[str, Any]:
         if len(self._running) >= limits.MAX_JOBS:
             raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         try:
             number = self._last + 1
-            job = EngineProcess(number, command, seconds=clamped["seconds"], control=control, token=token)
+            job = EngineProcess(
+                number, command, seconds=clamped["seconds"], control=control, token=token, spoken=spoken
+            )
         except OSError as error:
             raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error
         self._last = number
@@ -181,12 +218,17 @@ class Jobs:
                 job.reap()
 
 
-def _own_command() -> List[str]:
-    """How this agent is started once more: from its zip, or as a module where it is no zip."""
+def find_own_archive() -> Optional[str]:
+    """The zip that this agent runs from; None where it is no zip."""
     package = os.path.dirname(os.path.abspath(__file__))
     archive = os.path.dirname(os.path.dirname(package))
-    here = [archive] if os.path.isfile(archive) else ["-m", "pathlab.agents"]
-    return [sys.executable, "-I", *here]
+    return archive if os.path.isfile(archive) else None
+
+
+def _own_command() -> List[str]:
+    """How this agent is started once more: from its zip, or as a module."""
+    archive = find_own_archive()
+    return [sys.executable, "-I", *([archive] if archive else ["-m", "pathlab.agents"])]
 
 
 def _is_readable(descriptor: int) -> bool:

@@ -27,6 +27,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     )
     parser.add_argument("--discover", metavar="OPTIONS", help="probe a path instead; the agent starts this")
     parser.add_argument("--peer", metavar="OPTIONS", help="run another program; the agent starts this")
+    parser.add_argument("--adapter", metavar="OPTIONS", help="run a technology; the agent starts this")
     parser.add_argument("--version", action="version", version=VERSION)
     caps = parser.add_argument_group("caps on every engine, whatever the controller requests")
     caps.add_argument("--max-seconds", metavar="S", type=_read_seconds, default=MAX_SECONDS)
@@ -37,6 +38,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         return run_discovery(options.discover)
     if options.peer is not None:
         return run_peer(options.peer)
+    if options.adapter is not None:
+        from pathlab.agents.adapters.runner import run_adapter  # seldom needed, and an agent starts quickly
+
+        return run_adapter(options.adapter)
     frames_in, frames_out = seize_standard_streams()
     granted = Caps(options.max_seconds, options.max_bytes, options.max_rate)
     agent = Agent(

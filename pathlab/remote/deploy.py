@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pathlab import _version, agents
 from pathlab.agents import cache
+from pathlab.agents.adapters import manifest
 from pathlab.errors import HostError
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -34,15 +35,45 @@ def pack_files(contents: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def build_agent_zip() -> bytes:
-    """The agent as a runnable zip. Its bytes depend on the agent's sources and the version alone."""
+def build_agent_zip(environment: Mapping[str, str] = os.environ) -> bytes:
+    """The agent as a runnable zip, with all technologies and the sources that these are linked with.
+
+    Its bytes depend on the agent's sources, the version, and the adapters in this user's folders alone.
+    """
     root = Path(agents.__file__).parent
     entries = {"pathlab/__init__.py": _PACKAGE_INIT.encode()}
     entries["pathlab/_version.py"] = Path(_version.__file__).read_bytes()
     entries["__main__.py"] = (root / "__main__.py").read_bytes()
-    for path in root.rglob("*.py"):
+    for path in [*root.rglob("*.py"), *_list_technology_files(root / "adapters")]:
         entries["pathlab/agents/" + path.relative_to(root).as_posix()] = path.read_bytes()
+    for path in _list_harness_sources():
+        entries["native/src/" + path.relative_to(find_native_sources()).as_posix()] = path.read_bytes()
+    for number, folder in enumerate(manifest.list_user_folders(environment)):
+        for path in manifest.list_adapter_files([Path(folder)]):
+            entries[f"adapters/{number}/{path.name}"] = path.read_bytes()
     return pack_files(entries)
+
+
+def _list_technology_files(folder: Path) -> list[Path]:
+    """Adapters and harnesses that are no Python."""
+    return [path for path in folder.iterdir() if path.suffix not in ("", ".py", ".md")]
+
+
+def _list_harness_sources() -> list[Path]:
+    """The engine's sources that adapters in C and C++ are linked with; none where they are not at hand."""
+    folder = find_native_sources()
+    try:
+        names = (folder / "adapter" / "sources.txt").read_text(encoding="utf-8").split()
+    except OSError:
+        return []
+    return [folder / name for name in names]
+
+
+def find_native_sources(package: Path | None = None) -> Path:
+    """The folder ``src`` of the engine: the checkout's, or the one that came with an installed PathLab."""
+    package = package or Path(_version.__file__).resolve().parent
+    checkout = package.parent / "native"
+    return (checkout if (checkout / "Makefile").is_file() else package / "_native") / "src"
 
 
 def content_hash(data: bytes) -> str:
@@ -54,7 +85,7 @@ def ensure_agent(*, host: str = "local", environment: Mapping[str, str] = os.env
 
     HostError (stage deploy) when no folder can take it, naming every folder tried and why it could not.
     """
-    return store_content(build_agent_zip(), "agent", ".zip", host=host, environment=environment)
+    return store_content(build_agent_zip(environment), "agent", ".zip", host=host, environment=environment)
 
 
 def store_content(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pathlab
 from pathlab.agents import deployment
 from pathlab.errors import HostError, UsageError
-from pathlab.remote.deploy import content_hash, pack_files, put_in_cache, store_content
+from pathlab.remote.deploy import content_hash, find_native_sources, pack_files, put_in_cache, store_content
 from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
 
 ENGINE_VARIABLE = "PATHLAB_ENGINE"
@@ -154,8 +154,7 @@ def _is_checkout(package: Path) -> bool:
 
 def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
     """The engine's sources below ``src/``, the same bytes every time. HostError when they are not at hand."""
-    root = package or Path(pathlab.__file__).resolve().parent
-    folder = (root.parent / "native" if _is_checkout(root) else root / "_native") / "src"
+    folder = find_native_sources(package)
     if not folder.is_dir():
         raise HostError(
             f"PathLab has no engine for this machine, and {folder} with the engine's sources is missing",

@@ -43,6 +43,7 @@ from pathlab.agents.protocol import (
 from pathlab.remote.deploy import build_agent_zip
 from tests.require import require
 
+ROOT = Path(__file__).parents[2]
 AGENT_ROOT = Path(agents.__file__).parent
 #: Technologies are programs of their own, which may import anything.
 TECHNOLOGIES = {path.name for path in list_adapter_files([AGENT_ROOT / "adapters"])}
@@ -306,13 +307,27 @@ def test_sources_keep_to_python_3_8_and_the_standard_library(path: Path) -> None
 
 
 def test_the_zip_is_the_same_bytes_every_time_and_holds_every_source_once() -> None:
-    data = build_agent_zip()
-    assert data == build_agent_zip()
+    data = build_agent_zip({})
+    assert data == build_agent_zip({})
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
-    sources = ["pathlab/agents/" + path.relative_to(AGENT_ROOT).as_posix() for path in AGENT_SOURCES]
+    adapters = {path for path in (AGENT_ROOT / "adapters").iterdir() if path.suffix not in ("", ".md")}
+    files = {*AGENT_SOURCES, *adapters}
+    sources = ["pathlab/agents/" + path.relative_to(AGENT_ROOT).as_posix() for path in files]
+    harness = (ROOT / "native" / "src" / "adapter" / "sources.txt").read_text(encoding="utf-8").split()
+    sources += [f"native/src/{name}" for name in harness]
     assert sorted(names) == sorted(["__main__.py", "pathlab/__init__.py", "pathlab/_version.py", *sources])
+
+
+def test_the_users_technologies_travel_in_the_zip(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("# pathlab-adapter\n# {broken\n# end\n", encoding="utf-8")
+    (tmp_path / "notes.txt").write_text("no manifest", encoding="utf-8")
+    data = build_agent_zip({"PATHLAB_ADAPTERS": f"{tmp_path / 'absent'}:{tmp_path}"})
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        names = [name for name in archive.namelist() if name.startswith("adapters/")]
+    assert names == ["adapters/1/mine.py"]
+    assert data != build_agent_zip({})
 
 
 def test_the_zip_runs_isolated_and_imports_nothing_from_elsewhere(tmp_path: Path) -> None:

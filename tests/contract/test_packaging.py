@@ -97,8 +97,10 @@ def check_content(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert [name for name, count in Counter(names).items() if count > 1] == []
-    sources = {name.removeprefix("native/") for name in list_tracked_files("native/src/*.[ch]")}
+    sources = {name.removeprefix("native/") for name in list_tracked_files("native/src/*.*")}
     assert {name.removeprefix("pathlab/_native/") for name in names if "_native/src/" in name} == sources
+    for name in list_tracked_files("agents/adapters/*.*"):
+        assert f"pathlab/{name}" in names  # those that are no Python too: hosts build them
     for folder in ("pathlab", *sorted(LINKED)):
         prefix = "" if folder == "pathlab" else "pathlab/"
         for name in list_tracked_files(f"{folder}/*.py"):
