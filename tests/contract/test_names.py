@@ -43,6 +43,7 @@ def test_a_public_class_name_exists_once_in_the_product() -> None:
 #: Functions that modules of one folder have by their interface: entry points, commands, importers.
 INTERFACES = {
     "main": "",
+    "run": "",  # of the command, and of the harness of technologies
     "show": "pathlab/cli/",
     "check": "pathlab/cli/",
     "read_trials": "pathlab/store/importers/",
