@@ -1,7 +1,7 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "http2", "title": "HTTP/2, POST to nghttpd", "language": "c", "beneath": "tcp",
  *  "adds": ["header compression", "flow control", "frames of at most 16 KiB",
- *           "a temporary file for each request at the server"],
+ *           "a temporary file at the server"],
  *  "lacks": ["encryption"],
  *  "needs": [{"program": "cc", "debian": "gcc"},
  *            {"header": "nghttp2/nghttp2.h", "debian": "libnghttp2-dev"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.adapters.manifest import Manifest
+from pathlab.agents.adapters.manifest import Manifest
 from tests.native.adapter_builds import ROOT, fill_build, list_compiled, require_needs
 
 COMPILED = list_compiled()
