@@ -3,7 +3,7 @@
  *   "contract": 1, "name": "tcp-java", "title": "TCP in Java", "language": "java", "beneath": "tcp",
  *   "lacks": ["a format of messages"],
  *   "needs": [{"program": "javac", "debian": "default-jdk-headless"}],
- *   "build": [["javac", "-nowarn", "-d", "{folder}", "{harness}", "{source}"]],
+ *   "build": [["javac", "-XDignore.symbol.file", "-d", "{program}", "{harness}", "{source}"]],
  *   "port": "own", "protocol": "tcp"
  * }
  * end */
