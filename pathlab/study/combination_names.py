@@ -33,6 +33,8 @@ WORDS: Mapping[str, Callable[[Level], str]] = {
     "background": lambda level: "no load" if level in (None, "none") else f"{level} load",
     "priority": lambda level: f"real-time priority {level}" if level else "",
 }
+#: The cores of each end, which are named together.
+CORES = ("cpus_sender", "cpus_receiver")
 #: Factors that the name of the technology says, where it is named.
 OF_THE_TECHNOLOGY = ("transport", "engine", "wait")
 #: What is no part of a combination: it runs along the curves, or is named beside the combination.
@@ -137,8 +139,21 @@ def name_message_combination(one: MessageCombination, names: Iterable[str]) -> s
         texts.append(name_technology(one))
     elif "transport" in wanted:
         wanted = list(dict.fromkeys(("placement", *wanted)))
-    texts += [_format_level(name, one.read(name)) for name in wanted if _applies(one, name)]
+    pinned = next((name for name in wanted if name in CORES), None)
+    for name in wanted:
+        if name == pinned:
+            texts.append(_name_cores(one))
+        elif name not in CORES and _applies(one, name):
+            texts.append(_format_level(name, one.read(name)))
     return ", ".join(filter(None, texts))
+
+
+def _name_cores(one: MessageCombination) -> str:
+    """``core 1 for both ends``, ``cores 0 and 1``."""
+    sender, receiver = (one.read(name) or "any" for name in CORES)
+    if sender != receiver:
+        return f"cores {sender} and {receiver}"
+    return f"core{'' if str(sender).isdecimal() else 's'} {sender} for both ends"
 
 
 def _applies(one: MessageCombination, name: str) -> bool:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pathlab.campaign.technologies import list_technologies
 from pathlab.study.answer import Answer
 from pathlab.study.background import LoadedRoundTrips, compare_loads
 from pathlab.study.latency_analyses import OFFERED, TAIL_HEADINGS, LatencyAnalyses, build_quantile_column
+from pathlab.study.message_latency import MessageLatency
+from pathlab.study.message_setups import MESSAGE_RATE
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
+from pathlab.study.round_trips import LoadTail
 from pathlab.study.technology_overhead import TechnologyOverhead, measure_overheads
 from pathlab.study.technology_round_trips import (
     Facts,
@@ -16,6 +20,7 @@ from pathlab.study.technology_round_trips import (
     list_technology_groups,
     measure_technologies,
 )
+from pathlab.study.trials import Condition
 
 _TECHNOLOGY = AnswerColumn("technology", "technology")
 _SIZE = AnswerColumn("size", "message_bytes")
@@ -107,8 +112,31 @@ class TechnologyAnalyses(LatencyAnalyses):
             self._groups = list_technology_groups(self.study_table())
         return self._groups
 
+    def is_of_technologies(self, one: object) -> bool:
+        """Whether this is of messages one after the other on a path where a technology was measured so.
+
+        ``one`` has a ``setup`` and the offered rate; a knee or a front is of offered rates.
+        """
+        if not isinstance(one, MessageLatency | LoadTail) or one.offered_messages_per_s is not None:
+            return False
+        return one.setup.path in self.technology_paths()
+
+    def is_condition_of_technologies(self, condition: Condition) -> bool:
+        """Whether this is a condition of such messages."""
+        path = condition.path_source, condition.path_destination, condition.medium
+        asked = condition.get("reply") and condition.get(MESSAGE_RATE) is None
+        return bool(asked) and path in self.technology_paths()
+
+    def technology_paths(self) -> frozenset[tuple[str, str, str]]:
+        """The paths on which technologies were asked one request after the other."""
+        return frozenset(
+            group.loads[0].load.setup.path
+            for group in self.technology_groups()
+            if group.offered_messages_per_s is None
+        )
+
     def _read_facts(self) -> Facts:
-        return {} if self.technology_facts is None else self.technology_facts
+        return list_technologies() if self.technology_facts is None else self.technology_facts
 
     def reread(self) -> None:
         """As of the base, and the groups."""

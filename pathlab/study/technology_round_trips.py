@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
-from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.tails import Tail
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
@@ -34,7 +34,7 @@ OWN_SETTINGS = frozenset(
     )
 )
 #: What sets the loads of one path apart that are not compared, in the order in which it is named.
-NAMED_APART = ("placement", "cpus", "cpus_sender", "cpus_receiver", "background", "priority")
+NAMED_APART = ("placement", "cpus_sender", "cpus_receiver", "background", "priority")
 
 
 class TechnologyFacts(Protocol):
@@ -93,13 +93,18 @@ class TechnologyGroup:
     """Loads that are compared with each other, from the least median to the largest.
 
     They have path, size, offered rate and every setting in common that is no technology's own; ``name`` says
-    which of these set the group apart from others of its path: ``cpus 1, disk load``.
+    which of these set the group apart from others of its path: ``cores 0 and 1, disk load``.
     """
 
     name: str
     size_bytes: int
     offered_messages_per_s: int | None
     loads: tuple[TechnologyLoad, ...]
+
+    @property
+    def load_levels(self) -> tuple[int, int | None]:
+        """Size and offered rate."""
+        return self.size_bytes, self.offered_messages_per_s
 
     def find(self, engine: str) -> TechnologyLoad | None:
         """The load that this engine carried."""
@@ -134,7 +139,7 @@ class TechnologyRoundTrips:
     """
 
     technology: str
-    engine: str
+    setup: MessageSetup
     group: str
     place: int
     message_bytes: int
@@ -157,6 +162,19 @@ class TechnologyRoundTrips:
     hop_ns: float | None
     hop_trials: int
     undecided: Undecided | None = None
+
+    @property
+    def engine(self) -> str:
+        """The program that carries the messages."""
+        return str(self.setup.read("engine"))
+
+    @property
+    def p50(self) -> tuple[float | None, Interval]:
+        """The median of all samples with its interval; of trials without histograms that of their medians."""
+        found = self.tail.find_quantile(0.5)
+        if found is None or found.value is None:
+            return self.median_ns.median, self.median_ns.interval
+        return found.value, found.interval
 
 
 Facts = Mapping[str, TechnologyFacts]
@@ -240,22 +258,25 @@ def measure_technologies(
         for one in tails
     }
     for group in groups:
-        for place, one in enumerate(group.loads, 1):
-            tail = known[one.load.setup, group.size_bytes, group.offered_messages_per_s]
-            yield make_load_answer(one.load, _describe(group, place, tail, facts.get(one.engine)))
+        found = [
+            (one, _describe(group, one, known[one.load.setup, *group.load_levels], facts.get(one.engine)))
+            for one in group.loads
+        ]
+        found.sort(key=lambda pair: (pair[1].p50[0] is None, pair[1].p50[0] or 0.0))
+        for place, (one, result) in enumerate(found, 1):
+            yield make_load_answer(one.load, replace(result, place=place))
 
 
 def _describe(
-    group: TechnologyGroup, place: int, tail: Tail, facts: TechnologyFacts | None
+    group: TechnologyGroup, one: TechnologyLoad, tail: Tail, facts: TechnologyFacts | None
 ) -> TechnologyRoundTrips:
-    one = group.loads[place - 1]
     kept, medians = one.load.kept, measure_spread(read_round_trips_ns(one.load.kept, "median"))
     flagged = {flag: int(kept.table.flagged(flag)[kept.places].sum()) for flag in _NOTED}
     return TechnologyRoundTrips(
         technology=one.technology,
-        engine=one.engine,
+        setup=one.load.setup,
         group=group.name,
-        place=place,
+        place=0,
         message_bytes=group.size_bytes,
         offered_messages_per_s=group.offered_messages_per_s,
         trials=len(kept),
