@@ -7,7 +7,8 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "SQL", "transactions", "notifications", "responder"],
+    "adds": ["database between the programs", "SQL", "transactions", "notifications",
+             "responder as a client of its own"],
     "lacks": ["encryption", "durability: fsync, synchronous commit and autovacuum are off"],
     "needs": [
         {"program": "initdb", "debian": "postgresql"},
@@ -34,7 +35,9 @@ pathlab-adapter
     "port": "given",
     "protocol": "tcp",
     "versions": [["postgres", "--version"]],
-    "limits": [{"what": "more than 90 streams", "constraint": "streams <= 90"}],
+    "limits": [
+        {"what": "more than 90 streams: the server has 100 connections", "constraint": "streams <= 90"}
+    ],
     "variants": {
         "postgresql-select": {
             "title": "PostgreSQL, one prepared statement",
@@ -53,7 +56,7 @@ end
  * transactions. Rows fit a page (storage plain, no TOAST), and a page keeps room for their next version
  * (fillfactor), so that dead versions are removed on the way and the table does not grow without vacuum.
  * Variant postgresql-select: one prepared statement, which the server answers itself. From the network only
- * the role pathlab can connect, which is no superuser; the server takes 100 connections. */
+ * the role pathlab can connect, which is no superuser. */
 #include <errno.h>
 #include <poll.h>
 #include <postgresql/libpq-fe.h>

@@ -240,7 +240,8 @@ EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], s
 def describe_latencies(study: Analyses) -> tuple[str, ...]:
     """What to carry messages with, by their latency; none where no round trips were measured."""
     texts = []
-    paths = dict.fromkeys(answer.condition for answer in study.message_latency())
+    every = [one for one in study.message_latency() if not study.is_of_technologies(one.result)]
+    paths = dict.fromkeys(answer.condition for answer in every)
     for path in paths:
         where = f"{name_path(path)}: " if len(paths) > 1 else ""
         points: dict[int, list[Answer[FrontPoint]]] = {}
@@ -248,7 +249,7 @@ def describe_latencies(study: Analyses) -> tuple[str, ...]:
             if one.condition == path:
                 points.setdefault(one.result.message_bytes, []).append(one)
         found = map(describe_front, choose_evenly(list(points.values()), SIZES_NAMED)) if points else None
-        latencies = [one for one in study.message_latency() if one.condition == path]
+        latencies = [one for one in every if one.condition == path]
         texts += [where + text for text in found or describe_shortest(latencies)]
     return tuple(texts)
 

@@ -22,11 +22,7 @@ def list_compiled() -> list[Manifest]:
 def require_needs(manifest: Manifest) -> None:
     """Skip or fail where this machine lacks something that ``manifest`` needs."""
     missing = find_missing(manifest)
-    by_pip = {need["what"]: f"pip install {need['pip']}" for need in missing if need["debian"] is None}
-    hows = [by_pip.get(need["what"], f"apt-get install {need['debian']}") for need in missing]
-    require(
-        not missing, ", ".join(f"{need['what']} ({how})" for need, how in zip(missing, hows, strict=True))
-    )
+    require(not missing, ", ".join(f"{need['what']} (apt-get install {need['debian']})" for need in missing))
 
 
 def fill_build(manifest: Manifest, folder: Path, harness: list[str]) -> list[list[str]]:

@@ -16,6 +16,14 @@ from pathlab.report.message_table import (
 from pathlab.report.message_text import describe_latencies
 from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
+from pathlab.report.technology_table import (
+    EXPLANATION as TECHNOLOGY_EXPLANATION,
+)
+from pathlab.report.technology_table import (
+    count_tables_left,
+    tabulate_technologies,
+)
+from pathlab.report.technology_text import describe_technologies
 from pathlab.report.text import PROVISIONAL_EXPLANATION, count_flags, tabulate_cells
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import MeasuredCondition
@@ -36,10 +44,14 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         console.print(PrintedParagraph(lead, "bold"))
         for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
             console.print(PrintedParagraph(line, mark="  "))
-    for text in describe_latencies(study):
+    technologies = describe_technologies(study)
+    for text in (*technologies[:1], *describe_latencies(study)):
         console.print(PrintedParagraph(text, "bold"))
+    for text in technologies[1:]:
+        console.print(PrintedParagraph(text, mark="  "))
+    _print_technologies(study, console)
     for path in list_message_paths(study.conditions()):
-        _print_messages(path, console)
+        _print_messages(study, path, console)
     conditions = [one for one in study.conditions() if not one.key.is_of_messages]
     for condition in conditions:
         console.print()
@@ -57,9 +69,23 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
 
 
-def _print_messages(conditions: Sequence[MeasuredCondition], console: Console) -> None:
+def _print_technologies(study: Analyses, console: Console) -> None:
+    """Print the tables of technologies, what their columns mean, and where the others are."""
+    tables = list(tabulate_technologies(study))
+    for table in tables:
+        console.print()
+        table.print_to(console)
+    if tables:
+        console.print(PrintedParagraph(f"{TECHNOLOGY_EXPLANATION}.", "dim"))
+    if left := count_tables_left(study):
+        text = f"{format_count(left, 'more table')}: pathlab analyze RESULTS --only technologies"
+        console.print(PrintedParagraph(text, "dim"))
+
+
+def _print_messages(study: Analyses, conditions: Sequence[MeasuredCondition], console: Console) -> None:
     """Print the tables of the messages of one path, their flags, and what the columns mean."""
-    for table, name, left_out in tabulate_messages(conditions):
+    shown = [one for one in conditions if not study.is_condition_of_technologies(one.key)]
+    for table, name, left_out in tabulate_messages(shown):
         console.print()
         table.print_to(console)
         if left_out:
@@ -67,7 +93,8 @@ def _print_messages(conditions: Sequence[MeasuredCondition], console: Console) -
             console.print(PrintedParagraph(text, "dim"))
     if flags := count_flags(*conditions):
         console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
-    console.print(PrintedParagraph(explain_messages(conditions), "dim"))
+    if shown:
+        console.print(PrintedParagraph(explain_messages(shown), "dim"))
 
 
 def _list_remarks(words: RecommendationText) -> Iterator[str]:

@@ -22,6 +22,7 @@ from pathlab.report.sections import (
     routes,
     surface,
     sweep,
+    technologies,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots, list_shortfalls
@@ -36,6 +37,7 @@ SECTIONS: tuple[LazySection, ...] = (
     surface.SECTION,
     duration.SECTION,
     messages.SECTION,
+    technologies.SECTION,
     message_latency.SECTION,
     limits.SECTION,
     routes.SECTION,
@@ -104,6 +106,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from list_plots(technologies.outline_opening_technologies(inputs))
     yield from message_latency.outline_opening_front(inputs)
     yield from messages.outline_opening(inputs)
     for condition in inputs.conditions:

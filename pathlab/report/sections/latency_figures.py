@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.estimators.tails import SUPPORT_SAMPLES
+from pathlab.analysis.estimators.tails import SUPPORT_SAMPLES, Tail
 from pathlab.analysis.fits.load_knee import KNEE_FACTOR
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count, format_few_trials, format_in_brackets
@@ -207,32 +207,36 @@ def _describe_few(chosen: Sequence[MessageLatency], noun: str) -> str:
     return format_few_trials([one.p99_ns for one in chosen], noun)
 
 
-def draw_tails(
+def find_tails(
     inputs: ReportInputs, condition: Condition, setups: Sequence[str], size: int, rate: int | None
-) -> Drawing:
-    """The share of round trips above each duration (CCDF), a curve for each setup with its interval."""
-    found = [
-        one.result
+) -> Mapping[str, Tail]:
+    """The tail of each setup with messages of one size at one offered rate."""
+    tails = {
+        one.result.setup.name: one.result.tail
         for one in inputs.answers("message_tails")
         if one.condition == condition
         and (one.result.message_bytes, one.result.offered_messages_per_s) == (size, rate)
-        and one.result.setup.name in setups
-        and one.result.tail.values
-    ]
+    }
+    return {name: tails[name] for name in setups if name in tails}
+
+
+def draw_tails(find: Callable[[], Mapping[str, Tail]], setups: Sequence[str]) -> Drawing:
+    """The share of round trips above each duration (CCDF), a curve for each setup with its interval."""
+    found = {name: tail for name, tail in find().items() if tail.values}
     if not found:
         return Drawing(empty="no histogram of round trips was stored")
-    unit = choose_unit("ns", [one.tail.values[-1] for one in found])
+    unit = choose_unit("ns", [tail.values[-1] for tail in found.values()])
     layers: list[Layer] = []
-    for one in found:
-        tail, slot, name = one.tail, setups.index(one.setup.name), one.setup.name
+    for name, tail in found.items():
+        slot = setups.index(name)
         x, above = np.array(tail.values) / unit.size, np.array(tail.above_ratio)
         low, high = np.array(tail.low_ratio), np.array(tail.high_ratio)
         if np.isfinite(low).any():
             layers.append(Area(name=f"{name}, 95 % CI", x=x, low=low, high=high, slot=slot, legend=False))
         layers.append(Curve(name=name, x=x, y=above, slot=slot, markers=False))
-    least = min(one.tail.above_ratio[-1] for one in found)
+    least = min(tail.above_ratio[-1] for tail in found.values())
     ticks = {share: text for share, text in TAIL_TICKS.items() if share >= least / 10 or share >= 0.1}
-    counted = int(np.array([one.tail.n for one in found]).max())
+    counted = int(np.array([tail.n for tail in found.values()]).max())
     return draw_panel(
         Axis(label="Round trip", unit=unit.unit, scale=Scale.LOG10),
         Axis(

@@ -21,6 +21,7 @@ from pathlab.report.sections.latency_figures import (
     draw_latency_by_rate,
     draw_latency_by_size,
     draw_tails,
+    find_tails,
 )
 from pathlab.report.sections.lazy import (
     LazyBlock,
@@ -55,8 +56,8 @@ class LatencyGroup:
     inputs: ReportInputs
 
     def answers(self, name: str) -> list[Answer[Any]]:
-        """The answers of an analysis on this path."""
-        return [one for one in self.inputs.answers(name) if one.condition == self.condition]
+        """The answers of an analysis on this path, without those that the chapter on technologies shows."""
+        return [one for one in list_latency_answers(self.inputs, name) if one.condition == self.condition]
 
     def list_levels(self, name: str, analysis: str = "message_latency") -> list[Any]:
         """The sizes or offered rates of an analysis, ascending; None first."""
@@ -70,16 +71,21 @@ class LatencyGroup:
             yield (f"-{part}" if len(parts) > 1 else ""), self.setups[first : first + SETUPS_MAX]
 
 
+def list_latency_answers(inputs: ReportInputs, name: str) -> list[Answer[Any]]:
+    """The answers of an analysis, without loads that the chapter on technologies shows."""
+    return [one for one in inputs.answers(name) if not inputs.study.is_of_technologies(one.result)]
+
+
 def list_latency_groups(inputs: ReportInputs) -> tuple[LatencyGroup, ...]:
     """Every path with round trips of messages."""
     names: dict[Condition, dict[str, None]] = {}
-    for answer in inputs.answers("message_latency") if inputs.message_conditions else ():
+    for answer in list_latency_answers(inputs, "message_latency") if inputs.message_conditions else ():
         names.setdefault(answer.condition, {})[answer.result.setup.name] = None
     return tuple(
         LatencyGroup(
             number=number,
             condition=condition,
-            title=_format_title(inputs, condition),
+            title=format_path_title(inputs, condition),
             setups=tuple(setups),
             inputs=inputs,
         )
@@ -87,7 +93,7 @@ def list_latency_groups(inputs: ReportInputs) -> tuple[LatencyGroup, ...]:
     )
 
 
-def _format_title(inputs: ReportInputs, condition: Condition) -> str:
+def format_path_title(inputs: ReportInputs, condition: Condition) -> str:
     """Path, medium and date."""
     ends = condition.path_source, condition.path_destination, condition.medium
     first = next(
@@ -130,7 +136,11 @@ def outline_latency_figures(group: LatencyGroup) -> Iterator[LazyPlot]:
                 f"{format_suffix(format_bytes(size))}{format_suffix(name_offered(rate))}{ending}",
                 title=f"Tail of round trips, {format_bytes(size)}, {name_offered(rate)}",
                 condition=group.title,
-                draw=partial(draw_tails, group.inputs, group.condition, setups, size, rate),
+                draw=partial(
+                    draw_tails,
+                    partial(find_tails, group.inputs, group.condition, setups, size, rate),
+                    setups,
+                ),
                 on_demand=(size, rate) not in shown_loads,
             )
 

@@ -27,12 +27,15 @@ from pathlab.report.recommendation_text import (
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.fan_out import list_fan_out_sentences
+from pathlab.report.sections.lazy import build_blocks
 from pathlab.report.sections.message_latency import outline_opening_front
 from pathlab.report.sections.messages import outline_opening
 from pathlab.report.sections.recordings import list_cost_sentences
 from pathlab.report.sections.releases import list_release_sentences
+from pathlab.report.sections.technologies import outline_opening_technologies
 from pathlab.report.size_text import describe_messages
 from pathlab.report.tables import build_table
+from pathlab.report.technology_text import describe_technologies
 from pathlab.study.answer import Answer
 from pathlab.study.recommendation import Recommendation
 
@@ -44,9 +47,12 @@ def build_opening(inputs: ReportInputs) -> Section:
     answers = inputs.study.recommend()
     compared = tuple(list_comparisons(inputs))
     messages = describe_messages(inputs.study)
-    leads = (*compared, *describe_latencies(inputs.study), *messages[:1])
+    technologies = describe_technologies(inputs.study)
+    leads = (*compared, *technologies[:1], *describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
-    blocks += [Bullets(items=messages[1:])] if messages[1:] else []
+    remarks = (*technologies[1:], *messages[1:])
+    blocks += [Bullets(items=remarks)] if remarks else []
+    blocks += build_blocks(outline_opening_technologies(inputs))
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))

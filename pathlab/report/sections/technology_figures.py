@@ -1,0 +1,173 @@
+"""Figures of round trips by technology: ranges, overheads, load against none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pathlab.report.phrases import format_count, format_factor, format_interval
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
+from pathlab.report.sections.lazy import Drawing
+from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.technology_text import TechnologySetting, format_overhead, name_level
+from pathlab.study.background import LoadedRoundTrips
+from pathlab.study.comparison.rows import ChangeVerdict
+from pathlab.units import format_time
+
+#: Of the height of a row: how far the levels of load are drawn from its middle.
+ROW_SHARE = 0.6
+
+
+def build_row_axis(label: str, names: Sequence[str]) -> Axis:
+    """An axis with a row for each name, the first at the top."""
+    ticks = tuple(float(len(names) - place) for place in range(len(names)))
+    return Axis(label=label, ticks=ticks, tick_labels=tuple(names), rows=True)
+
+
+def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
+    """From the least round trip to the longest of each technology, with mean, median and p99."""
+    rows = [one for one in setting.list_round_trips(size_bytes) if one.p50[0] is not None]
+    if not rows:
+        return Drawing(empty="no trial kept the offered rate")
+    axis = build_row_axis("Technology", [one.technology for one in rows])
+    unit = choose_unit("ns", [one.p50[0] or 0.0 for one in rows])
+    y = np.array(axis.ticks)
+    p99 = [one.tail.find_quantile(0.99) for one in rows]
+    marked = {
+        "mean": [one.mean_ns for one in rows],
+        "median": [one.p50[0] for one in rows],
+        "p99": [None if one is None else one.value for one in p99],
+    }
+    ends = [[one.least_ns, one.most_ns, None] for one in rows]
+    layers: list[Layer] = [
+        Curve(
+            name="minimum to maximum",
+            x=np.array(ends, dtype=np.float64).ravel() / unit.size,
+            y=np.repeat(y, 3),
+            markers=False,
+            solid=True,
+        )
+    ]
+    for slot, (name, values) in enumerate(marked.items()):
+        layers.append(
+            Points(
+                name=name,
+                x=np.array(values, dtype=np.float64) / unit.size,
+                y=y,
+                slot=slot,
+                hover=tuple(
+                    f"{one.technology}: {name} {format_time(value)}"
+                    for one, value in zip(rows, values, strict=True)
+                ),
+            )
+        )
+    trips, trials = sum(one.tail.n for one in rows), int(np.array([one.trials for one in rows]).max())
+    return Drawing(
+        sentences=(
+            f"All round trips of {format_count(trials, 'trial')} each"
+            + (f", {trips:,} in all." if trips else "."),
+        ),
+        panels=(
+            Panel(
+                x=Axis(label="Round trip", unit=unit.unit, scale=Scale.LOG10), y=axis, layers=tuple(layers)
+            ),
+        ),
+    )
+
+
+def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
+    """The factor of the median of each technology over the transport beneath, with its interval."""
+    rows = setting.list_overheads(size_bytes)
+    names = [f"{one.technology} / {one.beneath}" for one in rows]
+    axis = build_row_axis("Technology / transport", names)
+    y = np.array(axis.ticks)
+    ends = [[one.median.interval_ratio.low, one.median.interval_ratio.high, None] for one in rows]
+    layers: list[Layer] = [
+        Rule(name="as fast as the transport", value=1.0, vertical=True),
+        Curve(
+            name="95 % CI",
+            x=np.array(ends, dtype=np.float64).ravel(),
+            y=np.repeat(y, 3),
+            markers=False,
+            solid=True,
+        ),
+    ]
+    for slot, (name, shifts) in enumerate(
+        (("median", [one.median for one in rows]), ("p99", [one.p99 for one in rows]))
+    ):
+        layers.append(
+            Points(
+                name=f"factor of {name}",
+                x=np.array([one.ratio for one in shifts], dtype=np.float64),
+                y=y,
+                slot=slot,
+                hollow=slot > 0,
+                hover=tuple(
+                    f"{text}: {name} {format_overhead(one)}" for text, one in zip(names, shifts, strict=True)
+                ),
+            )
+        )
+    return Drawing(
+        sentences=("In pairs of a cycle, over PathLab's own fastest transport of that kind.",),
+        panels=(
+            Panel(x=Axis(label="Factor over the transport", scale=Scale.LOG10), y=axis, layers=tuple(layers)),
+        ),
+    )
+
+
+def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:
+    """The factor of each level of load for each technology; open markers: undecided."""
+    names = list(dict.fromkeys(one.technology for one in rows))
+    levels = list(dict.fromkeys(one.ratio.level for one in rows))
+    axis = build_row_axis("Technology", names)
+    heights = dict(zip(names, axis.ticks or (), strict=True))
+    layers: list[Layer] = [Rule(name=f"as with {rows[0].ratio.baseline}", value=1.0, vertical=True)]
+    for slot, level in enumerate(levels):
+        shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(levels))
+        layers += _draw_level(slot, [one for one in rows if one.ratio.level == level], shift, heights)
+    return Drawing(
+        sentences=(
+            "Factors in pairs of a cycle; lines: 95 % CI, corrected for all rows (Holm).",
+            "Open markers: undecided."
+            if any(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in rows)
+            else "",
+        ),
+        panels=(Panel(x=Axis(label="Factor", scale=Scale.LOG10), y=axis, layers=tuple(layers)),),
+    )
+
+
+def _draw_level(
+    slot: int, rows: Sequence[LoadedRoundTrips], shift: float, heights: dict[str, float]
+) -> Iterator[Layer]:
+    """The interval of each technology, and points that are open where nothing is decided."""
+    name = name_level(rows[0].factor, rows[0].ratio.level)
+    y = np.array([heights[one.technology] + shift for one in rows])
+    ends = [[one.ratio.interval.low, one.ratio.interval.high, None] for one in rows]
+    yield Curve(
+        name=f"{name}, 95 % CI",
+        x=np.array(ends, dtype=np.float64).ravel(),
+        y=np.repeat(y, 3),
+        slot=slot,
+        markers=False,
+        solid=True,
+        legend=False,
+    )
+    undecided = np.array([one.ratio.verdict is ChangeVerdict.UNDECIDED for one in rows])
+    for hollow in (False, True):
+        chosen = [one for one, open_mark in zip(rows, undecided, strict=True) if open_mark == hollow]
+        if chosen:
+            yield Points(
+                name=name if not hollow else f"{name}, undecided",
+                x=np.array([one.ratio.ratio for one in chosen], dtype=np.float64),
+                y=y[undecided == hollow],
+                slot=slot,
+                hollow=hollow,
+                legend=not hollow or bool(undecided.all()),
+                hover=tuple(_describe_point(one) for one in chosen),
+            )
+
+
+def _describe_point(one: LoadedRoundTrips) -> str:
+    interval = format_interval(one.ratio.interval, format_factor)
+    return f"{one.technology}: {format_factor(one.ratio.ratio)} × ({interval}), {one.ratio.verdict}"

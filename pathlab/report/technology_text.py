@@ -1,0 +1,215 @@
+"""Round trips by technology in words: what is compared with what, overheads, and load against none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
+from pathlab.report.message_text import name_offered, name_path
+from pathlab.report.phrases import format_count, format_factor, format_in_brackets, format_reason
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.background import LoadedRoundTrips
+from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict
+from pathlab.study.selection import choose_evenly
+from pathlab.study.technology_overhead import TechnologyOverhead
+from pathlab.study.technology_round_trips import TechnologyGroup, TechnologyRoundTrips
+from pathlab.study.trials import Condition
+from pathlab.units import format_bytes, format_ratio, format_time
+
+#: Overheads that a sentence names; of more the least, the largest and those evenly between.
+OVERHEADS_NAMED = 5
+#: What a factor of the campaign is to a reader, with its level and without.
+LOADED = {
+    "background": ("{} load", "no load"),
+    "priority": ("real-time priority {}", "ordinary scheduling"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TechnologySetting:
+    """Round trips that are compared with each other: of one path, load, priority, placement and cores.
+
+    ``number`` from 1 over all settings of the results; ``name`` says what sets it apart from others of its
+    path, empty for nothing. ``groups``: one for each size, ascending. Answers are computed when asked for.
+    """
+
+    number: int
+    name: str
+    groups: tuple[TechnologyGroup, ...]
+    study: Analyses
+
+    @property
+    def condition(self) -> Condition:
+        """The path, with the settings that all of its loads share."""
+        return self.groups[0].loads[0].load.shared
+
+    @property
+    def offered_messages_per_s(self) -> int | None:
+        """The offered rate; None: one request after the other."""
+        return self.groups[0].offered_messages_per_s
+
+    @property
+    def sizes(self) -> list[int]:
+        """The sizes of messages, ascending."""
+        return [one.size_bytes for one in self.groups]
+
+    def list_technologies(self, size_bytes: int) -> list[str]:
+        """The names of the technologies with messages of one size, from the least median to the largest."""
+        return [load.technology for one in self.groups if one.size_bytes == size_bytes for load in one.loads]
+
+    def list_round_trips(self, size_bytes: int) -> list[TechnologyRoundTrips]:
+        """The round trips with messages of one size, from the least median to the largest."""
+        return [one.result for one in self.study.technologies() if self._holds(one, size_bytes)]
+
+    def list_overheads(self, size_bytes: int) -> list[TechnologyOverhead]:
+        """The overheads with messages of one size, from the least to the largest."""
+        found = [one.result for one in self.study.technology_overhead() if self._holds(one, size_bytes)]
+        return sorted(found, key=lambda one: one.median.shift or 0.0)
+
+    def _holds(self, one: Answer[TechnologyRoundTrips] | Answer[TechnologyOverhead], size_bytes: int) -> bool:
+        key = one.result.group, one.result.message_bytes, one.result.offered_messages_per_s
+        own = self.groups[0].name, size_bytes, self.offered_messages_per_s
+        return one.condition == self.condition and key == own
+
+    def describe(self, size_bytes: int) -> str:
+        """``64 B, no load``."""
+        return ", ".join(filter(None, (format_bytes(size_bytes), self.name)))
+
+
+def list_technology_settings(study: Analyses) -> tuple[TechnologySetting, ...]:
+    """Every setting with round trips of a technology, in the order of the analyses."""
+    found: dict[tuple[Condition, str, int | None], list[TechnologyGroup]] = {}
+    for one in study.technology_groups():
+        rate = one.offered_messages_per_s
+        name = ", ".join(filter(None, (one.name, "" if rate is None else f"{name_offered(rate)} offered")))
+        found.setdefault((one.loads[0].load.shared, name, rate), []).append(one)
+    return tuple(
+        TechnologySetting(number=number, name=name, groups=tuple(groups), study=study)
+        for number, ((_, name, _), groups) in enumerate(found.items(), 1)
+    )
+
+
+def choose_first_settings(settings: Iterable[TechnologySetting]) -> list[TechnologySetting]:
+    """The first setting of each path: without load and priority, where that was measured."""
+    return list({one.condition: one for one in reversed(list(settings))}.values())[::-1]
+
+
+def describe_technologies(study: Analyses) -> tuple[str, ...]:
+    """The shortest and the longest round trips, overheads, what load changes; empty without any.
+
+    The first sentence is the answer, the others are beside it.
+    """
+    settings = list_technology_settings(study)
+    first = choose_first_settings(settings)
+    texts: list[str] = []
+    for setting in first:
+        where = f"{name_path(setting.condition)}: " if len(first) > 1 else ""
+        texts += [where + text for text in _describe_setting(setting)]
+    return (*texts, *describe_loads(study.loaded_round_trips()))
+
+
+def _describe_setting(setting: TechnologySetting) -> Iterator[str]:
+    for size in dict.fromkeys((setting.sizes[0], setting.sizes[-1])):
+        yield from _describe_range(setting, size)
+    if overheads := setting.list_overheads(setting.sizes[0]):
+        yield describe_overheads(overheads, setting.sizes[0])
+
+
+def _describe_range(setting: TechnologySetting, size_bytes: int) -> Iterator[str]:
+    known = [one for one in setting.list_round_trips(size_bytes) if one.p50[0] is not None]
+    if not known:
+        return
+    least, most = known[0], known[-1]
+    median, interval = least.p50
+    text = f"Round trips of {setting.describe(size_bytes)}: {least.technology} has the shortest, median "
+    text += f"{format_time(median)}{format_in_brackets(interval, format_time)}"
+    if most is not least:
+        text += f"; {most.technology} the longest of {len(known)}, {format_time(most.p50[0])}"
+    yield f"{text}."
+
+
+def describe_overheads(overheads: Sequence[TechnologyOverhead], size_bytes: int) -> str:
+    """``At 64 B: grpc 6.45 × [6.11, 6.8] tcp; …``, the largest last."""
+    shown = choose_evenly(overheads, OVERHEADS_NAMED)
+    texts = [f"{one.technology}: {format_overhead(one.median)} {one.beneath}" for one in shown]
+    text = f"Median over the transport beneath, {format_bytes(size_bytes)}: {'; '.join(texts)}"
+    if len(overheads) > len(shown):
+        text += f"; {len(overheads) - len(shown)} more between"
+    if few := [one.median for one in overheads if one.median.undecided is Undecided.TOO_FEW_SAMPLES]:
+        pairs = format_count(max(one.first_n for one in few), "cycle")
+        text += f" (no interval: {pairs}, {MINIMUM_TRIALS} needed)"
+    return f"{text}."
+
+
+def format_overhead(shift: GroupShift) -> str:
+    """``6.45 × [6.11, 6.8]``; without the interval where there is none."""
+    interval = shift.interval_ratio
+    ends = f" [{format_factor(interval.low)}, {format_factor(interval.high)}]" if interval.decided else ""
+    return f"{format_factor(shift.ratio)} ×{ends}"
+
+
+def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ...]:
+    """What each load and priority does to the p99 of round trips; why some are undecided, once."""
+    found = [one.result for one in answers if one.result.ratio.metric == "round-trip-p99"]
+    if not found:
+        return ()
+    factors: dict[str, list[LoadedRoundTrips]] = {}
+    for one in found:
+        factors.setdefault(one.factor, []).append(one)
+    texts = [_describe_factor(rows) for rows in factors.values()]
+    return (*texts[:-1], " ".join((texts[-1], *_explain_undecided(found))))
+
+
+def name_level(factor: str, level: str) -> str:
+    """``combined load``, ``priority 50``."""
+    return LOADED[factor][0].format(level)
+
+
+def _describe_factor(rows: Sequence[LoadedRoundTrips]) -> str:
+    """``p99 against that with no load: cpu load worse in 9 of 10 (1.4 to 1.6 times), undecided in 1 ...``"""
+    levels: dict[str, list[LoadedRoundTrips]] = {}
+    for one in rows:
+        levels.setdefault(one.ratio.level, []).append(one)
+    factor = rows[0].factor
+    texts = [f"{name_level(factor, level)} {_count_verdicts(found)}" for level, found in levels.items()]
+    return f"p99 against that with {LOADED[factor][1]}: {'; '.join(texts)}."
+
+
+def _count_verdicts(rows: Sequence[LoadedRoundTrips]) -> str:
+    """``worse in 9 of 10 (1.4 to 1.6 times), undecided in 1``."""
+    verdicts = Counter(one.ratio.verdict for one in rows)
+    parts: list[str] = []
+    for verdict in ChangeVerdict:
+        if not verdicts[verdict]:
+            continue
+        text = f"{verdict} in {verdicts[verdict]}"
+        if not parts:
+            text += f" of {len(rows)}"
+        if verdict in (ChangeVerdict.BETTER, ChangeVerdict.WORSE):
+            ratios = sorted(one.ratio.ratio or 0.0 for one in rows if one.ratio.verdict is verdict)
+            ends = " to ".join(dict.fromkeys(map(format_factor, (ratios[0], ratios[-1]))))
+            text += f" ({ends} times)"
+        parts.append(text)
+    return ", ".join(parts)
+
+
+def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> Iterator[str]:
+    reasons = dict.fromkeys(
+        one.ratio.reason for one in rows if one.ratio.verdict is ChangeVerdict.UNDECIDED and one.ratio.reason
+    )
+    texts, margin = [], f"±{format_ratio(MARGIN_RATIO)}"
+    for reason in reasons:
+        if reason == TOO_FEW_TRIALS:
+            pairs = max(one.ratio.pairs for one in rows if one.ratio.reason == reason)
+            texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_TRIALS} needed")
+        elif reason == Undecided.INCONCLUSIVE:
+            texts.append(f"the interval holds 'no change' and reaches beyond {margin}; more cycles decide it")
+        else:
+            texts.append(format_reason(reason))
+    if texts:
+        yield f"Undecided: {'; '.join(texts)}."
