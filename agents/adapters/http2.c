@@ -43,6 +43,7 @@ struct connection {
     char status[4]; /* of HTTP */
     bool done;
     uint32_t error_code; /* of HTTP/2, with which the server ended the stream */
+    char fault[160];     /* of the server, as the library states it */
     uint8_t output[OUTPUT_BYTES];
     size_t output_bytes;
     uint8_t input[INPUT_BYTES];
@@ -94,6 +95,14 @@ static int on_stream_end(nghttp2_session *session, int32_t stream, uint32_t erro
     return 0;
 }
 
+static int on_fault(nghttp2_session *session, int code, const char *text, size_t bytes, void *connection)
+{
+    (void)session, (void)code;
+    struct connection *c = connection;
+    snprintf(c->fault, sizeof c->fault, "%.*s", (int)bytes, text);
+    return 0;
+}
+
 static int flush_output(struct connection *c, const char *stage, struct pl_adapter_error *error)
 {
     for (size_t used = 0; used < c->output_bytes;) {
@@ -124,6 +133,9 @@ static int send_frames(struct connection *c, const char *stage, struct pl_adapte
 
 static int receive_frames(struct connection *c, struct pl_adapter_error *error)
 {
+    if (!nghttp2_session_want_read(c->session)) /* the library has told the server so */
+        return pl_adapter_fail(error, "reply", "the server does not follow HTTP/2: %s",
+                               c->fault[0] == 0 ? "protocol error" : c->fault);
     ssize_t bytes = recv(c->fd, c->input, sizeof c->input, 0);
     if (bytes < 0)
         return pl_adapter_fail(error, "reply", "receiving: %s", strerror(errno));
@@ -134,8 +146,6 @@ static int receive_frames(struct connection *c, struct pl_adapter_error *error)
     if (used < 0)
         return pl_adapter_fail(error, "reply", "the server does not follow HTTP/2: %s",
                                nghttp2_strerror((int)used));
-    if (!c->done && !nghttp2_session_want_read(c->session))
-        return pl_adapter_fail(error, "reply", "the server ended the session");
     return 0;
 }
 
@@ -150,6 +160,7 @@ static int open_session(struct connection *c)
     nghttp2_session_callbacks_set_on_header_callback(callbacks, on_header);
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, on_data);
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, on_stream_end);
+    nghttp2_session_callbacks_set_error_callback2(callbacks, on_fault);
     cause = nghttp2_session_client_new(&c->session, callbacks, c);
     nghttp2_session_callbacks_del(callbacks);
     if (cause == 0)

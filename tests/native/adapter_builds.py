@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from itertools import chain
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def require_needs(manifest: Manifest) -> None:
     """Skip or fail where this machine lacks something that ``manifest`` needs."""
     missing = find_missing(manifest)
     require(not missing, ", ".join(f"{need['what']} (apt-get install {need['debian']})" for need in missing))
+
+
+def build_adapter(name: str, folder: Path) -> Path:
+    """The program of technology ``name`` with the harness; skips or fails where something is missing."""
+    (manifest,) = [found for found in list_compiled() if found.name == name]
+    require_needs(manifest)
+    require(HARNESS.is_file(), f"the harness at {HARNESS} (make -C native harness)")
+    harness = ["-I", str(ROOT / "native" / "src"), str(HARNESS), "-pthread", "-lm"]
+    for words in fill_build(manifest, folder, harness):
+        subprocess.run(words, check=True)
+    return folder / "program"
 
 
 def fill_build(manifest: Manifest, folder: Path, harness: list[str]) -> list[list[str]]:
