@@ -68,7 +68,7 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -j2 -C native test sanitize tsan dynamic faults fuzz-replay
+	@$(MAKE) -s -j2 -C native harness test sanitize tsan dynamic faults fuzz-replay
 
 # The engines of the wheel, for every machine.
 engines: dev
