@@ -107,6 +107,7 @@ pages: $(INSTALLED)
 	@$(BIN)/python -m pathlab.campaign.schema campaigns
 	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
 	@$(BIN)/python docs/analyses_table.py
+	@$(BIN)/python docs/technologies_table.py
 	@$(BIN)/python docs/cli_pages.py
 	@$(BIN)/python docs/engine_page.py
 

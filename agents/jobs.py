@@ -111,6 +111,7 @@ class Jobs:
         except ValueError as error:
             raise RequestError("engine", str(error)) from error
         options = {name: request[name] for name in ("name", "role", "settings", "ports")}
+        options["seconds"] = clamped["seconds"]
         return self._start_adapter_program(options, clamped)
 
     def check_adapters(self, request: Message) -> Dict[str, Any]:

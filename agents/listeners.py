@@ -83,17 +83,20 @@ def await_listener(
 ) -> Optional[int]:
     """The port at ``address`` that a process from ``root`` down listens on; None: none within the time.
 
-    ``port`` None: any port. ``wait`` is called between two looks with the seconds to wait; false ends it.
+    ``port`` None: any port. ``wait`` is called between two looks with the seconds to wait; after false there
+    is one last look.
     """
     wanted = _normalize(address)
     deadline_s = time.monotonic() + timeout_s
+    last = False
     while True:
         for found, number in sorted(find_listeners(protocol, root, port)):
             if found == wanted:
                 return number
-        left_s = deadline_s - time.monotonic()
-        if left_s <= 0 or not wait(min(POLL_S, left_s)):
+        if last:
             return None
+        left_s = deadline_s - time.monotonic()
+        last = left_s <= 0 or not wait(min(POLL_S, left_s))
 
 
 def _normalize(address: str) -> str:

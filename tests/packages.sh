@@ -46,7 +46,7 @@ omniidl:omniidl
 default-jdk-headless:javac
 redis-server:redis-server
 libhiredis-dev:/usr/include/hiredis/hiredis.h
-postgresql-15:/usr/lib/postgresql/15/bin/postgres
+postgresql:/usr/lib/postgresql/15/bin/postgres
 libpq-dev:/usr/include/postgresql/libpq-fe.h
 libevent-dev:/usr/include/event2/http.h
 libnghttp2-dev:/usr/include/nghttp2/nghttp2.h

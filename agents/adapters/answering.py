@@ -44,7 +44,10 @@ class _Stopped(Exception):  # noqa: N818 -- no error
 
 
 class AnsweringEnd:
-    """Server and responder of one technology. ``settings`` are the program's without port and folder."""
+    """Server and responder of one technology, which may run for ``seconds``.
+
+    ``settings`` are the program's without port and folder.
+    """
 
     def __init__(
         self,
@@ -52,12 +55,14 @@ class AnsweringEnd:
         program: AdapterProgram,
         settings: Mapping[str, Any],
         ports: range,
+        seconds: float,
         write: Write,
     ) -> None:
         self._manifest, self._program, self._write = manifest, program, write
         self._settings = {**settings, "folder": ""}
         self._address, self._ports = str(settings["address"]), ports
         self._cores = [int(core) for core in settings.get("cores") or []]
+        self._listen_s = min(LISTEN_S, seconds)
         self._parts: List[ServerPart] = []
         self._commands = bytearray()
         self._stop_reason: Optional[str] = None
@@ -239,30 +244,32 @@ class AnsweringEnd:
 
     def _await_record(self, part: ServerPart) -> Dict[str, Any]:
         """The program's ``listening`` record, after its ``hello`` was found to be right."""
-        deadline_s = time.monotonic() + LISTEN_S
+        deadline_s = time.monotonic() + self._listen_s
         while True:
             for record in part.records:
                 if record["type"] == "listening" and isinstance(record.get("port"), int):
                     return record
             left_s = deadline_s - time.monotonic()
             if left_s <= 0:
-                raise TechnologyError("port", f"{part.name} does not listen within {LISTEN_S:g} s")
+                raise TechnologyError("port", f"{part.name} does not listen within {self._listen_s:g} s")
             self._turn(left_s)
 
     def _await_socket(self, server: ServerPart, port: int) -> int:
         """The port of the server's socket, seen by its address and owner. TechnologyError: there is none."""
 
-        def wait(seconds: float) -> bool:
-            self._turn(seconds)
-            return True
-
         protocol, root = self._manifest.protocol, os.getpid()
+
+        def wait(seconds: float) -> bool:
+            """One turn; false once the port is open on another address alone."""
+            self._turn(seconds)
+            return not (port and find_listeners(protocol, root, port))
+
         found = await_listener(
             protocol,
             self._address,
             port or None,
             root=root,
-            timeout_s=STATED_S if server.is_ours else LISTEN_S,
+            timeout_s=STATED_S if server.is_ours else self._listen_s,
             wait=wait,
         )
         if found is None:

@@ -11,6 +11,7 @@ import errno
 import hashlib
 import io
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,6 +53,7 @@ BUILD_S = 120.0
 OWN_FOLDER, USER_FOLDER, NATIVE_FOLDER = "pathlab/agents/adapters", "adapters", "native/src"
 JAVA_OPTIONS = ("-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto")  # PerfData leaves a file in /tmp
 _C_FLAGS = ("-std=c11", "-O2", "-D_GNU_SOURCE", "-pthread", "-Isrc")
+_FAULT = re.compile(r"\berror\b|\bld: ")  # a line of a compiler or of the linker
 _HARNESS_LIBRARIES = ("-pthread", "-lm")
 
 
@@ -291,7 +293,7 @@ def _run_or_fail(what: str, command: List[str], folder: str) -> None:
     status, printed, errors = run_command(command, BUILD_S, folder=folder)
     if status:
         lines = (errors.strip() or printed.strip() or f"status {status}").splitlines()
-        said = next((line for line in lines if "error" in line), lines[-1]).strip()
+        said = next(filter(_FAULT.search, lines), lines[-1]).strip()
         raise TechnologyError("build", f"{os.path.basename(command[0])} cannot build {what}: {said[:300]}")
 
 

@@ -7,8 +7,7 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "subjects", "responder as a client of its own",
-             "a thread of the library in each client"],
+    "adds": ["broker", "subjects", "responder", "reader thread in each client"],
     "lacks": ["encryption"],
     "needs": [
         {"program": "nats-server", "debian": "nats-server"},

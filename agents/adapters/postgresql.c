@@ -7,8 +7,7 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["database between the programs", "SQL", "transactions", "notifications",
-             "responder as a client of its own"],
+    "adds": ["broker", "SQL", "transactions", "notifications", "responder"],
     "lacks": ["encryption", "durability: fsync, synchronous commit and autovacuum are off"],
     "needs": [
         {"program": "initdb", "debian": "postgresql"},
@@ -35,9 +34,7 @@ pathlab-adapter
     "port": "given",
     "protocol": "tcp",
     "versions": [["postgres", "--version"]],
-    "limits": [
-        {"what": "more than 90 streams: the server has 100 connections", "constraint": "streams <= 90"}
-    ],
+    "limits": [{"what": "more than 90 streams", "constraint": "streams <= 90"}],
     "variants": {
         "postgresql-select": {
             "title": "PostgreSQL, one prepared statement",
@@ -56,7 +53,7 @@ end
  * transactions. Rows fit a page (storage plain, no TOAST), and a page keeps room for their next version
  * (fillfactor), so that dead versions are removed on the way and the table does not grow without vacuum.
  * Variant postgresql-select: one prepared statement, which the server answers itself. From the network only
- * the role pathlab can connect, which is no superuser. */
+ * the role pathlab can connect, which is no superuser; the server takes 100 connections. */
 #include <errno.h>
 #include <poll.h>
 #include <postgresql/libpq-fe.h>

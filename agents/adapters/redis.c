@@ -7,7 +7,7 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "copy in the store", "responder as a client of its own"],
+    "adds": ["broker", "copy in the store", "responder"],
     "lacks": ["encryption", "persistence"],
     "needs": [
         {"program": "redis-server", "debian": "redis-server"},

@@ -47,7 +47,8 @@ def run_adapter(text: str) -> int:
         settings = _complete_settings(options["settings"], manifest, role)
         program = prepare_program(manifest, options.get("engine"))
         if role == "answer":
-            return AnsweringEnd(manifest, program, settings, ports, write_record).run()
+            seconds = float(options["seconds"])
+            return AnsweringEnd(manifest, program, settings, ports, seconds, write_record).run()
         words = [*program.words, role, json.dumps(settings)]
         values = {
             **{name: str(settings.get(name, "")) for name in ("address", "port")},

@@ -59,7 +59,9 @@ def subtract_cpu(last: Optional[Dict[str, Any]], first: Optional[Dict[str, Any]]
     if last is None or first is None:
         return {"user_ns": None, "system_ns": None, "parts": None}
     parts = {
-        name: None if value is None else value - first["parts"][name] for name, value in last["parts"].items()
+        # Of a child that nobody waited for, what it had used before is lost, and nothing is negative.
+        name: None if value is None else max(value - first["parts"][name], 0)
+        for name, value in last["parts"].items()
     }
     spent_ns = sum(value for value in parts.values() if value is not None)
     user_ns = min(max(last["user_ns"] - first["user_ns"], 0), spent_ns)

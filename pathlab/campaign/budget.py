@@ -17,6 +17,7 @@ from pathlab.units import SECOND_NS
 
 # Starting engines, connecting, and gathering results; seen on a small machine, an estimate and no bound.
 OVERHEAD_NS = 100_000_000
+LOAD_NS = 700_000_000  # a background load's start, until it states a rate, and its end
 SURVEY_NS, SURVEY_MAX_NS = (
     12 * SECOND_NS,
     60 * SECOND_NS,
@@ -94,7 +95,7 @@ ASSUMED_BITS_PER_S = 10**9
 _SIZED_BY = attrgetter(
     *("streams", "window_sender_bytes", "window_receiver_bytes", "duration_ns", "warmup_ns"),
     *("transfer_bytes", "pacing_bits_per_s", "direction", "engine", "transport"),
-    *("message_bytes", "message_rate_per_s", "reply", "encoding", "placement"),
+    *("message_bytes", "message_rate_per_s", "reply", "encoding", "placement", "background"),
 )
 
 
@@ -135,7 +136,10 @@ class Estimator:
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
         traffic_ns = self._estimate_traffic(row, facts)
-        fixed_ns = OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + cool_down.pause_ns
+        load_ns = LOAD_NS if row.cell.background != "none" else 0
+        fixed_ns = (
+            load_ns + OVERHEAD_NS + CONNECT_ROUND_TRIPS * rtt_ns + traffic_ns + probes_ns + cool_down.pause_ns
+        )
         return TrialEstimate(
             time_ns=fixed_ns
             + (rtt_ns if campaign.probes.unloaded else 0)

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from pathlab.campaign.background_model import Folder
 from pathlab.campaign.file_table import Address, FileTable, HostName
 from pathlab.campaign.quantities import BYTES, COUNT, RATE, TIME, Bounds
 from pathlab.host_names import PORT_MAX, find_name_fault
@@ -115,6 +116,9 @@ class Host(FileTable):
         None,
         alias="max_time",
         description="No trial, with its set-up and its drain, takes longer on this host.",
+    )
+    disk_folder: Folder | None = Field(
+        None, description="Folder on the disk that a background load uses here; else that of `[background]`."
     )
     tags: tuple[Annotated[str, Field(pattern=TAG_PATTERN)], ...] = Field(
         (), exclude=True, description="Words to group hosts by."

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.campaign.conduct_model import CYCLES_MIN_DEFAULT, STOP_RULE, Budget, CoolDown, SafetyLimits
 from pathlab.campaign.factor_model import Combination, Control, Factors
 from pathlab.campaign.factors import FactorKey, PairName
@@ -226,6 +227,9 @@ class Campaign(FileTable):
     factors: Factors = Field(description="What is varied.")
     trial: TrialSettings = Field(TrialSettings.model_validate({}), description="How one measurement runs.")
     probes: ProbeSettings = Field(ProbeSettings.model_validate({}), description="Round-trip probes.")
+    background: BackgroundSettings = Field(
+        BackgroundSettings.model_validate({}), description="The load of the factor `background`."
+    )
     lab: LabSettings | None = Field(None, description="Hosts and links emulated on this machine.")
 
     def to_stored(self) -> dict[str, Any]:

@@ -60,6 +60,12 @@ def put_paths(data: dict[str, Any], paths: Sequence[str]) -> None:
     lab_hosts = read_names(read_table(fill_lab(data, []), "lab"), "hosts")
     if "lab" in data and not any(end in lab_hosts for pair in pairs for end in pair.values()):
         del data["lab"]
+        background = data.get("background")
+        if (
+            isinstance(background, dict)
+            and str(background.get("network_path")).partition(":")[0] in lab_hosts
+        ):
+            del background["network_path"]  # its check names what to give instead
 
 
 def take_profiles(data: dict[str, Any]) -> dict[str, Any]:

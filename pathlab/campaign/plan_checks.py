@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Collection, Iterator
 from operator import attrgetter
 
+from pathlab.campaign.background_checks import check_background
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.checks import PLAN_ROWS_MAX
@@ -29,7 +30,7 @@ _PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "st
 
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
     """Return what makes a plan impossible: no combination, too many rows, a budget that cannot be met."""
-    findings = list(_check_rate(campaign))
+    findings = [*_check_rate(campaign), *check_background(campaign)]
     if campaign.where or campaign.design == "fraction":  # else the size was counted before
         count = count_cells(campaign)
         if not count:

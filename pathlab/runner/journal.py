@@ -3,9 +3,10 @@
 Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
 ``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
 ``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``quarantined`` (a host or path that
-keeps failing), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the
-plan was done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial);
-``left-out`` (trials of technologies that a host lacks).
+keeps failing), ``background`` (what a background load did alone), ``background-missing`` (why it does not
+run), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
+done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial); ``left-out``
+(trials of technologies that a host lacks).
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pathlab.runner.events import Emit, RunNotice
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
+BACKGROUND, BACKGROUND_MISSING = "background", "background-missing"
 STARTED, RESUMED, FINISHED, ENDED = "started", "resumed", "finished", "ended"
-QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, "waiting", "slot"})
+QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, BACKGROUND, "waiting", "slot"})
 
 
 class Journal:

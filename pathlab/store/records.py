@@ -276,11 +276,13 @@ class TrialRecord:
     ] = None
     background_cpu_ratio: Annotated[
         float | None,
-        "background load: share of its CPU time alone that it had in the steady window, all its threads "
-        "together",
+        "background load: CPU time of its threads in the steady window, of the time that they could have "
+        "had; 1: all of them ran all the time; of two loaded ends, the one with less",
     ] = None
     background_disk_bytes_per_s: Annotated[
-        float | None, "background load: written to disk in the steady window"
+        float | None,
+        "background load: written to disk and read from it in the steady window; of two loaded ends, the one "
+        "with less",
     ] = None
     background_network_bits_per_s: Annotated[
         float | None, "background load: received over its path in the steady window"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -187,6 +188,27 @@ def test_the_table_of_analyses_is_that_of_the_registry() -> None:
     made = runpy.run_path(str(ROOT / "docs" / "analyses_table.py"))["make_page"]()
     stored = (ROOT / "docs" / "ANALYSES.md").read_text(encoding="utf-8")
     assert stored == made, "docs/ANALYSES.md is old: run python docs/analyses_table.py"
+
+
+TECHNOLOGIES = runpy.run_path(str(ROOT / "docs" / "technologies_table.py"))
+
+
+def test_the_tables_of_technologies_are_those_of_the_manifests() -> None:
+    stored = (ROOT / "docs" / "TECHNOLOGIES.md").read_text(encoding="utf-8")
+    old = "docs/TECHNOLOGIES.md is old: run python docs/technologies_table.py"
+    assert stored == TECHNOLOGIES["make_page"](), old
+
+
+def test_the_tests_have_the_packages_of_all_technologies() -> None:
+    manifests = TECHNOLOGIES["read_manifests"]([ROOT / "agents" / "adapters"]).values()
+    needed = set(TECHNOLOGIES["list_packages"](manifests, "debian")) - TECHNOLOGIES["ESSENTIAL"]
+    lines = (ROOT / "tests" / "packages.sh").read_text(encoding="utf-8").splitlines()
+    assert needed <= {line.partition(":")[0] for line in lines}
+    python = TECHNOLOGIES["list_packages"](manifests, "pip")
+    extra = ast.literal_eval(
+        re.findall(r"^TECHNOLOGIES = (.*)$", (ROOT / "setup.py").read_text(), re.MULTILINE)[0]
+    )
+    assert set(python) <= {re.split("[<>=]", line)[0] for line in extra}
 
 
 #: Files of a user, which the checkout does not have.

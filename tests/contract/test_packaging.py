@@ -47,7 +47,11 @@ def test_the_type_checker_reads_every_tracked_file() -> None:
     assert done.returncode == 0, done.stdout
     found = re.search(r"no issues found in (\d+) source files", done.stdout)
     assert found is not None, done.stdout
-    assert int(found.group(1)) == len(expected)
+    beside = {
+        "agents/adapters/quic_aioquic.py",
+        "agents/adapters/tcp_python.py",
+    }  # import the harness from there
+    assert int(found.group(1)) == len(set(expected) - beside)
 
 
 def test_the_source_distribution_holds_what_makes_a_wheel() -> None:

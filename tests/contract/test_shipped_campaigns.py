@@ -49,7 +49,9 @@ def test_a_shipped_campaign_has_a_quick_profile_of_the_same_structure(name: str)
 
 @pytest.mark.parametrize("name", list_shipped())
 def test_a_shipped_campaign_runs_between_other_hosts(name: str) -> None:
-    campaign = load_campaign(name, paths=["local:local"])
+    # Another pair of hosts for its network load, or no such load.
+    levels = ['factors.background=["none", "cpu", "disk"]'] if name == "round-trip-loaded" else []
+    campaign = load_campaign(name, levels, paths=["local:local"])
     assert campaign.lab is None
     assert estimate_campaign(campaign).bytes_max is None
 
@@ -58,7 +60,7 @@ def test_all_experiments_of_the_method_ship() -> None:
     assert set(list_shipped()) == {
         "windows-vs-streams", "streams-sweep", "throughput-effect", "duration", "cpu-cost", "fixed-product",
         "iso-product", "quickstart", "lan", "wan", "message-size", "fan-out", "relay-latency", "releases",
-        "observer-cost", "round-trip",
+        "observer-cost", "round-trip", "round-trip-loaded",
     }  # fmt: skip
 
 

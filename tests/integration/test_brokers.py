@@ -14,7 +14,7 @@ import pytest
 
 from pathlab.agents.adapters.build import find_manifest
 from pathlab.agents.adapters.needs import find_program
-from pathlab.agents.listeners import list_descendants
+from pathlab.agents.listeners import find_listeners, list_descendants
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
 from tests.native.adapter_builds import require_needs
@@ -26,11 +26,15 @@ EXIT_PEER = 4
 
 @contextlib.contextmanager
 def answering(session: Session, name: str, **settings: Any) -> Iterator[tuple[EngineJob, EngineJob]]:
-    """The answering end and an asking one that is ready; the answering end must end well."""
+    """The answering end and an asking one that was told to go; the answering end must end well.
+
+    Its server, brokers and databases included, listens on the address of the measurement alone.
+    """
     require_needs(find_manifest(name))
     settings = {"address": "127.0.0.1", "interval_ns": 50_000_000, **settings}
     server = session.start_adapter(name, "answer", settings, seconds=120)
     port = server.wait_for("listening", PATIENCE_S)["port"]
+    assert find_listeners("tcp", server.pid) == {(settings["address"], port)}
     client = session.start_adapter(name, "ask", {**settings, "port": port}, seconds=120)
     client.wait_for("ready", PATIENCE_S)
     for job in (server, client):
@@ -65,6 +69,13 @@ def test_a_responder_that_stands_still_is_a_stall(session: Session, name: str) -
         assert result["complete"] is False
         assert result["messages"]["received"][0] > 0
         assert result["messages"]["missing"] == [1]
+
+
+def test_rmis_registry_and_object_share_a_port_and_streams_their_server(session: Session) -> None:
+    with answering(session, "rmi", address="127.0.0.2", streams=3, requests=300) as (_server, client):
+        result = client.wait_for("result", PATIENCE_S)
+        assert result["messages"]["received"] == [100, 100, 100]
+        assert client.records[1]["adapter"]["settings"] == {"no_delay": True}
 
 
 def read_mailbox_bytes(port: int) -> int:

@@ -23,7 +23,11 @@ def list_compiled() -> list[Manifest]:
 def require_needs(manifest: Manifest) -> None:
     """Skip or fail where this machine lacks something that ``manifest`` needs."""
     missing = find_missing(manifest)
-    require(not missing, ", ".join(f"{need['what']} (apt-get install {need['debian']})" for need in missing))
+    by_pip = {need["what"]: f"pip install {need['pip']}" for need in missing if need["debian"] is None}
+    hows = [by_pip.get(need["what"], f"apt-get install {need['debian']}") for need in missing]
+    require(
+        not missing, ", ".join(f"{need['what']} ({how})" for need, how in zip(missing, hows, strict=True))
+    )
 
 
 def build_adapter(name: str, folder: Path) -> Path:

@@ -16,6 +16,7 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import Emit, RateNow, RetransmissionsNow, RttNow
+from pathlab.runner.hosts.background_hosts import BackgroundLoads
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import Trial, TrialData
@@ -92,10 +93,19 @@ def choose_family(path: TrialPath, family: str) -> TrialPath:
 class RowRunner:
     """Measures rows, on several threads where rows run at once."""
 
-    def __init__(self, campaign: Campaign, environment: Environment, routes: RouteWatch, emit: Emit) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        environment: Environment,
+        routes: RouteWatch,
+        backgrounds: BackgroundLoads,
+        emit: Emit,
+    ) -> None:
         self._campaign = campaign
         self._environment = environment
         self._routes = routes
+        self._backgrounds = backgrounds
+        self._busy_disks: set[str] = set()  # hosts on which the load before left work
         self._emit = emit
         self._lock = threading.RLock()  # the environment and the routes are not made for several threads
         self._cancelled = threading.Event()
@@ -129,7 +139,7 @@ class RowRunner:
         if engine_flag is not None:
             flags.append(engine_flag)
         cooled = self._cool_down(task, path)
-        if not cooled:
+        if not cooled or not self._busy_disks.isdisjoint(path.hosts):
             flags.append(Flag.NOT_DRAINED)
         started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
         outcome = Outcome(status=Status.COMPLETE, attempt=task.attempt, started=started)
@@ -142,11 +152,21 @@ class RowRunner:
         jump_ns = clock.read_jump_ns()
         if jump_ns:
             flags.append(Flag.CLOCK_JUMPED)
+        if self._is_load_weak(spec, data):
+            flags.append(Flag.BACKGROUND_WEAK)
+        is_busy = data.background is not None and data.background.quiet is False
+        self._busy_disks = set(path.hosts) if is_busy else self._busy_disks - set(path.hosts)
         now_s = time.monotonic()
         self._ended_s |= dict.fromkeys(path.hosts, now_s)
         with self._lock:
             outcome = self._add_environment(outcome, spec, data, flags)
         return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
+
+    def _is_load_weak(self, spec: TrialSpec, data: TrialData) -> bool:
+        if data.background is None:
+            return False
+        alone = self._backgrounds.measure_alone(spec.path, spec.cell.background)
+        return data.background.is_weak(alone, self._campaign.background.least_share_ratio)
 
     def _find_path(self, row: PlanRow) -> TrialPath:
         """With addresses; without them where the environment knows none, which the trial then says."""
@@ -179,6 +199,8 @@ class RowRunner:
         """Status, stage and reason of the trial; ``data`` holds what it measured, however it ended."""
         trial: Trial | None = None
         try:
+            if spec.cell.background != "none":  # known from the start of the run, unless a host was away
+                self._backgrounds.measure_alone(spec.path, spec.cell.background)
             trial = self._prepare(spec, data)
             trial.run(
                 TrialObserver(
@@ -231,7 +253,8 @@ class RowRunner:
                 congestion=environment.usable_congestion(spec.cell.congestion),
             )
             sinks = tuple(environment.session(sink.host) for sink in spec.path.sinks)
-            trial = Trial(spec, source, destination, allowed=allowed, data=data, sinks=sinks)
+            load = self._backgrounds.plan(spec.path, spec.cell.background)
+            trial = Trial(spec, source, destination, allowed=allowed, data=data, sinks=sinks, load=load)
             data.route = None if spec.path.one_host else self._routes.read(spec.path)
             self._trials.add(trial)
             return trial

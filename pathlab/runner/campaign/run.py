@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab import __version__
+from pathlab.campaign.background_checks import list_backgrounds
 from pathlab.campaign.budget import CALIBRATION_NS, SURVEY_NS, Estimator, count_surveys
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, list_varied, plan_rows
@@ -27,6 +28,7 @@ from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.slots import Timetable, describe_missed
 from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
+from pathlab.runner.hosts.background_hosts import BackgroundLoads
 from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
 from pathlab.runner.hosts.environment import Environment, list_hosts
 from pathlab.runner.hosts.other_build import choose_other_build
@@ -35,7 +37,7 @@ from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import name_run
 from pathlab.runner.hosts.technology_check import LeftOut, find_left_out
 from pathlab.runner.hosts.window_limits import find_short_windows
-from pathlab.runner.journal import ENDED, FINISHED, RESUMED, STARTED
+from pathlab.runner.journal import BACKGROUND, BACKGROUND_MISSING, ENDED, FINISHED, RESUMED, STARTED
 from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -170,6 +172,7 @@ class CampaignRun(RunParts):
         measurable = {number: row for number, row in self.rows.items() if number not in left_out.rows}
         self._precision = Precision(campaign, measurable)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
+        self._backgrounds = BackgroundLoads(campaign, environment)
         self._surveys = PathSurveys(environment.session, self.journal)
         self._ending: str | None = None  # why it ends before its plan is done
         self._failed = 0
@@ -216,6 +219,12 @@ class CampaignRun(RunParts):
         self._idle_wait.record(self.journal, lab=self._environment.facts["lab"] is not None)
         for line in find_short_windows(self.rows.values(), hosts):
             self.journal.add("window-limit", line)
+        if list_backgrounds(self.campaign):
+            self.emit(Preparing(text="measuring the background loads alone"))
+        measurable = [row for row in self.rows.values() if row.row not in self._left_out.rows]
+        for alone in self._backgrounds.measure_all_alone(measurable):
+            kind = BACKGROUND_MISSING if alone.rates is None else BACKGROUND
+            self.journal.add(kind, alone.text, facts=alone.facts)
         if self.campaign.survey != "none":
             self.emit(Preparing(text="surveying the paths"))
             self._surveys.take(self._paths(), BEFORE)
@@ -247,7 +256,7 @@ class CampaignRun(RunParts):
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
         records = self.results.records()
         todo = self._measurable(records)
-        runner = RowRunner(self.campaign, self._environment, self._routes, self.emit)
+        runner = RowRunner(self.campaign, self._environment, self._routes, self._backgrounds, self.emit)
         cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)
         try:

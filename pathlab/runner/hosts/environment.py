@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from pathlab.agents.activity import ActivityMeter
 from pathlab.agents.congestion import may_set_congestion
+from pathlab.campaign.background_checks import list_network_hosts
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
@@ -49,8 +50,9 @@ UNEXPECTED_SHOWN = 3  # of what each agent said beyond its protocol
 
 
 def list_hosts(campaign: Campaign) -> list[str]:
-    """The hosts of the campaign's paths, each once."""
-    return list(dict.fromkeys(host for path in campaign.paths for host in path.hosts))
+    """The hosts of the campaign's paths and of its network load, each once."""
+    hosts = [host for path in campaign.paths for host in path.hosts]
+    return list(dict.fromkeys([*hosts, *list_network_hosts(campaign)]))
 
 
 class Environment:
@@ -228,18 +230,8 @@ class Environment:
     def trial_path(self, row: PlanRow) -> TrialPath:
         """The path of a row with the addresses that its traffic will use."""
         source, destination = row.addresses
-        if (
-            self._lab is not None
-            and self._topology is not None
-            and row.path.source in self._lab.topology.hosts
-        ):
-            version = 6 if row.cell.family == "ipv6" else 4
-            source = source or self._topology.address(row.path.source, row.path.destination, version)
-            destination = destination or self._topology.address(
-                row.path.destination, row.path.source, version
-            )
-        elif source is None or destination is None:
-            chosen = self._remote.pair_addresses(row.path.source, row.path.destination)
+        if source is None or destination is None:
+            chosen = self._pair_addresses(row.path.source, row.path.destination, row.cell.family)
             source, destination = source or chosen[0], destination or chosen[1]
         one_host = row.cell.is_on_one_host
         return TrialPath(
@@ -254,13 +246,30 @@ class Environment:
             sinks=tuple(self._find_sink(row, sink) for sink in row.path.sinks),
         )
 
+    def network_path(self, source: str, destination: str) -> TrialPath:
+        """The path of a network load, with the addresses that it uses."""
+        addresses = self._pair_addresses(source, destination)
+        return TrialPath(
+            source=source,
+            destination=destination,
+            source_address=addresses[0] or LOOPBACK,
+            destination_address=addresses[1] or LOOPBACK,
+            destination_ports=self._remote.ports(destination),
+        )
+
+    def _pair_addresses(
+        self, source: str, destination: str, family: str = "any"
+    ) -> tuple[str | None, str | None]:
+        """The addresses by which two hosts reach each other; None where the system chooses."""
+        topology = self._topology
+        if self._lab is None or topology is None or source not in self._lab.topology.hosts:
+            return self._remote.pair_addresses(source, destination)
+        version = 6 if family == "ipv6" else 4
+        return topology.address(source, destination, version), topology.address(destination, source, version)
+
     def _find_sink(self, row: PlanRow, host: str) -> TrialSink:
         """A further receiver at the address that faces the source."""
-        source, topology = row.path.source, self._topology
-        if self._lab is not None and topology is not None and source in self._lab.topology.hosts:
-            address: str | None = topology.address(host, source, 6 if row.cell.family == "ipv6" else 4)
-        else:
-            address = self._remote.pair_addresses(source, host)[1]
+        address = self._pair_addresses(row.path.source, host, row.cell.family)[1]
         return TrialSink(host=host, address=address or LOOPBACK, ports=self._remote.ports(host))
 
     def probe_method(self, path: TrialPath) -> str:

@@ -29,6 +29,7 @@ from pathlab.errors import HostError, PathlabError
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
+from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, LoadPlan
 from pathlab.runner.trial.probing import PathProber, find_histogram_interval_ns
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 
@@ -57,6 +58,7 @@ class TrialData:
     route: RouteReading | None = None  # before the traffic
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
     engine_sha256: str | None = None  # of the sender's engine
+    background: BackgroundRates | None = None  # of the load beside the traffic
 
 
 class Trial:
@@ -75,6 +77,7 @@ class Trial:
         allowed: Allowed,
         data: TrialData,
         sinks: tuple[Session, ...] = (),
+        load: LoadPlan | None = None,
     ) -> None:
         self.spec = spec
         self._allowed, self._sinks = allowed, sinks
@@ -92,6 +95,8 @@ class Trial:
         self._token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._engine: Engine | None = None
+        self._load_plan = load
+        self._background: BackgroundLoad | None = None
         self._probing: list[EngineJob] = []  # the loaded probes while they are sent
         self._probes: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
@@ -112,6 +117,8 @@ class Trial:
                 for watch, samples in watches:
                     samples.extend(watch.stop())
             finally:
+                if self._background is not None:
+                    self._background.close()
                 self._end_jobs()
 
     def _start_counters(self) -> list[tuple[CounterWatch, list[dict[str, Any]]]]:
@@ -141,6 +148,9 @@ class Trial:
             )
         )
         engine.prepare()
+        if self._load_plan is not None:
+            self._background = BackgroundLoad(self._load_plan, engine.lifetime_s, self._jobs.append)
+            self._background.start()
 
         def on_probe(record: dict[str, Any]) -> None:
             if self._safety.add(record):
@@ -158,18 +168,30 @@ class Trial:
             loaded.wait_for("start", SETUP_TIMEOUT_S)
             self._probing.append(loaded)
         observer.traffic()
+        if self._background is not None:
+            self._background.begin()
         try:
             engine.run()
         except HostError:
             if self._safety.reason is None:  # stopped early, an engine may have no result
                 raise
         observer.traffic()
+        if self._background is not None and self._safety.reason is None:
+            self._end_background(self._background)
         self._end_loaded_probes()
         if loaded is not None:
             loaded.wait_for("result", spec.probes.timeout_ns / 1e9 + GRACE_S)
         if self._safety.reason is not None:
             raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         engine.check_ends()
+
+    def _end_background(self, load: BackgroundLoad) -> None:
+        """Verify the load and remove it, so that the unloaded probes and the next trial are without it."""
+        cell = self.spec.cell
+        load.end()
+        load.stop()
+        duration_ns = cell.duration_ns if cell.transfer_bytes is None else None
+        self.data.background = load.measure(cell.warmup_ns, duration_ns)
 
     def _end_loaded_probes(self) -> None:
         """Once; several threads may call it."""

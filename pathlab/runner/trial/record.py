@@ -105,6 +105,7 @@ def build_record(
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
         **measure_messages(spec, data),
         **describe_adapter(data),
+        **(data.background.figures if data.background is not None else {}),
     )
     return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
 

@@ -117,7 +117,7 @@ def test_a_long_pause_reports_what_changed_under_its_trial(
     readings = Readings(monkeypatch, route_over("r1"), route_over("r2"), route_over("r2"))
     campaign = make_sample(probes={"interval": "20ms", "unloaded": unloaded})
     nowhere: Any = None
-    runner = RowRunner(campaign, nowhere, readings.watch, lambda _event: None)
+    runner = RowRunner(campaign, nowhere, readings.watch, nowhere, lambda _event: None)
     data = TrialData(route=readings.watch.read(PATH))
     readings.now_s += RENEW_S
     runner._renew_route(build_spec(campaign, RowTask(row=plan_rows(campaign)[0], attempt=1), PATH), data)

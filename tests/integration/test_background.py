@@ -1,0 +1,216 @@
+"""Loads beside trials: measured, removed on every path, and one that fails costs its own trial only."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.runner.events import Event, RateNow
+from pathlab.runner.hosts.background_hosts import BackgroundLoads
+from pathlab.runner.trial import background
+from pathlab.runner.trial.background import BackgroundRates
+from pathlab.store.records import TrialRecord
+from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
+from tests.integration.processes import parent_of
+from tests.integration.running import all_end_within, running
+from tests.require import require_namespaces
+
+pytestmark = [pytest.mark.engine]
+
+MIB = 1 << 20
+HERE = str(Path(__file__).parent)  # on a disk, as the checkout is
+SETTINGS: dict[str, Any] = {
+    "cpu_threads": 1,
+    "disk_folder": HERE,
+    "disk_bytes": "1MiB",
+    "least_share": "0.01%",
+}
+ROUND_TRIPS: dict[str, Any] = {"message": 64, "reply": True, "placement": "process"}
+TRIAL = {"warmup": "50ms", "duration": "250ms", "interval": "20ms"}
+
+
+def find_loads() -> list[int]:
+    """Processes of `pathlab-engine load` that this process started, itself or through an agent."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            if words[1:2] == [b"load"] and os.getpid() in _list_ancestors(int(folder.name)):
+                found.append(int(folder.name))
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    return found
+
+
+def _list_ancestors(pid: int) -> Iterator[int]:
+    while pid > 1:
+        pid = parent_of(pid)
+        yield pid
+
+
+def measure(
+    levels: list[str], folder: Path, watch: Watch | None = None, /, **extra: Any
+) -> list[TrialRecord]:
+    """The trials of these levels in their order, each measured once."""
+    factors = {"streams": 1, **ROUND_TRIPS, "background": levels}
+    tables = {"factors": factors, "trial": TRIAL, "background": SETTINGS, "retries": 0, **extra}
+    run(campaign_of(**tables), folder, watch)
+    assert find_loads() == []
+    return sorted(stored(folder), key=lambda record: record.plan_row)
+
+
+@pytest.fixture(autouse=True)
+def _briefly_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "ALONE_NS", 100_000_000)
+
+
+@pytest.fixture
+def alone_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a load does alone is not measured, so that it first runs beside a trial."""
+    monkeypatch.setattr(BackgroundLoads, "measure_alone", lambda *_given: BackgroundRates())
+
+
+def test_each_load_is_measured_in_its_trial_and_alone(tmp_path: Path) -> None:
+    none, cpu, disk = measure(["none", "cpu", "disk"], tmp_path / "out")
+    assert [record.status for record in (none, cpu, disk)] == ["complete"] * 3
+    assert none.background_cpu_ratio is none.background_disk_bytes_per_s is None
+    assert cpu.background_cpu_ratio is not None
+    assert 0 < cpu.background_cpu_ratio <= 1.1
+    assert cpu.background_disk_bytes_per_s is None
+    assert disk.background_disk_bytes_per_s is not None
+    assert disk.background_disk_bytes_per_s > 2 * MIB
+    assert disk.background_cpu_ratio is disk.background_network_bits_per_s is None
+    assert all(record.round_trips for record in (none, cpu, disk))
+    entries = [text for kind, text in journal(tmp_path / "out") if kind == "background"]
+    assert [text.partition(",")[0] for text in entries] == [
+        "background load 'cpu' from local to local",
+        "background load 'disk' from local to local",
+    ]
+    assert "of the cores' time" in entries[0]
+
+
+@pytest.mark.netns
+def test_the_network_load_goes_over_the_other_pair(tmp_path: Path) -> None:
+    require_namespaces()
+    extra = {"lab": LAB, "paths": AB, "background": {**SETTINGS, "network_path": "c:d"}}
+    network, combined = measure(["network", "combined"], tmp_path / "out", **extra)
+    for record in (network, combined):
+        assert record.status == "complete", record.failure
+        assert record.background_network_bits_per_s is not None
+        assert 1e6 < record.background_network_bits_per_s < 21e6  # the link of the lab
+    assert network.background_cpu_ratio is network.background_disk_bytes_per_s is None
+    assert combined.background_cpu_ratio is not None
+    assert combined.background_disk_bytes_per_s is not None
+
+
+def test_a_load_that_does_less_than_its_share_marks_its_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = BackgroundRates(cpu_ratio=1000.0)
+    monkeypatch.setattr(BackgroundLoads, "measure_alone", lambda *_given: alone)
+    none, cpu = measure(["none", "cpu"], tmp_path / "out", background={**SETTINGS, "least_share": "20%"})
+    assert "background-weak" in cpu.flags
+    assert "background-weak" not in none.flags
+
+
+def test_a_load_that_cannot_run_fails_its_own_trials_with_the_reason(tmp_path: Path) -> None:
+    """More failures in a row than quarantine a host."""
+    watch = Watch()
+    extra = {"background": {**SETTINGS, "disk_folder": "/dev/shm"}, "cycles": 5}
+    records = measure(["disk", "none"], tmp_path / "out", watch, **extra)
+    assert [record.status for record in records] == ["failed", "complete"] * 5
+    assert {record.failed_stage for record in records[::2]} == {"background"}
+    assert "'/dev/shm' is in memory: name a folder on a disk" in str(records[0].failure)
+    line = (
+        "background load 'disk' from local to local does not run: host 'local', background: background load: "
+    )
+    assert f"{line}load: '/dev/shm' is in memory: name a folder on a disk" in watch.notices()
+
+
+def kill_once(find: Any) -> Watch:
+    """Kills what ``find`` names when the first rate of a trial is there."""
+    done: list[int] = []
+
+    def at(event: Event) -> None:
+        if isinstance(event, RateNow) and not done:
+            done.append(find())
+            os.kill(done[0], signal.SIGKILL)
+
+    return Watch(at=at)
+
+
+@pytest.mark.usefixtures("alone_unknown")
+def test_a_load_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
+    killed, none = measure(["cpu", "none"], tmp_path / "out", kill_once(lambda: find_loads()[0]))
+    assert (killed.status, killed.failed_stage) == ("failed", "background")
+    assert "the background load ended before the trial: load was killed by SIGKILL" in str(killed.failure)
+    assert none.status == "complete"
+
+
+@pytest.mark.usefixtures("alone_unknown")
+def test_a_load_ends_with_its_agent(tmp_path: Path) -> None:
+    killed, none = measure(["disk", "none"], tmp_path / "out", kill_once(lambda: parent_of(find_loads()[0])))
+    assert (killed.status, killed.failed_stage) == ("failed", "agent")
+    assert none.status == "complete"
+
+
+@pytest.mark.usefixtures("alone_unknown")
+def test_a_disk_that_gets_full_fails_the_trial_with_the_reason(tmp_path: Path) -> None:
+    """The limit on the size of files stands for the end of the space: the same call fails."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (32 * MIB, before[1]))
+    try:
+        extra = {"background": {**SETTINGS, "disk_bytes": "1GiB"}, "trial": {**TRIAL, "duration": "1s"}}
+        full, none = measure(["disk", "none"], tmp_path / "out", **extra)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (full.status, full.failed_stage) == ("failed", "background")
+    assert f"cannot write the file in '{HERE[:100]}': File too large" in str(full.failure)
+    assert none.status == "complete"
+
+
+CAMPAIGN = f"""
+format = 1
+name = "loaded"
+title = "Loaded"
+seed = 7
+[[paths]]
+source = "local"
+destination = "local"
+[factors]
+streams = 1
+message = 64
+reply = true
+placement = "process"
+background = "cpu"
+[trial]
+warmup = "0s"
+duration = "60s"
+[probes]
+unloaded = 0
+[background]
+cpu_threads = 1
+disk_folder = "{HERE}"
+disk_bytes = "1MiB"
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_load_ends_with_the_run(number: signal.Signals, tmp_path: Path) -> None:
+    path = tmp_path / "loaded.toml"
+    path.write_text(CAMPAIGN, encoding="utf-8")
+    with running(["run", str(path), "--out", "out"], tmp_path) as process:
+        process.read_until(r"trial 1/1 [\s\S]*?\d [kM]/s")
+        load = process.engine("load")
+        with all_end_within(process, 10):
+            os.kill(process.process.pid, number)
+        assert not Path(f"/proc/{load}").exists()
+    if number == signal.SIGINT:
+        (record,) = stored(tmp_path / "out")
+        assert record.status == "interrupted"

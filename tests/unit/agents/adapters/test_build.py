@@ -1,0 +1,161 @@
+"""Building technologies: what is missing is named, and what was built is kept while it starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.agents.adapters import build
+from pathlab.agents.adapters.manifest import Manifest, read_manifest_file
+from pathlab.agents.adapters.needs import TechnologyError, find_missing, find_program, read_server_versions
+from tests.require import require
+
+HARNESS = {
+    "src/adapter/main.c": '#include "adapter/adapter.h"\nint main(void) { return answer(); }\n',
+    "src/adapter/adapter.h": "int answer(void);\n",
+}
+SOURCE = '#include "adapter/adapter.h"\nint answer(void) { return 7; }\n'
+BUILD = [["cc", "{source}", "{harness}", "-o", "{program}"]]
+
+
+def read(name: str = "tried.c", source: str = SOURCE, **changes: Any) -> Manifest:
+    table = {
+        "contract": 1,
+        "name": "tried",
+        "title": "Tried",
+        "language": "c",
+        "beneath": "tcp",
+        "build": BUILD,
+    }
+    body = json.dumps({**table, **changes})
+    lead = "#" if name.endswith(".py") else "//"
+    text = f"{lead} pathlab-adapter\n{lead} {body}\n{lead} end\n{source}"
+    return read_manifest_file(name, text)[0]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(build, "_read_harness_sources", lambda: HARNESS)
+    return tmp_path / "cache" / "pathlab"
+
+
+@pytest.fixture
+def compiler() -> None:
+    require(shutil.which("cc"), "a C compiler (apt-get install gcc libc6-dev)")
+
+
+def make(manifest: Manifest) -> tuple[str, ...]:
+    return build.prepare_program(manifest, None).words
+
+
+def run(words: tuple[str, ...]) -> int:
+    return subprocess.run(words, check=False).returncode
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_program_is_built_once_and_again_when_anything_of_it_changes(cache: Path) -> None:
+    first = make(read())
+    assert run(first) == 7
+    made_ns = Path(first[0]).stat().st_ctime_ns
+    assert make(read()) == first
+    assert make(read(title="Another title of the same program")) != first  # its text is its source
+    assert Path(first[0]).stat().st_ctime_ns >= made_ns
+    changed = make(read(source=SOURCE.replace("7", "8")))
+    assert changed != first
+    assert run(changed) == 8
+    assert {path.name.split("-")[1] for path in cache.iterdir()} == {"tried", "harness"}
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_program_whose_library_is_gone_is_rebuilt(tmp_path: Path) -> None:
+    library = tmp_path / "libown.so"
+
+    def make_library(path: Path, text: str) -> None:
+        subprocess.run(["cc", "-shared", "-x", "c", "-", "-o", str(path)], input=text.encode(), check=True)
+
+    make_library(library, "int own(void) { return 9; }")
+    source = "int own(void); int answer(void) { return own(); }\n"
+    words = [
+        ["cc", "{source}", "{harness}", f"-L{tmp_path}", "-lown", f"-Wl,-rpath,{tmp_path}", "-o", "{program}"]
+    ]
+    first = make(read(source=source, build=words))
+    assert run(first) == 9
+    before_ns = Path(first[0]).stat().st_mtime_ns
+    library.unlink()
+    with pytest.raises(TechnologyError, match=r"cannot build tried: .*cannot find -lown"):
+        make(read(source=source, build=words))
+    make_library(library, "int own(void) { return 10; }")
+    assert run(make(read(source=source, build=words))) == 10
+    assert Path(first[0]).stat().st_mtime_ns >= before_ns
+
+
+@pytest.mark.usefixtures("compiler")
+def test_an_error_of_the_compiler_is_its_first(cache: Path) -> None:
+    with pytest.raises(
+        TechnologyError, match=r"cc cannot build tried: tried.c:\d+:.*error: .*nowhere"
+    ) as caught:
+        make(read(source='#include <nowhere.h>\n#include "adapter/adapter.h"\n'))
+    assert caught.value.stage == "build"
+    assert not [
+        path
+        for path in Path("/tmp").glob("pathlab-build-*")
+        if path.stat().st_uid == os.getuid() and (path / "tried.c").exists()
+    ]
+
+
+@pytest.mark.usefixtures("compiler")
+def test_missing_headers_are_found_by_one_call_of_the_preprocessor() -> None:
+    needs = [{"header": "stdio.h"}, {"header": "no/such.h", "debian": "libno-dev"}, {"header": "none.hpp"}]
+    assert find_missing(read(needs=needs)) == [
+        {"what": "no/such.h", "debian": "libno-dev", "pip": None},
+        {"what": "none.hpp", "debian": None, "pip": None},
+    ]
+    with pytest.raises(TechnologyError) as caught:
+        make(read(needs=needs))
+    assert caught.value.stage == "needs"
+    assert caught.value.text == "tried needs no/such.h, none.hpp (apt-get install libno-dev)"
+
+
+def test_without_a_compiler_its_package_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("pathlab.agents.adapters.needs._MORE_FOLDERS", ())
+    with pytest.raises(TechnologyError, match=r"tried needs cc \(apt-get install gcc libc6-dev\)") as caught:
+        make(read())
+    assert caught.value.stage == "needs"
+    found = find_missing(read("T.java", language="java", build=[["javac", "-d", "{program}", "{source}"]]))
+    assert [need["what"] for need in found] == ["javac", "java"]
+    assert read_server_versions(read(versions=[["no-such", "--version"]])) is None
+
+
+def test_servers_are_found_where_no_ordinary_path_leads(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for version in ("9", "15", "13"):
+        folder = tmp_path / "db" / version / "bin"
+        folder.mkdir(parents=True)
+        (folder / "serverd").write_text("#!/bin/sh\necho serverd (Debian) 15.2.1\n")
+        (folder / "serverd").chmod(0o755)
+    monkeypatch.setattr("pathlab.agents.adapters.needs._MORE_FOLDERS", (f"{tmp_path}/db/*/bin",))
+    assert find_program("serverd") == str(tmp_path / "db" / "15" / "bin" / "serverd")
+
+
+def test_a_version_is_the_first_number_with_a_dot(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "serverd").write_text("#!/bin/sh\necho Server v=15.2.1 64 bit build 2.3 >&2\n")
+    (tmp_path / "serverd").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert read_server_versions(read(versions=[["serverd", "-V"]])) == "serverd 15.2.1"
+
+
+def test_a_python_adapter_is_packed_with_the_harness() -> None:
+    adapter = 'import harness\nimport sys\nsys.exit(0 if harness.run and sys.argv[1] == "ask" else 1)\n'
+    words = make(read("tried.py", adapter, language="python", build=[]))
+    assert run((*words, "ask")) == 0
+    with pytest.raises(TechnologyError, match=r"tried needs no_such \(pip install no-such\)"):
+        make(read("tried.py", language="python", build=[], needs=[{"module": "no_such", "pip": "no-such"}]))

@@ -1,0 +1,53 @@
+"""The sandbox of servers by itself: its folder is full at its limit, and nobody else sees it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pathlab.agents.adapters.sandbox import probe_namespaces
+
+TRY = """
+import os, sys
+from pathlab.agents.adapters.sandbox import Sandbox
+sandbox = Sandbox(sys.argv[1], size_bytes=1 << 20)
+assert sandbox.namespaces and not sandbox.is_full()
+words = ["dd", "if=/dev/zero", "of=big", "bs=64k", "count=64"]
+process = sandbox.start(words, environment=dict(os.environ), cores=[min(os.sched_getaffinity(0))])
+errors = process.communicate()[1].decode()
+assert process.returncode == 1 and "No space left" in errors, errors
+assert sandbox.is_full()
+process = sandbox.start(["id", "-u"], environment=dict(os.environ), cores=[])
+print(process.communicate()[0].decode().strip(), os.listdir(sandbox.folder), flush=True)
+sys.stdin.readline()
+sandbox.close()
+"""
+
+
+@pytest.fixture
+def namespaces(tmp_path: Path) -> None:
+    reason = probe_namespaces(str(tmp_path))
+    if reason is not None:
+        pytest.skip(f"no user namespaces here: {reason}")
+
+
+@pytest.mark.usefixtures("namespaces")
+def test_a_full_folder_is_noticed_and_unseen_from_outside(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", TRY, str(tmp_path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "65534 ['big']\n"
+        assert [path.name for path in tmp_path.iterdir()] == ["adapter-folder"]
+        assert list((tmp_path / "adapter-folder").iterdir()) == []
+        process.communicate("end\n")
+        assert process.returncode == 0

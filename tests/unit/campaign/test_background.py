@@ -1,0 +1,111 @@
+"""The table ``[background]`` and the factor ``background``: what they say, and what contradicts them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.campaign.background_checks import list_backgrounds, list_network_hosts
+from pathlab.campaign.load import load_campaign
+from pathlab.campaign.order import plan_rows
+from pathlab.errors import CampaignError
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+
+PAIRS = {
+    "hosts": ["a", "b", "c", "d"],
+    "links": [{"between": ["a", "b"]}, {"between": ["c", "d"]}],
+}
+IN_LAB: dict[str, Any] = {"lab": PAIRS, "paths": [{"source": "a", "destination": "b"}]}
+LEFT_OUT = "or no 'network' and 'combined' in factors.background"
+
+
+def make_tables(level: object, **background: Any) -> dict[str, Any]:
+    return {**IN_LAB, "factors": {"streams": 1, "background": level}, "background": background}
+
+
+def test_the_table_has_a_default_for_every_key_but_the_other_pair() -> None:
+    campaign = make_sample(factors={"streams": 1, "background": ["none", "cpu", "disk"]})
+    settings = campaign.background
+    assert (settings.on, settings.cpu_threads, settings.nice) == ("destination", None, 19)
+    assert (settings.disk_folder, settings.disk_bytes) == ("/var/tmp", 256 * 2**20)
+    assert (settings.disk_write_bytes, settings.least_share_ratio) == (2**20, 0.2)
+    assert [row.cell.background for row in plan_rows(make_sample())] == ["none"]
+    assert list_backgrounds(campaign) == ["cpu", "disk"]
+    assert list_network_hosts(campaign) == ()
+
+
+def test_the_pair_of_a_network_load_takes_part_where_a_combination_has_one() -> None:
+    loaded = make_sample(**make_tables(["none", "combined"], network_path="c:d"))
+    assert list_network_hosts(loaded) == ("c", "d")
+    assert list_network_hosts(make_sample(**make_tables("cpu", network_path="c:d"))) == ()
+
+
+def test_levels_of_rows_and_of_the_control_count() -> None:
+    tables = {
+        **IN_LAB,
+        "factors": {"streams": 1, "background": "none"},
+        "background": {"network_path": "c:d"},
+    }
+    campaign = make_sample(**tables, control={"background": "network", "every": 2})
+    assert list_backgrounds(campaign) == ["network"]
+
+
+@pytest.mark.parametrize(
+    ("tables", "mistake"),
+    [
+        (
+            make_tables("network"),
+            "background.network_path: the network load needs a pair of hosts that are not measured; "
+            f'expected one such as "c:d", {LEFT_OUT}',
+        ),
+        (
+            make_tables(["none", "combined"], network_path="c:e"),
+            "background.network_path: host 'e' is not known; expected one of 'local', 'a', 'b', 'c', 'd'",
+        ),
+        (
+            make_tables("network", network_path="b:a"),
+            f"background.network_path: 'b:a' is a path that is measured; expected another pair, {LEFT_OUT}",
+        ),
+        (
+            make_tables("network", network_path="c:local"),
+            "background.network_path: only one of 'c' and 'local' is in the lab; "
+            "expected both ends in the lab, or neither",
+        ),
+        (
+            make_tables("network", network_path="a:d"),
+            "background.network_path: no link leads from 'a' to 'd'; "
+            "expected a link, or a chain of links, in lab.links",
+        ),
+        (
+            {**make_tables("network", network_path="c:d"), "budget": {"bytes_per_campaign": "1GB"}},
+            "budget.bytes_per_campaign: the network load is not counted; "
+            f"expected no bytes_per_campaign, {LEFT_OUT}",
+        ),
+        (
+            {**make_tables("cpu"), "concurrency": 2},
+            "concurrency: a load beside one trial would disturb another one; "
+            "expected 1 where factors.background has other levels than none",
+        ),
+        (
+            make_tables("disk", disk_folder="tmp"),
+            "background.disk_folder: 'tmp' is not a whole path; expected one such as \"/var/tmp\"",
+        ),
+        (
+            make_tables("disk", disk_write="5000B"),
+            "background: disk_bytes and disk_write do not fit; expected a disk_write of whole 4096 bytes, "
+            "and a disk_bytes that is a multiple of it",
+        ),
+    ],
+)
+def test_what_contradicts_is_named(tables: dict[str, Any], mistake: str) -> None:
+    assert [found.strip() for found in list_mistakes(**tables)] == [mistake]
+
+
+def test_other_paths_leave_the_pair_of_the_lab_out() -> None:
+    with pytest.raises(CampaignError) as caught:
+        load_campaign("round-trip-loaded", paths=["local:local"])
+    (mistake,) = caught.value.mistakes
+    assert "the network load needs a pair of hosts that are not measured" in mistake
+    levels = ['factors.background=["none", "cpu", "disk"]']
+    assert load_campaign("round-trip-loaded", levels, paths=["local:local"]).lab is None
