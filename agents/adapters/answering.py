@@ -23,7 +23,7 @@ from pathlab.agents.adapters.needs import (
     read_server_versions,
     resolve_words,
 )
-from pathlab.agents.adapters.sandbox import Sandbox
+from pathlab.agents.adapters.sandbox import FOLDER_BYTES, Sandbox
 from pathlab.agents.adapters.server_cpu import read_server_cpu, subtract_cpu
 from pathlab.agents.adapters.server_part import ServerPart
 from pathlab.agents.engines import ADAPTER_HELLO, find_hello_fault
@@ -74,10 +74,11 @@ class AnsweringEnd:
 
     def run(self) -> int:
         """Start, listen, serve until ``stop``; return the exit status. TechnologyError before the sandbox."""
+        self._check_cores()
         versions = read_server_versions(self._manifest)
         granted = self._raise_priority()
         try:
-            self._sandbox = Sandbox(open_cache())
+            self._sandbox = Sandbox(open_cache(), size_bytes=FOLDER_BYTES)
         except OSError as error:
             raise TechnologyError("start", f"no sandbox: {error.strerror or error}") from error
         self._watch_signals()
@@ -111,6 +112,18 @@ class AnsweringEnd:
         if complete or self._stop_reason == "stop":
             return EXIT_DONE
         return EXIT_ENDED if "listening" in self._readings else EXIT_SETUP
+
+    def _check_cores(self) -> None:
+        """TechnologyError for cores that this host does not let a process use."""
+        usual = os.sched_getaffinity(0)
+        usable = set()
+        with contextlib.suppress(OSError):
+            os.sched_setaffinity(0, self._cores or usual)
+            usable = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, usual)
+        unusable = ", ".join(str(core) for core in self._cores if core not in usable)
+        if unusable:
+            raise TechnologyError("limit", f"cannot use the processors {unusable} of this host")
 
     def _raise_priority(self) -> Optional[int]:
         """Real-time priority for this process, which its children get; None where it is not granted.

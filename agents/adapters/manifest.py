@@ -114,8 +114,7 @@ def _has_manifest(path: Any) -> bool:
 def _read_text(path: Any) -> str:
     """A file's text; one that is no UTF-8, or cannot be read, holds no manifest."""
     try:
-        with path.open("rb") as file:
-            return str(file.read(MAX_FILE_BYTES + 1).decode("utf-8"))
+        return str(path.read_bytes()[: MAX_FILE_BYTES + 1].decode("utf-8"))
     except (OSError, ValueError):
         return ""
 

@@ -103,7 +103,7 @@ class Sandbox:
     that makes it stays in it. OSError where it cannot be made.
     """
 
-    def __init__(self, cache: str, *, size_bytes: int = FOLDER_BYTES) -> None:
+    def __init__(self, cache: str, *, size_bytes: int) -> None:
         self.namespaces = probe_namespaces(cache) is None
         self.size_bytes = size_bytes if self.namespaces else None
         self.init_pid: Optional[int] = None

@@ -15,6 +15,7 @@
 #   "stub-dies": {"server": ["python3", "{source}", "die"]},
 #   "stub-unprepared": {"server": ["python3", "{source}", "die"],
 #                       "prepare": [["python3", "{source}", "die"]]},
+#   "stub-full": {"server": ["python3", "{source}", "die"], "prepare": [["python3", "{source}", "fill"]]},
 #   "stub-absent": {"server": ["no-such-server"]}}}
 # end
 """A technology without packages and without our harness, for tests of the agent's side of technologies.
@@ -22,6 +23,8 @@
 As a third-party server it leaves all that a server can leave: a daemon in a session of its own, System V
 shared memory, a file in /dev/shm and one in its folder.
 """
+
+from __future__ import annotations
 
 import ctypes
 import json
@@ -99,6 +102,10 @@ def main() -> None:
         serve(*sys.argv[2:])
     if sys.argv[1] == "die":
         sys.exit("cannot be run as root")
+    if sys.argv[1] == "fill":
+        with Path("big").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(65536))
     if sys.argv[1] == "prepare":
         Path(sys.argv[2], "prepared").write_text("here", encoding="utf-8")
         return

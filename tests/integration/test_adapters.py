@@ -189,6 +189,36 @@ def test_a_server_that_never_listens_is_given_up(host: Session) -> None:
     assert fail(job) == ("port", "server does not listen within 0.5 s", 3)
 
 
+SMALL_FOLDER = """
+import json, sys
+from pathlab.agents.adapters import answering, runner
+answering.FOLDER_BYTES = 1 << 20
+settings = {"address": "127.0.0.1"}
+options = {"name": "stub-full", "role": "answer", "settings": settings, "ports": "0", "seconds": 60}
+sys.exit(runner.run_adapter(json.dumps(options)))
+"""
+
+
+@pytest.mark.usefixtures("tidy")
+def test_a_full_folder_is_named_as_a_limit() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        [sys.executable, "-c", SMALL_FOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+    ) as runner:
+        assert runner.stdout is not None
+        error, result = (json.loads(line) for line in runner.stdout)
+    assert error["stage"] == "limit"
+    said = "python3 ended with status 1: OSError: [Errno 28] No space left on device"
+    assert error["text"] == f"{said}; its folder of 1048576 bytes is full"
+    assert (result["complete"], runner.returncode) == (False, 3)
+
+
+def test_cores_that_are_not_there_are_named(host: Session) -> None:
+    stage, text, status = fail(start(host, "stub", cores=[0, 1022, 1023]))
+    assert (stage, status) == ("limit", 3)
+    assert text == "cannot use the processors 1022, 1023 of this host"
+
+
 def test_a_listener_on_all_addresses_is_refused(host: Session) -> None:
     stage, text, _status = fail(start(host, "stub-wildcard"))
     assert stage == "port"
