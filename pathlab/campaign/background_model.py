@@ -56,7 +56,8 @@ class BackgroundSettings(FileTable):
     least_share_ratio: Annotated[float, Bounds(RATIO)] = Field(
         0.2,
         alias="least_share",
-        description="Share of its rate alone below which a trial is flagged `background-weak`.",
+        description="Share of its rate alone, or of its threads' time, below which a load is flagged "
+        "`background-weak`.",
     )
 
     @model_validator(mode="after")

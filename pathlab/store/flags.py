@@ -78,7 +78,10 @@ class Flag(_Described):
     CHANGED_SINCE_START = "changed-since-start", "a host, program or route changed since the campaign began"
     CONTROL = "control", "control trial, repeated to show drift"
     ADAPTER_HOP = "adapter-hop", "the way to the technology's program took over 3 % of the median round trip"
-    BACKGROUND_WEAK = "background-weak", "a background load ran below `least_share` of its rate alone"
+    BACKGROUND_WEAK = (
+        "background-weak",
+        "a background load had less than `least_share` of its rate alone, or of its threads' time",
+    )
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
     SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"

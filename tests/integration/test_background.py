@@ -112,10 +112,10 @@ def test_the_network_load_goes_over_the_other_pair(tmp_path: Path) -> None:
 def test_a_load_that_does_less_than_its_share_marks_its_trial(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    alone = BackgroundRates(cpu_ratio=1000.0)
+    alone = BackgroundRates(disk_bytes_per_s=1e18)
     monkeypatch.setattr(BackgroundLoads, "measure_alone", lambda *_given: alone)
-    none, cpu = measure(["none", "cpu"], tmp_path / "out", background={**SETTINGS, "least_share": "20%"})
-    assert "background-weak" in cpu.flags
+    none, disk = measure(["none", "disk"], tmp_path / "out")
+    assert "background-weak" in disk.flags
     assert "background-weak" not in none.flags
 
 
@@ -131,6 +131,17 @@ def test_a_load_that_cannot_run_fails_its_own_trials_with_the_reason(tmp_path: P
         "background load 'disk' from local to local does not run: host 'local', background: background load: "
     )
     assert f"{line}load: '/dev/shm' is in memory: name a folder on a disk" in watch.notices()
+
+
+def test_loads_run_beside_technologies_as_well(tmp_path: Path) -> None:
+    factors = {
+        **{"streams": 1, **ROUND_TRIPS, "no_delay": True, "engine": "tcp-python"},
+        "background": ["none", "cpu"],
+    }
+    none, cpu = measure([], tmp_path / "out", factors=factors)
+    assert (none.status, cpu.status) == ("complete", "complete"), cpu.failure
+    assert cpu.background_cpu_ratio is not None
+    assert cpu.round_trips
 
 
 def kill_once(find: Any) -> Watch:
@@ -164,10 +175,10 @@ def test_a_load_ends_with_its_agent(tmp_path: Path) -> None:
 def test_a_disk_that_gets_full_fails_the_trial_with_the_reason(tmp_path: Path) -> None:
     """The limit on the size of files stands for the end of the space: the same call fails."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (32 * MIB, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8 * MIB, before[1]))
     try:
-        extra = {"background": {**SETTINGS, "disk_bytes": "1GiB"}, "trial": {**TRIAL, "duration": "1s"}}
-        full, none = measure(["disk", "none"], tmp_path / "out", **extra)
+        large = {**SETTINGS, "disk_bytes": "1GiB", "disk_write": "8MiB"}  # the second write does not fit
+        full, none = measure(["disk", "none"], tmp_path / "out", background=large)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert (full.status, full.failed_stage) == ("failed", "background")

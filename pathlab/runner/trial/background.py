@@ -79,8 +79,12 @@ class BackgroundRates:
         }
 
     def is_weak(self, alone: BackgroundRates, least_ratio: float) -> bool:
-        """Whether a part was below this share of its rate alone."""
-        pairs = ((rate, alone.figures[name]) for name, rate in self.figures.items())
+        """Whether a part was below this share of its rate alone, or the CPU load of its threads' time.
+
+        That is its full rate by definition; alone it may have less, where others use the host.
+        """
+        full = {**alone.figures, "background_cpu_ratio": 1.0}
+        pairs = ((rate, full[name]) for name, rate in self.figures.items())
         return any(rate < least_ratio * own for rate, own in pairs if rate is not None and own is not None)
 
 

@@ -182,4 +182,7 @@ def test_weak_is_below_a_share_of_what_it_did_alone() -> None:
     alone = BackgroundRates(cpu_ratio=1.0, disk_bytes_per_s=100.0)
     assert BackgroundRates(cpu_ratio=0.19, disk_bytes_per_s=50.0).is_weak(alone, 0.2)
     assert not BackgroundRates(cpu_ratio=0.2, disk_bytes_per_s=50.0).is_weak(alone, 0.2)
+    assert BackgroundRates(cpu_ratio=0.19).is_weak(
+        BackgroundRates(cpu_ratio=0.3), 0.2
+    )  # others had the cores
     assert not BackgroundRates(network_bits_per_s=1.0).is_weak(alone, 0.2)  # not measured alone
