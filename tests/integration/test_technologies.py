@@ -27,8 +27,8 @@ MANIFESTS = read_manifests([ROOT / "agents" / "adapters"])
 #: The smallest, one segment, several, and the largest, which needs all buffers.
 SIZES = (4, 1400, 20_000, 65_536)
 MS = 1_000_000
-#: Nagle's algorithm against delayed acknowledgements costs 40 ms.
-MEDIAN_MAX_NS = 10 * MS
+#: Nagle's algorithm against delayed acknowledgements costs 40 ms, QUIC in Python 5 to 25 ms on busy cores.
+MEDIAN_MAX_NS = 30 * MS
 PATIENCE_S = 60.0  # a first run builds the program
 
 
