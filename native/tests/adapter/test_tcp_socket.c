@@ -1,0 +1,116 @@
+/* Sockets to a server on loopback: their address, and TCP_NODELAY as the kernel states it. */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "adapter/harness.h"
+#include "adapter/tcp_socket.h"
+#include "base/address.h"
+#include "check.h"
+
+struct server {
+    int fd;
+    struct pl_adapter_settings settings;
+};
+
+static struct server start_server(void)
+{
+    struct server server = {.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    struct pl_address address;
+    CHECK(pl_address_parse("127.0.0.1", 0, "", &address, NULL));
+    CHECK(bind(server.fd, (struct sockaddr *)&address.storage, address.length) == 0);
+    CHECK(listen(server.fd, 8) == 0);
+    CHECK(pl_address_of_socket(server.fd, &address));
+    server.settings = (struct pl_adapter_settings){
+        .address = "127.0.0.1", .local_address = "", .port = (unsigned)pl_address_port(&address)};
+    return server;
+}
+
+static void check_failure(const struct pl_adapter_error *error, const char *text)
+{
+    CHECK_TEXT(error->stage, "connect");
+    CHECK(strstr(error->text, text) != NULL);
+}
+
+static void test_a_connection_has_no_delay_and_the_local_address(void)
+{
+    struct server server = start_server();
+    struct pl_adapter_error error = {.stage = ""};
+    bool no_delay = false;
+    server.settings.local_address = "127.0.0.2";
+    int fd = pl_adapter_connect_tcp(&server.settings, &error);
+    CHECK(fd >= 0 && pl_adapter_has_no_delay(fd));
+    CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &error) == 0 && no_delay);
+    server.settings.local_address = "127.0.0.3";
+    CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &error) == -1);
+    check_failure(&error, "does not send from 127.0.0.3");
+    close(fd);
+    close(server.fd);
+}
+
+static void test_one_socket_with_nagle_is_enough(void)
+{
+    struct server server = start_server();
+    struct pl_adapter_error error = {.stage = ""};
+    bool no_delay = true;
+    int good = pl_adapter_connect_tcp(&server.settings, &error);
+    int other = pl_adapter_connect_tcp(&server.settings, &error);
+    int off = 0;
+    CHECK(setsockopt(other, IPPROTO_TCP, TCP_NODELAY, &off, sizeof off) == 0);
+    CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &error) == 0);
+    CHECK(!no_delay);
+    close(other);
+    CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &error) == 0);
+    CHECK(no_delay);
+    close(good);
+    close(server.fd);
+}
+
+static void test_a_library_may_use_an_ipv6_socket(void)
+{
+    struct server server = start_server();
+    struct pl_adapter_error error = {.stage = ""};
+    bool no_delay = true;
+    struct sockaddr_in6 mapped = {.sin6_family = AF_INET6,
+                                  .sin6_port = htons((uint16_t)server.settings.port)};
+    mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xff;
+    mapped.sin6_addr.s6_addr[12] = 127;
+    mapped.sin6_addr.s6_addr[15] = 1;
+    int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0); /* -1 in a kernel without IPv6 */
+    if (fd >= 0) {
+        server.settings.local_address = "127.0.0.1";
+        CHECK(connect(fd, (struct sockaddr *)&mapped, sizeof mapped) == 0);
+        CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &error) == 0);
+        CHECK(!no_delay);
+        close(fd);
+    }
+    close(server.fd);
+}
+
+static void test_failures_name_their_cause(void)
+{
+    struct server server = start_server();
+    struct pl_adapter_error none = {.stage = ""}, refused = none, local = none, text = none;
+    bool no_delay;
+    CHECK(pl_adapter_inspect_sockets(&server.settings, &no_delay, &none) == -1);
+    check_failure(&none, "no TCP connection to 127.0.0.1 port");
+    close(server.fd);
+    CHECK(pl_adapter_connect_tcp(&server.settings, &refused) == -1);
+    check_failure(&refused, "Connection refused");
+    server.settings.local_address = "192.0.2.1";
+    CHECK(pl_adapter_connect_tcp(&server.settings, &local) == -1);
+    check_failure(&local, "cannot send from 192.0.2.1");
+    server.settings.address = "host";
+    CHECK(pl_adapter_connect_tcp(&server.settings, &text) == -1);
+    check_failure(&text, "'host' is no numeric address");
+}
+
+int main(void)
+{
+    test_a_connection_has_no_delay_and_the_local_address();
+    test_one_socket_with_nagle_is_enough();
+    test_a_library_may_use_an_ipv6_socket();
+    test_failures_name_their_cause();
+    CHECK_RETURN();
+}
