@@ -2,7 +2,7 @@
  * {"contract": 1, "name": "http1", "title": "HTTP/1.1, POST to libevent", "language": "c", "beneath": "tcp",
  *  "adds": ["text headers"],
  *  "lacks": ["encryption"],
- *  "needs": [{"program": "cc", "debian": "gcc"}, {"header": "event2/http.h", "debian": "libevent-dev"}],
+ *  "needs": [{"header": "event2/http.h", "debian": "libevent-dev"}],
  *  "build": [["cc", "-O2", "-D_GNU_SOURCE", "-o", "{program}", "{source}", "{harness}", "-levent"]],
  *  "port": "own", "benchmark": "h2load"}
  * end

@@ -2,7 +2,7 @@
  * {"contract": 1, "name": "zeromq", "title": "ZeroMQ, REQ to REP", "language": "c", "beneath": "tcp",
  *  "adds": ["message framing", "I/O thread at each end", "reconnection"],
  *  "lacks": ["encryption"],
- *  "needs": [{"program": "cc", "debian": "gcc"}, {"header": "zmq.h", "debian": "libzmq3-dev"}],
+ *  "needs": [{"header": "zmq.h", "debian": "libzmq3-dev"}],
  *  "build": [["cc", "-O2", "-D_GNU_SOURCE", "-o", "{program}", "{source}", "{harness}", "-lzmq"]],
  *  "port": "own"}
  * end
