@@ -105,7 +105,7 @@ def run_peer(text: str) -> int:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
-        preexec_fn=_die_with_parent,  # noqa: PLW1509 -- one thread, and nothing else asks the kernel for this
+        preexec_fn=die_with_parent,  # noqa: PLW1509 -- one thread, and nothing else asks the kernel for this
     )
     _write_record({"type": "peer", "program": command[0], "pid": process.pid})
     try:
@@ -184,8 +184,8 @@ def _read_last_output(process: subprocess.Popen) -> str:  # type: ignore[type-ar
     return (errors or out).decode("utf-8", "replace").strip()[-300:] or "it said nothing"
 
 
-def _die_with_parent() -> None:
-    """So that a killed agent leaves no program behind."""
+def die_with_parent() -> None:
+    """Ask the kernel to kill this process when the one that started it ends, however that ends."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 

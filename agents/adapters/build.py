@@ -12,14 +12,12 @@ import hashlib
 import io
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 import zipfile
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from pathlab.agents.adapters.manifest import (
     COMPILERS,
@@ -39,6 +37,7 @@ from pathlab.agents.adapters.needs import (
     resolve_words,
     run_command,
 )
+from pathlab.agents.adapters.scratch import scratch_folder
 from pathlab.agents.cache import (
     hold_file,
     list_cache_folders,
@@ -262,20 +261,17 @@ def _describe_compiler(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _building(manifest: Manifest, others: Mapping[str, str]):  # type: ignore[no-untyped-def]
+def _building(manifest: Manifest, others: Mapping[str, str]) -> Iterator[str]:
     """A folder with the adapter's source, the manifest's files and others; removed afterwards."""
     if find_missing(manifest):
         raise describe_missing(manifest)
-    folder = tempfile.mkdtemp(prefix="pathlab-build-")
-    try:
+    with scratch_folder(open_cache()) as folder:
         files = {**others, **manifest.files, os.path.basename(manifest.file): manifest.source}
         for name, text in files.items():
             os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _compile(manifest: Manifest, folder: str, harness: List[str]) -> None:

@@ -11,6 +11,7 @@ import subprocess
 from typing import Dict, List, Mapping, Optional, Tuple
 
 from pathlab.agents.adapters.manifest import Manifest
+from pathlab.agents.peers import die_with_parent
 
 ASK_S = 10.0  # for a version, or whether a header is there
 COMPILER_PACKAGES = {
@@ -150,7 +151,7 @@ def run_command(
     command: List[str], timeout_s: float, *, folder: Optional[str] = None, given: str = ""
 ) -> Tuple[int, str, str]:
     """Status, output and errors; the status is 127 where it does not start, 124 after the time."""
-    environment = {**os.environ, "LC_ALL": "C"}
+    environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": folder} if folder else {})}
     try:
         done = subprocess.run(
             command,
@@ -161,6 +162,7 @@ def run_command(
             timeout=timeout_s,
             env=environment,
             check=False,
+            preexec_fn=die_with_parent,
         )
     except subprocess.TimeoutExpired:
         return 124, "", f"error: not done within {timeout_s:g} s"

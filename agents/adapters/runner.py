@@ -22,8 +22,9 @@ from pathlab.agents.adapters.needs import (
     find_missing,
     read_server_versions,
 )
-from pathlab.agents.adapters.sandbox import die_with_parent, probe_namespaces
+from pathlab.agents.adapters.sandbox import probe_namespaces
 from pathlab.agents.listeners import parse_ports
+from pathlab.agents.peers import die_with_parent
 from pathlab.agents.protocol import parse_object
 
 EXIT_DONE, EXIT_USAGE, EXIT_SETUP = 0, 2, 3

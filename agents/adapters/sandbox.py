@@ -12,33 +12,27 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 from typing import List, Mapping, Optional
 
+from pathlab.agents.adapters.scratch import scratch_folder
 from pathlab.agents.listeners import list_descendants
+from pathlab.agents.peers import die_with_parent
 
 FOLDER_BYTES = 1 << 30
 INNER_USER = 65534
 END_S = 1.0  # from SIGTERM to SIGKILL, without namespaces
-_FOLDER, _PREFIX = "adapter-folder", "adapter-run-"
+_FOLDER = "adapter-folder"
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 _MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 0x4000, 0x40000
 _MNT_DETACH = 2
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_CHILD_SUBREAPER = 36
 _IPC_RMID = 0
 _LIBC = ctypes.CDLL(None, use_errno=True)
-
-
-def die_with_parent() -> None:
-    """Ask the kernel to kill this process when the one that started it ends."""
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def probe_namespaces(cache: str) -> Optional[str]:
@@ -107,18 +101,15 @@ class Sandbox:
         self.namespaces = probe_namespaces(cache) is None
         self.size_bytes = size_bytes if self.namespaces else None
         self.init_pid: Optional[int] = None
-        self._lock: Optional[int] = None
+        self._scratch = contextlib.ExitStack()
         if self.namespaces:
             self.folder = _make_mount_point(cache)
             _unshare_all(self.folder, size_bytes)
             die_with_parent()  # the kernel may have cleared it with the change of user
             self.init_pid, self._alive = _start_init()
         else:
-            _remove_abandoned(cache)
             _call("prctl", _PR_SET_CHILD_SUBREAPER, 1)
-            self.folder = tempfile.mkdtemp(prefix=_PREFIX, dir=cache)
-            self._lock = os.open(self.folder, os.O_RDONLY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.folder = self._scratch.enter_context(scratch_folder(cache))
 
     def start(
         self, words: List[str], *, environment: Mapping[str, str], cores: List[int]
@@ -173,9 +164,7 @@ class Sandbox:
             return
         pids = set(_end_descendants())
         _remove_segments(pids)
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self._lock is not None:
-            os.close(self._lock)
+        self._scratch.close()
 
 
 def _start_init() -> "tuple[int, int]":
@@ -240,17 +229,3 @@ def _remove_segments(pids: "set[int]") -> None:
         for row in rows:
             if int(row[4]) in pids:
                 _LIBC.shmctl(int(row[1]), _IPC_RMID, None)
-
-
-def _remove_abandoned(cache: str) -> None:
-    """Remove folders of those that were killed: nobody holds their lock."""
-    for name in os.listdir(cache):
-        if name.startswith(_PREFIX):
-            path = os.path.join(cache, name)
-            with contextlib.suppress(OSError):
-                descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    shutil.rmtree(path, ignore_errors=True)
-                finally:
-                    os.close(descriptor)

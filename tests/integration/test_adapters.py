@@ -314,6 +314,16 @@ def test_whoever_is_killed_nothing_is_left(host: Session, victim: str) -> None:
         assert server.wait(PATIENCE_S).signal == "SIGKILL"
 
 
+def test_a_server_that_is_told_to_end_states_so(host: Session) -> None:
+    server = start(host, "stub-server")
+    server.wait_for("listening", PATIENCE_S)
+    with watching(*list_descendants(server.pid)) as descriptors:
+        server.kill()
+        assert_all_end(descriptors)
+    end = server.wait(PATIENCE_S)
+    assert (end.status, end.records[-1]["reason"]) == (5, "ended by a signal before the end")
+
+
 def test_a_killed_asking_end_is_reported_and_the_server_goes_on(host: Session) -> None:
     server = start(host, "stub")
     port = server.wait_for("listening", PATIENCE_S)["port"]

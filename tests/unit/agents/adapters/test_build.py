@@ -14,6 +14,7 @@ import pytest
 from pathlab.agents.adapters import build
 from pathlab.agents.adapters.manifest import Manifest, read_manifest_file
 from pathlab.agents.adapters.needs import TechnologyError, find_missing, find_program, read_server_versions
+from pathlab.agents.adapters.scratch import scratch_folder
 from tests.require import require
 
 HARNESS = {
@@ -97,17 +98,26 @@ def test_a_program_whose_library_is_gone_is_rebuilt(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("compiler")
+def test_what_a_killed_build_left_is_removed_by_the_next(cache: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), scratch_folder(build.open_cache()) as folder:
+        abandoned = Path(shutil.copytree(folder, f"{folder}-killed"))
+        (abandoned / "part.o").write_text("x")
+        raise KeyboardInterrupt
+    assert [path.name for path in cache.iterdir()] == [abandoned.name]
+    with scratch_folder(str(cache)) as held:
+        make(read())
+        assert Path(held).exists()  # of a process that runs
+    assert not list(cache.glob("adapter-run-*"))
+
+
+@pytest.mark.usefixtures("compiler")
 def test_an_error_of_the_compiler_is_its_first(cache: Path) -> None:
     with pytest.raises(
         TechnologyError, match=r"cc cannot build tried: tried.c:\d+:.*error: .*nowhere"
     ) as caught:
         make(read(source='#include <nowhere.h>\n#include "adapter/adapter.h"\n'))
     assert caught.value.stage == "build"
-    assert not [
-        path
-        for path in Path("/tmp").glob("pathlab-build-*")
-        if path.stat().st_uid == os.getuid() and (path / "tried.c").exists()
-    ]
+    assert not list(cache.glob("adapter-run-*"))
 
 
 @pytest.mark.usefixtures("compiler")
