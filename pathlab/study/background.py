@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from pathlab.campaign.factors import find_default
 from pathlab.study.answer import Answer
-from pathlab.study.combination_names import find_naming, name_message_combination
+from pathlab.study.combination_names import name_message_combination
 from pathlab.study.comparison.levels import LevelComparison, compare_levels_of
 from pathlab.study.comparison.metrics import ChosenMetrics
 from pathlab.study.message_rates import MESSAGE_SIZE
 from pathlab.study.message_setups import MESSAGE_RATE, MessageSetup, list_message_loads
 from pathlab.study.releases import ReleaseRatio, describe_releases
-from pathlab.study.technology_round_trips import OWN_SETTINGS
+from pathlab.study.technology_round_trips import choose_apart, name_technologies
 from pathlab.study.trials import TrialTable
 
 #: The factors whose levels are compared with their default: no load, ordinary scheduling.
@@ -61,26 +61,32 @@ def compare_load_levels(table: TrialTable, factor: str) -> LevelComparison | Non
 def _describe(
     table: TrialTable, factor: str, found: LevelComparison | None
 ) -> Iterator[Answer[LoadedRoundTrips]]:
-    naming: dict[tuple[str, str, str], list[str]] = {}
-    shared = {load.setup.path: load.shared for load in list_message_loads(table)} if found else {}
-    for answer in describe_releases(found):
-        setup = MessageSetup(
-            condition=answer.condition, streams=answer.streams or 1, window_bytes=answer.window_bytes
-        )
-        if setup.path not in naming:
-            naming[setup.path] = [name for name in find_naming(table, setup.path) if name != factor]
-        own = [name for name in naming[setup.path] if name in OWN_SETTINGS]
-        apart = [name for name in naming[setup.path] if name not in OWN_SETTINGS]
-        rate = answer.condition.get(MESSAGE_RATE)
-        result = LoadedRoundTrips(
-            technology=name_message_combination(setup, own),
-            group=name_message_combination(setup, apart),
-            message_bytes=int(answer.condition.get(MESSAGE_SIZE)),
-            offered_messages_per_s=None if rate is None else int(rate),
-            factor=factor,
-            ratio=answer.result,
-        )
-        yield Answer(condition=shared[setup.path], selection=answer.selection, result=result)
+    answers = [(_find_setup(one), one) for one in describe_releases(found)]
+    shared = {load.setup.path: load.shared for load in list_message_loads(table)} if answers else {}
+    for path in dict.fromkeys(setup.path for setup, _ in answers):
+        setups = [setup for setup, _ in answers if setup.path == path]
+        names, apart = name_technologies(setups), choose_apart(setups)
+        for setup, answer in answers:
+            if setup.path != path:
+                continue
+            rate = answer.condition.get(MESSAGE_RATE)
+            result = LoadedRoundTrips(
+                technology=names[setup],
+                group=name_message_combination(setup, apart),
+                message_bytes=int(answer.condition.get(MESSAGE_SIZE)),
+                offered_messages_per_s=None if rate is None else int(rate),
+                factor=factor,
+                ratio=answer.result,
+            )
+            yield Answer(condition=shared[path], selection=answer.selection, result=result)
+
+
+def _find_setup(answer: Answer[ReleaseRatio]) -> MessageSetup:
+    return MessageSetup(
+        condition=answer.condition.without(MESSAGE_SIZE, MESSAGE_RATE),
+        streams=answer.streams or 1,
+        window_bytes=answer.window_bytes,
+    )
 
 
 def _sort(answers: Iterable[Answer[LoadedRoundTrips]]) -> list[Answer[LoadedRoundTrips]]:

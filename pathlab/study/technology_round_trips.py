@@ -194,7 +194,7 @@ def list_technology_groups(table: TrialTable) -> tuple[TechnologyGroup, ...]:
             key = (*_find_place(load), _list_apart(load.setup), load.size_bytes)
             parts.setdefault(key, []).append(load)
     naming = {
-        place: _choose_apart([load.setup for load in loads if _find_place(load) == place]) for place in wanted
+        place: choose_apart([load.setup for load in loads if _find_place(load) == place]) for place in wanted
     }
     ordered = sorted(parts.values(), key=lambda part: _rank_group(part[0], naming[_find_place(part[0])]))
     return tuple(_build_group(part, naming[_find_place(part[0])]) for part in ordered)
@@ -221,25 +221,27 @@ def _list_apart(setup: MessageSetup) -> tuple[tuple[str, object], ...]:
     )
 
 
-def _choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
+def choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
     """The settings that set groups of one path apart, in the order in which they are named."""
     varying = [name for name in list_varying(setups) if name not in OWN_SETTINGS]
     return sorted(varying, key=lambda name: NAMED_APART.index(name) if name in NAMED_APART else -1)
 
 
-def _build_group(loads: Sequence[MessageLoad], naming: Sequence[str]) -> TechnologyGroup:
+def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, str]:
+    """Each setup by its technology, with the settings that set it apart from others of the same technology."""
     alike: dict[str, list[MessageSetup]] = {}
-    for load in loads:
-        alike.setdefault(name_technology(load.setup), []).append(load.setup)
-    named = [
-        TechnologyLoad(
-            technology=name_message_combination(
-                load.setup, ("transport", *list_varying(alike[name_technology(load.setup)]))
-            ),
-            load=load,
-        )
-        for load in loads
-    ]
+    for setup in setups:
+        alike.setdefault(name_technology(setup), []).append(setup)
+    names = {}
+    for found in alike.values():
+        own = [name for name in list_varying(found) if name in OWN_SETTINGS]
+        names |= {setup: name_message_combination(setup, ("transport", *own)) for setup in found}
+    return names
+
+
+def _build_group(loads: Sequence[MessageLoad], naming: Sequence[str]) -> TechnologyGroup:
+    names = name_technologies(load.setup for load in loads)
+    named = [TechnologyLoad(technology=names[load.setup], load=load) for load in loads]
     named.sort(key=lambda one: (one.median_ns is None, one.median_ns or 0.0, one.technology))
     return TechnologyGroup(
         name=name_message_combination(loads[0].setup, naming),

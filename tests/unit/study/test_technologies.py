@@ -224,3 +224,11 @@ def test_every_technology_is_found_in_any_number() -> None:
     (group,) = measure(many, cycles=1).technology_groups()
     assert len(group.loads) == 31
     assert len(TECHNOLOGIES) == 9
+
+
+def test_settings_of_some_transports_alone_are_not_named_under_load() -> None:
+    """TCP alone has a choice to send at once."""
+    unix = Technology({"transport": "unix", "no_delay": False}, 3_000.0)
+    settings = [{"background": load} for load in ("none", "cpu")]
+    found = measure((TCP, unix, REDIS), settings=settings).loaded_round_trips()
+    assert {one.result.technology for one in found} == {"tcp", "unix", "redis"}

@@ -1,0 +1,127 @@
+"""Round trips under background load against none, and with real-time priority, as a part of a chapter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
+from pathlab.report.blocks import Block
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_count, format_factor
+from pathlab.report.sections.answer_tables import write_paragraph
+from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazyPlot, lazy_text
+from pathlab.report.sections.message_latency import format_path_title
+from pathlab.report.sections.technology_figures import draw_loads
+from pathlab.report.tables import build_table
+from pathlab.report.technology_text import LOADED, name_level
+from pathlab.study.background import LoadedRoundTrips
+from pathlab.study.trials import Condition
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
+
+LOAD_RULES = (
+    "Factors of {metric}, in pairs of a cycle (Hodges-Lehmann). Intervals allow for serial correlation and "
+    "for all rows of background load, or of priority (Holm). Worse or better: the interval does not contain "
+    "'no change'. Equivalent: it lies within ±{margin}. A verdict needs {least} cycles."
+)
+METRICS = {"round-trip-median": "p50", "round-trip-p99": "p99"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadGroup:
+    """The technologies of one figure: a quantile of one size under each level of a factor; from 1."""
+
+    number: int
+    condition: Condition
+    rows: tuple[LoadedRoundTrips, ...]
+
+
+def list_load_groups(inputs: ReportInputs) -> list[LoadGroup]:
+    groups: dict[tuple[Any, ...], list[LoadedRoundTrips]] = {}
+    for answer in inputs.study.loaded_round_trips() if inputs.message_conditions else ():
+        one = answer.result
+        levels = one.factor, one.group, one.message_bytes, one.offered_messages_per_s, one.ratio.metric
+        groups.setdefault((answer.condition, *levels), []).append(one)
+    return [
+        LoadGroup(number=number, condition=key[0], rows=tuple(rows))
+        for number, (key, rows) in enumerate(groups.items(), 1)
+    ]
+
+
+def _choose_first_loads(groups: Sequence[LoadGroup]) -> list[LoadGroup]:
+    """The first group of each factor with the p99 of round trips, which the opening shows."""
+    drawn = [one for one in groups if one.rows[0].ratio.metric == "round-trip-p99"]
+    return list({one.rows[0].factor: one for one in reversed(drawn)}.values())[::-1]
+
+
+def _outline_load_figure(inputs: ReportInputs, group: LoadGroup, *, on_demand: bool = False) -> LazyPlot:
+    return LazyPlot(
+        name=f"loaded-{group.rows[0].factor}-{group.number}",
+        title=_title_loads(group.rows[0]),
+        condition=format_path_title(inputs, group.condition),
+        draw=partial(draw_loads, group.rows),
+        on_demand=on_demand,
+    )
+
+
+def outline_opening_loads(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    """The figures that are seen first."""
+    for group in _choose_first_loads(list_load_groups(inputs)):
+        yield _outline_load_figure(inputs, group)
+
+
+def outline_loads(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    """Load against none and priority against ordinary scheduling: all combinations, folded."""
+    groups = list_load_groups(inputs)
+    if not groups:
+        return
+    shown = [one.number for one in _choose_first_loads(groups)]
+    rules = LOAD_RULES.format(metric="p50 and p99", margin=format_ratio(MARGIN_RATIO), least=MINIMUM_TRIALS)
+    blocks: list[LazyBlock] = [lazy_text(_tabulate_loads, one) for one in groups]
+    blocks.append(lazy_text(write_paragraph, rules))
+    blocks += [_outline_load_figure(inputs, one, on_demand=True) for one in groups if one.number not in shown]
+    yield LazyFold(title="Round trips under load and with priority", blocks=tuple(blocks))
+
+
+def _title_loads(one: LoadedRoundTrips) -> str:
+    subject = "under load" if one.factor == "background" else "with real-time priority"
+    rate = one.offered_messages_per_s
+    offered = "" if rate is None else f"{format_frequency(rate)} offered"
+    where = filter(None, (format_bytes(one.message_bytes), one.group, offered))
+    return f"{METRICS[one.ratio.metric]} of round trips {subject}, {', '.join(where)}"
+
+
+def _tabulate_loads(group: LoadGroup) -> Iterator[Block]:
+    """A row for each technology, a column for each level."""
+    rows = group.rows
+    levels = list(dict.fromkeys(one.ratio.level for one in rows))
+    pairs = np.array([one.ratio.pairs for one in rows])
+    cells = {(one.technology, one.ratio.level): _format_ratio(one) for one in rows}
+    base = {one.technology: format_time(one.ratio.baseline_median) for one in rows}
+    headings = (
+        *("Technology", LOADED[rows[0].factor][1]),
+        *(name_level(rows[0].factor, level) for level in levels),
+    )
+    yield build_table(
+        f"loaded-table-{group.number}",
+        _title_loads(rows[0]),
+        headings,
+        [
+            (name, text, *(cells.get((name, level), NOT_MEASURED) for level in levels))
+            for name, text in base.items()
+        ],
+        note=f"Of {format_count(int(pairs.max()), 'pair')} at most.",
+        words=headings,
+        keep=headings,
+    )
+
+
+def _format_ratio(one: LoadedRoundTrips) -> str:
+    interval = one.ratio.interval
+    ends = f" [{format_factor(interval.low)}, {format_factor(interval.high)}]" if interval.decided else ""
+    return f"{format_factor(one.ratio.ratio)} ×{ends} {one.ratio.verdict}"
