@@ -16,6 +16,7 @@ from pathlab.store.results import Results
 from pathlab.study import costs, order, throughput
 from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
+from pathlab.study.latency_analyses import LatencyAnalyses
 from pathlab.study.level_analyses import LevelAnalyses
 from pathlab.study.limits import (
     TRIALS_PER_CELL,
@@ -48,7 +49,7 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(MessageAnalyses, TechnologyAnalyses, LevelAnalyses):
+class Analyses(MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per

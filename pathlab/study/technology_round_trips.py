@@ -228,11 +228,11 @@ def choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
 
 
 def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, str]:
-    """Each setup by its technology, with the settings that set it apart from others of the same technology."""
+    """Each setup by its technology, with what sets it apart from others of the same technology."""
     alike: dict[str, list[MessageSetup]] = {}
     for setup in setups:
         alike.setdefault(name_technology(setup), []).append(setup)
-    names = {}
+    names: dict[MessageSetup, str] = {}
     for found in alike.values():
         own = [name for name in list_varying(found) if name in OWN_SETTINGS]
         names |= {setup: name_message_combination(setup, ("transport", *own)) for setup in found}

@@ -353,7 +353,7 @@ def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) 
         for record in made.records:
             results.add_trial(record, {})
     tree.write("pathlab/report/sections/tally.py", TALLY)
-    tree.insert("pathlab/report/sections/chapters.py", "    tally,\n", before="    sweep,\n)")
+    tree.insert("pathlab/report/sections/chapters.py", "    tally,\n", before="    technologies,\n)")
     tree.insert(
         "pathlab/report/sections/chapters.py", "    tally.SECTION,\n", before="    certainty.SECTION,"
     )
