@@ -22,8 +22,8 @@ from pathlab.errors import HostError, UsageError
 from pathlab.remote.jobs import EngineJob
 from pathlab.store.flags import Stage
 
-#: Building a program, starting its server and connecting to it.
-START_S = 120.0
+#: Building a program (two minutes at most), starting its server and connecting to it.
+START_S = 200.0
 #: Without a reply for so long a trial ends; under load a server may wait longer for a core.
 STALL_NS, LOADED_STALL_NS = 1_000_000_000, 5_000_000_000
 #: How long the other end is waited for, once one has failed: its words may be the cause.
@@ -207,14 +207,20 @@ class AdapterEngine(Engine):
         listening, moment = first(records, "listening"), first(records, "server_cpu")
         if listening is not None:
             stated = {key: listening.get(key) for key in ("versions", "settings", "server_start_ns")}
-            no_delay = (stated["settings"] or {}).get("no_delay")
-            yield {"type": "ready", "adapter": stated, "no_delay": no_delay}
+            own = {"no_delay": (stated["settings"] or {}).get("no_delay")}
+            yield {
+                "type": "ready",
+                "adapter": stated,
+                **own,
+                "messages": {"priority": listening.get("priority")},
+            }
         if moment is not None:
             yield {"type": "start", "monotonic_ns": moment["at_ns"], "realtime_ns": None}
         for record in records:
             if record["type"] == "result":
-                known = record.get("user_ns") is not None and record.get("system_ns") is not None
-                workers = [{key: record[key] for key in ("user_ns", "system_ns")}] if known else None
+                spent = {key: record.get(key) for key in ("user_ns", "system_ns")}
+                known = all(value is not None and value >= 0 for value in spent.values())
+                workers = [spent] if known else None
                 yield {**record, "phases": {}, "workers": workers}
 
     def check_ends(self) -> None:

@@ -156,11 +156,15 @@ def _divide_steady_cpu(end: MessageCounts) -> float | None:
 
 
 def _divide_server_cpu(data: TrialData, asking: MessageCounts) -> float | None:
-    """CPU time of a technology's server from go to stop, for each request of the whole trial."""
+    """CPU time of a technology's server from go to stop, for each request of the whole trial.
+
+    Of a server that does not wait for its children, their time is lost with them: the difference may be
+    negative, and says nothing then.
+    """
     if "adapter" not in (first(data.receiver, "ready") or {}):
         return None
     spent_ns, count = _sum_cpu_ns(first(data.receiver, "result") or {}), asking.sum_up("sent")
-    return None if spent_ns is None or not count else spent_ns / count
+    return None if spent_ns is None or spent_ns < 0 or not count else spent_ns / count
 
 
 def _sum_cpu_ns(record: Record) -> int | None:

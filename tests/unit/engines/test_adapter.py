@@ -206,8 +206,10 @@ def test_replies_are_shown_while_they_come() -> None:
     assert pair.log[-1] == "probes end"
 
 
-def build_trial(asked: list[dict[str, Any]] = ASKED, **levels: Any) -> TrialRecord:
-    pair = make_pair(asked, **levels)
+def build_trial(
+    asked: list[dict[str, Any]] = ASKED, answered: list[dict[str, Any]] = ANSWERED, **levels: Any
+) -> TrialRecord:
+    pair = make_pair(asked, answered, **levels)
     pair.engine.prepare()
     data = TrialData()
     data.sender, data.receiver = pair.engine.collect()
@@ -232,6 +234,14 @@ def test_a_trial_has_what_both_ends_stated_and_nothing_that_none_did() -> None:
     assert record.flags == ()
 
 
+def test_cpu_time_that_was_lost_with_a_child_is_no_figure() -> None:
+    lost = {**ANSWERED[-1], "user_ns": -30, "system_ns": 10}
+    assert build_trial(answered=[*ANSWERED[:-1], lost]).receiver_cpu_ns_per_message is None
+    unknown = {**ANSWERED[-1], "user_ns": None, "system_ns": None}
+    record = build_trial(answered=[*ANSWERED[:-1], unknown])
+    assert (record.receiver_cpu_ns_per_message, record.receiver_cpu_user_s) == (None, None)
+
+
 def test_settings_that_were_not_granted_are_flags_and_own_ones_are_listed() -> None:
     pair = make_pair()
     pair.engine.prepare()
@@ -241,6 +251,9 @@ def test_settings_that_were_not_granted_are_flags_and_own_ones_are_listed() -> N
     own = {"name": "adapter.tongue", "requested": None, "sender": "wet", "receiver": None}
     assert lines["adapter.tongue"] == own
     assert find_refused(list(lines.values())) == []
+    granted = {**READY, "messages": {**READY["messages"], "priority": 5}}  # type: ignore[dict-item]
+    record = build_trial([granted if one is READY else one for one in ASKED], priority=5)
+    assert record.flags == ("priority-not-granted",)  # to the server
     late = {**READY, "adapter": {"versions": None, "settings": {"no_delay": False}, "hop_ns": None}}
     record = build_trial([late if one is READY else one for one in ASKED])
     assert record.flags == ("no-delay-not-granted",)
