@@ -27,7 +27,7 @@ from tests.ssh.reach import Reach
 pytestmark = pytest.mark.netns
 
 
-def campaign_of(lab: SshLab, *, cycles: int) -> Campaign:
+def campaign_of(lab: SshLab, *, cycles: int, **further: object) -> Campaign:
     """a to b, a short trial a cycle."""
     tables = {
         name: {"address": lab.address(name), "user": "sh", "port": PORT, "key": str(lab.key)}
@@ -44,6 +44,7 @@ def campaign_of(lab: SshLab, *, cycles: int) -> Campaign:
         "factors": {"streams": 2, "window": "128KiB", "congestion": "reno"},
         "trial": {"warmup": "300ms", "duration": "1s"},
         "probes": {"unloaded": 3},
+        **further,
     }
     return build_campaign(data, label="test")
 
@@ -57,6 +58,28 @@ def goodputs(folder: Path) -> list[float]:
     with Results.open(folder) as results:
         frame = results.trials()
     return [float(value) for value in frame["throughput_bits_per_s"]]
+
+
+def test_loads_run_on_both_hosts_over_ssh(reach: Reach, tmp_path: Path, uncalibrated: None) -> None:
+    campaign = campaign_of(
+        reach.lab,
+        cycles=1,
+        order="given",
+        factors={"streams": 1, "background": ["none", "cpu", "disk"]},
+        background={"on": "both", "cpu_threads": 1, "disk_bytes": "1MiB"},
+    )
+    outcome = run_in(reach, campaign, tmp_path / "out", lambda _event: None)
+    with Results.open(tmp_path / "out") as results:
+        none, cpu, disk = sorted(results.records(), key=lambda record: record.plan_row)
+        alone = [entry.text for entry in results.journal() if entry.kind == "background"]
+    assert outcome.complete == 3
+    assert none.background_cpu_ratio is cpu.background_disk_bytes_per_s is None
+    assert 0 < (cpu.background_cpu_ratio or 0) <= 1.1
+    assert (disk.background_disk_bytes_per_s or 0) > 0
+    assert [text.partition(", alone: ")[0] for text in alone] == [
+        "background load 'cpu' from a to b",
+        "background load 'disk' from a to b",
+    ]
 
 
 @pytest.mark.slow
