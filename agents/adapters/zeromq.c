@@ -4,10 +4,12 @@
  *  "lacks": ["encryption"],
  *  "needs": [{"header": "zmq.h", "debian": "libzmq3-dev"}],
  *  "build": [["cc", "-O2", "-D_GNU_SOURCE", "-o", "{program}", "{source}", "{harness}", "-lzmq"]],
- *  "port": "own"}
+ *  "port": "own",
+ *  "limits": [{"what": "more than 128 streams", "constraint": "streams <= 128"}]}
  * end
  *
- * Each connection has a context of its own, so streams share no I/O thread. The answering end has one.
+ * Each connection has a context of its own, so streams share no I/O thread. That takes seven descriptors, of
+ * which a process may open 1024. The answering end has one context.
  */
 #include <errno.h>
 #include <stdio.h>
