@@ -9,6 +9,8 @@ import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -402,8 +404,11 @@ public final class Harness {
                 checkFirst(client);
                 asking.go.await();
                 state = RUNNING;
-                askAll(client);
-                intervals.finish();
+                try {
+                    askAll(client);
+                } finally {
+                    intervals.finish();
+                }
                 enter(DONE);
                 asking.mayClose.await();
                 client.close();
@@ -568,6 +573,7 @@ public final class Harness {
 
     /** The asking end: takes commands, writes records and watches the streams. */
     static final class Asking extends End {
+        private static final int FIXED = 4;
         final CountDownLatch go = new CountDownLatch(1);
         final CountDownLatch mayClose = new CountDownLatch(1);
         volatile long runNs;
@@ -575,7 +581,7 @@ public final class Harness {
         private volatile String description = "\"versions\":null,\"settings\":null";
         private final List<Stream> streams = new ArrayList<>();
         private final Durations steady = new Durations();
-        private final List<long[]> samples = new ArrayList<>(); // at, user, system, received of each stream
+        private final List<long[]> samples = new ArrayList<>(); // at, CPU, user, system, then received of each stream
         private final long[] edgesNs;
         private AdapterError error;
         private String reason;
@@ -741,24 +747,24 @@ public final class Harness {
             ThreadMXBean threads = ManagementFactory.getThreadMXBean();
             OperatingSystemMXBean system = ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
             long sumNs = system.getProcessCpuTime() - threads.getCurrentThreadCpuTime();
-            long userNs = (long) (sumNs * readUserShare());
-            long[] sample = new long[3 + streams.size()];
+            long[] ticks = readTicks();
+            long[] sample = new long[FIXED + streams.size()];
             sample[0] = atNs;
-            sample[1] = userNs;
-            sample[2] = sumNs - userNs;
-            for (int s = 0; s < streams.size(); s++) sample[3 + s] = streams.get(s).received.get();
+            sample[1] = sumNs;
+            sample[2] = ticks[0];
+            sample[3] = ticks[1];
+            for (int s = 0; s < streams.size(); s++) sample[FIXED + s] = streams.get(s).received.get();
             samples.add(sample);
         }
 
-        private static double readUserShare() {
+        /** User and system time of the process, in ticks of 10 ms. */
+        private static long[] readTicks() {
             try {
-                String line = java.nio.file.Files.readString(java.nio.file.Path.of("/proc/self/stat"));
+                String line = Files.readString(Path.of("/proc/self/stat"));
                 String[] values = line.substring(line.lastIndexOf(')') + 2).split(" ");
-                double user = Double.parseDouble(values[11]);
-                double both = user + Double.parseDouble(values[12]);
-                return both > 0 ? user / both : 0.5;
+                return new long[] {Long.parseLong(values[11]), Long.parseLong(values[12])};
             } catch (IOException error) {
-                return 0.5;
+                return new long[2];
             }
         }
 
@@ -816,9 +822,13 @@ public final class Harness {
             long[] begin = samples.get(0);
             long[] end = samples.get(1);
             List<Long> counts = new ArrayList<>();
-            for (int s = 3; s < end.length; s++) counts.add(end[s] - begin[s]);
+            for (int s = FIXED; s < end.length; s++) counts.add(end[s] - begin[s]);
+            long sumNs = end[1] - begin[1];
+            long user = end[2] - begin[2];
+            long ticks = user + end[3] - begin[3];
+            long userNs = (long) (sumNs * (ticks > 0 ? (double) user / ticks : 0.5));
             return "{\"start_ns\":" + begin[0] + ",\"end_ns\":" + end[0] + ",\"messages\":" + counts + ",\"user_ns\":"
-                    + (end[1] - begin[1]) + ",\"system_ns\":" + (end[2] - begin[2]) + "}";
+                    + userNs + ",\"system_ns\":" + (sumNs - userNs) + "}";
         }
     }
 

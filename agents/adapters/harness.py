@@ -360,7 +360,10 @@ class _Stream(threading.Thread):
         _NUMBER.pack_into(self.request, 0, FIRST_NUMBER)
         self._check_first(connection, connection.ask(self.request))
         self._asking.go.wait()
-        self._ask_all(connection)
+        try:
+            self._ask_all(connection)
+        finally:
+            self.intervals.finish()
         self._enter(DONE)
         self._asking.may_close.wait()
         connection.close()
@@ -373,7 +376,10 @@ class _Stream(threading.Thread):
         _NUMBER.pack_into(self.request, 0, FIRST_NUMBER)
         self._check_first(connection, await connection.ask(self.request))
         await loop.run_in_executor(None, self._asking.go.wait)
-        await self._ask_all_async(connection)
+        try:
+            await self._ask_all_async(connection)
+        finally:
+            self.intervals.finish()
         self._enter(DONE)
         await loop.run_in_executor(None, self._asking.may_close.wait)
         closing = connection.close()
@@ -411,7 +417,7 @@ class _Stream(threading.Thread):
             self.sent = number + 1
             reply = ask(self.request)
             self._count(number, reply, now())
-        self._end()
+        self.asked_ns = 0
 
     async def _ask_all_async(self, connection: Any) -> None:
         ask, now = connection.ask, time.monotonic_ns
@@ -430,7 +436,7 @@ class _Stream(threading.Thread):
             self.sent = number + 1
             reply = await ask(self.request)
             self._count(number, reply, now())
-        self._end()
+        self.asked_ns = 0
 
     def _begin(self) -> bool:
         settings = self.settings
@@ -442,10 +448,6 @@ class _Stream(threading.Thread):
         self._due_ns = time.monotonic_ns()
         self.asked_ns = 0 if self._paced else self._due_ns
         return self._paced
-
-    def _end(self) -> None:
-        self.asked_ns = 0
-        self.intervals.finish()
 
     def _quota(self) -> int:
         if self.settings.requests is None:
@@ -626,12 +628,22 @@ class _Asking:
         return next_ns
 
     def _take_sample(self, at_ns: int) -> None:
-        """CPU time of the process without this thread, and what every stream has received."""
-        whole, own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_THREAD))
-        user_ns = int((whole.ru_utime - own.ru_utime) * 1e9)
-        system_ns = int((whole.ru_stime - own.ru_stime) * 1e9)
+        """CPU time of the process without this thread, and what every stream has received.
+
+        The sum is exact; user and system time are stated apart, with this thread.
+        """
+        whole = resource.getrusage(resource.RUSAGE_SELF)
+        cpu_ns = time.process_time_ns() - time.thread_time_ns()
         received = [stream.received for stream in self.streams]
-        self._samples.append({"at": at_ns, "user": user_ns, "system": system_ns, "received": received})
+        self._samples.append(
+            {
+                "at": at_ns,
+                "cpu": cpu_ns,
+                "user": whole.ru_utime,
+                "system": whole.ru_stime,
+                "received": received,
+            }
+        )
 
     def _collect(self) -> None:
         for stream in self.streams:
@@ -677,7 +689,10 @@ class _Asking:
             before = begin["received"]
             counts = [after - before[number] for number, after in enumerate(end["received"])]
             steady = {"start_ns": begin["at"], "end_ns": end["at"], "messages": counts}
-            steady.update(user_ns=end["user"] - begin["user"], system_ns=end["system"] - begin["system"])
+            sum_ns = max(end["cpu"] - begin["cpu"], 0)
+            user, system = (max(end[kind] - begin[kind], 0.0) for kind in ("user", "system"))
+            user_ns = int(sum_ns * (user / (user + system) if user + system > 0 else 0.5))
+            steady.update(user_ns=user_ns, system_ns=sum_ns - user_ns)
         self._output.write(
             "result",
             complete=self._reason is None,

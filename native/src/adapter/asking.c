@@ -124,17 +124,23 @@ static pl_ns to_ns(struct timeval time)
 static void take_sample(struct asking *asking, struct pl_ask_sample *sample, pl_ns at_ns)
 {
     struct rusage all = {0};
-    struct rusage own = {0};
+    struct timespec spent = {0};
     (void)getrusage(RUSAGE_SELF, &all);
-    (void)getrusage(RUSAGE_THREAD, &own);
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
     sample->at_ns = at_ns;
-    sample->user_ns = to_ns(all.ru_utime) - to_ns(own.ru_utime);
-    sample->system_ns = to_ns(all.ru_stime) - to_ns(own.ru_stime);
+    sample->cpu_ns = pl_timespec_ns(&spent) - pl_thread_cpu_ns(pthread_self());
+    sample->user_ns = to_ns(all.ru_utime);
+    sample->system_ns = to_ns(all.ru_stime);
     const struct pl_asker_extras *extras = asking->all.extras;
     for (uint32_t s = 0; s < asking->count; s++) {
         sample->received[s] = atomic_load(&asking->loops[s].received);
+        pl_ns user_ns = 0;
+        pl_ns system_ns = 0;
         if (extras != NULL && extras->add_usage != NULL)
-            extras->add_usage(asking->loops[s].connection, &sample->user_ns, &sample->system_ns);
+            extras->add_usage(asking->loops[s].connection, &user_ns, &system_ns);
+        sample->cpu_ns += user_ns + system_ns;
+        sample->user_ns += user_ns;
+        sample->system_ns += system_ns;
     }
 }
 

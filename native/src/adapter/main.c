@@ -19,7 +19,7 @@ static bool keep_stdout(void)
     if (records < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return false;
     pl_json_set_output(records);
-    return true;
+    return setvbuf(stdout, NULL, _IOLBF, 0) == 0; /* the process ends without flushing it */
 }
 
 int main(int argc, char **argv)

@@ -135,8 +135,12 @@ static void write_steady(struct pl_json *j, const struct pl_ask_result *result)
     for (uint32_t s = 0; s < result->streams; s++)
         pl_json_u64(j, NULL, to->received[s] - from->received[s]);
     pl_json_end_array(j);
-    pl_json_i64(j, "user_ns", to->user_ns - from->user_ns);
-    pl_json_i64(j, "system_ns", to->system_ns - from->system_ns);
+    pl_ns sum_ns = to->cpu_ns > from->cpu_ns ? to->cpu_ns - from->cpu_ns : 0;
+    double user = (double)(to->user_ns > from->user_ns ? to->user_ns - from->user_ns : 0);
+    double system = (double)(to->system_ns > from->system_ns ? to->system_ns - from->system_ns : 0);
+    pl_ns user_ns = (pl_ns)((double)sum_ns * (user + system > 0 ? user / (user + system) : 0.5));
+    pl_json_i64(j, "user_ns", user_ns);
+    pl_json_i64(j, "system_ns", sum_ns - user_ns);
     pl_json_end_object(j);
 }
 

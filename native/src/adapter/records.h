@@ -14,9 +14,11 @@
 #include "flow/round_trips.h"
 
 /* The program's CPU time without the control thread's, and what each stream had received then; `at_ns` after
- * the start of the trial. */
+ * the start of the trial. The sum is exact; the kernel states the shares of user and system time apart, with
+ * the control thread. */
 struct pl_ask_sample {
     pl_ns at_ns;
+    pl_ns cpu_ns;
     pl_ns user_ns;
     pl_ns system_ns;
     uint64_t *received; /* one per stream */

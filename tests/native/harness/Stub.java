@@ -1,0 +1,62 @@
+import java.util.Arrays;
+import java.util.function.IntConsumer;
+
+/** A technology without a network that misbehaves as its variant says, after a few replies. */
+public final class Stub implements Harness.Adapter {
+    private static final int GOOD = 5;
+
+    private static final class StubClient implements Harness.Client {
+        private final String variant;
+        private int asked;
+        private byte[] reply;
+
+        StubClient(String variant) {
+            this.variant = variant;
+        }
+
+        @Override
+        public byte[] ask(byte[] request) throws InterruptedException {
+            boolean late = asked++ > GOOD;
+            if (variant.equals("chatty")) System.out.println("this is no record");
+            if (!(late && variant.equals("stale"))) reply = request.clone();
+            if (variant.equals("corrupt")) reply[5] = (byte) ~request[5];
+            if (late && variant.equals("short")) return Arrays.copyOf(reply, reply.length - 1);
+            if (late && variant.equals("long")) return Arrays.copyOf(reply, reply.length + 1);
+            if (late && variant.equals("hang")) Thread.sleep(Long.MAX_VALUE);
+            if (late && variant.equals("fail")) throw new Harness.AdapterError("reply", "the stub has failed");
+            return reply;
+        }
+
+        @Override
+        public void close() {}
+    }
+
+    @Override
+    public Harness.Client connect(Harness.Settings settings) {
+        if (settings.variant.equals("refuse"))
+            throw new Harness.AdapterError("connect", "refused as port " + settings.port);
+        return new StubClient(settings.variant);
+    }
+
+    @Override
+    public void answer(Harness.Settings settings, IntConsumer ready) throws InterruptedException {
+        if (settings.variant.equals("taken"))
+            throw new Harness.AdapterError("port", "port " + settings.port + " is taken");
+        ready.accept(settings.port);
+        if (!settings.variant.equals("leave")) Thread.sleep(Long.MAX_VALUE);
+    }
+
+    @Override
+    public String versions() {
+        return "stub 1.2";
+    }
+
+    @Override
+    public String settings(Harness.Client client) {
+        return client == null ? "null" : "{\"no_delay\":true}";
+    }
+
+    public static void main(String[] args) {
+        Harness.run(args, new Stub());
+    }
+}
