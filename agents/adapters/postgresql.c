@@ -61,11 +61,12 @@ end
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "adapter/adapter.h"
 #include "adapter/tcp_socket.h"
 
-enum { PART_BYTES = 3700, STATEMENT_BYTES = 512, BINARY = 1 };
+enum { PART_BYTES = 3700, STATEMENT_BYTES = 512, BINARY = 1, START_PAUSES = 900 };
 
 struct connection {
     PGconn *session;
@@ -103,6 +104,9 @@ static PGconn *open_session(const struct pl_adapter_settings *settings, struct p
     const char *names[] = {"hostaddr",        "port", "user", "dbname", "sslmode", "gssencmode",
                            "connect_timeout", NULL};
     const char *values[] = {settings->address, port, "pathlab", "pathlab", "disable", "disable", "5", NULL};
+    const struct timespec pause = {.tv_nsec = 10000000};
+    for (int left = START_PAUSES; left > 0 && PQpingParams(names, values, 0) == PQPING_REJECT; left--)
+        (void)nanosleep(&pause, NULL); /* it listens before it has started */
     PGconn *session = PQconnectdbParams(names, values, 0);
     if (PQstatus(session) == CONNECTION_OK)
         return session;
