@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -34,9 +35,12 @@ bool pl_lower_priority(int64_t nice, struct pl_error *error)
     const struct sched_param ordinary = {.sched_priority = 0};
     if (nice == 0)
         return true;
-    if (sched_setscheduler(0, SCHED_OTHER, &ordinary) != 0 ||
-        (getpriority(PRIO_PROCESS, 0) < nice && setpriority(PRIO_PROCESS, 0, (int)nice) != 0)) {
-        pl_error_set(error, PL_SETUP, "priority", errno, "cannot set the niceness %d", (int)nice);
+    /* musl has no sched_setscheduler(): it fails with ENOSYS. */
+    int failure = pthread_setschedparam(pthread_self(), SCHED_OTHER, &ordinary);
+    if (failure == 0 && getpriority(PRIO_PROCESS, 0) < nice && setpriority(PRIO_PROCESS, 0, (int)nice) != 0)
+        failure = errno;
+    if (failure != 0) {
+        pl_error_set(error, PL_SETUP, "priority", failure, "cannot set the niceness %d", (int)nice);
         return false;
     }
     lower_session(nice);

@@ -1,6 +1,7 @@
 /* What gives way: the niceness of this thread and of those that it starts, and no real-time class. */
 #include "check.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <sys/resource.h>
@@ -33,12 +34,15 @@ static int lower_in_child(bool own_session)
     int session_before = read_session_nice();
     struct pl_error error = {0};
     const struct sched_param real_time = {.sched_priority = 5};
-    (void)sched_setscheduler(0, SCHED_FIFO, &real_time); /* ordinary users have no right to it */
+    int policy = -1;
+    struct sched_param given;
+    /* ordinary users have no right to it */
+    (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &real_time);
     if (!pl_lower_priority(0, &error) || getpriority(PRIO_PROCESS, 0) != before)
         return 2;
     if (!pl_lower_priority(17, &error) || getpriority(PRIO_PROCESS, 0) != (before > 17 ? before : 17))
         return 3;
-    if (sched_getscheduler(0) != SCHED_OTHER)
+    if (pthread_getschedparam(pthread_self(), &policy, &given) != 0 || policy != SCHED_OTHER)
         return 4;
     if (!pl_lower_priority(5, &error) || getpriority(PRIO_PROCESS, 0) < 17)
         return 5; /* a higher one is kept */
