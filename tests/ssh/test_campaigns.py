@@ -17,7 +17,7 @@ from pathlab.remote.hosts import RemoteHosts
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
-from pathlab.runner.events import Event, TrialEnded
+from pathlab.runner.events import Event, RateNow, TrialEnded
 from pathlab.runner.hosts.environment import Environment
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
@@ -109,6 +109,58 @@ def test_a_campaign_over_ssh_has_the_results_of_local_agents(
     assert min(beside) <= max(over_ssh) * 1.01
     assert median(over_ssh) == pytest.approx(median(beside), rel=0.05)
     assert median(over_ssh) == pytest.approx(20e6, rel=0.1)
+
+
+def test_technologies_are_measured_between_two_hosts(
+    reach: Reach, tmp_path: Path, uncalibrated: None
+) -> None:
+    """The server at b, on a port of b's range; programs and pipes are those of the account there."""
+    lab = reach.lab
+    data = campaign_of(lab, cycles=1).to_stored()
+    levels = {"message": "1400B", "reply": True, "no_delay": True, "engine": ["tcp-python", "tcp-pipe"]}
+    tables = {
+        name: {"address": lab.address(name), "user": "sh", "port": PORT, "key": str(lab.key),
+               "port_range": "21880-21889"}
+        for name in ("a", "b")
+    }  # fmt: skip
+    campaign = build_campaign(
+        {
+            **{key: data[key] for key in ("format", "name", "title", "seed")},
+            "hosts": tables,
+            "paths": [{"source": "a", "destination": "b"}],
+            "factors": {"streams": 2, **levels},
+            "trial": {"warmup": "100ms", "duration": "500ms"},
+            "probes": {"unloaded": 1},
+        },
+        label="test",
+    )
+    heard: set[int] = set()
+
+    def look_once(event: Event) -> None:
+        if isinstance(event, RateNow) and not heard:
+            heard.update(list_ports(lab))
+
+    outcome = run_in(reach, campaign, tmp_path / "results", look_once)
+    with Results.open(tmp_path / "results") as results:
+        records = results.records()
+        kinds = [set(results.series_kinds(number)) for number in results.records_by_id()]
+    assert (outcome.complete, outcome.left_out) == (2, 0), [record.failure for record in records]
+    assert heard
+    for record, own in zip(records, kinds, strict=True):
+        assert (record.source_address, record.destination_address) == (lab.address("a"), lab.address("b"))
+        assert record.round_trips
+        assert record.messages_missing == 0
+        assert record.adapter_versions
+        assert record.server_start_ns
+        assert record.loaded_received
+        assert {"round_trips", "sender_cpu", "receiver_cpu"} <= own
+    assert not list_ports(lab)  # nothing listens any more
+
+
+def list_ports(lab: SshLab) -> set[int]:
+    """The ports of the range at which something listens on b."""
+    lines = lab.run("b", "ss", "--listening", "--tcp", "--numeric", "--no-header").splitlines()
+    return {port for line in lines if 21880 <= (port := int(line.split()[3].rpartition(":")[2])) <= 21889}
 
 
 def test_a_lost_connection_is_made_anew_in_mid_campaign(
