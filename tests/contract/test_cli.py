@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from pathlab import __version__
 from pathlab.cli import main as main_module
+from pathlab.cli.commands.completions import complete_override
 from pathlab.cli.main import SUBCOMMANDS
 from pathlab.errors import HostError
 from pathlab.runner.campaign.interruption import Interrupted
@@ -125,6 +126,21 @@ def test_completion_prints_a_script(shell: str) -> None:
     done = run("completion", shell)
     assert done.returncode == 0
     assert "_PATHLAB_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("incomplete", "offered"),
+    [
+        ("factors.engine=i", ["factors.engine=iperf3"]),
+        ("factors.engine=tech", ["factors.engine=technologies"]),
+        ("factors.zero", ["factors.zero_copy="]),
+        ("factors.streams=", []),
+        ("factors.nothing=", []),
+    ],
+)
+def test_keys_and_named_levels_of_factors_are_completed(incomplete: str, offered: list[str]) -> None:
+    context, option = click.Context(click.Command("run")), click.Option(["--set"])
+    assert complete_override(context, option, incomplete) == offered
 
 
 def test_a_malformed_campaign_names_every_mistake(

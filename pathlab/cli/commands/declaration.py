@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pathlab.cli.commands.checks import Check
+from pathlab.cli.commands.completions import complete_override
 from pathlab.cli.commands.names import HOST_FILE_NAME, LOCAL
 from pathlab.escaping import escape_line
 
@@ -105,6 +106,7 @@ CHOICES = (
         "overrides",
         multiple=True,
         metavar="KEY=VALUE",
+        shell_complete=complete_override,
         help="Override a key of the campaign file, such as trial.duration=5s.",
     ),
     option("--profile", metavar="NAME", help="Apply a profile of the campaign, such as quick."),
