@@ -18,6 +18,8 @@ from pathlab.study.trials import TrialTable, list_values
 ENDS = ("sender", "receiver")
 ENDED, FINISHED = "ended", "finished"  # kinds of the journal's last entry
 BUSY = "busy"  # kind of an entry on hosts that others used before the first trial
+LEFT_OUT = "left-out"  # kind of an entry on trials of technologies that a host lacks
+BEGUN = ("started", "resumed")  # kinds of the first entry of a run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +148,17 @@ def describe_busy_hosts(journal: Sequence[JournalRecord]) -> tuple[tuple[str, st
         for entry, found in entries
         if found
     )
+
+
+def describe_left_out(journal: Sequence[JournalRecord]) -> str | None:
+    """What the latest run left out because a host lacks a technology; None: nothing."""
+    text = None
+    for entry in journal:
+        if entry.kind == LEFT_OUT:
+            text = entry.text
+        elif entry.kind in BEGUN:
+            text = None
+    return text
 
 
 def _count_missing(journal: Sequence[JournalRecord], without_result: int) -> int:

@@ -19,7 +19,7 @@ from pathlab.report.phrases import format_count
 from pathlab.store.flags import NOT_GRANTED, Flag
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
-from pathlab.study.progress import describe_busy_hosts, find_warnings
+from pathlab.study.progress import describe_busy_hosts, describe_left_out, find_warnings
 from pathlab.units import format_bytes
 
 #: Most paths that a warning names; of more it gives the number.
@@ -104,6 +104,9 @@ def _check_run(study: Analyses) -> Iterator[Notice]:
         yield Notice(
             kind="busy", short=f"Hosts were busy when the run began ({format_utc(begun_utc)}): {found}."
         )
+    left_out = describe_left_out(study.study_source.journal())
+    if left_out is not None:
+        yield Notice(kind="left-out", short=f"{left_out}.")
     if not counts.complete:
         yield Notice(kind="empty", short="No trial completed, so there are no measurements to show.")
     if counts.failed:

@@ -47,6 +47,21 @@ def test_few_cycles_failures_and_missing_rows_are_said() -> None:
     assert "Some combinations have only 1 trial;" in found["small-sample"].text
 
 
+def test_what_the_latest_run_left_out_is_said() -> None:
+    def journal(*entries: tuple[str, str]) -> SyntheticResults:
+        results = make_quickstart(cycles=6)
+        now = "2026-01-05T12:00:00+00:00"
+        results.journal().extend(
+            JournalRecord(recorded_utc=now, kind=kind, plan_row=None, text=text, facts={})
+            for kind, text in entries
+        )
+        return results
+
+    first = (("started", ""), ("left-out", "4 trials are left out: a lacks grpc"), ("finished", ""))
+    assert notices(journal(*first))["left-out"].text == "4 trials are left out: a lacks grpc."
+    assert "left-out" not in notices(journal(*first, ("resumed", ""), ("finished", "")))
+
+
 @pytest.mark.parametrize(
     ("kind", "facts", "missing"),
     [("finished", {}, 0), ("ended", {"missing": 3}, 3), ("resumed", {}, 4)],  # the last was killed
