@@ -93,19 +93,25 @@ def _ping(transport: str, wait: str) -> Candidate:
     )
 
 
+def plan_ping(transport: str, wait: str) -> tuple[Candidate, Candidate]:
+    """The engine and sockperf, with a request and its reply at a time."""
+    flags = (() if transport == "udp" else ("--tcp",)) + (("--nonblocked",) if wait == "poll" else ())
+    sockperf = Candidate(
+        label="sockperf",
+        tool="sockperf",
+        message_bytes=PING_BYTES,
+        flags=flags,
+        is_local=transport == "unix",
+    )
+    return _ping(transport, wait), sockperf
+
+
 def _plan_sockperf() -> list[Group]:
     groups = []
     for transport in ("tcp", "udp", "unix"):
         for wait in ("block", "poll"):
-            flags = (() if transport == "udp" else ("--tcp",)) + (("--nonblocked",) if wait == "poll" else ())
-            sockperf = Candidate(
-                label="sockperf",
-                tool="sockperf",
-                message_bytes=PING_BYTES,
-                flags=flags,
-                is_local=transport == "unix",
-            )
-            row = Row(ours=_ping(transport, wait), against=sockperf, measures=measure_round_trips(1.02))
+            ours, sockperf = plan_ping(transport, wait)
+            row = Row(ours=ours, against=sockperf, measures=measure_round_trips(1.02))
             groups.append(Group(name=f"ping/{transport}/{wait}", rows=(row,)))
     return groups
 

@@ -1,4 +1,4 @@
-"""Candidates that are run in turn, and the table of their ratios: shared by engine.py and messages.py."""
+"""Candidates that are run in turn, and the table of their ratios."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
@@ -204,9 +204,21 @@ class Comparison:
             if only is None or any(fnmatch.fnmatch(f"{testbed}/{group.name}", pattern) for pattern in only)
         ]
 
+    def check_names(self, only: list[str] | None) -> bool:
+        """Whether a pattern matches; an error names what there is."""
+        if self.list_groups(only):
+            return True
+        names = ", ".join(f"{testbed}/{group.name}" for testbed, group in self.list_groups(None))
+        sys.stderr.write(f"benchmarks: no group is called {', '.join(only or [])}\n  fix: one of {names}\n")
+        return False
 
-def parse_arguments(comparison: Comparison, arguments: Sequence[str]) -> argparse.Namespace:
-    """The options of a benchmark."""
+
+def parse_arguments(
+    comparison: Comparison,
+    arguments: Sequence[str],
+    add_options: Callable[[argparse.ArgumentParser], None] = lambda _: None,
+) -> argparse.Namespace:
+    """The options of a benchmark, with those of its own."""
     parser = argparse.ArgumentParser(prog=comparison.program, description=comparison.about)
     parser.add_argument(
         "--repetitions", type=int, default=DECIDING_RUNS, help="rounds of each group (default 5)"
@@ -223,6 +235,7 @@ def parse_arguments(comparison: Comparison, arguments: Sequence[str]) -> argpars
         "--only", action="append", metavar="PATTERN", help=f"groups such as '{names}'; may be repeated"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="every run and every ratio, as JSON")
+    add_options(parser)
     options = parser.parse_args(arguments)
     if options.repetitions < 1 or options.seconds < 1:
         parser.error("--repetitions and --seconds start at 1")
@@ -267,12 +280,23 @@ def run_comparison(
 ) -> int:
     """Run a benchmark; 0 also where a target is missed, 2 for a wrong option."""
     options = parse_arguments(comparison, arguments)
-    if not comparison.list_groups(options.only):
-        names = ", ".join(f"{testbed}/{group.name}" for testbed, group in comparison.list_groups(None))
-        sys.stderr.write(f"benchmarks: no group is called {', '.join(options.only)}\n  fix: one of {names}\n")
+    if not comparison.check_names(options.only):
         return 2
+    stored = start_store(options, tools, missing)
+    with keep_json(stored, options.json):
+        run_all(comparison, options, tools, stored)
+    return 0
+
+
+def start_store(options: argparse.Namespace, tools: dict[str, Tool], missing: list[str]) -> dict[str, Any]:
+    """Print machine and versions; what the JSON file begins with."""
     machine = f"{' '.join(os.uname()[i] for i in (0, 2, 4))}, {os.cpu_count()} cores"
-    stored: dict[str, Any] = {
+    echo(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
+    for tool in tools.values():
+        echo(f"  {tool.name}: {tool.version}")
+    for line in missing:
+        echo(f"  {line}; its rows are left out")
+    return {
         "realtime_s": int(time.time()),
         "machine": machine,
         "versions": {name: tool.version for name, tool in tools.items()},
@@ -283,11 +307,3 @@ def run_comparison(
         "rows": [],
         "runs": [],
     }
-    echo(f"{machine}; {options.congestion}; {options.repetitions} x {options.seconds} s each")
-    for tool in tools.values():
-        echo(f"  {tool.name}: {tool.version}")
-    for line in missing:
-        echo(f"  {line}; its rows are left out")
-    with keep_json(stored, options.json):
-        run_all(comparison, options, tools, stored)
-    return 0
