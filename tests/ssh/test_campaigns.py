@@ -19,6 +19,7 @@ from pathlab.remote.transport import Transport
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, RateNow, TrialEnded
 from pathlab.runner.hosts.environment import Environment
+from pathlab.runner.trial import background
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
 from tests.ssh.lab import BASE, PORT, SshLab
@@ -60,7 +61,10 @@ def goodputs(folder: Path) -> list[float]:
     return [float(value) for value in frame["throughput_bits_per_s"]]
 
 
-def test_loads_run_on_both_hosts_over_ssh(reach: Reach, tmp_path: Path, uncalibrated: None) -> None:
+def test_loads_run_on_both_hosts_over_ssh(
+    reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
+) -> None:
+    monkeypatch.setattr(background, "ALONE_NS", 100_000_000)
     campaign = campaign_of(
         reach.lab,
         cycles=1,
