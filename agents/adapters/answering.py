@@ -150,10 +150,8 @@ class AnsweringEnd:
         if self._manifest.responder:
             responder = self._start_own("responder", port)
             stated = self._await_record(responder)
-        if granted is not None:
-            os.sched_setscheduler(
-                0, os.SCHED_OTHER, os.sched_param(0)
-            )  # this process is none of the technology
+        if granted is not None:  # this process is none of the technology
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         texts = [text for text in (versions, stated.get("versions")) if text]
         record = {
             "type": "listening",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import select
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlab.agents.adapters.needs import TechnologyError
 from pathlab.agents.limits import MAX_LINE_BYTES, READ_BYTES
 from pathlab.agents.protocol import parse_object, quote
 
+_FAULT = re.compile(r"\b(error|fatal)\b", re.IGNORECASE)
 _TAIL_BYTES = 4096  # of what a program printed last
 
 
@@ -79,8 +81,9 @@ class ServerPart:
         self.streams.clear()
 
     def describe_end(self) -> str:
-        """How it ended, and the last thing that it said."""
+        """How it ended, and what it said: the last line that speaks of an error, else the last one."""
         code = self.process.returncode
         how = f"ended with status {code}" if code >= 0 else f"was killed by {signal.Signals(-code).name}"
         lines = bytes(self._tail).decode("utf-8", "replace").strip().splitlines()
-        return f"{self.name} {how}" + (f": {lines[-1].strip()[:300]}" if lines else "")
+        said = ([line for line in lines if _FAULT.search(line)] or lines or [""])[-1].strip()
+        return f"{self.name} {how}" + (f": {said[:300]}" if said else "")

@@ -101,7 +101,7 @@ def main() -> None:
     if sys.argv[1] == "serve":
         serve(*sys.argv[2:])
     if sys.argv[1] == "die":
-        sys.exit("cannot be run as root")
+        sys.exit("die: ERROR: cannot be run as root\nhint: be somebody else")
     if sys.argv[1] == "fill":
         with Path("big").open("wb", buffering=0) as file:
             while True:

@@ -164,8 +164,8 @@ def test_a_server_that_chooses_its_port_is_found_by_its_socket(host: Session) ->
     [
         ("stub-exits", "start", "server ended with status 1: no such device"),
         ("stub-fails", "connect", "no broker at all"),
-        ("stub-dies", "start", "ended with status 1: cannot be run as root"),
-        ("stub-unprepared", "start", "ended with status 1: cannot be run as root"),
+        ("stub-dies", "start", "ended with status 1: die: ERROR: cannot be run as root"),
+        ("stub-unprepared", "start", "ended with status 1: die: ERROR: cannot be run as root"),
         ("stub-absent", "needs", "no-such-server is not installed on this host"),
         ("stub-elsewhere", "port", "does not listen on 127.0.0.1 port"),
         ("stub-other-port", "port", "does not listen on 127.0.0.1 port"),
@@ -211,6 +211,20 @@ def test_a_full_folder_is_named_as_a_limit() -> None:
     said = "python3 ended with status 1: OSError: [Errno 28] No space left on device"
     assert error["text"] == f"{said}; its folder of 1048576 bytes is full"
     assert (result["complete"], runner.returncode) == (False, 3)
+
+
+def test_all_processes_of_a_server_have_its_cores_and_its_priority(host: Session) -> None:
+    core = min(os.sched_getaffinity(0))
+    server = start(host, "stub-server", cores=[core], priority=7)
+    granted = server.wait_for("listening", PATIENCE_S)["priority"]
+    assert granted in (7, None)  # None: for an ordinary user
+    policy = os.SCHED_OTHER if granted is None else os.SCHED_FIFO
+    for word in ("\0serve\0", "\0answer\0"):
+        pid = find_process(server, word)
+        assert (os.sched_getaffinity(pid), os.sched_getscheduler(pid)) == ({core}, policy)
+    assert os.sched_getscheduler(server.pid) == os.SCHED_OTHER
+    server.command("stop")
+    assert server.wait(PATIENCE_S).status == 0
 
 
 def test_cores_that_are_not_there_are_named(host: Session) -> None:
