@@ -14,6 +14,7 @@ from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread, measure_spread
 from pathlab.study.combination_names import (
+    CORES,
     list_varying,
     name_message_combination,
     name_technology,
@@ -222,9 +223,14 @@ def _list_apart(setup: MessageSetup) -> tuple[tuple[str, object], ...]:
 
 
 def choose_apart(setups: Sequence[MessageSetup]) -> list[str]:
-    """The settings that set groups of one path apart, in the order in which they are named."""
+    """The settings that set groups of one path apart, in the order in which they are named.
+
+    Cores that ends are bound to are named in any case: the order of technologies depends on them.
+    """
     varying = [name for name in list_varying(setups) if name not in OWN_SETTINGS]
-    return sorted(varying, key=lambda name: NAMED_APART.index(name) if name in NAMED_APART else -1)
+    pinned = [name for name in ("cpus", *CORES) if any(one.read(name) is not None for one in setups)]
+    found = dict.fromkeys((*varying, *pinned))
+    return sorted(found, key=lambda name: NAMED_APART.index(name) if name in NAMED_APART else -1)
 
 
 def name_technologies(setups: Iterable[MessageSetup]) -> Mapping[MessageSetup, str]:

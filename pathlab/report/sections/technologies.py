@@ -36,10 +36,11 @@ from pathlab.study.technology_overhead import TechnologyOverhead
 from pathlab.study.technology_round_trips import TechnologyRoundTrips
 from pathlab.units import NOT_MEASURED, format_bytes, format_ratio, format_time
 
+FACTS_TITLE = "The technologies"
 QUANTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 _HEADINGS = (
     *("Technology", "Minimum", "Mean", "Maximum", *QUANTILES, "CPU, asking", "CPU, answering"),
-    *("95 % CI of p50", "Language", "In addition", "Versions", "Trials"),
+    *("95 % CI of p50", "Language", "Trials"),
 )
 _OVERHEAD_HEADINGS = (
     *("Technology", "Size", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Share of the language"),
@@ -48,7 +49,6 @@ _OVERHEAD_HEADINGS = (
 _MEANINGS = {
     "CPU, asking": "CPU time per request of the end that asks",
     "CPU, answering": "CPU time per request of the end that answers, a broker with its responder",
-    "In addition": "what it does besides carrying the message",
 }
 
 
@@ -100,7 +100,7 @@ def _tabulate_round_trips(setting: TechnologySetting, size: int) -> Iterator[Blo
         [_describe_row(one) for one in rows],
         note=" ".join(_list_notes(rows)),
         meanings=[_MEANINGS.get(heading, "") for heading in _HEADINGS],
-        words={"Technology", "95 % CI of p50", "Language", "In addition", "Versions"},
+        words={"Technology", "95 % CI of p50", "Language"},
         keep=_HEADINGS[:5],
     )
 
@@ -114,8 +114,6 @@ def _describe_row(one: TechnologyRoundTrips) -> tuple[str, ...]:
         *(format_time(spent.median) for spent in (one.asking_cpu_ns, one.answering_cpu_ns)),
         format_interval(one.p50[1], format_time) if one.p50[1].decided else NOT_MEASURED,
         one.language or NOT_MEASURED,
-        ", ".join(one.adds) or NOT_MEASURED,
-        one.versions or NOT_MEASURED,
         str(one.trials),
     )
 
@@ -123,7 +121,8 @@ def _describe_row(one: TechnologyRoundTrips) -> tuple[str, ...]:
 def _list_notes(rows: Sequence[TechnologyRoundTrips]) -> Iterator[str]:
     yield (
         "All round trips of all trials; a quantile is blank where fewer than "
-        f"{SUPPORT_SAMPLES} lie beyond it."
+        f"{SUPPORT_SAMPLES} lie beyond it. What each does in addition, versions and settings: table "
+        f"'{FACTS_TITLE}'."
     )
     for one in rows:
         if one.hop_trials and one.hop_ns is not None and one.p50[0]:
@@ -176,13 +175,12 @@ def _describe_overhead(one: TechnologyOverhead) -> tuple[str, ...]:
     )
 
 
-def _tabulate_technologies(settings: Sequence[TechnologySetting]) -> Iterator[Block]:
+def _tabulate_technologies(setting: TechnologySetting) -> Iterator[Block]:
     """What each technology is: language, what it does besides, versions and settings."""
-    first = settings[0]
-    found = {one.technology: one for size in first.sizes for one in first.list_round_trips(size)}
+    found = {one.technology: one for size in setting.sizes for one in setting.list_round_trips(size)}
     yield build_table(
-        f"technology-facts-{settings[0].number}",
-        "The technologies",
+        f"technology-facts-{setting.number}",
+        FACTS_TITLE,
         ("Technology", "Language", "In addition", "Without", "Versions", "Settings"),
         [
             (
@@ -278,8 +276,8 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for setting in list_technology_settings(inputs.study):
         paths.setdefault(setting.condition, []).append(setting)
     for first, *others in paths.values():
+        yield lazy_text(_tabulate_technologies, first)
         yield from _outline_setting(inputs, first, first=True)
-        yield lazy_text(_tabulate_technologies, (first, *others))
         for setting in others:
             blocks = tuple(_outline_setting(inputs, setting, first=False))
             yield LazyFold(title=f"Round trips by technology: {setting.name}", blocks=blocks)

@@ -65,7 +65,7 @@ def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
     trips, trials = sum(one.tail.n for one in rows), int(np.array([one.trials for one in rows]).max())
     return Drawing(
         sentences=(
-            f"All round trips of {format_count(trials, 'trial')} each"
+            f"All round trips of up to {format_count(trials, 'trial')} each"
             + (f", {trips:,} in all." if trips else "."),
         ),
         panels=(

@@ -232,3 +232,13 @@ def test_settings_of_some_transports_alone_are_not_named_under_load() -> None:
     settings = [{"background": load} for load in ("none", "cpu")]
     found = measure((TCP, unix, REDIS), settings=settings).loaded_round_trips()
     assert {one.result.technology for one in found} == {"tcp", "unix", "redis"}
+
+
+def test_cores_are_named_where_all_have_the_same() -> None:
+    """They decide the order of technologies."""
+    for cores, name in ((("0", "1"), "cores 0 and 1"), (("1", "1"), "core 1 for both ends")):
+        settings = [dict(zip(("cpus_sender", "cpus_receiver"), cores, strict=True))]
+        (group,) = measure(settings=settings).technology_groups()
+        assert group.name == name
+    (group,) = measure().technology_groups()
+    assert group.name == ""
