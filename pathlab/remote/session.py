@@ -120,6 +120,7 @@ class Session(Exchange):
         """
         job = self._start_job("adapter.check", {"names": list(names)}, "technologies", None)
         record = job.wait_for("technologies", timeout_s)
+        job.wait(timeout_s)
         return dict(record["technologies"])
 
     def _start_job(

@@ -54,8 +54,9 @@ def serve(address: str, port: str, config: str) -> None:
         assert Path(config).read_text(encoding="utf-8") == f"address={address}\nport={port}\n"
         assert Path("prepared").read_text(encoding="utf-8") == "here"
     listener = socket.create_server((address, int(port)))
-    ctypes.CDLL(None).shmget(0, 4096, 0o1600)
-    Path("/dev/shm/pathlab-stub").write_text("left", encoding="utf-8")
+    size_bytes = int(os.environ["STUB_SEGMENT_BYTES"])
+    ctypes.CDLL(None).shmget(0, size_bytes, 0o1600)
+    Path(f"/dev/shm/pathlab-stub-{size_bytes}").write_text("left", encoding="utf-8")
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:

@@ -30,6 +30,7 @@ from pathlab.remote.transport import Transport
 from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
 from tests.require import require
 
+SEGMENT_BYTES = 12345 + os.getpid()
 SETTINGS = {"address": "127.0.0.1", "bytes": 64, "streams": 1}
 
 
@@ -42,6 +43,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATHLAB_ADAPTERS", str(base / "adapters"))
         patch.setenv("XDG_CACHE_HOME", str(base / "cache"))
+        patch.setenv("STUB_SEGMENT_BYTES", str(SEGMENT_BYTES))
         yield base / "cache" / "pathlab"
 
 
@@ -52,19 +54,22 @@ def stub_zip(cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def describe_host(cache: Path) -> dict[str, Any]:
-    """All that a technology could leave: processes, shared memory, files; not the programs that are kept."""
+def describe_host(cache: Path, stub_zip: Path) -> dict[str, Any]:
+    """All that a technology of these tests could leave, but the programs that are kept.
+
+    A segment of System V shared memory is the stub's by its size. Other tests may run meanwhile.
+    """
     running = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (folder / "cmdline").read_bytes()
-            if b"adapter-stub" in words or b'"name": "stub' in words:
+            words = (folder / "cmdline").read_text()
+            if str(cache) in words or (str(stub_zip) in words and "--adapter" in words):
                 running.append(words)
+    segments = [line.split() for line in Path("/proc/sysvipc/shm").read_text().splitlines()[1:]]
     return {
         "processes": running,
-        "segments": Path("/proc/sysvipc/shm").read_text().splitlines()[1:],
-        "shm": sorted(path.name for path in Path("/dev/shm").glob("pathlab-stub*")),
-        "folders": sorted(
+        "segments": [words for words in segments if words[3] == str(SEGMENT_BYTES)],
+        "files": sorted(
             str(path) for path in cache.rglob("*") if path.is_dir() or not path.name.startswith("adapter-")
         ),
     }
@@ -75,13 +80,25 @@ def tidy(cache: Path, stub_zip: Path) -> Iterator[None]:
     """The host is afterwards as before."""
     (cache / "adapter-folder").mkdir(parents=True, exist_ok=True)
     cache.chmod(0o700)
-    before = describe_host(cache)
+    before = describe_host(cache, stub_zip)
     yield
-    assert describe_host(cache) == before
+    assert describe_host(cache, stub_zip) == before
+
+
+@pytest.fixture(scope="module")
+def shared(fake_engine: Path, stub_zip: Path) -> Iterator[Session]:
+    with Session(LocalTransport(engine=fake_engine, agent=stub_zip), host="local") as opened:
+        yield opened
 
 
 @pytest.fixture
-def host(tidy: None, fake_engine: Path, stub_zip: Path) -> Iterator[Session]:
+def host(tidy: None, shared: Session) -> Session:
+    """One agent for all that leave it alive."""
+    return shared
+
+
+@pytest.fixture
+def doomed(tidy: None, fake_engine: Path, stub_zip: Path) -> Iterator[Session]:
     with Session(LocalTransport(engine=fake_engine, agent=stub_zip), host="local") as opened:
         yield opened
 
@@ -157,6 +174,7 @@ def test_a_server_that_chooses_its_port_is_found_by_its_socket(host: Session) ->
     result = server.wait_for("result", PATIENCE_S)
     assert (result["complete"], result["user_ns"], result["parts"]) == (False, None, None)
     assert result["reason"] == "ended by stop before the end"
+    assert server.wait(PATIENCE_S).status == 0
 
 
 @pytest.mark.parametrize(
@@ -303,18 +321,19 @@ VICTIMS = {"runner": None, "init": (), "server": ("\0serve\0",), "responder": ("
 
 
 @pytest.mark.parametrize("victim", ["agent", "session", *VICTIMS])
-def test_whoever_is_killed_nothing_is_left(host: Session, victim: str) -> None:
-    server = start(host, "stub-server")
+def test_whoever_is_killed_nothing_is_left(doomed: Session, victim: str) -> None:
+    server = start(doomed, "stub-server")
     server.wait_for("listening", PATIENCE_S)
     server.command("go")
     server.wait_for("server_cpu", PATIENCE_S)
     pids = list_descendants(server.pid)
     assert len(pids) == 5, "runner, first process, server, its daemon, responder"
+    assert not Path(f"/dev/shm/pathlab-stub-{SEGMENT_BYTES}").exists()  # but in the sandbox's own
     words = VICTIMS.get(victim)
     target = server.pid if words is None else find_process(server, *words)
     with watching(*pids) as descriptors:
         if victim == "session":
-            host.close()
+            doomed.close()
         else:
             os.kill(parent_of(server.pid) if victim == "agent" else target, signal.SIGKILL)
         assert_all_end(descriptors)
@@ -421,7 +440,7 @@ def test_without_user_namespaces_a_server_runs_and_leaves_nothing(plain: Session
     server = start(plain, "stub-server")
     assert server.wait_for("listening", PATIENCE_S)["sandbox"] is False
     assert plain.check_adapters(["stub"])["stub"]["sandbox"] is False
-    Path("/dev/shm/pathlab-stub").unlink()  # it is everybody's, so nobody can tell whose it is
+    Path(f"/dev/shm/pathlab-stub-{SEGMENT_BYTES}").unlink()  # nobody can tell whose it is
     pids = list_descendants(server.pid)
     assert len(pids) == 4, "runner, server, its daemon, responder"
     with watching(*pids) as descriptors:
