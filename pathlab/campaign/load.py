@@ -15,12 +15,14 @@ from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
 from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
+from pathlab.campaign.levels import ENGINE
 from pathlab.campaign.mistakes import translate
 from pathlab.campaign.model import PROFILE_NAME_PATTERN, Campaign
 from pathlab.campaign.overrides import list_keys, put_override, put_paths, put_profile, take_profiles
 from pathlab.campaign.plan_checks import find_plan_faults
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
 from pathlab.campaign.source_text import Finding, Key, list_names, read_table, suggest_name
+from pathlab.campaign.technologies import list_adapter_faults
 from pathlab.campaign.toml_text import format_finding, list_key_lines, locate_key, parse_toml, refuse
 from pathlab.errors import CampaignError, UsageError
 
@@ -95,7 +97,8 @@ def build_campaign(
     if campaign is None or findings or mistakes:
         lines = list_key_lines(text)
         found = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
-        every = [*mistakes, *found]
+        unread = list_adapter_faults() if any(ENGINE in key for key, _ in findings) else ()
+        every = [*mistakes, *found, *unread]
         overridden = all(mistake.startswith("--set ") for mistake in every)
         raise refuse("campaign", label, every, hint=SET_HINT if overridden else None)
     return campaign

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def call_pathlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    require((Path("/usr/bin/perl")).exists(), "perl (apt-get install perl-base)")
+    require(shutil.which("perl"), "perl (apt-get install perl-base)")
     write_stubs(tmp_path / "stubs")
     return tmp_path
 
@@ -158,6 +159,10 @@ def test_technologies_are_listed_with_what_they_lack(folder: Path) -> None:
     assert "fix: apt-get install libno-such-program" in shown
     assert "odd.pl" in shown
     assert call_pathlab(folder, "technologies", "nowhere.invalid").returncode == 3
+    unknown = run_birds(folder, ["parrot", "odd"])
+    assert unknown.returncode == 2
+    assert '"odd" does not fit' in unknown.stderr
+    assert "odd.pl: key 'contract' is missing" in unknown.stderr  # why it is not known
 
 
 def test_the_servers_port_is_one_of_its_hosts_range(folder: Path) -> None:
@@ -182,6 +187,7 @@ def test_the_servers_port_is_one_of_its_hosts_range(folder: Path) -> None:
 @pytest.mark.usefixtures("uncalibrated")
 def test_the_shipped_campaign_measures_transports_and_technologies(tmp_path: Path) -> None:
     require_engine()
+    require(shutil.which("perl"), "perl (apt-get install perl-base)")
     overrides = (
         *(
             "cycles=1",

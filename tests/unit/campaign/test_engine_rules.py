@@ -64,11 +64,16 @@ def test_control_and_explicit_rows_are_checked_as_well() -> None:
     assert mistake.startswith("factors.engine: iperf3 does not support more than 128 streams; ")
 
 
+REQUEST = {"message": "64B", "reply": True, "no_delay": True}
+
+
+@pytest.mark.parametrize(("engine", "more"), [("iperf3", {}), ("tcp-python", REQUEST)])
 @pytest.mark.parametrize(("key", "value"), [("max_rate", "40Mbit/s"), ("max_bytes", "1GiB")])
-def test_an_engine_that_keeps_no_cap_of_a_host_is_refused(key: str, value: str) -> None:
+def test_an_engine_that_keeps_no_cap_of_a_host_is_refused(
+    key: str, value: str, engine: str, more: dict[str, Any]
+) -> None:
     hosts = {"far": {"transport": "local", key: value}}
-    factors = {"streams": 1, "engine": ["iperf3"]}
-    assert list_mistakes(factors=factors, hosts=hosts, paths=[THERE]) == (
-        f"hosts.far.{key}: iperf3 does not keep it; expected no {key}, or another engine",
-    )
+    factors = {"streams": 1, "engine": [engine], **more}
+    refused = f"hosts.far.{key}: {engine} does not keep it; expected no {key}, or another engine"
+    assert refused in list_mistakes(factors=factors, hosts=hosts, paths=[THERE])
     assert make_sample(factors={"streams": 1}, hosts=hosts, paths=[THERE])
