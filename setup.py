@@ -163,6 +163,7 @@ setup(
         "pathlab": ["py.typed"],
         # Technologies and harnesses that are no Python; they travel to hosts.
         "pathlab.agents.adapters": ["*.c", "*.cc", "*.java", "*.pl", "*.md"],
+        "pathlab.agents.adapters.harness": ["*.java"],
         "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
         "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*", "plotly/*"],

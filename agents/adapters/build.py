@@ -146,7 +146,7 @@ def _pack_python(manifest: Manifest, stem: str) -> Tuple[str, ...]:
     missing = [need for need in manifest.needs if "module" in need and not has_module(need["module"])]
     if missing:
         raise describe_missing(manifest)
-    entries = {"__main__.py": manifest.source, "harness.py": _read_own("harness.py"), **manifest.files}
+    entries = {"__main__.py": manifest.source, **_read_own("harness", ".py"), **manifest.files}
     return (sys.executable, "-I", _keep(f"adapter-{stem}", _pack(entries), ".zip"))
 
 
@@ -159,22 +159,22 @@ def _pack(entries: Mapping[str, Any]) -> bytes:
     return buffer.getvalue()
 
 
-def _read_own(name: str) -> str:
-    """A file beside this one, in the zip or in the package. TechnologyError: there is none."""
-    folder = list_adapter_folders()[0]
-    try:
-        return str(folder.joinpath(name).read_text(encoding="utf-8"))
-    except (OSError, KeyError) as error:
-        raise TechnologyError("build", f"this agent has no {name}") from error
+def _read_own(folder: str, suffix: str) -> Dict[str, str]:
+    """Files of a folder beside this one, in the zip or in the package, by their paths from here on."""
+    parent = list_adapter_folders()[0].joinpath(folder)
+    paths = [path for path in parent.iterdir() if path.name.endswith(suffix)] if parent.is_dir() else []
+    if not paths:
+        raise TechnologyError("build", f"this agent has no folder {folder} with {suffix} files")
+    return {f"{folder}/{path.name}": path.read_text(encoding="utf-8") for path in paths}
 
 
 def _build_java(manifest: Manifest, stem: str) -> Tuple[str, ...]:
     """A jar of the adapter's and the harness's classes, and how it is started."""
-    harness = {"Harness.java": _read_own("Harness.java")}
+    harness = _read_own("harness", ".java")
     path = _find_built(manifest, stem + ".jar", {**harness, **manifest.files})
     if not _is_kept(path):
         with _building(manifest, harness) as folder:
-            _compile(manifest, folder, ["Harness.java"])
+            _compile(manifest, folder, sorted(harness))
             _store(path, _pack(_read_classes(os.path.join(folder, "program"))), 0o600)
     java = find_program("java")
     if java is None:

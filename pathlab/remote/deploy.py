@@ -56,7 +56,8 @@ def build_agent_zip(environment: Mapping[str, str] = os.environ) -> bytes:
 
 def _list_technology_files(folder: Path) -> list[Path]:
     """Adapters and harnesses that are no Python."""
-    return [path for path in folder.iterdir() if path.suffix not in ("", ".py", ".md")]
+    paths = [*folder.iterdir(), *(folder / "harness").iterdir()]
+    return [path for path in paths if path.suffix not in ("", ".py", ".md")]
 
 
 def _list_harness_sources() -> list[Path]:

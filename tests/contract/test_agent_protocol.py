@@ -294,7 +294,9 @@ def test_no_call_is_newer_than_python_3_8(tmp_path: Path) -> None:
 def test_sources_keep_to_python_3_8_and_the_standard_library(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    imported |= {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {
+        node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level
+    }
     allowed = {"pathlab._version", "pathlab.agents"}
     for name in imported:
         top = name.partition(".")[0]
@@ -312,7 +314,8 @@ def test_the_zip_is_the_same_bytes_every_time_and_holds_every_source_once() -> N
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         assert archive.testzip() is None
         names = archive.namelist()
-    adapters = {path for path in (AGENT_ROOT / "adapters").iterdir() if path.suffix not in ("", ".md")}
+    folders = [AGENT_ROOT / "adapters", AGENT_ROOT / "adapters" / "harness"]
+    adapters = {path for folder in folders for path in folder.iterdir() if path.suffix not in ("", ".md")}
     files = {*AGENT_SOURCES, *adapters}
     sources = ["pathlab/agents/" + path.relative_to(AGENT_ROOT).as_posix() for path in files]
     harness = (ROOT / "native" / "src" / "adapter" / "sources.txt").read_text(encoding="utf-8").split()

@@ -60,7 +60,7 @@ def build_c() -> str:
 @functools.cache
 def build_java() -> str:
     require(shutil.which("javac"), "javac (apt-get install default-jdk-headless)")
-    sources = [str(ROOT / "agents" / "adapters" / "Harness.java"), str(STUBS / "Stub.java")]
+    sources = [*map(str, (ROOT / "agents" / "adapters" / "harness").glob("*.java")), str(STUBS / "Stub.java")]
     subprocess.run(["javac", "-d", str(build_folder()), *sources], check=True, capture_output=True)
     return str(build_folder())
 

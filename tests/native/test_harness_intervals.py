@@ -46,7 +46,7 @@ def count_in_python(_: Path) -> list[str]:
 
 def count_in_java(folder: Path) -> list[str]:
     require(shutil.which("javac"), "javac (apt-get install default-jdk-headless)")
-    sources = [str(ADAPTERS / "Harness.java"), str(PROGRAMS / "IntervalsOfJava.java")]
+    sources = [*map(str, (ADAPTERS / "harness").glob("*.java")), str(PROGRAMS / "IntervalsOfJava.java")]
     subprocess.run(["javac", "-nowarn", "-d", str(folder), *sources], check=True, capture_output=True)
     return ["java", "-XX:+UseSerialGC", "-cp", str(folder), "IntervalsOfJava"]
 

@@ -6,22 +6,22 @@ import java.io.InputStreamReader;
 public final class IntervalsOfJava {
     private IntervalsOfJava() {}
 
-    private static void end(Harness.Intervals intervals) {
+    private static void end(HarnessIntervals intervals) {
         if (intervals == null) return;
         intervals.finish();
-        for (Harness.Interval interval : intervals.complete)
+        for (HarnessIntervals.Interval interval : intervals.complete)
             System.out.println("{\"start_ns\":" + interval.startNs + ",\"end_ns\":" + interval.endNs
                     + ",\"round_trip_ns\":" + interval.durations.toJson() + "}");
     }
 
     public static void main(String[] args) throws IOException {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
-        Harness.Intervals intervals = null;
+        HarnessIntervals intervals = null;
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             String[] words = line.split(" ");
             if (words[0].equals("case")) {
                 end(intervals);
-                intervals = new Harness.Intervals(Long.parseLong(words[1]), Long.parseLong(words[2]));
+                intervals = new HarnessIntervals(Long.parseLong(words[1]), Long.parseLong(words[2]));
             } else if (words[0].equals("add")) {
                 for (long i = Long.parseLong(words[3]); i > 0; i--)
                     intervals.add(Long.parseLong(words[1]), Long.parseLong(words[2]));

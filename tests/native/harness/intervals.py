@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import sys
 
-from pathlab.agents.adapters import harness
+from pathlab.agents.adapters.harness.intervals import Intervals
 
 
-def write_intervals(intervals: harness.Intervals | None) -> None:
+def write_intervals(intervals: Intervals | None) -> None:
     if intervals is None:
         return
     intervals.finish()
@@ -23,7 +23,7 @@ def main() -> None:
         kind, first, second, *times = line.split()
         if kind == "case":
             write_intervals(intervals)
-            intervals = harness.Intervals(int(first), int(second))
+            intervals = Intervals(int(first), int(second))
         elif intervals is not None:
             for _ in range(int(times[0])):
                 intervals.add(int(first), int(second))
