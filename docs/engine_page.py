@@ -19,6 +19,10 @@ EXAMPLES = (
     ("pathlab-engine receive", "Admit one flow at port 5210, count its bytes and end."),
     ("pathlab-engine send HOST --streams 8 --duration 10s", "Send to it over 8 streams."),
     ("pathlab-engine send HOST --direction reverse", "Receive from it instead; `both`: at once."),
+    (
+        "pathlab-engine ask '{\"bytes\": 64}' perl agents/adapters/tcp_pipe.pl ask HOST 7000",
+        "Measure round trips by a program behind a pipe, after the line `go`.",
+    ),
     ("pathlab-engine load --cpu 2 --disk /var/tmp --time-limit 10s", "Two busy cores and a busy disk."),
     ("pathlab-engine ping HOST --interval 10ms --count 1000", "Probe the round trip by ICMP."),
 )
