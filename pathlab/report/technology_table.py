@@ -21,6 +21,8 @@ EXPLANATION = (
     "Round trips: of all trials together, one request after the other; × beneath: factor of the median over "
     "the fastest transport beneath, in pairs of a cycle, with 95 % CI; CPU/request: asking/answering end"
 )
+#: Rows of the tables of one path together.
+ROWS_IN_ALL = 24
 _COLUMNS = (
     PrintedColumn("Technology", left=True, wraps=True),
     PrintedColumn("Median"),
@@ -36,9 +38,11 @@ _COLUMNS = (
 
 
 def tabulate_technologies(study: Analyses) -> Iterator[PrintedTable]:
-    """The tables of the first setting of each path."""
+    """The table of the smallest size of each path's first setting, and of the largest if both are short."""
     for setting in choose_first_settings(list_technology_settings(study)):
-        for size in dict.fromkeys((setting.sizes[0], setting.sizes[-1])):
+        first, last = setting.sizes[0], setting.sizes[-1]
+        rows = sum(len(setting.list_technologies(size)) for size in (first, last))
+        for size in dict.fromkeys((first, last if rows <= ROWS_IN_ALL else first)):
             yield _tabulate(setting, size)
 
 

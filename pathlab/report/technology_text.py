@@ -23,10 +23,10 @@ from pathlab.units import format_bytes, format_ratio, format_time
 
 #: Overheads that a sentence names; of more the least, the largest and those evenly between.
 OVERHEADS_NAMED = 5
-#: What a factor of the campaign is to a reader, with its level and without.
+#: What a factor of the campaign is to a reader: with its level, without, and all of its levels.
 LOADED = {
-    "background": ("{} load", "no load"),
-    "priority": ("real-time priority {}", "ordinary scheduling"),
+    "background": ("{} load", "no load", "under load"),
+    "priority": ("real-time priority {}", "ordinary scheduling", "with real-time priority"),
 }
 
 
@@ -161,8 +161,12 @@ def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ..
     factors: dict[str, list[LoadedRoundTrips]] = {}
     for one in found:
         factors.setdefault(one.factor, []).append(one)
+    reasons = _explain_undecided(found)
+    if all(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in found):
+        subjects = " and ".join(LOADED[factor][2] for factor in factors)
+        return (f"p99 {subjects}: undecided in all {format_count(len(found), 'combination')} ({reasons}).",)
     texts = [_describe_factor(rows) for rows in factors.values()]
-    return (*texts[:-1], " ".join((texts[-1], *_explain_undecided(found))))
+    return (*texts[:-1], f"{texts[-1]} Undecided: {reasons}." if reasons else texts[-1])
 
 
 def name_level(factor: str, level: str) -> str:
@@ -198,7 +202,8 @@ def _count_verdicts(rows: Sequence[LoadedRoundTrips]) -> str:
     return ", ".join(parts)
 
 
-def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> Iterator[str]:
+def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> str:
+    """Why, each reason once; empty where all is decided."""
     reasons = dict.fromkeys(
         one.ratio.reason for one in rows if one.ratio.verdict is ChangeVerdict.UNDECIDED and one.ratio.reason
     )
@@ -211,5 +216,4 @@ def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> Iterator[str]:
             texts.append(f"the interval holds 'no change' and reaches beyond {margin}; more cycles decide it")
         else:
             texts.append(format_reason(reason))
-    if texts:
-        yield f"Undecided: {'; '.join(texts)}."
+    return "; ".join(texts)

@@ -208,9 +208,10 @@ def test_load_is_said_in_the_words_of_compare(loaded: ReportInputs) -> None:
 def test_few_cycles_are_undecided_once() -> None:
     few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), settings=LOADED, cycles=2))
     texts = describe_technologies(few.study)
-    assert sum("2 cycles, 6 needed" in text for text in texts[2:]) == 1
-    assert texts[-1].endswith("Undecided: 2 cycles, 6 needed.")
     assert texts[1].endswith("(no interval: 2 cycles, 6 needed).")
+    assert texts[2:] == (
+        "p99 under load and with real-time priority: undecided in all 26 combinations (2 cycles, 6 needed).",
+    )
 
 
 def test_loads_are_drawn_beside_each_other_and_open_where_undecided(loaded: ReportInputs) -> None:
@@ -279,3 +280,10 @@ def test_a_terminal_shows_the_smallest_and_the_largest_size(width: int) -> None:
     assert "1 more table: pathlab analyze RESULTS --only technologies" in " ".join(text.split())
     rows = [line for line in lines if line.startswith(("tcp ", "redis "))]
     assert [row.split()[0] for row in rows] == ["tcp", "redis"] * 2
+
+
+def test_a_terminal_shows_many_technologies_once() -> None:
+    many = [TCP, *(make_adapter(f"technology-{number}", 5_000.0 + number) for number in range(12))]
+    lines = print_summary(make_technology_results(many, sizes=(64, 1024), cycles=2, histograms=False))
+    assert sum(line.startswith("Round trips by technology: ") for line in lines) == 1
+    assert "1 more table: pathlab analyze RESULTS --only technologies" in lines
