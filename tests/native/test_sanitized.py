@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import json
+import subprocess
 
 import pytest
 
@@ -99,3 +101,16 @@ def test_runs_that_are_cut(sanitizer: str) -> None:
         gone = receiver.finish()
     assert gone.status == 5
     assert gone.stderr == f"pathlab-engine receive: {gone.last['text']}\n"
+
+
+@pytest.mark.parametrize("sanitizer", ["asan", "tsan"])
+def test_streams_of_programs_behind_a_pipe(sanitizer: str) -> None:
+    settings = {"requests": 3000, "streams": 3, "bytes": 20_000, "interval_ns": 10 * MS}
+    command = [str(require_sanitized_engine(sanitizer)), "ask", json.dumps(settings), "cat"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        records = [json.loads(line) for line in process.stdout]
+        assert (process.wait(), process.stderr.read()) == (0, "")
+    assert records[-1]["messages"]["received"] == [1000, 1000, 1000]
