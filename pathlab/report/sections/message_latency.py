@@ -228,7 +228,9 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if list_latency_groups(inputs) else "it needs trials of messages with replies"
+    if list_latency_groups(inputs) or (inputs.message_conditions and inputs.study.technology_paths()):
+        return None  # the chapter on technologies has them
+    return "it needs trials of messages with replies"
 
 
 SECTION = LazySection(

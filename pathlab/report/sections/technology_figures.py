@@ -10,7 +10,7 @@ from pathlab.report.phrases import format_count, format_factor, format_interval
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
 from pathlab.report.sections.lazy import Drawing
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.technology_text import TechnologySetting, format_overhead, name_level
+from pathlab.report.technology_text import LOADED, TechnologySetting, format_overhead, name_level
 from pathlab.study.background import LoadedRoundTrips
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.units import format_time
@@ -122,7 +122,7 @@ def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:
     levels = list(dict.fromkeys(one.ratio.level for one in rows))
     axis = build_row_axis("Technology", names)
     heights = dict(zip(names, axis.ticks or (), strict=True))
-    layers: list[Layer] = [Rule(name=f"as with {rows[0].ratio.baseline}", value=1.0, vertical=True)]
+    layers: list[Layer] = [Rule(name=f"as with {LOADED[rows[0].factor][1]}", value=1.0, vertical=True)]
     for slot, level in enumerate(levels):
         shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(levels))
         layers += _draw_level(slot, [one for one in rows if one.ratio.level == level], shift, heights)

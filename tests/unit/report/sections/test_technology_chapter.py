@@ -205,6 +205,12 @@ def test_load_is_said_in_the_words_of_compare(loaded: ReportInputs) -> None:
     assert sum("Undecided:" in text for text in texts) <= 1
 
 
+def test_latency_is_not_asked_for_where_technologies_show_it(loaded: ReportInputs) -> None:
+    missing = [one for one in build_sections(loaded) if one.key == "not-decided"]
+    tables = [block for one in missing for block in list_blocks(one.blocks) if isinstance(block, TableBlock)]
+    assert "Latency of messages" not in {row[0] for table in tables for row in table.rows}
+
+
 def test_few_cycles_are_undecided_once() -> None:
     few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), settings=LOADED, cycles=2))
     texts = describe_technologies(few.study)
