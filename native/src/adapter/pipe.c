@@ -144,11 +144,15 @@ static int fail_ended(struct client *client, struct pl_adapter_error *error)
 static int write_request(struct client *client, const uint8_t *request, size_t bytes,
                          struct pl_adapter_error *error)
 {
+    const union { /* writev() only reads, though iovec has no const */
+        const uint8_t *read;
+        void *write;
+    } content = {.read = request};
     uint8_t prefix[PL_PIPE_PREFIX_BYTES];
     size_t written = 0;
     pl_put32(prefix, (uint32_t)bytes);
     while (written < sizeof prefix + bytes) {
-        struct iovec parts[2] = {{prefix, sizeof prefix}, {(void *)(uintptr_t)request, bytes}};
+        struct iovec parts[2] = {{prefix, sizeof prefix}, {content.write, bytes}};
         size_t of_prefix = written < sizeof prefix ? written : sizeof prefix;
         parts[0].iov_base = prefix + of_prefix;
         parts[0].iov_len -= of_prefix;
@@ -234,11 +238,12 @@ static int measure_hop(void *connection, double *hop_ns, struct pl_adapter_error
         before_ns = now_ns;
     }
     qsort(durations, NULL_REQUESTS, sizeof durations[0], compare);
-    *hop_ns = (double)durations[NULL_REQUESTS / 2];
+    const size_t middle = NULL_REQUESTS / 2;
+    *hop_ns = (double)durations[middle];
     return 0;
 }
 
-/* In ticks of 1/100 s, the 14th and 15th value of the process's line; false where it cannot be read. */
+/* In ticks of 1/100 s, values 14 and 15 of the process's line; false where it cannot be read. */
 static bool read_ticks(pid_t pid, long long *user, long long *system)
 {
     char path[48];
@@ -249,10 +254,21 @@ static bool read_ticks(pid_t pid, long long *user, long long *system)
     if (file != NULL)
         (void)fclose(file);
     line[count] = 0;
-    const char *behind_name = strrchr(line, ')');
-    return behind_name != NULL &&
-           sscanf(behind_name + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", user, system) ==
-               2;
+    const char *at = strrchr(line, ')'); /* behind the name */
+    if (at == NULL)
+        return false;
+    at++;
+    for (int value = 3; value < 14; value++) {
+        at += strspn(at, " ");
+        at += strcspn(at, " ");
+    }
+    char *end;
+    *user = strtoll(at, &end, 10);
+    if (end == at)
+        return false;
+    at = end;
+    *system = strtoll(at, &end, 10);
+    return end != at;
 }
 
 /* The sum is exact, the shares are those of up to 10 ms before. */

@@ -108,7 +108,7 @@ int pl_adapter_inspect_sockets(const struct pl_adapter_settings *settings, bool 
     DIR *folder = parse_ends(settings, &ends, error) == 0 ? opendir("/proc/self/fd") : NULL;
     *no_delay = true;
     for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        int fd = atoi(entry->d_name);
+        int fd = (int)strtol(entry->d_name, NULL, 10);
         if (entry->d_name[0] == '.' || !is_connected_to(fd, &ends.server))
             continue;
         found++;

@@ -1,5 +1,6 @@
 #include "base/json_reader.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static bool read_hex4(const char **at, uint32_t *unit)
     *unit = 0;
     for (int i = 0; i < 4; i++, (*at)++) {
         const char *digits = "0123456789abcdef";
-        char lower = **at >= 'A' && **at <= 'F' ? (char)(**at - 'A' + 'a') : **at;
+        int lower = tolower((unsigned char)**at);
         const char *digit = lower == 0 ? NULL : strchr(digits, lower);
         if (digit == NULL)
             return false;
@@ -200,10 +201,14 @@ static bool skip_key(struct pl_json_reader *reader, char opening)
 bool pl_json_skip(struct pl_json_reader *reader)
 {
     struct pl_json_reader next = *reader;
-    char openings[PL_JSON_DEPTH_MAX];
+    char openings[PL_JSON_DEPTH_MAX] = {0};
     size_t depth = 0;
     for (;;) {
-        char opening = pl_json_read_mark(&next, '{') ? '{' : pl_json_read_mark(&next, '[') ? '[' : '\0';
+        char opening = '\0';
+        if (pl_json_read_mark(&next, '{'))
+            opening = '{';
+        else if (pl_json_read_mark(&next, '['))
+            opening = '[';
         if (opening != 0) {
             if (depth == PL_JSON_DEPTH_MAX)
                 return false;
