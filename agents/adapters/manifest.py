@@ -15,8 +15,9 @@ CONTRACT = 1
 FOLDERS_VARIABLE = "PATHLAB_ADAPTERS"
 LANGUAGES = ("c", "c++", "python", "java", "pipe")
 COMPILERS = ("cc", "c++", "javac", "omniidl")
-#: Names of engines that are no adapters.
-RESERVED = ("native", "iperf3")
+#: Other levels of the factor engine, and our engine's transports, by which readers know its round trips.
+RESERVED = ("native", "iperf3", "technologies")
+TRANSPORTS = ("tcp", "mptcp", "udp", "unix", "unix-datagram", "pipe", "shared-memory", "eventfd")
 NEEDS = ("program", "header", "module", "class")
 BUILD_WORDS = ("source", "harness", "program", "folder")
 SERVER_WORDS = ("source", "address", "port", "folder", "config")
@@ -235,8 +236,8 @@ def _text(value: Any) -> str:
 
 
 def _name(value: Any) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value) or value in RESERVED:
-        taken = ", ".join(RESERVED)
+    if not isinstance(value, str) or not _NAME.fullmatch(value) or value in RESERVED + TRANSPORTS:
+        taken = ", ".join(RESERVED + TRANSPORTS)
         raise ValueError(f"must be a name of up to 31 lower-case letters, digits and '-', none of {taken}")
     return value
 

@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.agents.adapters.manifest import (
+    TRANSPORTS,
     Manifest,
     ManifestError,
     list_user_folders,
     read_manifest_file,
     read_manifests,
 )
+from pathlab.campaign.factors import Transport
 
 TABLE: dict[str, Any] = {
     "contract": 1,
@@ -68,6 +70,10 @@ def test_comments_of_each_language_hold_a_manifest(first: str, lead: str, last: 
     ]
 
 
+def test_no_technology_has_the_name_of_a_transport() -> None:
+    assert set(TRANSPORTS) == set(get_args(Transport))
+
+
 def test_a_variant_is_a_second_technology_from_the_same_file() -> None:
     echo = {"title": "Redis, one command", "benchmark": "redis-benchmark"}
     main, variant = read({"responder": True, "variants": {"redis-echo": {**echo, "responder": False}}})
@@ -84,6 +90,8 @@ def test_a_variant_is_a_second_technology_from_the_same_file() -> None:
         ({"contract": 2}, "redis.c: key 'contract': it is written for contract 2, this PathLab has 1"),
         ({"contract": True}, "key 'contract' must be an integer"),
         ({"name": "native"}, "redis.c: key 'name' must be a name"),
+        ({"name": "technologies"}, "key 'name' must be a name"),
+        ({"name": "shared-memory"}, "key 'name' must be a name"),
         ({"name": "../x"}, "key 'name' must be a name"),
         ({"name": "Redis"}, "key 'name' must be a name"),
         ({"name": "x" * 32}, "key 'name' must be a name"),
