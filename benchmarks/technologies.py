@@ -40,7 +40,7 @@ ADDRESS = "127.0.0.1"
 SIZE_BYTES = 64
 START_S = 120.0  # the program may have to be built first
 GRACE_S = 10.0
-REDIS_PER_S, ZEROMQ_PER_S = 100_000, 20_000  # requests told in advance, for a run of about the wanted length
+REDIS_PER_S, ZEROMQ_PER_S = 150_000, 60_000  # requests told in advance, for a run of about the wanted length
 SOURCE = Path(__file__).with_name("bare_zeromq.c")
 
 
