@@ -91,7 +91,8 @@ class LeftOut:
             fix = format_fix(states)
             names = ", ".join(one.name for one in states)
             parts.append(f"{host} lacks {names}" + (f" ({fix})" if fix else ""))
-        return f"{len(self.rows)} trials are left out: {'; '.join(parts)}"
+        count = "1 trial is" if len(self.rows) == 1 else f"{len(self.rows)} trials are"
+        return f"{count} left out: {'; '.join(parts)}"
 
 
 def find_left_out(

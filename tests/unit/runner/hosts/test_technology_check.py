@@ -76,6 +76,10 @@ def test_rows_whose_technology_a_host_lacks_are_left_out_with_the_packages() -> 
     assert found.describe() == (
         "3 trials are left out: far lacks crow, parrot (apt-get install libcrow-dev; pip install parrot)"
     )
+    one = find_left_out(choose(), make_rows("native", "crow"), find_sessions(near, far)).describe()
+    assert one == "1 trial is left out: far lacks crow (apt-get install libcrow-dev)"
+    near, far = CheckedHost("local"), CheckedHost("far", lacks=("crow", "parrot"))
+    find_left_out(choose(), rows, find_sessions(near, far))
     assert near.asked == far.asked == ("crow", "parrot")  # each host once
 
 
