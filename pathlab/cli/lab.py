@@ -40,7 +40,8 @@ def list_labs() -> None:
     rows = []
     for name in list_ready_labs():
         plan = build_topology(load_lab(name))
-        host, peer = plan.hosts[0], plan.hosts[-1]
+        host = plan.hosts[0]
+        peer = [node for node in plan.hosts if plan.is_joined(host, node)][-1]
         delay_ns = sum(way.delay_ns for way in plan.directions(host, peer))
         times = (format_time(delay_ns), format_time(plan.idle_rtt_ns(host, peer)))
         rows.append((name, format_rate(plan.bottleneck(host, peer)[0]), *times, describe_ready_lab(name)))
