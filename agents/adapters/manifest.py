@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import zipfile
 from dataclasses import dataclass
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Tuple
 
@@ -113,9 +114,12 @@ def _has_manifest(path: Any) -> bool:
 
 
 def _read_text(path: Any) -> str:
-    """A file's text; one that is no UTF-8, or cannot be read, holds no manifest."""
+    """A file's text, of a large one the start; one that is no UTF-8, or cannot be read, holds no manifest."""
     try:
-        return str(path.read_bytes()[: MAX_FILE_BYTES + 1].decode("utf-8"))
+        if isinstance(path, zipfile.Path):  # its ``open`` is another in Python 3.8
+            return str(path.read_bytes()[: MAX_FILE_BYTES + 1].decode("utf-8"))
+        with open(path, "rb") as file:
+            return file.read(MAX_FILE_BYTES + 1).decode("utf-8")
     except (OSError, ValueError):
         return ""
 

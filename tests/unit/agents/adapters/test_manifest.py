@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 from pathlib import Path
 from typing import Any, get_args
@@ -206,6 +207,13 @@ def test_folders_hold_technologies_by_name(tmp_path: Path) -> None:
     faults: list[str] = []
     assert list(read_manifests([first, second], faults)) == ["a-first", "redis"]
     assert len(faults) == 1
+
+
+def test_of_a_file_that_is_too_large_the_start_alone_is_read(tmp_path: Path) -> None:
+    (tmp_path / "large.c").write_text(source())
+    os.truncate(tmp_path / "large.c", 1 << 40)
+    with pytest.raises(ManifestError, match=r"large\.c: an adapter's file has at most 262144 bytes"):
+        read_manifests([tmp_path])
 
 
 def test_a_zip_holds_technologies_like_a_folder(tmp_path: Path) -> None:
