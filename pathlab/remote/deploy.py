@@ -17,6 +17,7 @@ from pathlab.agents.adapters import manifest
 from pathlab.errors import HostError
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_ADAPTER_SUFFIXES = (".c", ".cc", ".java", ".pl")  # setup.py packs these
 _PACKAGE_INIT = '"""PathLab as an agent sees it: only what runs on a host."""\n'
 
 
@@ -57,7 +58,7 @@ def build_agent_zip(environment: Mapping[str, str] = os.environ) -> bytes:
 def _list_technology_files(folder: Path) -> list[Path]:
     """Adapters and harnesses that are no Python."""
     paths = [*folder.iterdir(), *(folder / "harness").iterdir()]
-    return [path for path in paths if path.suffix not in ("", ".py", ".md")]
+    return [path for path in paths if path.suffix in _ADAPTER_SUFFIXES and path.is_file()]
 
 
 def _list_harness_sources() -> list[Path]:

@@ -323,6 +323,20 @@ def test_the_zip_is_the_same_bytes_every_time_and_holds_every_source_once() -> N
     assert sorted(names) == sorted(["__main__.py", "pathlab/__init__.py", "pathlab/_version.py", *sources])
 
 
+def test_what_an_editor_leaves_beside_adapters_is_not_packed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "adapters" / "harness").mkdir(parents=True)
+    for name in ("redis.c", "redis.c~", "redis.c.orig"):
+        (tmp_path / "adapters" / name).write_text("int x;\n", encoding="utf-8")
+    (tmp_path / "adapters" / "folder.c").mkdir()
+    (tmp_path / "__main__.py").touch()
+    monkeypatch.setattr(agents, "__file__", str(tmp_path / "__init__.py"))
+    with zipfile.ZipFile(io.BytesIO(build_agent_zip({}))) as archive:
+        names = [name for name in archive.namelist() if name.startswith("pathlab/agents/adapters/")]
+    assert names == ["pathlab/agents/adapters/redis.c"]
+
+
 def test_the_users_technologies_travel_in_the_zip(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("# pathlab-adapter\n# {broken\n# end\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("no manifest", encoding="utf-8")
