@@ -15,7 +15,10 @@ import struct
 import time
 from typing import Callable, Dict, List, Optional, Set, Tuple
 
+from pathlab.agents.protocol import quote
+
 POLL_S = 0.01
+_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]{1,15})?")
 _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 #: The files of a protocol, and the state of a socket that takes what comes: include/net/tcp_states.h.
 _TABLES = {"tcp": (("tcp", "tcp6"), "0A"), "udp": (("udp", "udp6"), "07")}
@@ -26,10 +29,17 @@ _MAPPED = b"\0" * 10 + b"\xff\xff"
 def parse_ports(text: str) -> range:
     """``0`` (any), ``N`` or ``N-M``. ValueError for anything else."""
     found = _PORTS.fullmatch(text)
-    if found is None or max(map(int, text.split("-"))) > 65535:
+    first, last = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (1, 0)
+    if not first <= last <= 65535:
         raise ValueError(f"'{text[:20]}' is no port or range of ports")
-    first = int(found.group(1))
-    return range(first, int(found.group(2) or first) + 1)
+    return range(first, last + 1)
+
+
+def check_numeric_address(text: object) -> str:
+    """An IPv4 or IPv6 address, maybe with its zone, that no file or command reads as more. ValueError."""
+    if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
+        raise ValueError(f"{quote(text)} is no address")
+    return text
 
 
 def find_free_port(address: str, ports: range, protocol: str = "tcp") -> int:

@@ -22,7 +22,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from pathlab.agents.engines import is_passable
 from pathlab.agents.limits import MAX_LINE_BYTES
-from pathlab.agents.listeners import await_listener, find_free_port, parse_ports
+from pathlab.agents.listeners import await_listener, check_numeric_address, find_free_port, parse_ports
 from pathlab.agents.protocol import parse_object, quote
 
 EXIT_DONE, EXIT_USAGE, EXIT_SETUP, EXIT_ENDED = 0, 2, 3, 5
@@ -32,7 +32,6 @@ MAX_ERRORS_BYTES = 4096
 _PR_SET_PDEATHSIG = 1
 
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
-_ADDRESS = re.compile(r"[0-9A-Fa-f:.]{2,45}(%[A-Za-z0-9._-]{1,15})?")
 _MAX_ARGUMENTS, _MAX_ARGUMENT_CHARACTERS = 64, 16384
 
 
@@ -65,9 +64,8 @@ class Peer:
         if not texts or len(listen) != len(names) or not all(map(_is_argument, texts)):
             raise ValueError(f"'listen' must have the texts {', '.join(names)}")
         self.port_argument, self.address, ports = texts
-        if not _ADDRESS.fullmatch(self.address):
-            raise ValueError("'listen' holds what is no address")
         try:
+            check_numeric_address(self.address)
             self.ports = parse_ports(ports)
         except ValueError as error:
             raise ValueError(f"'listen': {error}") from error

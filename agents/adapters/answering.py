@@ -66,6 +66,7 @@ class AnsweringEnd:
         self._parts: List[ServerPart] = []
         self._commands = bytearray()
         self._stop_reason: Optional[str] = None
+        self._listened = False
         self._readings: Dict[str, Dict[str, Any]] = {}
         self._ending: Optional[ServerPart] = None  # its end is awaited
         self._wake, self._woken_by = os.pipe()
@@ -111,7 +112,7 @@ class AnsweringEnd:
         self._write({"type": "result", "complete": complete, "reason": reason, **spent})
         if complete or self._stop_reason == "stop":
             return EXIT_DONE
-        return EXIT_ENDED if "listening" in self._readings else EXIT_SETUP
+        return EXIT_ENDED if self._listened else EXIT_SETUP
 
     def _check_cores(self) -> None:
         """TechnologyError for cores that this host does not let a process use."""
@@ -162,7 +163,7 @@ class AnsweringEnd:
             "sandbox": self._sandbox.namespaces,
             "priority": granted,
         }
-        self._readings["listening"] = record
+        self._listened = True
         self._write(record)
 
     def _start_server(self) -> "tuple[int, int, Dict[str, Any]]":
@@ -323,6 +324,8 @@ class AnsweringEnd:
         self._commands = bytearray(rest)
         for line in lines:
             command = line.decode("ascii", "replace").strip()
+            if command == "go" and not self._listened:
+                raise TechnologyError("contract", "'go' came before the server listened")
             if command in ("go", "stop"):
                 self._state_cpu(command)
             if command == "stop":
@@ -352,4 +355,4 @@ class AnsweringEnd:
                 stage = record["stage"] if record.get("stage") in STAGES else "contract"
                 raise TechnologyError(stage, str(record.get("text"))[:400])
         if ended:
-            raise TechnologyError("exit" if "listening" in self._readings else "start", part.describe_end())
+            raise TechnologyError("exit" if self._listened else "start", part.describe_end())

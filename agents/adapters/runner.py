@@ -23,7 +23,7 @@ from pathlab.agents.adapters.needs import (
     read_server_versions,
 )
 from pathlab.agents.adapters.sandbox import probe_namespaces
-from pathlab.agents.listeners import parse_ports
+from pathlab.agents.listeners import check_numeric_address, parse_ports
 from pathlab.agents.peers import die_with_parent
 from pathlab.agents.protocol import parse_object
 
@@ -67,7 +67,8 @@ def run_adapter(text: str) -> int:
 
 
 def _complete_settings(given: Mapping[str, Any], manifest: Manifest, role: str) -> Dict[str, Any]:
-    """The program's settings, with what this side knows."""
+    """The program's settings, with what this side knows. ValueError: no address."""
+    check_numeric_address(given.get("address"))  # configurations of servers hold it
     own = {"contract": CONTRACT, "name": manifest.name, "variant": manifest.variant or "", "role": role}
     return {**given, **own}
 

@@ -207,6 +207,12 @@ def test_a_server_that_never_listens_is_given_up(host: Session) -> None:
     assert fail(job) == ("port", "server does not listen within 0.5 s", 3)
 
 
+def test_go_before_the_server_listens_is_refused(host: Session) -> None:
+    job = start(host, "stub-silent")
+    job.command("go")
+    assert fail(job) == ("contract", "'go' came before the server listened", 3)
+
+
 SMALL_FOLDER = """
 import json, sys
 from pathlab.agents.adapters import answering, runner
@@ -272,11 +278,13 @@ def test_a_taken_port_and_a_range_of_taken_ports_are_named(host: Session) -> Non
         ({"role": "sing"}, "is no role"),
         ({"ports": "x"}, "is no port or range"),
         ({"ports": "70000"}, "is no port"),
+        ({"ports": "9-5"}, "'9-5' is no port or range"),
+        ({"address": "127.0.0.1'\narchive_command = 'id"}, "is no address"),
     ],
 )
 def test_wrong_options_are_refused(host: Session, change: dict[str, str], words: str) -> None:
     options = {"role": "answer", "ports": "0", **change}
-    stage, text, status = fail(start(host, "stub", options["role"], options["ports"]))
+    stage, text, status = fail(start(host, "stub-server", **options))
     assert (stage, status) == ("contract", 2)
     assert words in text
 

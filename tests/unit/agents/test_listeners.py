@@ -14,6 +14,7 @@ import pytest
 
 from pathlab.agents.listeners import (
     await_listener,
+    check_numeric_address,
     find_free_port,
     find_listeners,
     list_descendants,
@@ -86,10 +87,18 @@ def test_waiting_ends_with_the_time_and_with_the_program() -> None:
     assert len(waits) == 1
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "1-", "70000", "1-70000", "1,2", "1 "])
+@pytest.mark.parametrize("text", ["", "x", "-1", "1-", "70000", "1-70000", "9-5", "1,2", "1 "])
 def test_a_text_that_is_no_range_of_ports_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no port or range of ports"):
         parse_ports(text)
+
+
+def test_an_address_is_a_number_and_no_more() -> None:
+    for text in ("127.0.0.1", "::1", "fe80::1%eth0.7"):
+        assert check_numeric_address(text) == text
+    for wrong in ("", None, 7, "host", "127.0.0.1\n", "::1'", "::1%eth0\nport 1"):
+        with pytest.raises(ValueError, match="is no address"):
+            check_numeric_address(wrong)
 
 
 def test_ranges_of_ports() -> None:
