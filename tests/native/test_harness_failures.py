@@ -279,6 +279,11 @@ def test_a_trial_that_is_ended_early_keeps_what_it_has(language: str, how: str) 
         ({"priority": 99}, "settings: priority must be null or a whole number, 1 to 98"),
         ({"role": "other"}, "settings: role is 'other', the command line has 'ask'"),
         ({"requests": 1, "streams": 2}, "settings: 1 requests for 2 streams"),
+        ({"bytes": float("nan")}, "settings: bytes must be a whole number, 4 to 65536"),
+        ({"streams": float("inf")}, "settings: streams must be a whole number, 1 to 1024"),
+        ({"cores": 5}, "settings: cores must be a list of cores, 0 to 1023"),
+        ({"cores": [-1]}, "settings: cores must be a list of cores, 0 to 1023"),
+        ({"cores": [0, 1024]}, "settings: cores must be a list of cores, 0 to 1023"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
@@ -287,6 +292,21 @@ def test_wrong_settings_are_refused_by_their_key(language: str, settings: dict[s
     error = end.find("error")
     assert (end.status, error["stage"], error["text"]) == (USAGE, "contract", text)
     assert end.kinds == ["hello", "error"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    "text",
+    ['{"name": "\\uZZZZ"}', '{"name": "\\u12"}', '{"cores": ' + "[" * 50_000 + "]" * 50_000 + "}"],
+    ids=["escape", "short-escape", "nesting"],
+)
+def test_settings_that_are_no_json_are_refused(language: str, text: str) -> None:
+    command = [text if word == "{}" else word for word in find_command(language, "ask", {})]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False, input="")
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert (done.returncode, [record["type"] for record in records]) == (USAGE, ["hello", "error"])
+    assert records[1]["stage"] == "contract"
+    assert records[1]["text"].startswith("settings: ")
 
 
 @pytest.mark.parametrize("language", ANSWERING)

@@ -7,7 +7,8 @@ import java.util.regex.Pattern;
 /** Reads the settings. Harness.AdapterError of stage "contract" names the key. */
 final class HarnessSettings {
     private static final Pattern MEMBER =
-            Pattern.compile("\\s*\"([^\"\\\\]*)\"\\s*:\\s*(\"(?:[^\"\\\\]|\\\\.)*\"|\\[[^\\]]*\\]|[^\\s,}\\[\\]]+)\\s*");
+            Pattern.compile("\\s*\"([^\"\\\\]*)\"\\s*:\\s*(\"[^\"\\\\]*+(?:\\\\.[^\"\\\\]*+)*+\"|\\[[^\\]]*\\]|[^\\s,}\\[\\]]+)\\s*");
+    private static final int CORE_MAX = 1023;
     private final Map<String, String> values = new HashMap<>();
     private static final List<String> KNOWN =
             List.of(
@@ -87,8 +88,9 @@ final class HarnessSettings {
             if (here != '\\') {
                 plain.append(here);
             } else if (text.charAt(++i) == 'u') {
-                if (i + 4 >= text.length()) throw refuse("settings: an escape is incomplete");
-                plain.append((char) Integer.parseInt(text.substring(i + 1, i + 5), 16));
+                String code = text.substring(i + 1, Math.min(i + 5, text.length()));
+                if (!code.matches("[0-9a-fA-F]{4}")) throw refuse("settings: an escape is not \\uXXXX");
+                plain.append((char) Integer.parseInt(code, 16));
                 i += 4;
             } else {
                 int known = "\"\\/bfnrt".indexOf(text.charAt(i));
@@ -118,10 +120,9 @@ final class HarnessSettings {
     private void cores(List<Long> cores) {
         String value = values.get("cores");
         if (value == null || value.equals("null") || value.replaceAll("\\s", "").equals("[]")) return;
-        try {
-            for (String core : value.substring(1, value.length() - 1).split(",")) cores.add(Long.parseLong(core.strip()));
-        } catch (NumberFormatException error) {
-            throw refuse("settings: cores must be a list of cores");
-        }
+        boolean known = value.matches("\\[\\s*\\d{1,9}\\s*(,\\s*\\d{1,9}\\s*)*+\\]");
+        if (known) for (String core : value.substring(1, value.length() - 1).split(",")) cores.add(Long.parseLong(core.strip()));
+        if (!known || cores.stream().anyMatch(core -> core > CORE_MAX))
+            throw refuse("settings: cores must be a list of cores, 0 to " + CORE_MAX);
     }
 }

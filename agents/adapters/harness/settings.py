@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 CONTRACT = 1
 SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
+CORE_MAX = 1023
 DEFAULT_NAME = "adapter"
 _TEXTS = {"name": DEFAULT_NAME, "variant": "", "address": "127.0.0.1", "local_address": "", "folder": ""}
 #: Default, minimum, maximum; a default of None may be given as null.
@@ -42,7 +43,7 @@ class Settings:
     def __init__(self, text: str, role: str) -> None:
         try:
             given = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise AdapterError("contract", f"settings: not a JSON object: {error}") from error
         if not isinstance(given, dict):
             raise AdapterError("contract", f"settings: not a JSON object: '{text[:20]}'")
@@ -61,14 +62,14 @@ class Settings:
                 raise AdapterError("contract", f"settings: {key} must be a text")
         for key, row in _INTEGERS.items():
             setattr(self, key, self._check(key, *row))
-        self.cores: List[int] = self.__dict__["cores"] or []
+        self.cores: List[int] = [] if self.__dict__["cores"] is None else self.__dict__["cores"]
         self._check_all(role)
 
     def _check(self, key: str, default: Optional[int], minimum: int, maximum: int) -> Optional[int]:
         value = getattr(self, key)
         if value is None and (default is None or key == "port"):
             return default
-        whole = isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value)
+        whole = type(value) is int or (isinstance(value, float) and value.is_integer())
         if not whole or not minimum <= value <= maximum:
             null = "null or " if default is None else ""
             raise AdapterError(
@@ -83,8 +84,9 @@ class Settings:
             )
         if self.role != role:
             raise AdapterError("contract", f"settings: role is '{self.role}', the command line has '{role}'")
-        if not isinstance(self.cores, list) or not all(type(core) is int for core in self.cores):
-            raise AdapterError("contract", "settings: cores must be a list of cores")
+        known = isinstance(self.cores, list) and all(type(core) is int for core in self.cores)
+        if not known or not all(0 <= core <= CORE_MAX for core in self.cores):
+            raise AdapterError("contract", f"settings: cores must be a list of cores, 0 to {CORE_MAX}")
         if self.requests is not None and self.requests < self.streams:
             raise AdapterError("contract", f"settings: {self.requests} requests for {self.streams} streams")
 
