@@ -83,7 +83,8 @@ public final class Harness {
     static final long NEVER_NS = Long.MAX_VALUE / 2;
     static final long CONNECT_NS = 10 * SECOND_NS;
     static final long LOOK_NS = 50_000_000;
-    static final long SETTLE_NS = 200_000_000;
+    static final long SETTLE_NS = 200_000_000; // for the other streams, after one has failed
+    static final long LOOK_AGAIN_NS = 2 * SECOND_NS; // at most, between two looks at a reply that is late
     static final long SPIN_NS = 60_000;
     static final int CONTRACT = 1;
     static final int CONNECTING = 0;

@@ -1,5 +1,7 @@
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
+import java.math.BigDecimal;
+import java.math.MathContext;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -28,14 +30,13 @@ final class HarnessAsking extends HarnessEnd {
     private boolean toldToGo;
     private boolean started;
     private long tickedNs;
-    private HarnessStream slow;
-    private long slowAskedNs;
-    private long slowSinceNs;
+    private final long lookAgainNs;
 
     HarnessAsking(Harness.Adapter adapter, Harness.Settings settings) {
         super(adapter, settings);
         long endNs = settings.requests > 0 ? Harness.NEVER_NS : settings.warmupNs + settings.durationNs;
         edgesNs = new long[] {settings.warmupNs, endNs};
+        lookAgainNs = Math.min(settings.stallNs / 4, Harness.LOOK_AGAIN_NS);
     }
 
     void describe(Harness.Client client) {
@@ -62,11 +63,15 @@ final class HarnessAsking extends HarnessEnd {
             status = 5;
         }
         if (started || status == 5) writeResult();
+        if (error == null && haveAll(Harness.DONE)) close();
+        return status;
+    }
+
+    private void close() throws InterruptedException {
         mayClose.countDown();
         long deadlineNs = System.nanoTime() + settings.stallNs;
-        while (error == null && !haveAll(Harness.CLOSED) && System.nanoTime() < deadlineNs)
+        while (!haveAll(Harness.CLOSED) && System.nanoTime() < deadlineNs)
             events.poll(deadlineNs - System.nanoTime(), TimeUnit.NANOSECONDS);
-        return status;
     }
 
     /** Cores and priority of all threads, by the programs of util-linux, since Java has neither. */
@@ -113,9 +118,10 @@ final class HarnessAsking extends HarnessEnd {
 
     private boolean await(BooleanSupplier reached) throws InterruptedException {
         for (;;) {
+            boolean isReached = reached.getAsBoolean(); // before the failures, which also count as reached
             takeFailures();
             if (error != null || reason != null) return false;
-            if (reached.getAsBoolean()) return true;
+            if (isReached) return true;
             step(Harness.NEVER_NS);
         }
     }
@@ -154,18 +160,18 @@ final class HarnessAsking extends HarnessEnd {
 
     /** Fails where a reply is late, if that is seen twice; when to look next. */
     private long watch(long nowNs) {
-        long nextNs = Harness.NEVER_NS;
+        // Whatever is requested from now on is late after this.
+        long nextNs = nowNs + (started ? settings.stallNs : Harness.CONNECT_NS);
         for (HarnessStream stream : streams) {
             long askedNs = stream.askedNs.get();
             if (askedNs == 0 || stream.state == Harness.FAILED || error != null) continue;
             long limitNs = askedNs + (stream.state < Harness.READY ? Harness.CONNECT_NS : settings.stallNs);
             if (nowNs >= limitNs) {
-                if (slow != stream || slowAskedNs != askedNs) {
-                    slow = stream;
-                    slowAskedNs = askedNs;
-                    slowSinceNs = nowNs;
+                if (stream.slowAskedNs != askedNs) {
+                    stream.slowAskedNs = askedNs;
+                    stream.slowSinceNs = nowNs;
                 }
-                limitNs = slowSinceNs + settings.stallNs / 4;
+                limitNs = stream.slowSinceNs + lookAgainNs;
                 if (nowNs >= limitNs) error = describeStall(stream, nowNs - askedNs);
             }
             nextNs = Math.min(nextNs, limitNs);
@@ -178,7 +184,8 @@ final class HarnessAsking extends HarnessEnd {
         if (stream.state == Harness.CONNECTING) return new Harness.AdapterError("connect", "no connection within 10 s" + where);
         if (stream.state == Harness.FIRST_REPLY)
             return new Harness.AdapterError("stall", "no reply to the first request within 10 s" + where);
-        String waited = String.format("no reply for %.3g s, after %d replies", waitedNs / 1e9, stream.received.get());
+        BigDecimal seconds = BigDecimal.valueOf(waitedNs, 9).round(new MathContext(3)).stripTrailingZeros();
+        String waited = "no reply for " + seconds.toPlainString() + " s, after " + stream.received.get() + " replies";
         return new Harness.AdapterError("stall", waited + where);
     }
 
@@ -238,13 +245,19 @@ final class HarnessAsking extends HarnessEnd {
         }
     }
 
-    /** Ends what still runs and waits for it, as long as for a reply. */
+    /** Ends what still runs and waits for it: as long as for a reply, and shortly after a failure. */
     private void settle() throws InterruptedException {
         over = true;
-        long deadlineNs = System.nanoTime() + Harness.SETTLE_NS;
-        while (!haveAll(Harness.DONE) && (error == null || System.nanoTime() < deadlineNs)) {
-            step(error == null ? Harness.NEVER_NS : deadlineNs);
+        // A second look more than watch() needs, which names the stream that has stalled.
+        long deadlineNs = System.nanoTime() + settings.stallNs + 2 * lookAgainNs;
+        boolean failed = false;
+        while (!haveAll(Harness.DONE) && System.nanoTime() < deadlineNs) {
             takeFailures();
+            if (error != null && !failed) {
+                failed = true;
+                deadlineNs = Math.min(deadlineNs, System.nanoTime() + Harness.SETTLE_NS);
+            }
+            step(deadlineNs);
         }
         takeFailures();
         if (samples.size() == 1) takeSample(System.nanoTime() - runNs);

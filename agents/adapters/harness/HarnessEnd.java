@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.LinkedBlockingQueue;
 
 /** What both ends have: the records, and commands, signals and changes of state as one queue. */
@@ -64,7 +65,7 @@ class HarnessEnd {
         StringBuilder quoted = new StringBuilder("\"");
         for (char here : text.toCharArray())
             if (here == '"' || here == '\\') quoted.append('\\').append(here);
-            else if (here < 0x20 || here > 0x7E) quoted.append(String.format("\\u%04x", (int) here));
+            else if (here < 0x20 || here > 0x7E) quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) here));
             else quoted.append(here);
         return quoted.append('"').toString();
     }

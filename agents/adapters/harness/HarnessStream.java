@@ -1,5 +1,6 @@
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
@@ -18,6 +19,8 @@ final class HarnessStream extends Thread {
     private final byte[] request;
     private final ByteBuffer number;
     private boolean behind;
+    long slowAskedNs; // of the thread that watches: the request that was seen to be late, and since when
+    long slowSinceNs;
 
     HarnessStream(HarnessAsking asking, int number) {
         this.asking = asking;
@@ -70,7 +73,7 @@ final class HarnessStream extends Thread {
         int at = Arrays.mismatch(request, reply);
         if (at >= 0) {
             String text = "byte %d of the first reply is 0x%02x, expected 0x%02x";
-            throw new Harness.AdapterError("reply", String.format(text, at, reply[at], request[at]));
+            throw new Harness.AdapterError("reply", String.format(Locale.ROOT, text, at, reply[at], request[at]));
         }
         if (settings.stream == 0) asking.describe(client);
         askedNs.set(0);
@@ -78,15 +81,16 @@ final class HarnessStream extends Thread {
     }
 
     private void check(byte[] reply, int expected) {
-        String asked = Integer.toUnsignedString(expected);
+        String wanted = Integer.toUnsignedString(expected);
+        String asked = state == Harness.FIRST_REPLY ? "the first request" : "request " + wanted;
         if (reply == null || reply.length != settings.bytes) {
             String length = (reply == null ? 0 : reply.length) + " bytes, expected " + settings.bytes;
-            throw new Harness.AdapterError("reply", "request " + asked + ": a reply of " + length);
+            throw new Harness.AdapterError("reply", asked + ": a reply of " + length);
         }
         int got = (reply[0] & 0xFF) << 24 | (reply[1] & 0xFF) << 16 | (reply[2] & 0xFF) << 8 | reply[3] & 0xFF;
         if (got != expected) {
-            String text = "a reply with number " + Integer.toUnsignedString(got) + ", expected " + asked;
-            throw new Harness.AdapterError("reply", text);
+            String text = ": a reply with number " + Integer.toUnsignedString(got) + ", expected " + wanted;
+            throw new Harness.AdapterError("reply", asked + text);
         }
     }
 

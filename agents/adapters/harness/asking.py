@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional
 
 from .intervals import DurationHistogram, measure_recording
 from .program import NEVER_NS, REASONS, AdapterFunctions, CommandInput, RecordOutput
@@ -13,7 +13,10 @@ from .settings import SECOND_NS, AdapterError, Settings
 from .streams import CLOSED, CONNECTING, DONE, FAILED, FIRST_REPLY, READY, AskingState, AskingStream
 
 CONNECT_NS = 10 * SECOND_NS
+#: For the other streams, after one has failed.
 SETTLE_NS = 200_000_000
+#: At most, between two looks at a reply that is late: where no thread had a core, it may be there.
+LOOK_AGAIN_NS = 2 * SECOND_NS
 
 
 class AskingEnd(AskingState):
@@ -32,7 +35,7 @@ class AskingEnd(AskingState):
             self._edges_ns[1] = NEVER_NS
         self._samples: List[Dict[str, Any]] = []
         self._steady = DurationHistogram()
-        self._slow: Tuple[int, int, int] = (-1, 0, 0)
+        self._look_again_ns = min(settings.stall_ns // 4, LOOK_AGAIN_NS)
         self.streams: List[AskingStream] = []
 
     def live(self) -> int:
@@ -58,7 +61,7 @@ class AskingEnd(AskingState):
             status = 5
         if self._started or status == 5:
             self._write_result()
-        if self._error is None:
+        if self._error is None and self._have_all(DONE):
             self._close()
         return status
 
@@ -99,13 +102,17 @@ class AskingEnd(AskingState):
     def _await(self, reached: Callable[[], bool]) -> bool:
         """Whether it was reached before a failure or a command that ends the trial."""
         while True:
-            for stream in self.streams:
-                self._error = self._error or (stream.error if stream.state == FAILED else None)
+            is_reached = reached()  # before the failures, which also count as reached
+            self._take_failures()
             if self._error is not None or self._reason is not None:
                 return False
-            if reached():
+            if is_reached:
                 return True
             self._step(NEVER_NS)
+
+    def _take_failures(self) -> None:
+        for stream in self.streams:
+            self._error = self._error or (stream.error if stream.state == FAILED else None)
 
     def _have_all(self, state: int) -> bool:
         return all(stream.state >= state for stream in self.streams)
@@ -137,16 +144,18 @@ class AskingEnd(AskingState):
 
     def _watch(self, now_ns: int) -> int:
         """Fail where a reply is late, if that is seen twice; when to look next."""
-        next_ns, stall_ns = NEVER_NS, self.settings.stall_ns
+        stall_ns = self.settings.stall_ns
+        # Whatever is requested from now on is late after this.
+        next_ns = now_ns + (stall_ns if self._started else CONNECT_NS)
         for stream in self.streams:
             asked_ns = stream.asked_ns
             if asked_ns == 0 or stream.state == FAILED or self._error is not None:
                 continue
             limit_ns = asked_ns + (CONNECT_NS if stream.state < READY else stall_ns)
             if now_ns >= limit_ns:
-                if self._slow[:2] != (stream.number, asked_ns):
-                    self._slow = (stream.number, asked_ns, now_ns)
-                limit_ns = self._slow[2] + stall_ns // 4
+                if stream.slow_asked_ns != asked_ns:
+                    stream.slow_asked_ns, stream.slow_since_ns = asked_ns, now_ns
+                limit_ns = stream.slow_since_ns + self._look_again_ns
                 if now_ns >= limit_ns:
                     self._error = _describe_stall(stream, now_ns - asked_ns)
             next_ns = min(next_ns, limit_ns)
@@ -183,13 +192,17 @@ class AskingEnd(AskingState):
                     self._output.write("round_trips", **fields, round_trip_ns=found.to_json())
 
     def _settle(self) -> None:
-        """End what still runs and wait for it, as long as for a reply."""
+        """End what still runs and wait for it: as long as for a reply, and shortly after a failure."""
         self.over = True
-        deadline_ns = time.monotonic_ns() + SETTLE_NS
-        while not self._have_all(DONE) and (self._error is None or time.monotonic_ns() < deadline_ns):
+        # A second look more than _watch() needs, which names the stream that has stalled.
+        deadline_ns = time.monotonic_ns() + self.settings.stall_ns + 2 * self._look_again_ns
+        failed = False
+        while not self._have_all(DONE) and time.monotonic_ns() < deadline_ns:
+            self._take_failures()
+            if self._error is not None and not failed:
+                failed, deadline_ns = True, min(deadline_ns, time.monotonic_ns() + SETTLE_NS)
             self._step(deadline_ns)
-        for stream in self.streams:
-            self._error = self._error or (stream.error if stream.state == FAILED else None)
+        self._take_failures()
         if len(self._samples) == 1:
             self._take_sample(time.monotonic_ns() - self.run_ns)
         self._collect()

@@ -47,6 +47,7 @@ class AskingStream(threading.Thread):
         self.lateness = DurationHistogram()
         self.state = CONNECTING
         self.asked_ns = time.monotonic_ns()  # since when a reply is awaited; 0: none is
+        self.slow_asked_ns = self.slow_since_ns = 0  # of the thread that watches: which request, since when
         self.sent = self.received = 0
         self.error: Optional[AdapterError] = None
         self._due_ns = 0
@@ -119,12 +120,13 @@ class AskingStream(threading.Thread):
         self._enter(READY)
 
     def _check(self, reply: Any, number: int) -> None:
+        request = "the first request" if self.state == FIRST_REPLY else f"request {number}"
         if len(reply) != self.settings.bytes:
-            text = f"request {number}: a reply of {len(reply)} bytes, expected {self.settings.bytes}"
+            text = f"{request}: a reply of {len(reply)} bytes, expected {self.settings.bytes}"
             raise AdapterError("reply", text)
         got = _NUMBER.unpack_from(reply)[0]
         if got != number:
-            raise AdapterError("reply", f"a reply with number {got}, expected {number}")
+            raise AdapterError("reply", f"{request}: a reply with number {got}, expected {number}")
 
     def _ask_all(self, connection: Any) -> None:
         ask, now = connection.ask, time.monotonic_ns

@@ -14,10 +14,10 @@
 #include "flow/phases.h"
 #include "flow/round_trips.h"
 
-/* For connecting and the first reply. */
+/* For connecting and the first reply together, and for null requests. */
 #define CONNECT_S 10
-/* For the other loops, after one has failed. */
-#define SETTLE_NS (200 * PL_NS_PER_MS)
+#define SETTLE_NS (200 * PL_NS_PER_MS)  /* for the other loops, after one has failed */
+#define LOOK_AGAIN_NS (2 * PL_NS_PER_S) /* at most, between two looks at a reply that is late */
 
 struct asking {
     struct pl_loops all;
@@ -36,10 +36,7 @@ struct asking {
     bool go;
     bool priority_granted;
     bool started;
-    const char *reason;         /* of an early end */
-    const struct pl_loop *slow; /* awaits a reply for too long, and since when that is known */
-    pl_ns slow_asked_ns;
-    pl_ns slow_since_ns;
+    const char *reason; /* of an early end */
 };
 
 static enum pl_loop_state state_of(const struct pl_loop *loop)
@@ -65,52 +62,47 @@ static void take_failures(struct asking *asking)
 
 static void fail_slow(struct asking *asking, const struct pl_loop *loop, pl_ns now_ns, pl_ns asked_ns)
 {
-    double waited_s = (double)(now_ns - asked_ns) / 1e9;
-    unsigned stream = loop->settings.stream;
-    switch (state_of(loop)) {
-    case PL_LOOP_CONNECTING:
-        (void)pl_adapter_fail(&asking->error, "connect", "no connection within %d s (stream %u)", CONNECT_S,
-                              stream);
-        break;
-    case PL_LOOP_FIRST_REPLY:
-        (void)pl_adapter_fail(&asking->error, "stall",
-                              "no reply to the first request within %d s (stream %u)", CONNECT_S, stream);
-        break;
-    case PL_LOOP_READY:
-    case PL_LOOP_RUNNING:
-    case PL_LOOP_DONE:
-    case PL_LOOP_CLOSED:
-    case PL_LOOP_FAILED:
+    static const char *const awaited[] = {[PL_LOOP_CONNECTING] = "no connection",
+                                          [PL_LOOP_FIRST_REPLY] = "no reply to the first request",
+                                          [PL_LOOP_CHECKED] = "no replies to null requests"};
+    enum pl_loop_state state = state_of(loop);
+    if (state < PL_LOOP_READY)
+        (void)pl_adapter_fail(&asking->error, state == PL_LOOP_CONNECTING ? "connect" : "stall",
+                              "%s within %d s (stream %u)", awaited[state], CONNECT_S, loop->settings.stream);
+    else
         (void)pl_adapter_fail(&asking->error, "stall", "no reply for %.3g s, after %llu replies (stream %u)",
-                              waited_s, (unsigned long long)atomic_load(&loop->received), stream);
-        break;
-    }
+                              (double)(now_ns - asked_ns) / 1e9,
+                              (unsigned long long)atomic_load(&loop->received), loop->settings.stream);
 }
 
-/* Fails where a reply is awaited for too long. That is believed when it is seen twice, a quarter of the time
- * apart: where all threads had no core, the reply may be there. When to look next. */
+/* Between two looks at a reply that is late: where all threads had no core, it may be there. */
+static pl_ns find_look_again_ns(const struct asking *asking)
+{
+    return pl_earlier(asking->all.plan->stall_ns / 4, LOOK_AGAIN_NS);
+}
+
+/* Fails where a reply is awaited for too long, and that is seen twice. When to look next. */
 static pl_ns watch(struct asking *asking, pl_ns now_ns)
 {
     pl_ns stall_ns = asking->all.plan->stall_ns;
-    pl_ns next_ns = PL_NEVER;
+    /* Whatever is requested from now on is late after this. */
+    pl_ns next_ns = now_ns + (asking->started ? stall_ns : CONNECT_S * PL_NS_PER_S);
     for (uint32_t s = 0; s < asking->count && asking->error.stage[0] == 0; s++) {
-        const struct pl_loop *loop = &asking->loops[s];
+        struct pl_loop *loop = &asking->loops[s];
         pl_ns asked_ns = atomic_load(&loop->asked_ns);
         if (asked_ns == 0 || state_of(loop) == PL_LOOP_FAILED)
             continue;
         pl_ns limit_ns = asked_ns + (state_of(loop) < PL_LOOP_READY ? CONNECT_S * PL_NS_PER_S : stall_ns);
-        if (now_ns < limit_ns) {
-            next_ns = pl_earlier(next_ns, limit_ns);
-        } else if (asking->slow == loop && asking->slow_asked_ns == asked_ns) {
-            if (now_ns >= asking->slow_since_ns + stall_ns / 4)
+        if (now_ns >= limit_ns) {
+            if (loop->slow_asked_ns != asked_ns) {
+                loop->slow_asked_ns = asked_ns;
+                loop->slow_since_ns = now_ns;
+            }
+            limit_ns = loop->slow_since_ns + find_look_again_ns(asking);
+            if (now_ns >= limit_ns)
                 fail_slow(asking, loop, now_ns, asked_ns);
-            next_ns = pl_earlier(next_ns, asking->slow_since_ns + stall_ns / 4);
-        } else {
-            asking->slow = loop;
-            asking->slow_asked_ns = asked_ns;
-            asking->slow_since_ns = now_ns;
-            next_ns = pl_earlier(next_ns, now_ns + stall_ns / 4);
         }
+        next_ns = pl_earlier(next_ns, limit_ns);
     }
     return next_ns;
 }
@@ -276,14 +268,21 @@ static void start(struct asking *asking)
     asking->written = pl_adapter_write_start(&asking->json, run_ns);
 }
 
-/* Ends what still runs and waits for it, as long as for a reply. */
+/* Ends what still runs and waits for it: as long as for a reply, and shortly after a failure. */
 static void settle(struct asking *asking)
 {
     atomic_store(&asking->all.over, true);
-    pl_ns deadline_ns = pl_now_ns() + SETTLE_NS;
-    while (asking->written && !all_reached(asking, PL_LOOP_DONE) &&
-           (goes_on(asking) || pl_now_ns() < deadline_ns))
+    /* A second look more than watch() needs, which names the stream that has stalled. */
+    pl_ns deadline_ns = pl_now_ns() + asking->all.plan->stall_ns + 2 * find_look_again_ns(asking);
+    bool failed = false;
+    while (asking->written && !all_reached(asking, PL_LOOP_DONE) && pl_now_ns() < deadline_ns) {
+        if (!goes_on(asking) && !failed) {
+            failed = true;
+            deadline_ns = pl_earlier(deadline_ns, pl_now_ns() + SETTLE_NS);
+        }
         step(asking, deadline_ns);
+    }
+    take_failures(asking);
     if (asking->has_begun && !asking->has_ended) {
         take_sample(asking, &asking->end, pl_now_ns() - asking->all.run_ns);
         asking->has_ended = true;
@@ -309,11 +308,20 @@ static void write_result(struct asking *asking)
     asking->written = pl_adapter_write_ask_result(&asking->json, &result) && asking->written;
 }
 
+/* Whether all loops have reached a state before a failure or a command that ends the trial. */
+static bool await_all(struct asking *asking, enum pl_loop_state state)
+{
+    while (goes_on(asking) && asking->reason == NULL && !all_reached(asking, state))
+        step(asking, PL_NEVER);
+    return goes_on(asking) && asking->reason == NULL;
+}
+
 static void run(struct asking *asking)
 {
-    while (goes_on(asking) && asking->reason == NULL && !all_reached(asking, PL_LOOP_READY))
-        step(asking, PL_NEVER);
-    if (!goes_on(asking) || asking->reason != NULL)
+    if (!await_all(asking, PL_LOOP_CHECKED))
+        return;
+    pl_loops_enter(&asking->all, PL_LOOPS_DESCRIBE, 0);
+    if (!await_all(asking, PL_LOOP_READY))
         return;
     asking->written = pl_adapter_write_ready(&asking->json, &asking->all, asking->priority_granted);
     while (goes_on(asking) && asking->reason == NULL && !asking->go)
@@ -321,8 +329,7 @@ static void run(struct asking *asking)
     if (!goes_on(asking) || asking->reason != NULL)
         return;
     start(asking);
-    while (goes_on(asking) && asking->reason == NULL && !all_reached(asking, PL_LOOP_DONE))
-        step(asking, PL_NEVER);
+    (void)await_all(asking, PL_LOOP_DONE);
 }
 
 /* Joins and frees what ended in order; true when everything did. */

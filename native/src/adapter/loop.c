@@ -1,5 +1,6 @@
 #include "adapter/loop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -43,6 +44,21 @@ static void enter(struct pl_loop *loop, enum pl_loop_state state)
     (void)!write(loop->all->wake_fd, &one, sizeof one);
 }
 
+/* States what is wrong with a reply, or that there is none (NULL). */
+static int fail_reply(struct pl_loop *loop, uint32_t number, const uint8_t *reply, size_t reply_bytes)
+{
+    char request[32] = "the first request";
+    if (atomic_load(&loop->state) != PL_LOOP_FIRST_REPLY)
+        (void)snprintf(request, sizeof request, "request %u", number);
+    if (reply == NULL)
+        return pl_adapter_fail(&loop->error, "reply", "%s failed without a reason", request);
+    if (reply_bytes != loop->settings.bytes)
+        return pl_adapter_fail(&loop->error, "reply", "%s: a reply of %zu bytes, expected %zu", request,
+                               reply_bytes, loop->settings.bytes);
+    return pl_adapter_fail(&loop->error, "reply", "%s: a reply with number %u, expected %u", request,
+                           pl_get32(reply), number);
+}
+
 /* One request and its reply, which stays valid until the next one. When it came, or -1 with the error set. */
 static pl_ns ask(struct pl_loop *loop, uint32_t number, const uint8_t **reply)
 {
@@ -53,15 +69,9 @@ static pl_ns ask(struct pl_loop *loop, uint32_t number, const uint8_t **reply)
     int failed =
         loop->all->adapter->ask(loop->connection, loop->request, bytes, reply, &reply_bytes, &loop->error);
     pl_ns now_ns = pl_now_ns();
-    if (failed != 0)
-        return pl_adapter_fail(&loop->error, "reply", "request %u failed without a reason", number);
-    if (*reply == NULL || reply_bytes != bytes)
-        return pl_adapter_fail(&loop->error, "reply", "request %u: a reply of %zu bytes, expected %zu",
-                               number, reply_bytes, bytes);
-    uint32_t got = pl_get32(*reply);
-    if (got != number)
-        return pl_adapter_fail(&loop->error, "reply", "a reply with number %u, expected %u", got, number);
-    return now_ns;
+    if (failed == 0 && *reply != NULL && reply_bytes == bytes && pl_get32(*reply) == number)
+        return now_ns;
+    return fail_reply(loop, number, failed == 0 ? *reply : NULL, reply_bytes);
 }
 
 /* Compares one reply byte by byte. */
@@ -89,6 +99,7 @@ static bool describe(struct pl_loop *loop)
     if (all->adapter->describe != NULL)
         all->adapter->describe(loop->connection, all->versions, sizeof all->versions, all->settings_json,
                                sizeof all->settings_json);
+    atomic_store(&loop->asked_ns, pl_now_ns());
     return all->extras == NULL || all->extras->measure_hop == NULL ||
            all->extras->measure_hop(loop->connection, &all->hop_ns, &loop->error) == 0;
 }
@@ -195,7 +206,12 @@ static bool connect_and_check(struct pl_loop *loop)
         return false;
     }
     enter(loop, PL_LOOP_FIRST_REPLY);
-    return check_first_reply(loop) && describe(loop);
+    if (!check_first_reply(loop))
+        return false;
+    atomic_store(&loop->asked_ns, 0);
+    enter(loop, PL_LOOP_CHECKED);
+    (void)await_stage(loop->all, PL_LOOPS_DESCRIBE);
+    return describe(loop);
 }
 
 void *pl_loop_run(void *argument)

@@ -17,6 +17,7 @@
 enum pl_loop_state {
     PL_LOOP_CONNECTING,
     PL_LOOP_FIRST_REPLY,
+    PL_LOOP_CHECKED, /* its first reply */
     PL_LOOP_READY,
     PL_LOOP_RUNNING,
     PL_LOOP_DONE,
@@ -24,13 +25,13 @@ enum pl_loop_state {
     PL_LOOP_FAILED
 };
 
-enum pl_loop_stage { PL_LOOPS_WAIT, PL_LOOPS_RUN, PL_LOOPS_CLOSE };
+enum pl_loop_stage { PL_LOOPS_WAIT, PL_LOOPS_DESCRIBE, PL_LOOPS_RUN, PL_LOOPS_CLOSE };
 
 /* What an asker can do besides the contract, NULL where it cannot. Both leave their results alone where
  * nothing is known. */
 struct pl_asker_extras {
     /* The time that a request spends between harness and client; called once, by the loop's thread. 0, or -1
-     * with `error` set. */
+     * with `error` set, once all are connected. */
     int (*measure_hop)(void *connection, double *hop_ns, struct pl_adapter_error *error);
     /* Adds the CPU time that a connection's client has used outside of this process. */
     void (*add_usage)(void *connection, pl_ns *user_ns, pl_ns *system_ns);
@@ -66,6 +67,9 @@ struct pl_loop {
     _Atomic int64_t asked_ns; /* since when a reply is awaited; 0: none is */
     _Atomic uint64_t sent;
     _Atomic uint64_t received;
+    /* Of the thread that watches: the request that was seen to be late, by asked_ns, and when it was seen. */
+    pl_ns slow_asked_ns;
+    pl_ns slow_since_ns;
 };
 
 /* False when memory ran out. */

@@ -1,17 +1,27 @@
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
-/** A technology without a network that misbehaves as its variant says, after a few replies. */
+/**
+ * A technology without a network that misbehaves as its variant says: from the first request on (mute, second: only the
+ * second stream), or after a few replies. It states on stderr when it hangs.
+ */
 public final class Stub implements Harness.Adapter {
     private static final int GOOD = 5;
 
     private static final class StubClient implements Harness.Client {
         private final String variant;
+        private final int stream;
         private int asked;
         private byte[] reply;
 
-        StubClient(String variant) {
-            this.variant = variant;
+        StubClient(Harness.Settings settings) {
+            variant = settings.variant;
+            stream = settings.stream;
+        }
+
+        private boolean hangs(boolean late) {
+            boolean second = variant.equals("second") && stream == 1;
+            return second || variant.equals("mute") || (late && variant.equals("hang"));
         }
 
         @Override
@@ -20,9 +30,12 @@ public final class Stub implements Harness.Adapter {
             if (variant.equals("chatty")) System.out.println("this is no record");
             if (!(late && variant.equals("stale"))) reply = request.clone();
             if (variant.equals("corrupt")) reply[5] = (byte) ~request[5];
-            if (late && variant.equals("short")) return Arrays.copyOf(reply, reply.length - 1);
+            if ((late && variant.equals("short")) || variant.equals("brief")) return Arrays.copyOf(reply, reply.length - 1);
             if (late && variant.equals("long")) return Arrays.copyOf(reply, reply.length + 1);
-            if (late && variant.equals("hang")) Thread.sleep(Long.MAX_VALUE);
+            if (hangs(late)) {
+                System.err.println("hangs");
+                Thread.sleep(Long.MAX_VALUE);
+            }
             if (late && variant.equals("fail")) throw new Harness.AdapterError("reply", "the stub has failed");
             return reply;
         }
@@ -35,7 +48,7 @@ public final class Stub implements Harness.Adapter {
     public Harness.Client connect(Harness.Settings settings) {
         if (settings.variant.equals("refuse"))
             throw new Harness.AdapterError("connect", "refused as port " + settings.port);
-        return new StubClient(settings.variant);
+        return new StubClient(settings);
     }
 
     @Override

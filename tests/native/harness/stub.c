@@ -1,4 +1,5 @@
-/* A technology without a network that misbehaves as its variant says, after a few replies. */
+/* A technology without a network that misbehaves as its variant says: from the first request on (mute, second:
+ * only the second stream), or after a few replies. It states on stderr when it hangs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@ enum { GOOD = 5 };
 
 struct connection {
     const char *variant;
+    unsigned stream;
     int asked;
     uint8_t reply[PL_ADAPTER_BYTES_MAX + 1];
 };
@@ -21,9 +23,17 @@ static void *stub_connect(const struct pl_adapter_settings *settings, struct pl_
         return NULL;
     }
     struct connection *connection = calloc(1, sizeof *connection);
-    if (connection != NULL)
+    if (connection != NULL) {
         connection->variant = settings->variant;
+        connection->stream = settings->stream;
+    }
     return connection;
+}
+
+static int hangs(const struct connection *connection, int late)
+{
+    return (late && strcmp(connection->variant, "hang") == 0) || strcmp(connection->variant, "mute") == 0 ||
+           (connection->stream == 1 && strcmp(connection->variant, "second") == 0);
 }
 
 static int stub_ask(void *context, const uint8_t *request, size_t bytes, const uint8_t **reply,
@@ -40,12 +50,14 @@ static int stub_ask(void *context, const uint8_t *request, size_t bytes, const u
         memcpy(connection->reply, request, bytes);
     if (strcmp(variant, "corrupt") == 0)
         connection->reply[5] = (uint8_t)~request[5];
-    if (late && strcmp(variant, "short") == 0)
+    if ((late && strcmp(variant, "short") == 0) || strcmp(variant, "brief") == 0)
         *reply_bytes = bytes - 1;
     if (late && strcmp(variant, "long") == 0)
         *reply_bytes = bytes + 1;
-    if (late && strcmp(variant, "hang") == 0)
+    if (hangs(connection, late)) {
+        (void)fprintf(stderr, "hangs\n");
         (void)pause();
+    }
     if (late && strcmp(variant, "fail") == 0)
         return pl_adapter_fail(error, "reply", "the stub has failed");
     return 0;

@@ -1,8 +1,13 @@
-"""A technology without a network that misbehaves as its variant says, after a few replies."""
+"""A technology without a network that misbehaves as its variant says.
+
+From the first request on (mute, second: only the second stream), or after a few replies. It states on stderr
+when it hangs.
+"""
 
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +19,7 @@ GOOD = 5
 class StubConnection:
     def __init__(self, settings: Any) -> None:
         self.variant = settings.variant
+        self.stream = settings.stream
         self.asked = 0
         self.reply = b""
         if self.variant == "refuse":
@@ -28,14 +34,19 @@ class StubConnection:
             self.reply = bytes(request)
         if self.variant == "corrupt":
             return self.reply[:5] + bytes([self.reply[5] ^ 0xFF]) + self.reply[6:]
-        if late and self.variant == "hang":
+        if self._hangs(late):
+            sys.stderr.write("hangs\n")
             signal.pthread_sigmask(signal.SIG_BLOCK, [])
             while True:
                 signal.pause()
         if late and self.variant == "fail":
             raise harness.AdapterError("reply", "the stub has failed")
-        lengths = {"short": -1, "long": 1} if late else {}
+        lengths = {"short": -1, "long": 1} if late else {"brief": -1}
         return (self.reply + b"x")[: len(request) + lengths.get(self.variant, 0)]
+
+    def _hangs(self, late: bool) -> bool:
+        second = self.variant == "second" and self.stream == 1
+        return second or self.variant == "mute" or (late and self.variant == "hang")
 
     def close(self) -> None:
         pass

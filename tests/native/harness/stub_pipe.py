@@ -1,4 +1,4 @@
-"""The stub behind a pipe: its argument is the variant."""
+"""The stub behind a pipe: its argument is the variant. It states on stderr when it hangs."""
 
 from __future__ import annotations
 
@@ -26,17 +26,25 @@ def main() -> None:
     while True:
         size = int.from_bytes(read_exactly(4), "big")
         if size == 0:
+            if variant == "order" and asked == 1:
+                os.write(2, b"null request\n")
+                asked += 1
+            if variant == "null-mute":
+                signal.pause()
             os.write(1, bytes(4) if variant != "deaf" else b"\0\0\0\1x")
             continue
         request = read_exactly(size)
         late, asked = asked > GOOD, asked + 1
         reply = reply if late and variant == "stale" else request
         answer = reply[:5] + bytes([reply[5] ^ 0xFF]) + reply[6:] if variant == "corrupt" else reply
-        if late and variant == "hang":
+        if variant == "order" and asked == 1:
+            os.write(2, b"first request\n")
+        if variant == "mute" or (late and variant == "hang"):
+            os.write(2, b"hangs\n")
             signal.pause()
         if late and variant == "fail":
             sys.exit(7)
-        if late and variant == "short":
+        if (late and variant == "short") or variant == "brief":
             answer = answer[:-1]
         if late and variant == "long":
             answer += b"x"
