@@ -45,7 +45,4 @@ def list_adapter_faults() -> tuple[str, ...]:
 def _read_all() -> tuple[Mapping[str, Manifest], tuple[str, ...]]:
     faults: list[str] = []
     folders = [ADAPTERS_FOLDER, *map(Path, list_user_folders(os.environ))]
-    found = read_manifests(folders, faults)
-    if TECHNOLOGIES in found:
-        faults.append(f"{found.pop(TECHNOLOGIES).file}: the name '{TECHNOLOGIES}' stands for all of them")
-    return found, tuple(faults)
+    return read_manifests(folders, faults), tuple(faults)

@@ -160,7 +160,7 @@ def kill_once(find: Any) -> Watch:
 def test_a_load_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
     killed, none = measure(["cpu", "none"], tmp_path / "out", kill_once(lambda: find_loads()[0]))
     assert (killed.status, killed.failed_stage) == ("failed", "background")
-    assert "the background load ended before the trial: load was killed by SIGKILL" in str(killed.failure)
+    assert "was killed by SIGKILL" in str(killed.failure)  # whenever that was noticed
     assert none.status == "complete"
 
 

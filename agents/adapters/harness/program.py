@@ -32,7 +32,7 @@ class RecordOutput:
     """The records on stdout; what anything else prints there goes to stderr."""
 
     def __init__(self) -> None:
-        sys.stdout.flush()
+        sys.stdout.reconfigure(line_buffering=True)  # the process ends without flushing
         self._fd = os.dup(1)
         os.dup2(2, 1)
 

@@ -205,7 +205,9 @@ static bool set_scheduling(struct asking *asking)
         return false;
     }
     const struct sched_param real_time = {.sched_priority = (int)plan->priority};
-    asking->priority_granted = plan->priority > 0 && sched_setscheduler(0, SCHED_FIFO, &real_time) == 0;
+    /* musl has no sched_setscheduler(): it fails with ENOSYS. */
+    asking->priority_granted =
+        plan->priority > 0 && pthread_setschedparam(pthread_self(), SCHED_FIFO, &real_time) == 0;
     return true;
 }
 
@@ -229,7 +231,7 @@ static bool start_loops(struct asking *asking)
     }
     const struct sched_param above = {.sched_priority = (int)asking->all.plan->priority + 1};
     if (asking->priority_granted)
-        (void)sched_setscheduler(0, SCHED_FIFO, &above);
+        (void)pthread_setschedparam(pthread_self(), SCHED_FIFO, &above);
     return true;
 }
 

@@ -289,11 +289,16 @@ static int run(struct background *load, struct pl_error *error)
 
 int pl_load_main(int argc, char **argv)
 {
-    static struct background load = {
-        /* two histograms do not belong on the stack */
-        .folder = "",       .control = "",       .output_text = "auto",      .file_bytes = 256 * MIB,
-        .write_bytes = MIB, .nice = PL_NICE_MAX, .interval_ns = PL_NS_PER_S, .written = true,
-    };
+    /* Two histograms do not belong on the stack, nor, as zeros, into the program's file. */
+    static struct background load;
+    load.folder = "";
+    load.control = "";
+    load.output_text = "auto";
+    load.file_bytes = 256 * MIB;
+    load.write_bytes = MIB;
+    load.nice = PL_NICE_MAX;
+    load.interval_ns = PL_NS_PER_S;
+    load.written = true;
     struct pl_error error = {0};
     enum pl_options_outcome outcome = parse(&load, argc, argv, &error);
     int status;
