@@ -7,15 +7,23 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "copy in the store", "responder"],
+    "adds": ["broker", "copy in the store", "responder", "one answering thread for all streams"],
     "lacks": ["encryption", "persistence"],
     "needs": [
         {"program": "redis-server", "debian": "redis-server"},
         {"header": "hiredis/hiredis.h", "debian": "libhiredis-dev"}
     ],
     "build": [["cc", "-O2", "{source}", "{harness}", "-o", "{program}", "-lhiredis"]],
-    "server": ["redis-server", "--port", "{port}", "--bind", "{address}", "--protected-mode", "no",
-               "--save", "", "--appendonly", "no", "--dir", "{folder}", "--loglevel", "warning"],
+    "prepare": [
+        ["sh", "-c", "case $(redis-server --version) in *v=5.*) shift; printf 'rename-command %s \"\"\\n' \"$@\";; *) echo \"user default reset on nopass $1\";; esac > \"$0\"",
+         "{folder}/commands.conf", "~pathlab:* +rpush +blpop +echo +info +ping +config|get",
+         "bgrewriteaof", "bgsave", "client", "cluster", "config", "debug", "eval", "evalsha", "flushall",
+         "flushdb", "migrate", "module", "monitor", "psync", "replicaof", "restore", "restore-asking",
+         "save", "script", "shutdown", "slaveof", "swapdb", "sync"]
+    ],
+    "server": ["redis-server", "{config}"],
+    "config": ["include \"{folder}/commands.conf\"", "port {port}", "bind {address}", "protected-mode no",
+               "save \"\"", "appendonly no", "dir \"{folder}\"", "loglevel warning"],
     "responder": true,
     "port": "given",
     "protocol": "tcp",
@@ -23,7 +31,7 @@ pathlab-adapter
     "variants": {
         "redis-echo": {
             "title": "Redis, one command",
-            "adds": ["command parser"],
+            "adds": ["command parser", "one answering thread for all streams"],
             "responder": false,
             "benchmark": "redis-benchmark"
         }
@@ -35,7 +43,11 @@ end
 /* Redis, through hiredis. The medium: a request is pushed on a list of its stream, from which the responder
  * pops it; the reply takes the same way back over a second list. Push and the waiting pop are sent in one
  * write, so that a round trip is one write and one or two reads at each end. The lists are empty between
- * requests. Variant redis-echo: one command, which the server answers itself. */
+ * requests. Variant redis-echo: one command, which the server answers itself.
+ *
+ * Whoever reaches the server may use the commands that both ends and redis-benchmark send, on our keys alone.
+ * Redis 5 has no access control: it lacks the commands that change its settings, files or place, or run
+ * programs. An older one does not start. */
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -194,12 +206,12 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
     return result;
 }
 
-/* Copies the value of one parameter as the server has it; "" where it does not answer. */
+/* The value of one parameter as the server has it, as JSON; null where it does not answer. */
 static void read_parameter(redisContext *context, const char *name, char *value, size_t room)
 {
     redisReply *reply = redisCommand(context, "CONFIG GET %s", name);
     bool known = reply != NULL && reply->type == REDIS_REPLY_ARRAY && reply->elements == 2;
-    (void)snprintf(value, room, "%s", known ? reply->element[1]->str : "");
+    (void)snprintf(value, room, known ? "\"%s\"" : "null", known ? reply->element[1]->str : "");
     freeReplyObject(reply);
 }
 
@@ -222,7 +234,7 @@ static void describe(void *opened, char *versions, size_t versions_room, char *s
     char save[64], append[16];
     read_parameter(connection->context, "save", save, sizeof save);
     read_parameter(connection->context, "appendonly", append, sizeof append);
-    (void)snprintf(settings_json, settings_room, "{\"no_delay\":%s,\"save\":\"%s\",\"appendonly\":\"%s\"}",
+    (void)snprintf(settings_json, settings_room, "{\"no_delay\":%s,\"save\":%s,\"appendonly\":%s}",
                    pl_adapter_has_no_delay(connection->context->fd) ? "true" : "false", save, append);
 }
 
