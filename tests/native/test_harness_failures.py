@@ -164,15 +164,15 @@ def test_a_number_of_requests_is_sent_and_timed(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_offered_rate_is_kept_and_phases_are_kept_apart(language: str) -> None:
-    times = {"interval_ns": 40 * MS, "warmup_ns": 50 * MS, "duration_ns": 100 * MS}
-    end = run_program(language, "ask", "go", rate_per_s=1000, streams=2, **times)
+    times = {"interval_ns": 200 * MS, "warmup_ns": 250 * MS, "duration_ns": 500 * MS}
+    end = run_program(language, "ask", "go", rate_per_s=200, streams=2, **times)
     result = end.find("result")
     assert (end.status, result["complete"]) == (DONE, True), end.stderr
     assert result["messages"]["sent"] == [75, 75]
     assert result["messages"]["send_error_ns"]["max"] is not None
     trips = [record for record in end.records if record["type"] == "round_trips"]
     counts = {(row["phase"], row["stream"], row["start_ns"]): row["round_trip_ns"]["count"] for row in trips}
-    starts = {"warmup": {0: 20, 40 * MS: 5}, "steady": {50 * MS: 20, 90 * MS: 20, 130 * MS: 10}}
+    starts = {"warmup": {0: 20, 200 * MS: 5}, "steady": {250 * MS: 20, 450 * MS: 20, 650 * MS: 10}}
     assert counts == {
         (phase, stream, start): count
         for phase, rows in starts.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import io
 import json
 import os
 import select
@@ -32,7 +33,8 @@ class RecordOutput:
     """The records on stdout; what anything else prints there goes to stderr."""
 
     def __init__(self) -> None:
-        sys.stdout.reconfigure(line_buffering=True)  # the process ends without flushing
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(line_buffering=True)  # the process ends without flushing
         self._fd = os.dup(1)
         os.dup2(2, 1)
 
