@@ -180,7 +180,7 @@ def test_an_offered_rate_is_kept_and_phases_are_kept_apart(language: str) -> Non
         for start, count in rows.items()
     }
     assert result["messages"]["round_trip_ns"]["count"] == 100
-    assert end.find("ready")["messages"]["offered_per_s"] == 1000
+    assert end.find("ready")["messages"]["offered_per_s"] == 200
 
 
 #: Of a variant: stage and text; of the harnesses within the program, and of the pipe where it differs.
