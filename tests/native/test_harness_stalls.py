@@ -134,6 +134,6 @@ def test_a_stall_is_stated_alike_in_any_language(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_hop_is_measured_when_all_streams_have_their_first_reply() -> None:
-    end = run_program("pipe", "ask", "go", variant="order", streams=3, requests=3)
+    end = run_program("pipe", "ask", "go", variant="order", streams=12, requests=12)
     order = [line for line in end.stderr.splitlines() if line.endswith(" request")]
-    assert order == ["first request"] * 3 + ["null request"]
+    assert order == ["first request"] * 12 + ["null request"]
