@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
+import sys
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -20,6 +22,7 @@ from pathlab.agents.adapters.manifest import Manifest
 from pathlab.agents.adapters.needs import (
     TechnologyError,
     fill_placeholders,
+    find_program,
     read_server_versions,
     resolve_words,
 )
@@ -36,6 +39,7 @@ PREPARE_S = 60.0
 STARTS = 3  # of a server whose port was taken in the moment between the choice and its start
 STAGES = ("needs", "build", "start", "port", "contract", "connect", "reply", "stall", "exit", "limit")
 _CONFIG = "server.conf"
+_PATH = re.compile(r"/[^\s'\":,;=]+")  # in a word such as -L/opt/lib
 Write = Callable[[Mapping[str, Any]], None]
 
 
@@ -79,7 +83,7 @@ class AnsweringEnd:
         versions = read_server_versions(self._manifest)
         granted = self._raise_priority()
         try:
-            self._sandbox = Sandbox(open_cache(), size_bytes=FOLDER_BYTES)
+            self._sandbox = Sandbox(open_cache(), size_bytes=FOLDER_BYTES, paths=self._list_paths())
         except OSError as error:
             raise TechnologyError("start", f"no sandbox: {error.strerror or error}") from error
         self._watch_signals()
@@ -113,6 +117,16 @@ class AnsweringEnd:
         if complete or self._stop_reason == "stop":
             return EXIT_DONE
         return EXIT_ENDED if self._listened else EXIT_SETUP
+
+    def _list_paths(self) -> List[str]:
+        """What the server and the responder may need, and this process, which stays in the sandbox."""
+        manifest = self._manifest
+        commands = [*manifest.build, *manifest.prepare, *([manifest.server] if manifest.server else [])]
+        named = [path for word in [*sum(commands, ()), *manifest.config] for path in _PATH.findall(word)]
+        programs = [find_program(words[0]) or "" for words in commands]
+        listed = [os.environ.get(name, "") for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH")]
+        folders = [*sys.path, sys.executable, sys.base_prefix, *":".join(listed).split(":")]
+        return list(filter(None, [*self._program.words, *named, *programs, *folders]))
 
     def _check_cores(self) -> None:
         """TechnologyError for cores that this host does not let a process use."""

@@ -1,7 +1,7 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "http2", "title": "HTTP/2, POST to nghttpd", "language": "c", "beneath": "tcp",
  *  "adds": ["header compression", "flow control", "frames of at most 16 KiB",
- *           "a temporary file at the server"],
+ *           "a file in /tmp at the server"],
  *  "lacks": ["encryption"],
  *  "needs": [{"header": "nghttp2/nghttp2.h", "debian": "libnghttp2-dev"},
  *            {"program": "nghttpd", "debian": "nghttp2-server"}],
@@ -13,6 +13,8 @@
  *
  * One connection without an upgrade from HTTP/1.1 (prior knowledge), one stream of it per request. Windows of
  * 1 MiB at both ends, so that no request or reply waits for a window update.
+ * nghttpd writes each request to a file in /tmp: in memory where the sandbox has a /tmp of its own
+ * (PROTOCOL.md), else in the host's file system.
  */
 #include <errno.h>
 #include <nghttp2/nghttp2.h>

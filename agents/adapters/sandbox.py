@@ -1,6 +1,6 @@
 """Servers that cannot outlive the process that started them: namespaces, and what is left without them.
 
-In namespaces of its own (user, mount, PID, IPC), this process mounts a folder in memory and starts a first
+In namespaces of its own (user, mount, PID, IPC), this process mounts folders in memory and starts a first
 process, with which the kernel ends all others, however they detach themselves. Servers run as user 65534,
 since some refuse root. Where a host refuses user namespaces, this process takes in what its servers leave
 behind, and ends and removes it; killed at once, it leaves a folder, which the next one removes.
@@ -16,7 +16,7 @@ import os
 import signal
 import subprocess
 import time
-from typing import List, Mapping, Optional
+from typing import Iterable, List, Mapping, Optional
 
 from pathlab.agents.adapters.scratch import scratch_folder
 from pathlab.agents.listeners import list_descendants
@@ -26,6 +26,7 @@ FOLDER_BYTES = 1 << 30
 INNER_USER = 65534
 END_S = 1.0  # from SIGTERM to SIGKILL, without namespaces
 _FOLDER = "adapter-folder"
+_TMP = "/tmp"  # where some servers write whatever TMPDIR says, nghttpd for one
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 _MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 0x4000, 0x40000
@@ -42,16 +43,38 @@ def probe_namespaces(cache: str) -> Optional[str]:
     pid = os.fork()
     if pid == 0:
         try:
-            _unshare_all(mount_point, 1 << 20)
+            _unshare_all([mount_point], 1 << 20)
+            _change_user()  # a limit of namespaces may allow the first alone
         except OSError as error:
             os.write(writing, str(error.strerror or error).encode("utf-8", "replace"))
         finally:
             os._exit(0)
     os.close(writing)
     with open(reading, "rb") as pipe:
-        said = pipe.read().decode("utf-8", "replace")
+        reason = pipe.read().decode("utf-8", "replace")
     os.waitpid(pid, 0)
-    return said or None
+    return reason or None
+
+
+def run_in_first_process() -> None:
+    """Before a program starts: make it the first process of a PID namespace, with which all below end.
+
+    It returns in that process; the other one waits for it, and ends with its parent. OSError.
+    """
+    parent = os.getppid()
+    user, group = os.getuid(), os.getgid()
+    _call("unshare", _NEWUSER | _NEWPID)
+    _map_user(0, user, group)
+    die_with_parent()  # both: the kernel may have cleared it with the change of user
+    pid = os.fork()
+    if pid == 0:
+        die_with_parent()
+        return
+    os.closerange(3, 1024)
+    if os.getppid() != parent:
+        os._exit(1)  # it was killed meanwhile
+    status = os.waitpid(pid, 0)[1]
+    os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status))
 
 
 def _make_mount_point(cache: str) -> str:
@@ -78,38 +101,57 @@ def _map_user(inner: int, outer_user: int, outer_group: int) -> None:
             file.write(text)
 
 
-def _unshare_all(mount_point: str, size_bytes: int) -> None:
-    """Move this process into namespaces; its next children are in the new PID namespace. OSError."""
+def _change_user() -> None:
+    """Be user 65534, in a user namespace below the sandbox's."""
+    _call("unshare", _NEWUSER)
+    _map_user(INNER_USER, 0, 0)
+
+
+def _is_below_tmp(path: str) -> bool:
+    """Whether a path leads through /tmp, by its name or by where its links lead."""
+    inside = (os.path.join(_TMP, ""), os.path.join(os.path.realpath(_TMP), ""))
+    return any(form.startswith(inside) for form in (os.path.abspath(path), os.path.realpath(path)))
+
+
+def _unshare_all(folders: List[str], size_bytes: int) -> None:
+    """Move this process into namespaces, in which the folders are in memory and empty, each up to that size.
+
+    Its next children are in the new PID namespace. OSError.
+    """
     user, group = os.getuid(), os.getgid()
     _call("unshare", _NEWUSER | _NEWNS | _NEWPID | _NEWIPC)
     _map_user(0, user, group)
     _call("mount", b"none", b"/", None, _MS_REC | _MS_PRIVATE, None)
     options = f"size={size_bytes},mode=700".encode()
-    for folder in (mount_point, "/dev/shm"):
-        if os.path.isdir(folder):
-            _call("mount", b"tmpfs", os.fsencode(folder), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
+    for folder in filter(os.path.isdir, folders):
+        _call("mount", b"tmpfs", os.fsencode(folder), b"tmpfs", _MS_NOSUID | _MS_NODEV, options)
 
 
 class Sandbox:
     """Where one server and its responder run; ``close`` ends and removes everything.
 
-    ``folder`` is theirs, ``namespaces`` tells whether this is a sandbox or what is done without. The process
-    that makes it stays in it. OSError where it cannot be made.
+    ``folder`` is theirs, ``namespaces`` states whether this is a sandbox or what is done without. With
+    namespaces /dev/shm is theirs, too, and so is /tmp, unless the cache or one of the ``paths``, which they
+    need, lies below it. The process that makes it stays in it. OSError where it cannot be made.
     """
 
-    def __init__(self, cache: str, *, size_bytes: int) -> None:
+    def __init__(self, cache: str, *, size_bytes: int, paths: Iterable[str] = ()) -> None:
         self.namespaces = probe_namespaces(cache) is None
         self.size_bytes = size_bytes if self.namespaces else None
         self.init_pid: Optional[int] = None
         self._scratch = contextlib.ExitStack()
         if self.namespaces:
             self.folder = _make_mount_point(cache)
-            _unshare_all(self.folder, size_bytes)
+            self._in_memory = [self.folder, "/dev/shm"]
+            if not any(_is_below_tmp(path) for path in (cache, *paths)):
+                self._in_memory.append(_TMP)
+            _unshare_all(self._in_memory, size_bytes)
             die_with_parent()  # the kernel may have cleared it with the change of user
             self.init_pid, self._alive = _start_init()
         else:
             _call("prctl", _PR_SET_CHILD_SUBREAPER, 1)
             self.folder = self._scratch.enter_context(scratch_folder(cache))
+            self._in_memory = [self.folder]
 
     def start(
         self, words: List[str], *, environment: Mapping[str, str], cores: List[int]
@@ -119,8 +161,7 @@ class Sandbox:
 
         def prepare() -> None:
             if self.namespaces:
-                _call("unshare", _NEWUSER)
-                _map_user(INNER_USER, 0, 0)
+                _change_user()
             die_with_parent()
             if cores:
                 os.sched_setaffinity(0, cores)
@@ -139,12 +180,13 @@ class Sandbox:
         )
 
     def is_full(self) -> bool:
-        """Whether nothing more fits into the folder."""
-        try:
-            state = os.statvfs(self.folder)
-        except OSError:
-            return False
-        return state.f_bavail == 0 or state.f_favail == 0
+        """Whether nothing more fits into the folder, or into another that is in memory."""
+        for folder in self._in_memory:
+            with contextlib.suppress(OSError):
+                state = os.statvfs(folder)
+                if state.f_bavail == 0 or state.f_favail == 0:
+                    return True
+        return False
 
     def has_init(self) -> bool:
         """Whether the first process runs, without which no other can; always true without namespaces."""

@@ -427,20 +427,20 @@ def test_a_killed_controller_leaves_nothing(tidy: None, fake_engine: Path, stub_
 
 
 class WithoutNamespaces(Transport):
-    """An agent that may make no user namespaces: it is in one whose limit of them is 0."""
+    """An agent in a user namespace that may have so few below it: a sandbox needs two, one in the other."""
 
-    def __init__(self, engine: Path, agent: Path) -> None:
-        self._command = agent_command(agent, engine)
+    def __init__(self, engine: Path, agent: Path, most: int) -> None:
+        self._command, self._most = agent_command(agent, engine), most
 
     def open(self) -> ProcessChannel:
-        script = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
+        script = f'echo {self._most} > /proc/sys/user/max_user_namespaces && exec "$@"'
         return start_process(["unshare", "-Ur", "sh", "-c", script, "sh", *self._command], host="local")
 
 
-@pytest.fixture
-def plain(tidy: None, fake_engine: Path, stub_zip: Path) -> Iterator[Session]:
+@pytest.fixture(params=[0, 1])
+def plain(tidy: None, fake_engine: Path, stub_zip: Path, request: pytest.FixtureRequest) -> Iterator[Session]:
     require(shutil.which("unshare"), "unshare (apt-get install util-linux)")
-    with Session(WithoutNamespaces(fake_engine, stub_zip), host="local") as opened:
+    with Session(WithoutNamespaces(fake_engine, stub_zip, request.param), host="local") as opened:
         yield opened
 
 

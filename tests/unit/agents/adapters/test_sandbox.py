@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,17 @@ assert sandbox.is_full()
 process = sandbox.start(["id", "-u"], environment=dict(os.environ), cores=[])
 print(process.communicate()[0].decode().strip(), os.listdir(sandbox.folder), flush=True)
 sys.stdin.readline()
+sandbox.close()
+"""
+
+
+TRY_TMP = """
+import os, sys
+from pathlab.agents.adapters.sandbox import Sandbox
+sandbox = Sandbox(sys.argv[1], size_bytes=1 << 20, paths=sys.argv[3:])
+words = ["sh", "-c", "ls $0; echo > $0-made", sys.argv[2]]
+process = sandbox.start(words, environment=dict(os.environ), cores=[])
+print(process.communicate()[0].decode(), end="", flush=True)
 sandbox.close()
 """
 
@@ -51,3 +64,33 @@ def test_a_full_folder_is_noticed_and_unseen_from_outside(tmp_path: Path) -> Non
         assert list((tmp_path / "adapter-folder").iterdir()) == []
         process.communicate("end\n")
         assert process.returncode == 0
+
+
+@pytest.fixture
+def folders() -> Iterator[tuple[Path, Path]]:
+    """One below /tmp, with a file, and one that is not, with a link to it."""
+    with (
+        tempfile.TemporaryDirectory(dir="/tmp") as below,
+        tempfile.TemporaryDirectory(dir="/var/tmp") as other,
+    ):
+        Path(below, "program").touch()
+        Path(other, "link").symlink_to(Path(below, "program"))
+        yield Path(below), Path(other)
+
+
+@pytest.mark.usefixtures("namespaces")
+@pytest.mark.parametrize("needed", ["nothing", "cache", "program", "link"])
+def test_tmp_is_in_memory_unless_something_needed_is_below_it(
+    folders: tuple[Path, Path], needed: str
+) -> None:
+    below, other = folders
+    program, cache = below / "program", below if needed == "cache" else other
+    paths = {"program": [program], "link": [other / "link"]}.get(needed, [])
+    words = [sys.executable, "-c", TRY_TMP, cache, program, "/usr/bin", *paths]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        list(map(str, words)), stdout=subprocess.PIPE, text=True, env=environment, check=True
+    )
+    seen = needed != "nothing"
+    assert done.stdout == (f"{program}\n" if seen else "")
+    assert Path(f"{program}-made").exists() is seen
