@@ -1,7 +1,7 @@
 """Programs of technologies on this host: how they are built, and where they are kept.
 
 A program is built once and kept in the user's cache as ``adapter-FILE-DIGEST``, a single file: the digest is
-over all that goes into it, the compiler's version included.
+over all that goes into it, and the compiler's file.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hashlib
 import io
 import os
 import re
-import subprocess
 import sys
 import time
 import zipfile
@@ -37,6 +36,7 @@ from pathlab.agents.adapters.needs import (
     resolve_words,
     run_command,
 )
+from pathlab.agents.adapters.sandbox import probe_namespaces, run_in_first_process
 from pathlab.agents.adapters.scratch import scratch_folder
 from pathlab.agents.cache import (
     hold_file,
@@ -46,6 +46,7 @@ from pathlab.agents.cache import (
     write_atomically,
 )
 from pathlab.agents.jobs import find_own_archive
+from pathlab.agents.peers import die_with_parent
 
 BUILD_S = 120.0
 #: Folders of the agent's zip: our adapters, the user's in folders by number, sources of the harness.
@@ -256,8 +257,13 @@ def _digest(words: List[str], files: Mapping[str, str]) -> str:
 
 
 def _describe_compiler(name: str) -> str:
+    """By its file, since a compiler that has to state its version, such as javac, takes a second."""
     path = find_program(name)
-    return f"no {name}" if path is None else path + run_command([path, "--version"], ASK_S)[1]
+    if path is None:
+        return f"no {name}"
+    path = os.path.realpath(path)
+    state = os.stat(path)
+    return f"{path} {state.st_mtime_ns} {state.st_size}"
 
 
 @contextlib.contextmanager
@@ -286,24 +292,14 @@ def _compile(manifest: Manifest, folder: str, harness: List[str]) -> None:
 
 
 def _run_or_fail(what: str, command: List[str], folder: str) -> None:
-    status, printed, errors = run_command(command, BUILD_S, folder=folder)
+    prepare = die_with_parent if probe_namespaces(open_cache()) else run_in_first_process
+    status, printed, errors = run_command(command, BUILD_S, folder=folder, prepare=prepare)
     if status:
         lines = (errors.strip() or printed.strip() or f"status {status}").splitlines()
-        said = next(filter(_FAULT.search, lines), lines[-1]).strip()
-        raise TechnologyError("build", f"{os.path.basename(command[0])} cannot build {what}: {said[:300]}")
+        fault = next(filter(_FAULT.search, lines), lines[-1]).strip()
+        raise TechnologyError("build", f"{os.path.basename(command[0])} cannot build {what}: {fault[:300]}")
 
 
 def _lacks_library(path: str) -> bool:
-    """Whether a program built before no longer starts, as after an upgrade of a library: ld.so(8)."""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        done = subprocess.run(
-            [path],
-            env={**os.environ, "LD_TRACE_LOADED_OBJECTS": "1", "LD_WARN": "1"},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=ASK_S,
-            check=False,
-        )
-        return b"not found" in done.stdout or done.returncode != 0
-    return True
+    """Whether a program built before no longer starts, as after an upgrade of a library."""
+    return run_command([path, "--version"], ASK_S)[0] != 0

@@ -7,8 +7,9 @@ import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
-from typing import Dict, List, Mapping, Optional, Tuple
+from typing import Callable, Dict, List, Mapping, Optional, Tuple
 
 from pathlab.agents.adapters.manifest import Manifest
 from pathlab.agents.peers import die_with_parent
@@ -123,7 +124,7 @@ def _find_missing_headers(manifest: Manifest) -> List[str]:
 
 
 def read_server_versions(manifest: Manifest) -> Optional[str]:
-    """What the manifest's ``versions`` print, as ``redis-server 7.0.15``; None where none is told."""
+    """What the manifest's ``versions`` print, as ``redis-server 7.0.15``; None where none is stated."""
     found = []
     for words in manifest.versions:
         with contextlib.suppress(TechnologyError):
@@ -137,35 +138,46 @@ def read_server_versions(manifest: Manifest) -> Optional[str]:
 def describe_missing(manifest: Manifest) -> TechnologyError:
     """The failure that names all that is missing, with the packages that bring it."""
     missing = find_missing(manifest)
-    lacks = ", ".join(str(need["what"]) for need in missing)
+    names = ", ".join(str(need["what"]) for need in missing)
     debian = " ".join(dict.fromkeys(need["debian"] for need in missing if need["debian"]))
     pip = " ".join(dict.fromkeys(need["pip"] for need in missing if need["pip"]))
     ways = [f"apt-get install {debian}"] if debian else []
     ways += [f"pip install {pip}"] if pip else []
     return TechnologyError(
-        "needs", f"{manifest.name} needs {lacks}" + (f" ({'; '.join(ways)})" if ways else "")
+        "needs", f"{manifest.name} needs {names}" + (f" ({'; '.join(ways)})" if ways else "")
     )
 
 
 def run_command(
-    command: List[str], timeout_s: float, *, folder: Optional[str] = None, given: str = ""
+    command: List[str],
+    timeout_s: float,
+    *,
+    folder: Optional[str] = None,
+    given: str = "",
+    prepare: Callable[[], None] = die_with_parent,
 ) -> Tuple[int, str, str]:
-    """Status, output and errors; the status is 127 where it does not start, 124 after the time."""
+    """Status, output and errors; the status is 127 where it does not start, 124 after the time.
+
+    After the time all that it started is ended as well. ``prepare`` is called in the new process.
+    """
     environment = {**os.environ, "LC_ALL": "C", **({"TMPDIR": folder} if folder else {})}
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=folder,
-            input=given.encode("utf-8"),
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            timeout=timeout_s,
             env=environment,
-            check=False,
-            preexec_fn=die_with_parent,
+            start_new_session=True,
+            preexec_fn=prepare,  # noqa: PLW1509 -- this process has one thread
         )
-    except subprocess.TimeoutExpired:
-        return 124, "", f"error: not done within {timeout_s:g} s"
-    except OSError as error:
-        return 127, "", f"error: {error.strerror or error}"
-    return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
+    except (OSError, subprocess.SubprocessError) as error:
+        return 127, "", f"error: {getattr(error, 'strerror', None) or error}"
+    with process:
+        try:
+            printed, errors = process.communicate(given.encode("utf-8"), timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return 124, "", f"error: not done within {timeout_s:g} s"
+    return process.returncode, printed.decode("utf-8", "replace"), errors.decode("utf-8", "replace")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +16,21 @@ import pytest
 
 from pathlab.agents.adapters import build
 from pathlab.agents.adapters.manifest import Manifest, read_manifest_file
-from pathlab.agents.adapters.needs import TechnologyError, find_missing, find_program, read_server_versions
+from pathlab.agents.adapters.needs import (
+    TechnologyError,
+    find_missing,
+    find_program,
+    read_server_versions,
+    run_command,
+)
+from pathlab.agents.adapters.sandbox import probe_namespaces
 from pathlab.agents.adapters.scratch import scratch_folder
+from tests.integration.processes import PATIENCE_S
 from tests.require import require
 
 HARNESS = {
-    "src/adapter/main.c": '#include "adapter/adapter.h"\nint main(void) { return answer(); }\n',
+    "src/adapter/main.c": '#include "adapter/adapter.h"\n'
+    "int main(int n, char **w) { return n > 1 ? 0 : answer(); }\n",
     "src/adapter/adapter.h": "int answer(void);\n",
 }
 SOURCE = '#include "adapter/adapter.h"\nint answer(void) { return 7; }\n'
@@ -71,7 +83,7 @@ def test_a_program_is_built_once_and_again_when_anything_of_it_changes(cache: Pa
     changed = make(read(source=SOURCE.replace("7", "8")))
     assert changed != first
     assert run(changed) == 8
-    assert {path.name.split("-")[1] for path in cache.iterdir()} == {"tried", "harness"}
+    assert {path.name.split("-")[1] for path in cache.iterdir() if path.is_file()} == {"tried", "harness"}
 
 
 @pytest.mark.usefixtures("compiler")
@@ -95,6 +107,82 @@ def test_a_program_whose_library_is_gone_is_rebuilt(tmp_path: Path) -> None:
     make_library(library, "int own(void) { return 10; }")
     assert run(make(read(source=source, build=words))) == 10
     assert Path(first[0]).stat().st_mtime_ns >= before_ns
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_program_that_starts_is_not_rebuilt_without_the_loader_of_glibc(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that is linked statically ignores the variables of ld.so, as all do with musl."""
+    static = read(build=[["cc", "-static", "{source}", "{harness}", "-o", "{program}"]])
+    first = make(static)
+    monkeypatch.setattr(build, "_compile", None)
+    assert make(static) == first
+
+
+@pytest.mark.usefixtures("compiler")
+def test_a_compiler_is_known_by_its_file_and_not_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls, wrapper = tmp_path / "calls", tmp_path / "bin" / "cc"
+    wrapper.parent.mkdir()
+    wrapper.write_text(f'#!/bin/sh\necho "$@" >> {calls}\nexec {shutil.which("cc")} "$@"\n')
+    wrapper.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
+    first = make(read())
+    calls.unlink()
+    assert make(read()) == first
+    assert not calls.exists()
+    os.utime(wrapper, ns=(0, 0))  # another version of it
+    assert make(read()) != first
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[tuple[list[str], int]]:
+    """A command whose child holds a FIFO open, and the FIFO: it becomes readable when that child ends."""
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        yield ["sh", "-c", f"sh -c 'echo >&3; exec sleep 60' 3> {path} & wait"], reader
+    finally:
+        os.close(reader)
+
+
+def assert_started(reader: int) -> None:
+    assert select.select([reader], [], [], PATIENCE_S)[0]
+    assert os.read(reader, 64) == b"\n"
+
+
+def assert_ended(reader: int) -> None:
+    assert select.select([reader], [], [], PATIENCE_S)[0], "a child of the command goes on"
+    assert os.read(reader, 64) == b""
+
+
+def test_after_its_time_a_command_is_ended_with_its_children(held: tuple[list[str], int]) -> None:
+    command, reader = held
+    assert run_command(command, 2.0) == (124, "", "error: not done within 2 s")
+    assert_started(reader)
+    assert_ended(reader)
+
+
+BUILDING = """
+import sys
+from pathlab.agents.adapters import build
+build._run_or_fail("all", sys.argv[1:], None)
+"""
+
+
+def test_a_killed_build_ends_with_all_that_it_started(cache: Path, held: tuple[list[str], int]) -> None:
+    reason = probe_namespaces(build.open_cache())
+    if reason is not None:
+        pytest.skip(f"no user namespaces here: {reason}")
+    command, reader = held
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", BUILDING, *command], env=environment) as building:
+        assert_started(reader)
+        building.kill()
+    assert_ended(reader)
 
 
 @pytest.mark.usefixtures("compiler")
