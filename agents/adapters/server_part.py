@@ -81,9 +81,9 @@ class ServerPart:
         self.streams.clear()
 
     def describe_end(self) -> str:
-        """How it ended, and what it said: the last line that speaks of an error, else the last one."""
+        """How it ended, and the last line that it printed of an error, else the last one."""
         code = self.process.returncode
         how = f"ended with status {code}" if code >= 0 else f"was killed by {signal.Signals(-code).name}"
         lines = bytes(self._tail).decode("utf-8", "replace").strip().splitlines()
-        said = ([line for line in lines if _FAULT.search(line)] or lines or [""])[-1].strip()
-        return f"{self.name} {how}" + (f": {said[:300]}" if said else "")
+        last = ([line for line in lines if _FAULT.search(line)] or lines or [""])[-1].strip()
+        return f"{self.name} {how}" + (f": {last[:300]}" if last else "")
