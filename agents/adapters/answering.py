@@ -327,8 +327,9 @@ class AnsweringEnd:
             raise TechnologyError("exit", "the sandbox was killed, and the server with it")
 
     def _read_signals(self) -> None:
-        if signal.SIGTERM in os.read(self._wake, 256):
-            raise _Stopped("a signal")
+        with contextlib.suppress(BlockingIOError):
+            if signal.SIGTERM in os.read(self._wake, 256):
+                raise _Stopped("a signal")
 
     def _read_commands(self) -> None:
         data = os.read(0, 4096)
@@ -355,6 +356,7 @@ class AnsweringEnd:
         """Deal with its records and its end."""
         ended = part is not self._ending and part.process.poll() is not None
         if ended:
+            self._read_signals()  # one for all these processes may have ended it
             part.drain()
         for record in part.records[part.checked :]:
             part.checked += 1
