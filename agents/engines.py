@@ -40,13 +40,13 @@ _TOKEN = re.compile(r"[0-9a-fA-F]{32}")
 # What the hello of the engine states of its flags and stdin lines (native/PROTOCOL.md).
 ENGINE_CONTROL = 2
 #: What a program's hello must state, by key, and how another version is named.
-Spoken = Tuple[str, int, str]
-ENGINE_HELLO: Spoken = (
+HelloRule = Tuple[str, int, str]
+ENGINE_HELLO: HelloRule = (
     "control",
     ENGINE_CONTROL,
     "{} takes commands of version {}, this agent gives those of {}: use the engine of the same PathLab",
 )
-ADAPTER_HELLO: Spoken = ("contract", 1, "{} keeps contract {}, this agent {}: use one PathLab version")
+ADAPTER_HELLO: HelloRule = ("contract", 1, "{} keeps contract {}, this agent {}: use one PathLab version")
 _CLOCK_ERROR_NS = 5_000_000_000  # a busy host reads the line late; other clocks differ by far more
 _NS_PER_S = 1_000_000_000
 
@@ -111,15 +111,15 @@ def _lower(values: Dict[str, str], name: str, limit: Optional[int]) -> None:
     values[name] = str(min(int(requested[:20]) or limit, limit))
 
 
-def find_hello_fault(hello: Mapping[str, Any], spoken: Spoken) -> Optional[str]:
+def find_hello_fault(hello: Mapping[str, Any], rule: HelloRule) -> Optional[str]:
     """Why a program is not driven, by its first record, both versions being named; None if nothing."""
-    key, version, text = spoken
-    stated = hello.get(key, 1 if spoken is ENGINE_HELLO else None)
+    key, version, text = rule
+    stated = hello.get(key, 1 if rule is ENGINE_HELLO else None)
     program = f"{hello.get('program')} {hello.get('version', '')}".strip()[:80]
     if stated != version or isinstance(stated, bool):
         return text.format(program, quote(stated), version)
     clock_ns = hello.get("monotonic_ns")
-    if spoken is ADAPTER_HELLO and not (
+    if rule is ADAPTER_HELLO and not (
         isinstance(clock_ns, int) and abs(time.monotonic_ns() - clock_ns) < _CLOCK_ERROR_NS
     ):
         return f"the clock of {program} is not CLOCK_MONOTONIC of this host: {quote(clock_ns)}"
@@ -136,7 +136,7 @@ class EngineProcess:
     """One running engine. OSError when it cannot be started.
 
     A ``token`` becomes the first line of its stdin; it is neither kept nor ever part of the command.
-    ``spoken`` is what its hello has to state.
+    ``rule`` is what its hello has to state.
     """
 
     def __init__(
@@ -147,10 +147,10 @@ class EngineProcess:
         seconds: float,
         control: bool,
         token: Optional[str] = None,
-        spoken: Spoken = ENGINE_HELLO,
+        rule: HelloRule = ENGINE_HELLO,
     ) -> None:
         self.number = number
-        self._spoken = spoken
+        self._rule = rule
         if token is not None:
             command = [*command, "--token", "stdin"]
         self._process = subprocess.Popen(
@@ -242,13 +242,13 @@ class EngineProcess:
 
     def _check_hello(self, line: bytes) -> bool:
         """Whether it speaks as this agent does, by this host's clock; else it is ended, with the reason."""
-        self.fault = find_hello_fault(parse_object(line), self._spoken)
+        self.fault = find_hello_fault(parse_object(line), self._rule)
         if self.fault is not None:
             self._give_up()
         return self.fault is None
 
     def read_errors(self) -> None:
-        """Keep the end of what it said on stderr."""
+        """Keep the end of what it printed on stderr."""
         data = self._read(self.stderr)
         if data == b"":
             self.stderr = None

@@ -15,7 +15,7 @@ from pathlab.agents.engines import (
     ADAPTER_HELLO,
     ENGINE_HELLO,
     EngineProcess,
-    Spoken,
+    HelloRule,
     build_command,
     check_token,
 )
@@ -121,7 +121,7 @@ class Jobs:
     def _start_adapter_program(self, options: Dict[str, Any], clamped: Dict[str, Any]) -> Dict[str, Any]:
         options["engine"] = self._engines[OWN_BUILD]
         command = [*_own_command(), "--adapter", json.dumps(options)]
-        return self._start(command, clamped, control=True, spoken=ADAPTER_HELLO)
+        return self._start(command, clamped, control=True, rule=ADAPTER_HELLO)
 
     def _refuse_where_capped(self) -> None:
         if self._caps.bytes is not None or self._caps.rate_bits_per_s is not None:
@@ -135,14 +135,14 @@ class Jobs:
         *,
         control: bool,
         token: Optional[str] = None,
-        spoken: Spoken = ENGINE_HELLO,
+        rule: HelloRule = ENGINE_HELLO,
     ) -> Dict[str, Any]:
         if len(self._running) >= limits.MAX_JOBS:
             raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         try:
             number = self._last + 1
             job = EngineProcess(
-                number, command, seconds=clamped["seconds"], control=control, token=token, spoken=spoken
+                number, command, seconds=clamped["seconds"], control=control, token=token, rule=rule
             )
         except OSError as error:
             raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error

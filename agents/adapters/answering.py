@@ -44,7 +44,7 @@ Write = Callable[[Mapping[str, Any]], None]
 
 
 class _Stopped(Exception):  # noqa: N818 -- no error
-    """The end was requested; the text says by what."""
+    """The end was requested; the text names what requested it."""
 
 
 class AnsweringEnd:

@@ -26,7 +26,7 @@ FOLDER_BYTES = 1 << 30
 INNER_USER = 65534
 END_S = 1.0  # from SIGTERM to SIGKILL, without namespaces
 _FOLDER = "adapter-folder"
-_TMP = "/tmp"  # where some servers write whatever TMPDIR says, nghttpd for one
+_TMP = "/tmp"  # where some servers write whatever TMPDIR is, nghttpd for one
 
 _NEWNS, _NEWIPC, _NEWUSER, _NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 _MS_NOSUID, _MS_NODEV, _MS_REC, _MS_PRIVATE = 2, 4, 0x4000, 0x40000
