@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +116,20 @@ def test_streams_of_programs_behind_a_pipe(sanitizer: str) -> None:
         records = [json.loads(line) for line in process.stdout]
         assert (process.wait(), process.stderr.read()) == (0, "")
     assert records[-1]["messages"]["received"] == [1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("sanitizer", ["asan", "tsan"])
+def test_streams_that_stall_at_an_offered_rate(sanitizer: str) -> None:
+    """What they recorded is read while their threads hang."""
+    settings = {"rate_per_s": 3000, "streams": 3, "interval_ns": 10 * MS, "stall_ns": 300 * MS}
+    stub = [sys.executable, str(Path(__file__).with_name("harness") / "stub_pipe.py"), "hang"]
+    command = [str(require_sanitized_engine(sanitizer)), "ask", json.dumps(settings), *stub]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
+        process.stdin.write("go\n")
+        process.stdin.flush()
+        records = [json.loads(line) for line in process.stdout]
+        lines = process.stderr.read().splitlines()
+        assert process.wait() == 4, lines
+    assert lines == ["hangs"] * 3 + [f"adapter: {records[-1]['reason']}"]
+    assert records[-1]["messages"]["missing"] == [1, 1, 1]

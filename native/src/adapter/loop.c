@@ -142,9 +142,12 @@ static bool await_due(struct pl_loop *loop, pl_ns due_ns, pl_ns end_ns, bool *be
         if (!catches_up(loop->all->plan, end_ns - due_ns))
             return false;
     }
+    if (is_over(loop))
+        return false;
     pl_histogram_add(&loop->lateness, now_ns - due_ns);
-    atomic_store_explicit(&loop->asked_ns, now_ns, memory_order_relaxed);
-    return !is_over(loop);
+    /* Whoever sees this may read the lateness of a stream that has stalled. */
+    atomic_store_explicit(&loop->asked_ns, now_ns, memory_order_release);
+    return true;
 }
 
 /* Asks until the trial is over; false with the error set. One after the other, a request is due when the one
