@@ -15,11 +15,12 @@ pathlab-adapter
     ],
     "build": [["cc", "-O2", "{source}", "{harness}", "-o", "{program}", "-lhiredis"]],
     "prepare": [
-        ["sh", "-c", "case $(redis-server --version) in *v=5.*) shift; printf 'rename-command %s \"\"\\n' \"$@\";; *) echo \"user default reset on nopass $1\";; esac > \"$0\"",
-         "{folder}/commands.conf", "~pathlab:* +rpush +blpop +echo +info +ping +config|get",
-         "bgrewriteaof", "bgsave", "client", "cluster", "config", "debug", "eval", "evalsha", "flushall",
-         "flushdb", "migrate", "module", "monitor", "psync", "replicaof", "restore", "restore-asking",
-         "save", "script", "shutdown", "slaveof", "swapdb", "sync"]
+        ["sh", "-c", "echo \"user default reset on nopass $1\" > \"$0\"", "{folder}/commands.conf",
+         "~pathlab:* +rpush +blpop +echo +info +ping +config|get"],
+        ["sh", "-c", "! redis-server -v | grep -qF v=5. || printf \"rename-command %s ''\\n\" $* > \"$0\"",
+         "{folder}/commands.conf", "bgrewriteaof", "bgsave", "client", "cluster", "config", "debug", "eval",
+         "evalsha", "flushall", "flushdb", "migrate", "module", "monitor", "psync", "replicaof", "restore",
+         "restore-asking", "save", "script", "shutdown", "slaveof", "swapdb", "sync"]
     ],
     "server": ["redis-server", "{config}"],
     "config": ["include \"{folder}/commands.conf\"", "port {port}", "bind {address}", "protected-mode no",

@@ -104,8 +104,8 @@ def test_access_control_leaves_a_list_of_commands(tmp_path: Path, version: str) 
 
 
 def test_a_server_without_access_control_lacks_the_commands_that_change_it(tmp_path: Path) -> None:
-    """Redis 5. ``rename-command NAME ""`` takes a command away."""
+    """Redis 5. ``rename-command NAME ''`` takes a command away."""
     lines = prepare(MANIFEST, "5.0.14", tmp_path)
     lacked = {command.split()[0].lower() for command in REFUSED}
-    assert {f'rename-command {name} ""' for name in lacked} <= set(lines)
+    assert {f"rename-command {name} ''" for name in lacked} <= set(lines)
     assert all(line.startswith("rename-command ") for line in lines)
