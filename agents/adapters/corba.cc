@@ -38,12 +38,11 @@ struct Connection {
     bool no_delay = false;
 };
 
-/* "127.0.0.1:7000" or "[::1]:7000". */
 std::string format_endpoint(const struct pl_adapter_settings *settings)
 {
-    const std::string address = settings->address;
-    const bool ipv6 = address.find(':') != std::string::npos;
-    return (ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(settings->port);
+    char text[PL_ADAPTER_ENDPOINT_BYTES];
+    pl_adapter_format_endpoint(settings->address, settings->port, text);
+    return text;
 }
 
 CORBA::ORB_ptr start_orb(const char *(*options)[2])
@@ -121,10 +120,20 @@ int ask(void *connection, const uint8_t *request, size_t bytes, const uint8_t **
 
 class Servant : public POA_PathLab::Echo
 {
+  public:
+    explicit Servant(unsigned port) : port_(port)
+    {
+    }
+
+  private:
     PathLab::Bytes *ask(const PathLab::Bytes &request) override
     {
+        if (!pl_adapter_accepts_no_delay(port_))
+            throw CORBA::BAD_QOS(0, CORBA::COMPLETED_NO);
         return new PathLab::Bytes(request);
     }
+
+    const unsigned port_;
 };
 
 int answer(const struct pl_adapter_settings *settings, void (*ready)(unsigned port),
@@ -138,7 +147,7 @@ int answer(const struct pl_adapter_settings *settings, void (*ready)(unsigned po
         const PortableServer::POA_var poa = PortableServer::POA::_narrow(object);
         const PortableServer::POAManager_var manager = poa->the_POAManager();
         const PortableServer::ObjectId_var identity = PortableServer::string_to_ObjectId("echo");
-        Servant servant;
+        Servant servant(settings->port);
         poa->activate_object_with_id(identity, &servant);
         manager->activate();
         ready(settings->port);

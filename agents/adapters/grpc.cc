@@ -1,6 +1,6 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "grpc", "title": "gRPC, unary calls", "language": "c++", "beneath": "tcp",
- *  "adds": ["HTTP/2 framing", "header compression", "flow control"],
+ *  "adds": ["HTTP/2 framing", "header compression", "flow control", "a pool of answering threads"],
  *  "lacks": ["encryption", "Protocol Buffers: the message is a string of bytes"],
  *  "needs": [{"program": "c++", "debian": "g++"},
  *            {"header": "grpcpp/grpcpp.h", "debian": "libgrpc++-dev"}],
@@ -9,7 +9,9 @@
  *  "port": "own"}
  * end
  *
- * A generic stub on a completion queue of the asking thread; a generic service with callbacks.
+ * A generic stub on a completion queue of the asking thread; a generic service with callbacks. Windows are
+ * gRPC's own: it widens them by its estimate of the bandwidth-delay product. At 65536 B and an RTT of 10 ms
+ * the median is 10.6 ms, with windows of 1 MiB as well.
  */
 #include <chrono>
 #include <cstdio>
@@ -42,23 +44,17 @@ struct Connection {
     bool no_delay = false;
 };
 
-std::string format_target(const struct pl_adapter_settings *settings)
-{
-    const std::string address = settings->address;
-    const bool ipv6 = address.find(':') != std::string::npos;
-    return (ipv6 ? "[" + address + "]" : address) + ":" + std::to_string(settings->port);
-}
-
 void *open_connection(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
 {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1); // streams would share one TCP connection
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    const std::string target = format_target(settings);
+    char target[PL_ADAPTER_ENDPOINT_BYTES];
+    pl_adapter_format_endpoint(settings->address, settings->port, target);
     auto connection = std::make_unique<Connection>(
         grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments));
     if (!connection->channel->WaitForConnected(std::chrono::system_clock::now() + CONNECT_TIMEOUT)) {
-        pl_adapter_fail(error, "connect", "%s: no connection within %d s", target.c_str(),
+        pl_adapter_fail(error, "connect", "%s: no connection within %d s", target,
                         static_cast<int>(CONNECT_TIMEOUT.count()));
         return nullptr;
     }
@@ -96,6 +92,8 @@ void close_connection(void *connection)
     delete static_cast<Connection *>(connection);
 }
 
+int server_port = 0;
+
 /* One call: returns the message as it came. */
 class Call : public grpc::ServerGenericBidiReactor
 {
@@ -107,7 +105,9 @@ class Call : public grpc::ServerGenericBidiReactor
 
     void OnReadDone(bool ok) override
     {
-        if (ok)
+        if (ok && !pl_adapter_accepts_no_delay(static_cast<unsigned>(server_port)))
+            Finish(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "TCP_NODELAY is off at the server"));
+        else if (ok)
             StartWriteAndFinish(&message_, grpc::WriteOptions(), grpc::Status::OK);
         else
             Finish(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a call without a message"));
@@ -135,14 +135,15 @@ int answer(const struct pl_adapter_settings *settings, void (*ready)(unsigned po
 {
     Service service;
     grpc::ServerBuilder builder;
-    int port = 0;
+    char endpoint[PL_ADAPTER_ENDPOINT_BYTES];
+    pl_adapter_format_endpoint(settings->address, settings->port, endpoint);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0); // a port that is taken is an error
-    builder.AddListeningPort(format_target(settings), grpc::InsecureServerCredentials(), &port);
+    builder.AddListeningPort(endpoint, grpc::InsecureServerCredentials(), &server_port);
     builder.RegisterCallbackGenericService(&service);
     const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
-    if (server == nullptr || port == 0)
-        return pl_adapter_fail(error, "port", "gRPC cannot listen on %s", format_target(settings).c_str());
-    ready(static_cast<unsigned>(port));
+    if (server == nullptr || server_port == 0)
+        return pl_adapter_fail(error, "port", "gRPC cannot listen on %s", endpoint);
+    ready(static_cast<unsigned>(server_port));
     server->Wait();
     return pl_adapter_fail(error, "exit", "the server ended");
 }

@@ -1,6 +1,6 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "http1", "title": "HTTP/1.1, POST to libevent", "language": "c", "beneath": "tcp",
- *  "adds": ["text headers"],
+ *  "adds": ["text headers", "one answering thread for all streams"],
  *  "lacks": ["encryption"],
  *  "needs": [{"header": "event2/http.h", "debian": "libevent-dev"}],
  *  "build": [["cc", "-O2", "-D_GNU_SOURCE", "-o", "{program}", "{source}", "{harness}", "-levent"]],
@@ -50,20 +50,21 @@ static void close_connection(void *connection)
 
 static void *open_connection(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
 {
-    bool ipv6 = strchr(settings->address, ':') != NULL;
+    char server[PL_ADAPTER_ENDPOINT_BYTES];
     struct connection *c = calloc(1, sizeof *c);
     if (c == NULL) {
         pl_adapter_fail(error, "connect", "out of memory");
         return NULL;
     }
     c->bytes = settings->bytes;
+    pl_adapter_format_endpoint(settings->address, settings->port, server);
     c->reply = malloc(HEAD_MAX_BYTES + c->bytes + 1);
     c->fd = pl_adapter_connect_tcp(settings, error);
     if (c->fd >= 0 && c->reply != NULL &&
         asprintf(&c->head,
-                 "POST /echo HTTP/1.1\r\nHost: %s%s%s:%u\r\nContent-Type: application/octet-stream\r\n"
+                 "POST /echo HTTP/1.1\r\nHost: %s\r\nContent-Type: application/octet-stream\r\n"
                  "Content-Length: %zu\r\n\r\n",
-                 ipv6 ? "[" : "", settings->address, ipv6 ? "]" : "", settings->port, c->bytes) > 0)
+                 server, c->bytes) > 0)
         return c;
     if (c->fd >= 0)
         pl_adapter_fail(error, "connect", "out of memory");

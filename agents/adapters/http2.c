@@ -1,7 +1,7 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "http2", "title": "HTTP/2, POST to nghttpd", "language": "c", "beneath": "tcp",
  *  "adds": ["header compression", "flow control", "frames of at most 16 KiB",
- *           "a file in /tmp at the server"],
+ *           "a file in /tmp at the server", "one answering thread for all streams"],
  *  "lacks": ["encryption"],
  *  "needs": [{"header": "nghttp2/nghttp2.h", "debian": "libnghttp2-dev"},
  *            {"program": "nghttpd", "debian": "nghttp2-server"}],
@@ -35,7 +35,7 @@ struct connection {
     int fd;
     nghttp2_session *session;
     size_t bytes; /* of a request, and so of a reply */
-    char authority[80];
+    char authority[PL_ADAPTER_ENDPOINT_BYTES];
     char length[24];
     const uint8_t *request;
     size_t request_used;
@@ -188,15 +188,13 @@ static void close_connection(void *connection)
 
 static void *open_connection(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
 {
-    bool ipv6 = strchr(settings->address, ':') != NULL;
     struct connection *c = calloc(1, sizeof *c);
     if (c == NULL) {
         pl_adapter_fail(error, "connect", "out of memory");
         return NULL;
     }
     c->bytes = settings->bytes;
-    snprintf(c->authority, sizeof c->authority, ipv6 ? "[%s]:%u" : "%s:%u", settings->address,
-             settings->port);
+    pl_adapter_format_endpoint(settings->address, settings->port, c->authority);
     snprintf(c->length, sizeof c->length, "%zu", c->bytes);
     c->reply = malloc(c->bytes);
     c->fd = pl_adapter_connect_tcp(settings, error);

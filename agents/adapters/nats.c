@@ -7,7 +7,8 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "subjects", "responder", "reader thread in each client"],
+    "adds": ["broker", "subjects", "responder", "reader thread in each client",
+             "one answering thread for all streams"],
     "lacks": ["encryption"],
     "needs": [
         {"program": "nats-server", "debian": "nats-server"},
@@ -55,10 +56,9 @@ static int fail(struct pl_adapter_error *error, const char *stage, const char *w
 
 static natsStatus set_options(natsOptions *options, const struct pl_adapter_settings *settings)
 {
-    const bool v6 = strchr(settings->address, ':') != NULL;
-    char url[96];
-    (void)snprintf(url, sizeof url, v6 ? "nats://[%s]:%u" : "nats://%s:%u", settings->address,
-                   settings->port);
+    char server[PL_ADAPTER_ENDPOINT_BYTES], url[sizeof server + 8];
+    pl_adapter_format_endpoint(settings->address, settings->port, server);
+    (void)snprintf(url, sizeof url, "nats://%s", server);
     natsStatus status = natsOptions_SetURL(options, url);
     if (status == NATS_OK)
         status = natsOptions_SetSendAsap(options, true);
@@ -145,6 +145,10 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
     natsSubscription *subscription = NULL;
     if (client == NULL)
         return -1;
+    if (pl_adapter_require_no_delay(settings, error) != 0) {
+        natsConnection_Destroy(client);
+        return -1;
+    }
     natsStatus status = natsConnection_SubscribeSync(&subscription, client, SUBJECT);
     if (status == NATS_OK) /* the server has the subscription once it has answered a ping */
         status = natsConnection_Flush(client);

@@ -7,7 +7,8 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "SQL", "transactions", "notifications", "responder"],
+    "adds": ["broker", "SQL", "transactions", "notifications", "responder",
+             "one answering thread for all streams"],
     "lacks": ["encryption", "durability: fsync, synchronous commit and autovacuum are off"],
     "needs": [
         {"program": "initdb", "debian": "postgresql"},
@@ -257,7 +258,9 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
     PGconn *session = open_session(settings, error);
     if (session == NULL)
         return -1;
-    int result = prepare_responder(session, settings, error);
+    int result = pl_adapter_require_no_delay(settings, error);
+    if (result == 0)
+        result = prepare_responder(session, settings, error);
     if (result == 0)
         ready(settings->port);
     while (result == 0) {

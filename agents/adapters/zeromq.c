@@ -1,6 +1,7 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "zeromq", "title": "ZeroMQ, REQ to REP", "language": "c", "beneath": "tcp",
- *  "adds": ["message framing", "I/O thread at each end", "reconnection"],
+ *  "adds": ["message framing", "I/O thread at each end", "reconnection",
+ *           "one answering thread for all streams"],
  *  "lacks": ["encryption"],
  *  "needs": [{"header": "zmq.h", "debian": "libzmq3-dev"}],
  *  "build": [["cc", "-O2", "-D_GNU_SOURCE", "-o", "{program}", "{source}", "{harness}", "-lzmq"]],
@@ -30,21 +31,11 @@ struct connection {
     bool no_delay;
 };
 
-static bool is_ipv6(const char *address)
-{
-    return strchr(address, ':') != NULL;
-}
-
-/* "127.0.0.1" or "[::1]", as endpoints have them. */
-static void format_host(char *text, size_t room, const char *address)
-{
-    snprintf(text, room, is_ipv6(address) ? "[%s]" : "%s", address);
-}
-
 static void *open_socket(void *context, int type, const char *address)
 {
     void *socket = zmq_socket(context, type);
-    int linger_ms = 0, ipv6 = is_ipv6(address), immediate = 1; /* no message waits for a connection */
+    int linger_ms = 0, ipv6 = strchr(address, ':') != NULL,
+        immediate = 1; /* no message waits for a connection */
     if (socket != NULL && (zmq_setsockopt(socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms) != 0 ||
                            zmq_setsockopt(socket, ZMQ_IMMEDIATE, &immediate, sizeof immediate) != 0 ||
                            zmq_setsockopt(socket, ZMQ_IPV6, &ipv6, sizeof ipv6) != 0)) {
@@ -68,12 +59,11 @@ static void close_connection(void *connection)
 static int connect_socket(struct connection *c, const struct pl_adapter_settings *settings,
                           struct pl_adapter_error *error)
 {
-    char host[80], local[80], endpoint[ENDPOINT_BYTES];
-    format_host(host, sizeof host, settings->address);
-    format_host(local, sizeof local, settings->local_address);
+    char server[PL_ADAPTER_ENDPOINT_BYTES], local[PL_ADAPTER_ENDPOINT_BYTES], endpoint[ENDPOINT_BYTES];
     bool anywhere = settings->local_address[0] == 0;
-    snprintf(endpoint, sizeof endpoint, "tcp://%s%s%s:%u", anywhere ? "" : local, anywhere ? "" : ":0;", host,
-             settings->port);
+    pl_adapter_format_endpoint(settings->address, settings->port, server);
+    pl_adapter_format_endpoint(settings->local_address, 0, local);
+    snprintf(endpoint, sizeof endpoint, "tcp://%s%s%s", anywhere ? "" : local, anywhere ? "" : ";", server);
     c->context = zmq_ctx_new();
     c->socket = c->context == NULL ? NULL : open_socket(c->context, ZMQ_REQ, settings->address);
     if (c->socket == NULL || zmq_connect(c->socket, endpoint) != 0)
@@ -114,10 +104,10 @@ static int ask(void *connection, const uint8_t *request, size_t bytes, const uin
 static unsigned bind_socket(void *socket, const struct pl_adapter_settings *settings,
                             struct pl_adapter_error *error)
 {
-    char host[80], endpoint[ENDPOINT_BYTES];
+    char server[PL_ADAPTER_ENDPOINT_BYTES], endpoint[ENDPOINT_BYTES];
     size_t room = sizeof endpoint;
-    format_host(host, sizeof host, settings->address);
-    snprintf(endpoint, sizeof endpoint, "tcp://%s:%u", host, settings->port);
+    pl_adapter_format_endpoint(settings->address, settings->port, server);
+    snprintf(endpoint, sizeof endpoint, "tcp://%s", server);
     if (zmq_bind(socket, endpoint) == 0 && zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, endpoint, &room) == 0)
         return (unsigned)atoi(strrchr(endpoint, ':') + 1);
     pl_adapter_fail(error, errno == EADDRINUSE ? "port" : "start", "%s: %s", endpoint, zmq_strerror(errno));
@@ -125,12 +115,18 @@ static unsigned bind_socket(void *socket, const struct pl_adapter_settings *sett
 }
 
 /* Receives and returns messages until one of both fails. */
-static int relay(void *socket, struct pl_adapter_error *error)
+static int relay(void *socket, unsigned port, struct pl_adapter_error *error)
 {
     zmq_msg_t message;
     zmq_msg_init(&message);
-    while (zmq_msg_recv(&message, socket, 0) >= 0 && zmq_msg_send(&message, socket, 0) >= 0)
-        continue;
+    while (zmq_msg_recv(&message, socket, 0) >= 0) {
+        if (!pl_adapter_accepts_no_delay(port)) {
+            zmq_msg_close(&message);
+            return pl_adapter_fail(error, "reply", "TCP_NODELAY is off at the server");
+        }
+        if (zmq_msg_send(&message, socket, 0) < 0)
+            break;
+    }
     zmq_msg_close(&message);
     return pl_adapter_fail(error, "exit", "%s", zmq_strerror(errno));
 }
@@ -147,7 +143,7 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
         port = bind_socket(socket, settings, error);
     if (port != 0) {
         ready(port);
-        relay(socket, error);
+        relay(socket, port, error);
     }
     if (socket != NULL)
         zmq_close(socket);

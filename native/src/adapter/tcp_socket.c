@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +18,12 @@ struct ends {
     struct pl_address server;
     struct pl_address local;
 };
+
+void pl_adapter_format_endpoint(const char *address, unsigned port, char text[PL_ADAPTER_ENDPOINT_BYTES])
+{
+    (void)snprintf(text, PL_ADAPTER_ENDPOINT_BYTES, strchr(address, ':') != NULL ? "[%s]:%u" : "%s:%u",
+                   address, port);
+}
 
 static int parse_ends(const struct pl_adapter_settings *settings, struct ends *ends,
                       struct pl_adapter_error *error)
@@ -100,6 +108,16 @@ static bool sends_from(int fd, const struct pl_address *local)
     return pl_address_equal(&here, local);
 }
 
+/* The next descriptor that `folder`, /proc/self/fd, lists; -1: none is left. */
+static int next_descriptor(DIR *folder)
+{
+    struct dirent *entry;
+    while ((entry = readdir(folder)) != NULL)
+        if (entry->d_name[0] != '.')
+            return (int)strtol(entry->d_name, NULL, 10);
+    return -1;
+}
+
 int pl_adapter_inspect_sockets(const struct pl_adapter_settings *settings, bool *no_delay,
                                struct pl_adapter_error *error)
 {
@@ -107,9 +125,8 @@ int pl_adapter_inspect_sockets(const struct pl_adapter_settings *settings, bool 
     unsigned found = 0, elsewhere = 0;
     DIR *folder = parse_ends(settings, &ends, error) == 0 ? opendir("/proc/self/fd") : NULL;
     *no_delay = true;
-    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
-        int fd = (int)strtol(entry->d_name, NULL, 10);
-        if (entry->d_name[0] == '.' || !is_connected_to(fd, &ends.server))
+    for (int fd; folder != NULL && (fd = next_descriptor(folder)) >= 0;) {
+        if (!is_connected_to(fd, &ends.server))
             continue;
         found++;
         elsewhere += !sends_from(fd, &ends.local);
@@ -124,4 +141,39 @@ int pl_adapter_inspect_sockets(const struct pl_adapter_settings *settings, bool 
         return pl_adapter_fail(error, "connect", "the library does not send from %s, and cannot be told to",
                                settings->local_address);
     return 0;
+}
+
+int pl_adapter_require_no_delay(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
+{
+    bool no_delay = false;
+    if (pl_adapter_inspect_sockets(settings, &no_delay, error) != 0)
+        return -1;
+    return no_delay ? 0 : pl_adapter_fail(error, "connect", "TCP_NODELAY is off at the responder");
+}
+
+/* Whether `fd` is a connection whose own port is `port`. */
+static bool was_accepted_at(int fd, unsigned port)
+{
+    struct pl_address here, peer;
+    return pl_address_of_socket(fd, &here) && pl_address_port(&here) == (int64_t)port &&
+           pl_address_of_peer(fd, &peer);
+}
+
+bool pl_adapter_accepts_no_delay(unsigned port)
+{
+    static atomic_bool known;
+    if (atomic_load_explicit(&known, memory_order_relaxed))
+        return true;
+    DIR *folder = opendir("/proc/self/fd");
+    unsigned found = 0, delayed = 0;
+    for (int fd; folder != NULL && (fd = next_descriptor(folder)) >= 0;)
+        if (was_accepted_at(fd, port)) {
+            found++;
+            delayed += !pl_adapter_has_no_delay(fd);
+        }
+    if (folder != NULL)
+        closedir(folder);
+    bool no_delay = found > 0 && delayed == 0;
+    atomic_store_explicit(&known, no_delay, memory_order_relaxed);
+    return no_delay;
 }

@@ -106,8 +106,51 @@ static void test_failures_name_their_cause(void)
     check_failure(&text, "'host' is no numeric address");
 }
 
+static void test_an_endpoint_has_brackets_around_ipv6(void)
+{
+    char text[PL_ADAPTER_ENDPOINT_BYTES];
+    pl_adapter_format_endpoint("10.0.0.2", 7000, text);
+    CHECK_TEXT(text, "10.0.0.2:7000");
+    pl_adapter_format_endpoint("fe80::1%eth0", 65535, text);
+    CHECK_TEXT(text, "[fe80::1%eth0]:65535");
+}
+
+static void test_a_responder_with_nagle_is_refused(void)
+{
+    struct server server = start_server();
+    struct pl_adapter_error error = {.stage = ""}, refused = {.stage = ""};
+    int off = 0, fd = pl_adapter_connect_tcp(&server.settings, &error);
+    CHECK(pl_adapter_require_no_delay(&server.settings, &error) == 0);
+    CHECK(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &off, sizeof off) == 0);
+    CHECK(pl_adapter_require_no_delay(&server.settings, &refused) == -1);
+    check_failure(&refused, "TCP_NODELAY is off at the responder");
+    close(fd);
+    close(server.fd);
+}
+
+static void test_accepted_connections_are_those_with_the_port(void)
+{
+    struct server server = start_server(), other = start_server();
+    struct pl_adapter_error error = {.stage = ""};
+    int on = 1, elsewhere = pl_adapter_connect_tcp(&other.settings, &error);
+    CHECK(!pl_adapter_accepts_no_delay(server.settings.port));
+    int asking = pl_adapter_connect_tcp(&server.settings, &error);
+    int accepted = accept(server.fd, NULL, NULL);
+    CHECK(!pl_adapter_accepts_no_delay(server.settings.port));
+    CHECK(setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+    CHECK(pl_adapter_accepts_no_delay(server.settings.port));
+    close(accepted);
+    close(asking);
+    close(elsewhere);
+    close(server.fd);
+    close(other.fd);
+}
+
 int main(void)
 {
+    test_an_endpoint_has_brackets_around_ipv6();
+    test_a_responder_with_nagle_is_refused();
+    test_accepted_connections_are_those_with_the_port();
     test_a_connection_has_no_delay_and_the_local_address();
     test_one_socket_with_nagle_is_enough();
     test_a_library_may_use_an_ipv6_socket();
