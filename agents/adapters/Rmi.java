@@ -7,7 +7,8 @@ pathlab-adapter
     "language": "java",
     "beneath": "tcp",
     "baseline": "tcp-java",
-    "adds": ["object serialization", "distributed garbage collection"],
+    "adds": ["object serialization", "distributed garbage collection",
+             "a ping before a call on a connection that was idle for some milliseconds"],
     "lacks": ["encryption"],
     "needs": [{"program": "javac", "debian": "default-jdk-headless"}],
     "build": [["javac", "-d", "{program}", "{source}", "{harness}"]],
@@ -18,6 +19,7 @@ end
 */
 
 import java.io.IOException;
+import java.io.ObjectInputFilter;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -35,7 +37,9 @@ import java.util.function.IntConsumer;
 
 /**
  * Java RMI. The server exports one object, and a registry that names it, on one port of one address. RMI keeps
- * the connection of a call for later ones; streams that ask at the same time have one each.
+ * the connection of a call for later ones; streams that ask at the same time have one each. Before a call it
+ * pings the other end and waits, unless the connection was used a moment ago: of calls one after the other none
+ * had a ping, of 100 in a second nearly each, which makes it two round trips (counted with OpenJDK 17).
  */
 public final class Rmi implements Harness.Adapter {
     private static final String NAME = "echo";
@@ -48,10 +52,22 @@ public final class Rmi implements Harness.Adapter {
     }
 
     private static final class Server implements Echo {
+        private Sockets sockets;
+
         @Override
-        public byte[] ask(byte[] request) {
+        public byte[] ask(byte[] request) throws RemoteException {
+            sockets.checkAccepted();
             return request;
         }
+    }
+
+    /** Anybody who reaches the port may send serialized objects; a request is an array of bytes. */
+    private static ObjectInputFilter.Status filterRequest(ObjectInputFilter.FilterInfo info) {
+        Class<?> type = info.serialClass();
+        if (type == null) {
+            return ObjectInputFilter.Status.UNDECIDED; // the size of the stream so far
+        }
+        return type == byte[].class ? ObjectInputFilter.Status.ALLOWED : ObjectInputFilter.Status.REJECTED;
     }
 
     /** Sockets of both ends, at the addresses of the settings. Keeps the latest of each kind. */
@@ -59,6 +75,7 @@ public final class Rmi implements Harness.Adapter {
         private final Harness.Settings settings;
         private volatile ServerSocket listener;
         private volatile Socket latest;
+        private volatile Socket unchecked; // of those that the listener accepted
 
         Sockets(Harness.Settings settings) {
             this.settings = settings;
@@ -66,8 +83,31 @@ public final class Rmi implements Harness.Adapter {
 
         @Override
         public ServerSocket createServerSocket(int port) throws IOException {
-            listener = new ServerSocket(port, BACKLOG, InetAddress.getByName(settings.address));
+            InetAddress address = InetAddress.getByName(settings.address);
+            listener = new ServerSocket(port, BACKLOG, address) {
+                @Override
+                public Socket accept() throws IOException {
+                    unchecked = super.accept();
+                    return unchecked;
+                }
+            };
             return listener;
+        }
+
+        /** The latest connection that was accepted has TCP_NODELAY. */
+        void checkAccepted() throws RemoteException {
+            Socket accepted = unchecked;
+            if (accepted == null) {
+                return;
+            }
+            unchecked = null;
+            try {
+                if (!accepted.getTcpNoDelay()) {
+                    throw new RemoteException("TCP_NODELAY is off at the server");
+                }
+            } catch (SocketException failure) {
+                return; // the connection of another call, which has ended
+            }
         }
 
         @Override
@@ -139,8 +179,11 @@ public final class Rmi implements Harness.Adapter {
     public void answer(Harness.Settings settings, IntConsumer ready) throws Exception {
         System.setProperty("java.rmi.server.hostname", settings.address);
         sockets = new Sockets(settings);
+        server.sockets = sockets;
         Registry registry = LocateRegistry.createRegistry(settings.port, null, sockets);
-        registry.bind(NAME, UnicastRemoteObject.exportObject(server, settings.port, null, sockets));
+        Remote stub =
+                UnicastRemoteObject.exportObject(server, settings.port, null, sockets, Rmi::filterRequest);
+        registry.bind(NAME, stub);
         ready.accept(sockets.listener.getLocalPort());
         new CountDownLatch(1).await(); // RMI answers in threads of its own
     }
