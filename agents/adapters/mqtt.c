@@ -7,7 +7,7 @@ pathlab-adapter
     "language": "c",
     "beneath": "tcp",
     "baseline": null,
-    "adds": ["broker", "topics", "responder"],
+    "adds": ["broker", "topics", "responder", "one answering thread for all streams"],
     "lacks": ["encryption"],
     "needs": [
         {"program": "mosquitto", "debian": "mosquitto"},
@@ -25,7 +25,8 @@ pathlab-adapter
     "variants": {
         "mqtt-qos1": {
             "title": "MQTT, QoS 1",
-            "adds": ["broker", "topics", "responder", "acknowledgements"]
+            "adds": ["broker", "topics", "responder", "acknowledgements",
+                     "one answering thread for all streams"]
         }
     }
 }
@@ -50,7 +51,9 @@ end
 #define REQUESTS "pathlab/request/"
 #define REPLIES "pathlab/reply/"
 
-enum { TOPIC_BYTES = 32, KEEP_ALIVE_S = 60, LOOP_MS = 1000 };
+/* Nobody turns the loop between ready and go, so that no ping is sent: the broker would close the connection
+ * after one and a half times the interval of keep-alive, which is the longest of the protocol. */
+enum { TOPIC_BYTES = 32, KEEP_ALIVE_S = 65535, LOOP_MS = 1000 };
 
 struct message {
     unsigned stream;
@@ -246,6 +249,10 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
     const struct message *request;
     if (connection == NULL)
         return -1;
+    if (pl_adapter_require_no_delay(settings, error) != 0) {
+        close_connection(connection);
+        return -1;
+    }
     ready(settings->port);
     while ((request = next_message(connection, error)) != NULL) {
         char replies[TOPIC_BYTES];
