@@ -1,6 +1,8 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "quic", "title": "QUIC (ngtcp2)", "language": "c", "beneath": "udp",
- *  "adds": ["TLS 1.3 encryption", "acknowledgements", "congestion control", "flow control"], "lacks": [],
+ *  "adds": ["TLS 1.3 encryption", "acknowledgements", "congestion control", "flow control",
+ *           "one answering thread for all streams"],
+ *  "lacks": ["authentication of the server"],
  *  "needs": [{"program": "cc", "debian": "gcc"},
  *            {"header": "ngtcp2/ngtcp2.h", "debian": "libngtcp2-dev"},
  *            {"header": "ngtcp2/ngtcp2_crypto_gnutls.h", "debian": "libngtcp2-crypto-gnutls-dev"},

@@ -1,7 +1,9 @@
 # pathlab-adapter
 # {"contract": 1, "name": "quic-aioquic", "title": "QUIC (aioquic)", "language": "python", "beneath": "udp",
 #  "baseline": "tcp-python",
-#  "adds": ["TLS 1.3 encryption", "acknowledgements", "congestion control", "flow control"], "lacks": [],
+#  "adds": ["TLS 1.3 encryption", "acknowledgements", "congestion control", "flow control",
+#           "one answering thread for all streams"],
+#  "lacks": ["authentication of the server"],
 #  "needs": [{"module": "aioquic", "pip": "aioquic"}, {"module": "cryptography", "pip": "cryptography"}],
 #  "port": "own", "protocol": "udp"}
 # end
