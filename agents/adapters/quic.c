@@ -16,17 +16,16 @@
  * follow each other. The answering end returns the bytes as they come. Its certificate is made at the start
  * and is not verified. There is no 0-RTT, and no segmentation offload: each packet is handed over as a
  * datagram of its own. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <ngtcp2/ngtcp2.h>
 #include <ngtcp2/ngtcp2_crypto.h>
 #include <ngtcp2/ngtcp2_crypto_gnutls.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +34,8 @@
 #include <unistd.h>
 
 #include "adapter/adapter.h"
+#include "base/address.h"
+#include "base/clock.h"
 
 #define ALPN "pathlab"
 #define PRIORITY                                                                                             \
@@ -50,15 +51,10 @@
 #define CONNECTIONS_MAX 1024
 #define SYSTEM_CALL_FAILED 1 /* errno says why; errors of the library are negative */
 
-struct address {
-    struct sockaddr_storage value;
-    socklen_t bytes;
-};
-
 /* Datagrams that one system call sends or receives. */
 struct batch {
     uint8_t packets[BATCH_PACKETS][PACKET_BYTES];
-    struct address peers[BATCH_PACKETS];
+    struct pl_address peers[BATCH_PACKETS];
     struct iovec parts[BATCH_PACKETS];
     struct mmsghdr messages[BATCH_PACKETS];
 };
@@ -70,7 +66,7 @@ struct quic_connection {
     gnutls_session_t tls;
     gnutls_certificate_credentials_t credentials; /* NULL at the answering end, which has one for all */
     int descriptor;
-    struct address local, remote;
+    struct pl_address local, remote;
     struct batch *batch;
     int64_t stream; /* -1: none yet */
     /* What is to be sent stays in its place until it is acknowledged. Offsets count from the stream's begin.
@@ -78,18 +74,16 @@ struct quic_connection {
     uint8_t ring[RING_BYTES];
     uint64_t written, sent, acknowledged;
     uint64_t credited; /* what the peer may send beyond the first ring */
-    int asks;
+    bool asks;
     uint8_t reply[PL_ADAPTER_BYTES_MAX];
     size_t reply_bytes;
     uint64_t returned_ns; /* when the last reply had come */
-    int confirmed, touched;
+    bool confirmed, touched;
 };
 
 static uint64_t read_clock_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * NGTCP2_SECONDS + (uint64_t)now.tv_nsec;
+    return (uint64_t)pl_now_ns();
 }
 
 /* ---- callbacks of the library; they return 0, or NGTCP2_ERR_CALLBACK_FAILURE ---- */
@@ -116,16 +110,16 @@ static int make_connection_id(ngtcp2_conn *conn, ngtcp2_cid *cid, uint8_t *token
 }
 
 /* False: there is no room. */
-static int append_to_ring(struct quic_connection *connection, const uint8_t *bytes, size_t count)
+static bool append_to_ring(struct quic_connection *connection, const uint8_t *bytes, size_t count)
 {
     if (connection->written + count - connection->acknowledged > RING_BYTES)
-        return 0;
+        return false;
     uint64_t begin = connection->written % RING_BYTES;
     size_t first = count < RING_BYTES - begin ? count : (size_t)(RING_BYTES - begin);
     memcpy(connection->ring + begin, bytes, first);
     memcpy(connection->ring, bytes + first, count - first);
     connection->written += count;
-    return 1;
+    return true;
 }
 
 /* The peer may send as many bytes more. Told when there is something to send: a packet of its own would be
@@ -168,7 +162,7 @@ static int on_acknowledged(ngtcp2_conn *conn, int64_t stream, uint64_t offset, u
 static int on_confirmed(ngtcp2_conn *conn, void *user)
 {
     (void)conn;
-    ((struct quic_connection *)user)->confirmed = 1;
+    ((struct quic_connection *)user)->confirmed = true;
     return 0;
 }
 
@@ -211,14 +205,14 @@ static int receive_datagrams(int descriptor, struct batch *batch)
 {
     for (int i = 0; i < BATCH_PACKETS; i++) {
         batch->parts[i] = (struct iovec){batch->packets[i], PACKET_BYTES};
-        batch->messages[i].msg_hdr = (struct msghdr){.msg_name = &batch->peers[i].value,
-                                                     .msg_namelen = sizeof batch->peers[i].value,
+        batch->messages[i].msg_hdr = (struct msghdr){.msg_name = &batch->peers[i].storage,
+                                                     .msg_namelen = sizeof batch->peers[i].storage,
                                                      .msg_iov = &batch->parts[i],
                                                      .msg_iovlen = 1};
     }
     int count = recvmmsg(descriptor, batch->messages, BATCH_PACKETS, MSG_DONTWAIT, NULL);
     for (int i = 0; i < count; i++)
-        batch->peers[i].bytes = batch->messages[i].msg_hdr.msg_namelen;
+        batch->peers[i].length = batch->messages[i].msg_hdr.msg_namelen;
     return count < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : count;
 }
 
@@ -280,8 +274,8 @@ static int write_packets(struct quic_connection *connection)
             batch->messages[count].msg_hdr =
                 (struct msghdr){.msg_iov = &batch->parts[count],
                                 .msg_iovlen = 1,
-                                .msg_name = connection->asks ? NULL : &connection->remote.value,
-                                .msg_namelen = connection->asks ? 0 : connection->remote.bytes};
+                                .msg_name = connection->asks ? NULL : &connection->remote.storage,
+                                .msg_namelen = connection->asks ? 0 : connection->remote.length};
         }
         if (send_datagrams(connection, count))
             return SYSTEM_CALL_FAILED;
@@ -293,8 +287,8 @@ static int write_packets(struct quic_connection *connection)
 static ngtcp2_path make_path(struct quic_connection *connection)
 {
     return (ngtcp2_path){
-        .local = {(ngtcp2_sockaddr *)&connection->local.value, connection->local.bytes},
-        .remote = {(ngtcp2_sockaddr *)&connection->remote.value, connection->remote.bytes},
+        .local = {(ngtcp2_sockaddr *)&connection->local.storage, connection->local.length},
+        .remote = {(ngtcp2_sockaddr *)&connection->remote.storage, connection->remote.length},
     };
 }
 
@@ -303,7 +297,7 @@ static int read_packet(struct quic_connection *connection, const uint8_t *packet
 {
     ngtcp2_path path = make_path(connection);
     ngtcp2_pkt_info info = {0};
-    connection->touched = 1;
+    connection->touched = true;
     return ngtcp2_conn_read_pkt(connection->conn, &path, &info, packet, bytes, now_ns);
 }
 
@@ -357,23 +351,16 @@ static void free_connection(struct quic_connection *connection)
 
 /* ---- sockets ---- */
 
-static int parse_address(const char *text, unsigned port, struct address *address,
+static int parse_address(const char *text, unsigned port, struct pl_address *address,
                          struct pl_adapter_error *error)
 {
-    char service[8];
-    struct addrinfo hints = {.ai_socktype = SOCK_DGRAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *found;
-    (void)snprintf(service, sizeof service, "%u", port);
-    int code = getaddrinfo(text, service, &hints, &found);
-    if (code)
-        return pl_adapter_fail(error, "connect", "address %s: %s", text, gai_strerror(code));
-    memcpy(&address->value, found->ai_addr, found->ai_addrlen);
-    address->bytes = found->ai_addrlen;
-    freeaddrinfo(found);
-    return 0;
+    if (pl_address_parse(text, (uint16_t)port, "", address, NULL))
+        return 0;
+    return pl_adapter_fail(error, "connect", "'%s' is no numeric address", text);
 }
 
 /* A UDP socket, bound to `own` unless that is empty. -1 with errno. */
-static int open_socket(int family, const struct address *own)
+static int open_socket(int family, const struct pl_address *own)
 {
     int size = RECEIVE_BUFFER_BYTES, probe = IP_PMTUDISC_PROBE;
     int descriptor = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -385,22 +372,13 @@ static int open_socket(int family, const struct address *own)
         (void)setsockopt(descriptor, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &probe, sizeof probe);
     else
         (void)setsockopt(descriptor, IPPROTO_IP, IP_MTU_DISCOVER, &probe, sizeof probe);
-    if (own->bytes > 0 && bind(descriptor, (const struct sockaddr *)&own->value, own->bytes)) {
+    if (own->length > 0 && bind(descriptor, (const struct sockaddr *)&own->storage, own->length)) {
         int reason = errno;
         close(descriptor);
         errno = reason;
         return -1;
     }
     return descriptor;
-}
-
-/* Fills in the address that the socket has; returns its port. */
-static unsigned read_own_address(int descriptor, struct address *own)
-{
-    own->bytes = sizeof own->value;
-    (void)getsockname(descriptor, (struct sockaddr *)&own->value, &own->bytes);
-    return ntohs(own->value.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&own->value)->sin6_port
-                                                  : ((struct sockaddr_in *)&own->value)->sin_port);
 }
 
 /* ---- the asking end ---- */
@@ -438,16 +416,17 @@ static int take_turn(struct quic_connection *connection)
 static int connect_socket(struct quic_connection *connection, const struct pl_adapter_settings *settings,
                           struct pl_adapter_error *error)
 {
-    struct address own = {0};
+    struct pl_address own = {0};
     if (parse_address(settings->address, settings->port, &connection->remote, error) ||
         (settings->local_address[0] != '\0' && parse_address(settings->local_address, 0, &own, error)))
         return -1;
-    connection->descriptor = open_socket(connection->remote.value.ss_family, &own);
+    connection->descriptor = open_socket(pl_address_family(&connection->remote), &own);
     if (connection->descriptor < 0 ||
-        connect(connection->descriptor, (struct sockaddr *)&connection->remote.value,
-                connection->remote.bytes))
+        connect(connection->descriptor, (struct sockaddr *)&connection->remote.storage,
+                connection->remote.length))
         return pl_adapter_fail(error, "connect", "UDP socket: %s", strerror(errno));
-    (void)read_own_address(connection->descriptor, &connection->local);
+    if (!pl_address_of_socket(connection->descriptor, &connection->local))
+        return pl_adapter_fail(error, "connect", "UDP socket: %s", strerror(errno));
     return 0;
 }
 
@@ -503,7 +482,7 @@ static void *quic_connect(const struct pl_adapter_settings *settings, struct pl_
         (void)pl_adapter_fail(error, "limit", "out of memory");
         return NULL;
     }
-    connection->asks = 1;
+    connection->asks = true;
     connection->descriptor = -1;
     connection->stream = -1;
     if (connect_socket(connection, settings, error) || start_client(connection, error)) {
@@ -521,12 +500,12 @@ static int quic_ask(void *given, const uint8_t *request, size_t bytes, const uin
                     size_t *reply_bytes, struct pl_adapter_error *error)
 {
     struct quic_connection *connection = given;
-    int rare = read_clock_ns() - connection->returned_ns > ACKNOWLEDGE_NS;
+    bool rare = read_clock_ns() - connection->returned_ns > ACKNOWLEDGE_NS;
     int code = rare ? read_waiting(connection, connection->returned_ns) : 0;
     if (!code)
         code = extend_credit(connection, connection->credited + connection->reply_bytes);
     connection->reply_bytes = 0;
-    int queued = append_to_ring(connection, request, bytes);
+    bool queued = append_to_ring(connection, request, bytes);
     while (!code && connection->reply_bytes < bytes) {
         code = write_packets(connection);
         if (!code)
@@ -548,7 +527,7 @@ static int quic_ask(void *given, const uint8_t *request, size_t bytes, const uin
 
 struct server {
     int descriptor;
-    struct address own;
+    struct pl_address own;
     gnutls_certificate_credentials_t credentials;
     struct quic_connection *connections[CONNECTIONS_MAX];
     size_t count;
@@ -581,7 +560,7 @@ static int make_certificate(gnutls_certificate_credentials_t *credentials)
 }
 
 /* A new connection, if the packet begins one and there is room; else NULL. */
-static struct quic_connection *accept_connection(struct server *server, const struct address *peer,
+static struct quic_connection *accept_connection(struct server *server, const struct pl_address *peer,
                                                  const uint8_t *packet, size_t bytes)
 {
     ngtcp2_pkt_hd header;
@@ -614,12 +593,13 @@ static struct quic_connection *accept_connection(struct server *server, const st
     return server->connections[server->count++] = connection;
 }
 
-/* A peer has one socket for each connection, and does not move: its address is the connection. */
-static struct quic_connection *find_connection(struct server *server, const struct address *peer)
+/* A peer has one socket for each connection, and does not move: its address is the connection. Bytes are
+ * compared, since pl_address_equal() formats text, which would add 6 % to a message of 64 KiB. */
+static struct quic_connection *find_connection(struct server *server, const struct pl_address *peer)
 {
     for (size_t i = 0; i < server->count; i++) {
-        const struct address *remote = &server->connections[i]->remote;
-        if (remote->bytes == peer->bytes && memcmp(&remote->value, &peer->value, peer->bytes) == 0)
+        const struct pl_address *remote = &server->connections[i]->remote;
+        if (remote->length == peer->length && memcmp(&remote->storage, &peer->storage, peer->length) == 0)
             return server->connections[i];
     }
     return NULL;
@@ -658,7 +638,7 @@ static uint64_t serve_connections(struct server *server)
         struct quic_connection *connection = server->connections[i];
         uint64_t expiry_ns = ngtcp2_conn_get_expiry(connection->conn);
         if (connection->touched || expiry_ns <= now_ns) {
-            connection->touched = 0;
+            connection->touched = false;
             if (ngtcp2_conn_handle_expiry(connection->conn, now_ns) || write_packets(connection)) {
                 drop_connection(server, connection);
                 continue;
@@ -682,11 +662,11 @@ static int quic_answer(const struct pl_adapter_settings *settings, void (*ready)
         return pl_adapter_fail(error, "start", "certificate: %s", gnutls_strerror(problem));
     if (parse_address(settings->address, settings->port, &server->own, error))
         return -1;
-    server->descriptor = open_socket(server->own.value.ss_family, &server->own);
-    if (server->descriptor < 0)
+    server->descriptor = open_socket(pl_address_family(&server->own), &server->own);
+    if (server->descriptor < 0 || !pl_address_of_socket(server->descriptor, &server->own))
         return pl_adapter_fail(error, "port", "UDP port %u of %s: %s", settings->port, settings->address,
                                strerror(errno));
-    ready(read_own_address(server->descriptor, &server->own));
+    ready((unsigned)pl_address_port(&server->own));
     while (count >= 0) {
         wait_for_datagram(server->descriptor, serve_connections(server));
         count = receive_datagrams(server->descriptor, &server->batch);
