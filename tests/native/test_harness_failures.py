@@ -5,6 +5,7 @@ A stub without a network misbehaves after six good replies, the first of which t
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import json
@@ -36,15 +37,10 @@ DONE, USAGE, SETUP, PEER, ENDED = 0, 2, 3, 4, 5
 
 @functools.cache
 def build_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="pathlab-harness-"))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def removed_builds() -> Iterator[None]:
-    yield
-    shutil.rmtree(build_folder())
-    for cached in (build_folder, build_c, build_java):
-        cached.cache_clear()
+    """One for all modules of a test process, which removes it at its end."""
+    folder = Path(tempfile.mkdtemp(prefix="pathlab-harness-"))
+    atexit.register(shutil.rmtree, folder)
+    return folder
 
 
 @functools.cache
