@@ -75,7 +75,8 @@ public final class Rmi implements Harness.Adapter {
         private final Harness.Settings settings;
         private volatile ServerSocket listener;
         private volatile Socket latest;
-        private volatile Socket unchecked; // of those that the listener accepted
+        private volatile Socket accepted; // the first; RMI may be about to set TCP_NODELAY for a later one
+        private volatile boolean checked;
 
         Sockets(Harness.Settings settings) {
             this.settings = settings;
@@ -87,27 +88,29 @@ public final class Rmi implements Harness.Adapter {
             listener = new ServerSocket(port, BACKLOG, address) {
                 @Override
                 public Socket accept() throws IOException {
-                    unchecked = super.accept();
-                    return unchecked;
+                    Socket socket = super.accept();
+                    if (accepted == null) {
+                        accepted = socket;
+                    }
+                    return socket;
                 }
             };
             return listener;
         }
 
-        /** The latest connection that was accepted has TCP_NODELAY. */
+        /** The first connection that was accepted has TCP_NODELAY. */
         void checkAccepted() throws RemoteException {
-            Socket accepted = unchecked;
-            if (accepted == null) {
+            if (checked) {
                 return;
             }
-            unchecked = null;
             try {
                 if (!accepted.getTcpNoDelay()) {
                     throw new RemoteException("TCP_NODELAY is off at the server");
                 }
             } catch (SocketException failure) {
-                return; // the connection of another call, which has ended
+                return; // it was closed
             }
+            checked = true;
         }
 
         @Override

@@ -165,15 +165,11 @@ bool pl_adapter_accepts_no_delay(unsigned port)
     if (atomic_load_explicit(&known, memory_order_relaxed))
         return true;
     DIR *folder = opendir("/proc/self/fd");
-    unsigned found = 0, delayed = 0;
-    for (int fd; folder != NULL && (fd = next_descriptor(folder)) >= 0;)
-        if (was_accepted_at(fd, port)) {
-            found++;
-            delayed += !pl_adapter_has_no_delay(fd);
-        }
+    bool no_delay = false;
+    for (int fd; !no_delay && folder != NULL && (fd = next_descriptor(folder)) >= 0;)
+        no_delay = was_accepted_at(fd, port) && pl_adapter_has_no_delay(fd);
     if (folder != NULL)
         closedir(folder);
-    bool no_delay = found > 0 && delayed == 0;
     atomic_store_explicit(&known, no_delay, memory_order_relaxed);
     return no_delay;
 }

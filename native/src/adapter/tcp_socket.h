@@ -31,8 +31,9 @@ int pl_adapter_inspect_sockets(const struct pl_adapter_settings *settings, bool 
 /* For a responder: -1 with `error` set where pl_adapter_inspect_sockets() fails or TCP_NODELAY is off. */
 int pl_adapter_require_no_delay(const struct pl_adapter_settings *settings, struct pl_adapter_error *error);
 
-/* For a server of the adapter's own, with each request: whether the connections that this process accepted at
- * `port` have TCP_NODELAY. Once they had, it is not read again. */
+/* For a server of the adapter's own, with each request: whether a connection that this process accepted at
+ * `port` has TCP_NODELAY. One is enough: a library treats all alike, and may be about to set it for another.
+ * Once it was true, it is not read again. */
 bool pl_adapter_accepts_no_delay(unsigned port);
 
 #ifdef __cplusplus

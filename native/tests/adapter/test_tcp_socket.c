@@ -138,7 +138,11 @@ static void test_accepted_connections_are_those_with_the_port(void)
     int accepted = accept(server.fd, NULL, NULL);
     CHECK(!pl_adapter_accepts_no_delay(server.settings.port));
     CHECK(setsockopt(accepted, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+    int next = pl_adapter_connect_tcp(&server.settings, &error);
+    int late = accept(server.fd, NULL, NULL);
     CHECK(pl_adapter_accepts_no_delay(server.settings.port));
+    close(late);
+    close(next);
     close(accepted);
     close(asking);
     close(elsewhere);
