@@ -145,7 +145,8 @@ def test_a_number_of_requests_is_sent_and_timed(language: str) -> None:
     assert (messages["bytes"], messages["replies"], messages["priority"]) == (1400, True, None)
     assert 0 < messages["clock_ns"] < 100_000
     assert 0 < messages["record_ns"] < 100_000
-    described = {"versions": "stub 1.2", "settings": {"no_delay": True}}
+    untimed = {"warm_requests": 20_000} if language == "java" else {}
+    described = {"versions": "stub 1.2", "settings": {"no_delay": True, **untimed}}
     wanted = described if language != "pipe" else dict.fromkeys(described)
     assert {key: ready["adapter"][key] for key in described} == wanted
     assert (ready["adapter"]["hop_ns"] is not None) == (language == "pipe")
@@ -228,6 +229,13 @@ def test_a_fault_before_the_trial_is_named(
     error = end.find("error")
     assert (end.status, end.kinds, error["stage"]) == (status, ["hello", "error"], stage)
     assert text in error["text"]
+
+
+def test_a_fault_of_an_untimed_request_is_named() -> None:
+    end = run_program("java", "ask", variant="warm-short")
+    error = end.find("error")
+    assert (end.status, end.kinds, error["stage"]) == (PEER, ["hello", "error"], "reply")
+    assert error["text"] == "an untimed request: a reply of 63 bytes, expected 64"
 
 
 def test_a_null_request_that_is_not_answered_by_one_is_named() -> None:

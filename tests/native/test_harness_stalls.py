@@ -28,7 +28,11 @@ pytestmark = pytest.mark.engine
 
 #: The variant that hangs within the second stream alone is not told to a program behind a pipe.
 MUTE = [(language, "mute") for language in LANGUAGES]
-MUTE += [("pipe", "null-mute")]
+MUTE += [("pipe", "null-mute"), ("java", "warm-mute")]
+AWAITED = {
+    "null-mute": "no replies to null requests",
+    "warm-mute": "no reply to an untimed request",
+}
 MUTE += [(language, "second") for language in LANGUAGES if language != "pipe"]
 
 
@@ -73,9 +77,7 @@ def test_streams_without_a_first_reply_end_the_program() -> None:
             assert (end.status, end.kinds) == (PEER, ["hello", "error"]), where
             error = end.find("error")
             assert error["stage"] == "stall", where
-            awaited = (
-                "no replies to null requests" if variant == "null-mute" else "no reply to the first request"
-            )
+            awaited = AWAITED.get(variant, "no reply to the first request")
             assert error["text"].startswith(f"{awaited} within 10 s (stream "), where
 
 
@@ -93,6 +95,18 @@ def end_by(how: str, process: subprocess.Popen[str]) -> None:
 )
 def test_a_program_that_awaits_first_replies_can_be_ended(language: str, how: str, reason: str) -> None:
     with running(language, "ask", variant="mute", streams=2, stall_ns=60_000 * MS) as process:
+        await_hanging(process, 2)
+        end_by(how, process)
+        result = read_until(process, "result")
+        assert process.wait(PATIENCE_S) == ENDED
+    assert (result["complete"], result["reason"]) == (False, reason)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("signal", "ended by a signal"), ("end of stdin", "the controller is gone")]
+)
+def test_a_program_that_awaits_the_reply_to_an_untimed_request_can_be_ended(how: str, reason: str) -> None:
+    with running("java", "ask", variant="warm-mute", streams=2, stall_ns=60_000 * MS) as process:
         await_hanging(process, 2)
         end_by(how, process)
         result = read_until(process, "result")

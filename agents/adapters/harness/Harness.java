@@ -89,11 +89,14 @@ public final class Harness {
     static final int CONTRACT = 1;
     static final int CONNECTING = 0;
     static final int FIRST_REPLY = 1;
-    static final int READY = 2;
-    static final int RUNNING = 3;
-    static final int DONE = 4;
-    static final int CLOSED = 5;
-    static final int FAILED = 6;
+    static final int WARMING = 2;
+    static final int READY = 3;
+    static final int RUNNING = 4;
+    static final int DONE = 5;
+    static final int CLOSED = 6;
+    static final int FAILED = 7;
+    static final int WARM_REQUESTS = 20_000; // on each stream, so that the JVMs of both ends have compiled what they run
+    static final long WARM_NS = 3 * SECOND_NS; // at most for them
     static final Map<String, Integer> STATUSES =
             Map.of("contract", 2, "needs", 3, "start", 3, "port", 3, "connect", 3, "limit", 6);
     static final Map<String, String> REASONS =

@@ -39,8 +39,14 @@ final class HarnessAsking extends HarnessEnd {
         lookAgainNs = Math.min(settings.stallNs / 4, Harness.LOOK_AGAIN_NS);
     }
 
-    void describe(Harness.Client client) {
-        description = describeAs(client);
+    /** The adapter's settings, and how many untimed requests the first stream has sent. */
+    void describe(Harness.Client client, int warmRequests) {
+        String stated = describeAs(client).stripTrailing();
+        if (stated.endsWith("}")) {
+            stated = stated.substring(0, stated.length() - 1).stripTrailing();
+            stated += (stated.endsWith("{") ? "" : ",") + "\"warm_requests\":" + warmRequests + "}";
+        }
+        description = stated;
     }
 
     int live() throws InterruptedException {
@@ -184,6 +190,8 @@ final class HarnessAsking extends HarnessEnd {
         if (stream.state == Harness.CONNECTING) return new Harness.AdapterError("connect", "no connection within 10 s" + where);
         if (stream.state == Harness.FIRST_REPLY)
             return new Harness.AdapterError("stall", "no reply to the first request within 10 s" + where);
+        if (stream.state == Harness.WARMING)
+            return new Harness.AdapterError("stall", "no reply to an untimed request within 10 s" + where);
         BigDecimal seconds = BigDecimal.valueOf(waitedNs, 9).round(new MathContext(3)).stripTrailingZeros();
         String waited = "no reply for " + seconds.toPlainString() + " s, after " + stream.received.get() + " replies";
         return new Harness.AdapterError("stall", waited + where);

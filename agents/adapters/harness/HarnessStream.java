@@ -38,6 +38,11 @@ final class HarnessStream extends Thread {
             Harness.Client client = asking.adapter.connect(settings);
             enter(Harness.FIRST_REPLY);
             checkFirst(client);
+            enter(Harness.WARMING);
+            int warmed = warmUp(client);
+            if (settings.stream == 0) asking.describe(client, warmed);
+            askedNs.set(0);
+            enter(Harness.READY);
             asking.go.await();
             state = Harness.RUNNING;
             try {
@@ -75,14 +80,25 @@ final class HarnessStream extends Thread {
             String text = "byte %d of the first reply is 0x%02x, expected 0x%02x";
             throw new Harness.AdapterError("reply", String.format(Locale.ROOT, text, at, reply[at], request[at]));
         }
-        if (settings.stream == 0) asking.describe(client);
-        askedNs.set(0);
-        enter(Harness.READY);
+    }
+
+    /** Asks untimed, until both ends are compiled; how often. The numbers of the trial begin at 0 after it. */
+    private int warmUp(Harness.Client client) throws Exception {
+        int warmed = 0;
+        long nowNs = System.nanoTime();
+        long endNs = nowNs + Harness.WARM_NS;
+        for (; warmed < Harness.WARM_REQUESTS && nowNs < endNs; warmed++) {
+            askedNs.lazySet(nowNs);
+            check(client.ask(request), -1);
+            nowNs = System.nanoTime();
+        }
+        return warmed;
     }
 
     private void check(byte[] reply, int expected) {
         String wanted = Integer.toUnsignedString(expected);
-        String asked = state == Harness.FIRST_REPLY ? "the first request" : "request " + wanted;
+        String asked = expected != -1 || state == Harness.RUNNING ? "request " + wanted
+                : state == Harness.WARMING ? "an untimed request" : "the first request";
         if (reply == null || reply.length != settings.bytes) {
             String length = (reply == null ? 0 : reply.length) + " bytes, expected " + settings.bytes;
             throw new Harness.AdapterError("reply", asked + ": a reply of " + length);

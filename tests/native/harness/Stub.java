@@ -1,9 +1,10 @@
+import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.function.IntConsumer;
 
 /**
  * A technology without a network that misbehaves as its variant says: from the first request on (mute, second: only the
- * second stream), or after a few replies. It states on stderr when it hangs.
+ * second stream), after a few untimed requests (warm-mute, warm-short), or after a few replies of the trial. It states on stderr when it hangs.
  */
 public final class Stub implements Harness.Adapter {
     private static final int GOOD = 5;
@@ -26,13 +27,16 @@ public final class Stub implements Harness.Adapter {
 
         @Override
         public byte[] ask(byte[] request) throws InterruptedException {
-            boolean late = asked++ > GOOD;
-            if (variant.equals("chatty")) System.out.println("this is no record");
+            int number = ByteBuffer.wrap(request).getInt(); // -1 before the trial
+            boolean late = number >= GOOD;
+            boolean warming = number < 0 && asked++ > GOOD;
+            if (variant.equals("chatty") && !warming) System.out.println("this is no record");
             if (!(late && variant.equals("stale"))) reply = request.clone();
             if (variant.equals("corrupt")) reply[5] = (byte) ~request[5];
             if ((late && variant.equals("short")) || variant.equals("brief")) return Arrays.copyOf(reply, reply.length - 1);
             if (late && variant.equals("long")) return Arrays.copyOf(reply, reply.length + 1);
-            if (hangs(late)) {
+            if (warming && variant.equals("warm-short")) return Arrays.copyOf(reply, reply.length - 1);
+            if (hangs(late) || (warming && variant.equals("warm-mute"))) {
                 System.err.println("hangs");
                 Thread.sleep(Long.MAX_VALUE);
             }
