@@ -175,6 +175,12 @@ def test_a_campaign_of_messages_ends_within_two_hours(name: str) -> None:
         assert estimate_campaign(campaign).time_ns < hours * 3600e9
 
 
+def test_the_load_has_a_core_where_there_are_two() -> None:
+    for profile, other in ((None, "0"), ("quick", "0"), ("apart", "1")):
+        rows = plan_rows(load_campaign("round-trip-loaded", profile=profile))
+        assert {(row.cell.cpus_sender, row.cell.cpus_receiver) for row in rows} == {("0", other)}
+
+
 def test_the_quickstart_is_what_the_readme_promises() -> None:
     campaign = load_campaign("quickstart")
     assert campaign.factors.levels("streams") == (1, 4, 8)
