@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
+from pathlab.report.load_text import describe_weak_loads
 from pathlab.report.message_text import name_offered, name_path
 from pathlab.report.phrases import format_count, format_factor, format_in_brackets, format_reason
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
-from pathlab.study.background import LoadedRoundTrips
+from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
 from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict
 from pathlab.study.selection import choose_evenly
 from pathlab.study.technology_overhead import TechnologyOverhead
@@ -23,11 +24,6 @@ from pathlab.units import format_bytes, format_ratio, format_time
 
 #: Overheads that a sentence names; of more the least, the largest and those evenly between.
 OVERHEADS_NAMED = 5
-#: What a factor of the campaign is to a reader: with its level, without, and all of its levels.
-LOADED = {
-    "background": ("{} load", "no load", "under load"),
-    "priority": ("real-time priority {}", "ordinary scheduling", "with real-time priority"),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +150,7 @@ def format_overhead(shift: GroupShift) -> str:
 
 
 def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ...]:
-    """What each load and priority does to the p99 of round trips; why some are undecided, once."""
+    """What each load and priority does to the p99 of round trips; why some are undecided; weak loads."""
     found = [one.result for one in answers if one.result.ratio.metric == "round-trip-p99"]
     if not found:
         return ()
@@ -162,16 +158,13 @@ def describe_loads(answers: Sequence[Answer[LoadedRoundTrips]]) -> tuple[str, ..
     for one in found:
         factors.setdefault(one.factor, []).append(one)
     reasons = _explain_undecided(found)
+    weak = filter(None, [describe_weak_loads(next(iter(factors.values())))])
     if all(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in found):
         subjects = " and ".join(LOADED[factor][2] for factor in factors)
-        return (f"p99 {subjects}: undecided in all {format_count(len(found), 'combination')} ({reasons}).",)
+        text = f"p99 {subjects}: undecided in all {format_count(len(found), 'combination')} ({reasons})."
+        return (text, *weak)
     texts = [_describe_factor(rows) for rows in factors.values()]
-    return (*texts[:-1], f"{texts[-1]} Undecided: {reasons}." if reasons else texts[-1])
-
-
-def name_level(factor: str, level: str) -> str:
-    """``combined load``, ``priority 50``."""
-    return LOADED[factor][0].format(level)
+    return (*texts[:-1], f"{texts[-1]} Undecided: {reasons}." if reasons else texts[-1], *weak)
 
 
 def _describe_factor(rows: Sequence[LoadedRoundTrips]) -> str:

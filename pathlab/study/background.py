@@ -3,23 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from pathlab.campaign.factors import find_default
+import numpy as np
+
+from pathlab.campaign.background_checks import PARTS
+from pathlab.campaign.factors import find_default, format_level
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.combination_names import name_message_combination
 from pathlab.study.comparison.levels import LevelComparison, compare_levels_of
 from pathlab.study.comparison.metrics import ChosenMetrics
+from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.message_rates import MESSAGE_SIZE
 from pathlab.study.message_setups import MESSAGE_RATE, MessageSetup, list_message_loads
 from pathlab.study.releases import ReleaseRatio, describe_releases
+from pathlab.study.selection import Sample
 from pathlab.study.technology_round_trips import choose_apart, name_technologies
 from pathlab.study.trials import TrialTable
+from pathlab.units import format_rate, format_ratio, format_volume
 
-#: The factors whose levels are compared with their default: no load, ordinary scheduling.
-LOAD_FACTORS = ("background", "priority")
+#: What a factor is to a reader whose levels are compared with its default: a level, the default, all levels.
+LOADED = {
+    "background": ("{} load", "no load", "under load"),
+    "priority": ("real-time priority {}", "ordinary scheduling", "with real-time priority"),
+}
 ROUND_TRIP_METRICS = ChosenMetrics(messages=("round-trip-median", "round-trip-p99"), streams=())
+#: From this share of weak trials on, a row says nothing of its load; why it is undecided then.
+WEAK_RATIO, WEAK_LOAD = 0.5, "the load hardly ran"
+#: The rates of a load: its column and how it is written.
+LOAD_RATES = {
+    "background_cpu_ratio": lambda value: f"{format_ratio(value)} of its threads' time",
+    "background_disk_bytes_per_s": lambda value: f"{format_volume(value)}/s of disk",
+    "background_network_bits_per_s": lambda value: f"{format_rate(value)} of network",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +46,8 @@ class LoadedRoundTrips:
     """A quantile of round trips at one level of ``factor`` over that at its default, in pairs of a cycle.
 
     ``group`` names what sets the load apart from others of its path besides the technology and this factor.
+    Of both levels' trials ``loaded_trials`` had a background load, which was weak in ``weak_trials``;
+    What it did is the median over them. The ratio is undecided where more than half of them are weak.
     """
 
     technology: str
@@ -35,6 +56,37 @@ class LoadedRoundTrips:
     offered_messages_per_s: int | None
     factor: str
     ratio: ReleaseRatio
+    loaded_trials: int
+    weak_trials: int
+    background_cpu_ratio: float | None
+    background_disk_bytes_per_s: float | None
+    background_network_bits_per_s: float | None
+
+    @property
+    def rates(self) -> dict[str, float]:
+        """What the load did, of the parts that it had."""
+        found = {name: getattr(self, name) for name in LOAD_RATES}
+        return {name: value for name, value in found.items() if value is not None}
+
+    @property
+    def compared(self) -> str:
+        """``cpu load against no load``."""
+        return f"{name_level(self.factor, self.ratio.level)} against {LOADED[self.factor][1]}"
+
+    @property
+    def weak(self) -> str | None:
+        """``3 of 12``; None without a load."""
+        return f"{self.weak_trials} of {self.loaded_trials}" if self.loaded_trials else None
+
+    @property
+    def load(self) -> str | None:
+        """``48 % of its threads' time, 30 MB/s of disk``; None without a load."""
+        return ", ".join(LOAD_RATES[name](value) for name, value in self.rates.items()) or None
+
+
+def name_level(factor: str, level: str) -> str:
+    """``combined load``, ``real-time priority 50``."""
+    return LOADED[factor][0].format(level)
 
 
 def compare_loads(table: TrialTable) -> tuple[Answer[LoadedRoundTrips], ...]:
@@ -42,11 +94,11 @@ def compare_loads(table: TrialTable) -> tuple[Answer[LoadedRoundTrips], ...]:
 
     Notes
     -----
-    ``compare_levels_of``: pairs of a cycle, each factor one family of Holm's correction over all of its rows.
+    ``compare_levels_of``: pairs of a cycle. Each factor, metric and path is one family of Holm's correction.
     """
     return tuple(
         answer
-        for factor in LOAD_FACTORS
+        for factor in LOADED
         for answer in _sort(_describe(table, factor, compare_load_levels(table, factor)))
     )
 
@@ -55,20 +107,32 @@ def compare_load_levels(table: TrialTable, factor: str) -> LevelComparison | Non
     """The levels of one of these factors against its default; None where it was not varied."""
     if not any(condition.get(factor) not in (None, find_default(factor)) for condition in table.conditions):
         return None
-    return compare_levels_of(table, factor, find_default(factor), ROUND_TRIP_METRICS)
+    return compare_levels_of(
+        table,
+        factor,
+        find_default(factor),
+        ROUND_TRIP_METRICS,
+        family=lambda row: (row.metric.name, row.cell.source, row.cell.destination),
+    )
 
 
-def _describe(
-    table: TrialTable, factor: str, found: LevelComparison | None
-) -> Iterator[Answer[LoadedRoundTrips]]:
-    answers = [(_find_setup(one), one) for one in describe_releases(found)]
-    shared = {load.setup.path: load.shared for load in list_message_loads(table)} if answers else {}
-    for path in dict.fromkeys(setup.path for setup, _ in answers):
-        setups = [setup for setup, _ in answers if setup.path == path]
+#: An answer and the place of its group among those of its path.
+_Ranked = tuple[tuple[object, ...], Answer[LoadedRoundTrips]]
+
+
+def _describe(table: TrialTable, factor: str, found: LevelComparison | None) -> Iterator[_Ranked]:
+    if found is None:
+        return
+    samples = [found.parts[row.cell].sample for row in found.found.rows]
+    answers = [
+        (_find_setup(one), one, sample) for one, sample in zip(describe_releases(found), samples, strict=True)
+    ]
+    shared = {load.setup.path: load.shared for load in list_message_loads(table)}
+    for path in dict.fromkeys(setup.path for setup, *_ in answers):
+        own = [one for one in answers if one[0].path == path]
+        setups = [setup for setup, *_ in own]
         names, apart = name_technologies(setups), choose_apart(setups)
-        for setup, answer in answers:
-            if setup.path != path:
-                continue
+        for setup, answer, sample in own:
             rate = answer.condition.get(MESSAGE_RATE)
             result = LoadedRoundTrips(
                 technology=names[setup],
@@ -76,9 +140,11 @@ def _describe(
                 message_bytes=int(answer.condition.get(MESSAGE_SIZE)),
                 offered_messages_per_s=None if rate is None else int(rate),
                 factor=factor,
-                ratio=answer.result,
+                **_measure_load(sample, factor, answer.result),
             )
-            yield Answer(condition=shared[path], selection=answer.selection, result=result)
+            levels = [(name, setup.read(name)) for name in reversed(apart)]
+            rank = tuple((level != find_default(name), _rank_level(name, level)) for name, level in levels)
+            yield (*path, *rank), Answer(condition=shared[path], selection=answer.selection, result=result)
 
 
 def _find_setup(answer: Answer[ReleaseRatio]) -> MessageSetup:
@@ -89,16 +155,55 @@ def _find_setup(answer: Answer[ReleaseRatio]) -> MessageSetup:
     )
 
 
-def _sort(answers: Iterable[Answer[LoadedRoundTrips]]) -> list[Answer[LoadedRoundTrips]]:
-    """By size and setting, then by technology from the least median without load to the largest."""
+def _measure_load(sample: Sample, factor: str, ratio: ReleaseRatio) -> Mapping[str, Any]:
+    """What the load of the trials that a ratio compares did; the ratio, undecided where that was little."""
+    conditions = [sample.table.conditions[place] for place in sample.places]
+    compared = (ratio.level, ratio.baseline)
+    loaded = np.array(
+        [
+            format_level(factor, one.get(factor)) in compared
+            and one.get("background") not in (None, find_default("background"))
+            for one in conditions
+        ]
+    )
+    weak = int((loaded & sample.table.flagged(Flag.BACKGROUND_WEAK)[sample.places]).sum())
+    if weak > WEAK_RATIO * loaded.sum():
+        ratio = replace(ratio, verdict=ChangeVerdict.UNDECIDED, reason=WEAK_LOAD)
+    values = {name: sample.get(name)[loaded] for name in LOAD_RATES}
+    return {
+        "ratio": ratio,
+        "loaded_trials": int(loaded.sum()),
+        "weak_trials": weak,
+        **{
+            name: None if np.isnan(known).all() else float(np.nanmedian(known))
+            for name, known in values.items()
+        },
+    }
+
+
+def _rank_level(name: str, level: object) -> tuple[int, str]:
+    """Loads in the order of the factor, other levels by their text."""
+    order = [str(one) for one in PARTS] if name == "background" else []
+    return (order.index(str(level)) if str(level) in order else 0), str(level)
+
+
+def _sort(answers: Iterable[_Ranked]) -> list[Answer[LoadedRoundTrips]]:
+    """By path, size, rate and setting; then technologies from the least median to the largest."""
     found = list(answers)
     medians: dict[tuple[object, ...], float] = {}
-    for one in found:
+    for rank, one in found:
         if one.result.ratio.metric == ROUND_TRIP_METRICS.messages[0]:
-            medians[_find_combination(one)] = one.result.ratio.baseline_median or math.inf
-    return sorted(
-        found, key=lambda one: (_find_combination(one)[:3], medians.get(_find_combination(one), 0.0))
-    )
+            medians[rank, _find_combination(one)] = one.result.ratio.baseline_median or math.inf
+
+    def place(ranked: _Ranked) -> tuple[object, ...]:
+        rank, one = ranked
+        combination = _find_combination(one)
+        median = medians.get((rank, combination), math.inf)
+        level = _rank_level(one.result.factor, one.result.ratio.level)
+        metric = ROUND_TRIP_METRICS.messages.index(one.result.ratio.metric)
+        return rank[:3], combination[:2], rank[3:], median, combination, metric, level
+
+    return [one for _, one in sorted(found, key=place)]
 
 
 def _find_combination(one: Answer[LoadedRoundTrips]) -> tuple[object, ...]:

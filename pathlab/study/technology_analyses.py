@@ -91,18 +91,21 @@ class TechnologyAnalyses(LatencyAnalyses):
         _SIZE,
         _GROUP,
         AnswerColumn("metric", "ratio.metric"),
-        AnswerColumn("compared", "ratio.name"),
+        AnswerColumn("compared", "compared"),
         AnswerColumn("pairs", "ratio.pairs"),
         AnswerColumn("ratio", "ratio.ratio", "factor"),
         AnswerColumn("95 % CI (Holm)", "ratio.interval", "factor"),
         AnswerColumn("verdict", "ratio.verdict"),
         AnswerColumn("undecided", "ratio.reason"),
+        AnswerColumn("weak loads", "weak", meaning="trials whose load had less than its least share"),
+        AnswerColumn("load", "load", meaning="what the background load did, the median over trials"),
         per="technology, size of messages, setting and metric",
     )
     def loaded_round_trips(self) -> Iterable[Answer[LoadedRoundTrips]]:
         """Round trips under background load against none, with real-time priority against without.
 
-        In pairs of a cycle; corrected (Holm) over all rows of background load, and over all of priority.
+        In pairs of a cycle; corrected (Holm) over all rows of a metric and path, background load and priority
+        apart. Undecided where the load was weak in more than half of the trials.
         """
         return compare_loads(self.study_table())
 

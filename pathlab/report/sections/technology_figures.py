@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pathlab.report.load_text import describe_weak_loads
 from pathlab.report.phrases import format_count, format_factor, format_interval
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
 from pathlab.report.sections.lazy import Drawing
 from pathlab.report.sections.quantities import choose_unit
-from pathlab.report.technology_text import LOADED, TechnologySetting, format_overhead, name_level
-from pathlab.study.background import LoadedRoundTrips
+from pathlab.report.technology_text import TechnologySetting, format_overhead
+from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.units import format_time
 
@@ -128,10 +129,11 @@ def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:
         layers += _draw_level(slot, [one for one in rows if one.ratio.level == level], shift, heights)
     return Drawing(
         sentences=(
-            "Factors in pairs of a cycle; lines: 95 % CI, corrected for all rows (Holm).",
+            "Factors in pairs of a cycle; lines: 95 % CI, corrected for all rows of a metric (Holm).",
             "Open markers: undecided."
             if any(one.ratio.verdict is ChangeVerdict.UNDECIDED for one in rows)
             else "",
+            describe_weak_loads(rows),
         ),
         panels=(Panel(x=Axis(label="Factor", scale=Scale.LOG10), y=axis, layers=tuple(layers)),),
     )

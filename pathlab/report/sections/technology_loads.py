@@ -13,21 +13,23 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.load_text import describe_load_rates, describe_weak_loads
 from pathlab.report.phrases import format_count, format_factor
 from pathlab.report.sections.answer_tables import write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazyPlot, lazy_text
 from pathlab.report.sections.message_latency import format_path_title
 from pathlab.report.sections.technology_figures import draw_loads
 from pathlab.report.tables import build_table
-from pathlab.report.technology_text import LOADED, name_level
-from pathlab.study.background import LoadedRoundTrips
+from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
 from pathlab.study.trials import Condition
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
 
 LOAD_RULES = (
     "Factors of {metric}, in pairs of a cycle (Hodges-Lehmann). Intervals allow for serial correlation and "
-    "for all rows of background load, or of priority (Holm). Worse or better: the interval does not contain "
-    "'no change'. Equivalent: it lies within ±{margin}. A verdict needs {least} cycles."
+    "for all rows of a metric and path under background load, or with priority (Holm). Worse or better: the "
+    "interval does not contain 'no change'. Equivalent: it lies within ±{margin}. A verdict needs {least} "
+    "cycles, and a load that was weak in half of the trials at most. A factor may be below 1: a load "
+    "also keeps cores from going idle, and waking them is a part of round trips without load."
 )
 METRICS = {"round-trip-median": "p50", "round-trip-p99": "p99"}
 
@@ -101,6 +103,7 @@ def _tabulate_loads(group: LoadGroup) -> Iterator[Block]:
     rows = group.rows
     levels = list(dict.fromkeys(one.ratio.level for one in rows))
     pairs = np.array([one.ratio.pairs for one in rows])
+    most = f"Of {format_count(int(pairs.max()), 'pair')} at most."
     cells = {(one.technology, one.ratio.level): _format_ratio(one) for one in rows}
     base = {one.technology: format_time(one.ratio.baseline_median) for one in rows}
     headings = (
@@ -115,7 +118,7 @@ def _tabulate_loads(group: LoadGroup) -> Iterator[Block]:
             (name, text, *(cells.get((name, level), NOT_MEASURED) for level in levels))
             for name, text in base.items()
         ],
-        note=f"Of {format_count(int(pairs.max()), 'pair')} at most.",
+        note=" ".join(filter(None, (most, describe_load_rates(rows), describe_weak_loads(rows)))),
         words=headings,
         keep=headings,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,7 +65,12 @@ class LevelComparison:
 
 
 def compare_levels_of(
-    table: TrialTable, factor: str, baseline: Level, metrics: ChosenMetrics | None = None
+    table: TrialTable,
+    factor: str,
+    baseline: Level,
+    metrics: ChosenMetrics | None = None,
+    *,
+    family: Callable[[ComparisonRow], Hashable] = lambda _row: None,
 ) -> LevelComparison | None:
     """Compare every level of a factor with ``baseline`` by the pairs of each cycle; None where there is none.
 
@@ -74,8 +79,8 @@ def compare_levels_of(
 
     Notes
     -----
-    Each row: ``compare_paired``. Differences and equivalences of all rows are corrected by Holm, and a
-    difference within the noise floor is none: ``rows.decide_rows``.
+    Each row: ``compare_paired``. Differences and equivalences of all rows of a ``family``, by default of all
+    rows, are corrected by Holm, and a difference within the noise floor is none: ``rows.decide_rows``.
     """
     chosen = metrics or LEVEL_METRICS
     rules = ComparisonRules(metrics=(*chosen.messages, *chosen.streams))
@@ -99,7 +104,8 @@ def compare_levels_of(
     if not rows and not again:
         return None
     floors = dict(_find_floors(again))
-    decided = decide_rows([replace(row, noise=floors.get(row.metric.name)) for row in rows], rules)
+    rows = [replace(row, noise=floors.get(row.metric.name)) for row in rows]
+    decided = _decide_families(rows, rules, family)
     shown = format_level(factor, baseline)
     return LevelComparison(
         factor=factor,
@@ -118,6 +124,19 @@ def compare_levels_of(
         again=again,
         floors=floors,
     )
+
+
+def _decide_families(
+    rows: Sequence[ComparisonRow], rules: ComparisonRules, family: Callable[[ComparisonRow], Hashable]
+) -> tuple[ComparisonRow, ...]:
+    """The rows in their order, each decided among those of its family."""
+    families: dict[Hashable, list[int]] = {}
+    for place, row in enumerate(rows):
+        families.setdefault(family(row), []).append(place)
+    decided: dict[int, ComparisonRow] = {}
+    for places in families.values():
+        decided |= zip(places, decide_rows([rows[place] for place in places], rules), strict=True)
+    return tuple(decided[place] for place in range(len(rows)))
 
 
 def _is_measured(first: np.ndarray, before: Floats, after: Floats) -> bool:

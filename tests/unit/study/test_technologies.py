@@ -219,6 +219,75 @@ def test_loads_are_listed_by_size_and_from_low_to_high() -> None:
     assert list(dict.fromkeys(found)) == [(64, "tcp"), (64, "redis"), (1024, "tcp"), (1024, "redis")]
 
 
+def test_rows_of_several_paths_are_apart_each_in_its_own_order() -> None:
+    """On the second path the order of the technologies is another one."""
+    settings = [{"background": load} for load in ("cpu", "none")]
+    first = make_technology_results((REDIS, TCP), sizes=(64,), settings=settings, histograms=False)
+    second = make_technology_results(
+        (replace(REDIS, base_ns=2_000.0), TCP), sizes=(64,), settings=settings, histograms=False
+    )
+    count = len(first.plan())
+    rows = [replace(one, row=one.row + count, path_destination="north") for one in second.plan()]
+    results = SyntheticResults(
+        first.campaign,
+        [*first.plan(), *rows],
+        [
+            *first.records,
+            *(
+                replace(one, plan_row=one.plan_row + count, path_destination="north")
+                for one in second.records
+            ),
+        ],
+        {},
+        first.hosts(),
+    )
+    found = make_study(results).loaded_round_trips()
+    names = [(one.condition.path_destination, one.result.technology) for one in found]
+    assert names == [
+        *([("east", "tcp")] * 2 + [("east", "redis")] * 2),
+        *([("north", "redis")] * 2 + [("north", "tcp")] * 2),
+    ]
+
+
+def weaken(results: SyntheticResults, cycles: int) -> SyntheticResults:
+    """The same, whose load of cores was weak in the first cycles."""
+    cpu = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
+    results.records = [
+        replace(one, background_cpu_ratio=0.015, flags=("background-weak",) if one.cycle < cycles else ())
+        if one.plan_row in cpu
+        else one
+        for one in results.records
+    ]
+    return results
+
+
+@pytest.mark.parametrize(
+    ("weak", "verdict"), [(0, ChangeVerdict.WORSE), (6, ChangeVerdict.WORSE), (7, ChangeVerdict.UNDECIDED)]
+)
+def test_a_load_that_hardly_ran_decides_nothing(weak: int, verdict: ChangeVerdict) -> None:
+    settings = [{"background": load} for load in ("none", "cpu", "disk")]
+    results = make_technology_results(
+        (TCP, REDIS), sizes=(64,), settings=settings, cycles=12, noise_ratio=0.003, histograms=False
+    )
+    found = [one.result for one in make_study(weaken(results, weak)).loaded_round_trips()]
+    cpu = [one for one in found if one.ratio.level == "cpu"]
+    assert {one.ratio.verdict for one in cpu} == {verdict}
+    assert {one.weak for one in cpu} == {f"{weak} of 12"}
+    assert {one.load for one in cpu} == {"1.5 % of its threads' time"}
+    assert {one.compared for one in cpu} == {"cpu load against no load"}
+    assert {one.weak for one in found if one.ratio.level == "disk"} == {"0 of 12"}
+    if verdict is ChangeVerdict.UNDECIDED:
+        assert {one.ratio.reason for one in cpu} == {"the load hardly ran"}
+
+
+def test_each_metric_and_path_is_a_family_of_its_own() -> None:
+    """One row of a metric has no correction, whatever other metrics there are."""
+    settings = [{"background": load} for load in ("none", "cpu")]
+    found = measure((TCP,), settings=settings, cycles=12).loaded_round_trips()
+    levels = {one.result.ratio.metric: one.result.ratio.interval.confidence_ratio for one in found}
+    assert levels == {"round-trip-median": 0.95, "round-trip-p99": 0.95}
+
+
 def test_every_technology_is_found_in_any_number() -> None:
     many = [TCP, *(make_adapter(f"adapter-{number}", 5_000.0 + number) for number in range(30))]
     (group,) = measure(many, cycles=1).technology_groups()

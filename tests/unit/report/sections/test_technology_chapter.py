@@ -238,10 +238,44 @@ def test_tables_of_load_have_a_column_for_each_level(loaded: ReportInputs) -> No
     table = tables["loaded-table-2"]
     assert table.title == "p99 of round trips under load, 64 B"
     assert [one.label for one in table.headings] == [
-        *("Technology", "no load", "combined load", "cpu load", "disk load", "network load")
+        *("Technology", "no load", "cpu load", "disk load", "network load", "combined load")
     ]
     redis = {row[0]: row for row in table.rows}["redis"]
-    assert re.fullmatch(r"2(\.\d+)? × \[1\.\d+, 2\.\d+\] worse|1\.9\d* × \[1\.\d+, 2\.\d+\] worse", redis[2])
+    assert re.fullmatch(r"2(\.\d+)? × \[1\.\d+, 2\.\d+\] worse|1\.9\d* × \[1\.\d+, 2\.\d+\] worse", redis[5])
+
+
+def test_the_opening_shows_priority_without_load_first() -> None:
+    settings = [
+        {"background": load, "priority": level} for load in ("combined", "none") for level in (None, 50)
+    ]
+    results = make_technology_results((TCP, REDIS), sizes=(64,), settings=settings, cycles=2)
+    plots = [one for one in build_opening(make_inputs(results)).blocks if isinstance(one, Plot)]
+    titles = [one.title for one in plots if one.name.startswith("loaded-priority")]
+    assert titles == ["p99 of round trips with real-time priority, 64 B, no load"]
+
+
+def test_weak_loads_are_counted_beside_sentence_table_and_figure() -> None:
+    settings = [{"background": load} for load in ("none", "cpu")]
+    results = make_technology_results((TCP, REDIS), sizes=(64,), settings=settings, cycles=12)
+    cpu = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
+    results.records = [
+        replace(one, flags=("background-weak",), background_cpu_ratio=0.015) if one.plan_row in cpu else one
+        for one in results.records
+    ]
+    inputs = make_inputs(results)
+    weak = "Weak, less than `least_share`: cpu load in 24 of 24 trials (1.5 % of its threads' time)."
+    texts = describe_technologies(inputs.study)
+    assert texts[-2:] == (
+        "p99 under load: undecided in all 2 combinations (the load hardly ran).",
+        weak,
+    )
+    table = list_tables(find_chapter(inputs))["loaded-table-2"]
+    assert weak in (table.note or "")
+    assert "Background load, median of trials: cpu load 1.5 % of its threads' time." in (table.note or "")
+    assert all(row[2].endswith(" undecided") for row in table.rows)
+    drawn = next(one for one in list_lazy_plots(inputs) if one.name.startswith("loaded-background")).build()
+    assert weak in drawn.sentence
+    assert all(one.hollow for one in list_points(drawn.panels[0]).values())
 
 
 def test_weak_loads_and_missed_rates_are_noted() -> None:

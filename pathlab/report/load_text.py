@@ -1,0 +1,37 @@
+"""What a background load did, and in which trials it was weak, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pathlab.study.background import LoadedRoundTrips, name_level
+
+
+def describe_weak_loads(rows: Sequence[LoadedRoundTrips]) -> str:
+    """``Weak, less than `least_share`: cpu load in 24 of 24 trials …``, of one metric; empty for none."""
+    texts = []
+    for name, found in _by_load(rows).items():
+        weak, loaded = (sum(getattr(one, key) for one in found) for key in ("weak_trials", "loaded_trials"))
+        if weak:
+            texts.append(f"{name} in {weak} of {loaded} trials ({_join_rates(found)})")
+    return f"Weak, less than `least_share`: {'; '.join(texts)}." if texts else ""
+
+
+def describe_load_rates(rows: Sequence[LoadedRoundTrips]) -> str:
+    """``Background load, median of trials: cpu load 48 % of its threads' time.``; empty where none ran."""
+    texts = [f"{name} {_join_rates(found)}" for name, found in _by_load(rows).items() if _join_rates(found)]
+    return f"Background load, median of trials: {'; '.join(texts)}." if texts else ""
+
+
+def _join_rates(rows: Sequence[LoadedRoundTrips]) -> str:
+    """The load of the row with the least and of that with the most, by the first of its rates."""
+    known = sorted((one for one in rows if one.rates), key=lambda one: list(one.rates.values()))
+    return " to ".join(dict.fromkeys(one.load for one in (*known[:1], *known[-1:]) if one.load))
+
+
+def _by_load(rows: Sequence[LoadedRoundTrips]) -> dict[str, list[LoadedRoundTrips]]:
+    found: dict[str, list[LoadedRoundTrips]] = {}
+    for one in rows:
+        of_load = one.factor == "background"
+        found.setdefault(name_level(one.factor, one.ratio.level) if of_load else "load", []).append(one)
+    return found
