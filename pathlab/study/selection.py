@@ -281,7 +281,8 @@ class Rules:
     ``apart`` are settings whose levels the analysis compares, so that they do not split the condition.
     Control rows, which are no cells of the design, are taken with ``controls`` alone. With ``windowed``
     conditions of UDP, which has no window, are passed over; without ``messages`` those of messages are, whose
-    rate is that of hosts or the one offered, and no path's.
+    rate is that of hosts or the one offered, and no path's. With ``unrated`` messages with replies need none
+    of the figures: technologies have no throughput.
     """
 
     flags: Sequence[str] = PATH_FLAGS
@@ -291,6 +292,7 @@ class Rules:
     controls: bool = False
     windowed: bool = False
     messages: bool = False
+    unrated: bool = False
 
 
 def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
@@ -361,7 +363,7 @@ def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64
 
 def survey_table(table: TrialTable) -> SampleSelection:
     """The selection of all conditions together, by the windows requested."""
-    return select_everywhere(table, Rules(as_requested=True, controls=True, messages=True))[1]
+    return select_everywhere(table, Rules(as_requested=True, controls=True, messages=True, unrated=True))[1]
 
 
 def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
@@ -376,9 +378,13 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
         mark(status == name, name)
     for name in (*rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
         mark(table.flagged(name), name)
+    needs_figures = np.array(
+        [not (rules.unrated and one.is_of_messages and one.get("reply")) for one in table.conditions],
+        dtype=bool,
+    )
     for name in ("streams", "cycle", *rules.needed):
         values = table.get(name)
-        mark(np.isnan(values), f"{name}: {NOT_MEASURED}")
+        mark(np.isnan(values) & (needs_figures | (name not in rules.needed)), f"{name}: {NOT_MEASURED}")
         mark(np.nan_to_num(values) < 0, f"{name}: {BELOW_ZERO}")
     for name in ("streams", "window_requested_bytes"):
         mark(table.get(name) < 1, f"{name}: {BELOW_ONE}")

@@ -81,13 +81,14 @@ def group_combinations(
 ) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
     """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.
 
-    Usable as for every other figure, control rows included, with three differences. Trials that a host
-    limited are taken: its limit may be the difference. Imported trials among others are excluded: two
-    programs are not one group. Where all are imported, throughput is not needed: a
-    file of pings is compared by its RTT. ``any_path``: combinations have no names of hosts.
+    Usable as for every other figure, control rows included, with four differences. Trials that a host
+    limited are taken: its limit may be the difference. Messages with replies need no throughput.
+    Imported trials among others are excluded: two programs are not one group. Where all are imported,
+    throughput is not needed: a file of pings is compared by its RTT. ``any_path``: combinations have
+    no names of hosts.
     """
     table, imported = source.table, source.imported
-    rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True)
+    rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True, unrated=True)
     places, selection = select_everywhere(table, replace(rules, needed=()) if imported.all() else rules)
     excluded = selection.excluded
     mixed = imported[places] & (not imported.all())

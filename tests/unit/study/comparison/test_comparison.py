@@ -15,10 +15,12 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     compare_results,
 )
+from pathlab.study.selection import survey_table
 from tests.unit.message_results import TCP, make_message_results
 from tests.unit.study.comparison.comparison_samples import compare, make_results
 from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.synthetic_results import make_failed
+from tests.unit.technology_results import make_adapter, make_technology_results
 
 
 def verdicts(found: ResultsComparison, metric: str) -> list[ChangeVerdict]:
@@ -285,3 +287,26 @@ def test_messages_are_compared_by_their_rate_and_round_trips() -> None:
     assert verdicts(found, "round-trip-p99") == [ChangeVerdict.WORSE] * 2
     carried = make_message_trials([{}], carry, sizes=(64,))
     assert {row.metric.name for row in compare(carried, carried).rows} == {"messages", "cpu-message"}
+
+
+def test_a_technology_without_throughput_is_compared_by_its_round_trips() -> None:
+    """Nothing is excluded for the throughput that it does not have."""
+    first, second = (
+        make_technology_results(
+            [make_adapter("redis", 2e4)], sizes=(64,), histograms=False, noise_ratio=0.005
+        )
+        for _ in range(2)
+    )
+    for results, factor in ((first, 1), (second, 2)):
+        results.records = [
+            dataclasses.replace(
+                one, throughput_bits_per_s=None, round_trip_p99_ns=factor * (one.round_trip_p99_ns or 0.0)
+            )
+            for one in results.records
+        ]
+    found = compare(first, second, metrics=("round-trip-p99", "round-trip-median"))
+    assert verdicts(found, "round-trip-p99") == [ChangeVerdict.WORSE]
+    assert verdicts(found, "round-trip-median") == [ChangeVerdict.EQUIVALENT]
+    assert dict(found.rows[0].cell.settings)["engine"] == "redis"
+    assert not any(found.excluded.values())
+    assert not survey_table(Study(first).study_table()).excluded
