@@ -14,8 +14,9 @@ from typing import Any, ClassVar, cast
 
 from pathlab.agents.adapters.manifest import Manifest
 from pathlab.campaign.constraints import parse_constraint
-from pathlab.campaign.engine_rules import Capabilities, EngineLimit
+from pathlab.campaign.engine_rules import Capabilities, EngineLimit, Refusal
 from pathlab.campaign.native_option import list_cores
+from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
 from pathlab.engines.base import GRACE_S, Engine, EngineContext, first
 from pathlab.errors import HostError, UsageError
@@ -59,6 +60,16 @@ class AdapterEngine(Engine):
         super().__init__(context)
         self._jobs: dict[str, EngineJob] = {}  # by role
         self._rates_bits_per_s: dict[int, float] = {}  # the latest of each stream
+
+    @classmethod
+    def check(cls, row: PlanRow) -> Iterator[Refusal]:
+        """Besides what the limits say: placement 'host' that was asked for needs two hosts."""
+        yield from super().check(row)
+        path, cell = row.path, row.cell
+        if "placement" in cell.given and cell.placement == "host" and path.source == path.destination:
+            what = f"both ends are on '{path.source}', and technologies would be measured over loopback"
+            expected = "two hosts (--hosts FILE --paths A:B), or placement 'process'"
+            yield Refusal(factor="placement", text=f"{what}; expected {expected}")
 
     @property
     def lifetime_s(self) -> float:

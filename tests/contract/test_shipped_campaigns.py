@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from importlib import resources
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -15,6 +16,7 @@ from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schema import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file
 from pathlab.campaign.technologies import list_technologies
+from pathlab.errors import CampaignError
 
 FOLDER = resources.files("pathlab.campaigns")
 RELAY_RATES = (1000, 5000, 20_000, 50_000, 100_000)
@@ -149,7 +151,7 @@ def test_what_is_compared_is_measured_in_every_cycle(name: str, factor: str, lev
         assert all(one == levels for one in found.values())
 
 
-def test_round_trips_are_those_of_the_method() -> None:
+def test_round_trips_are_those_of_the_method(tmp_path: Path) -> None:
     """Every transport of the engine and every technology, 4 B to 64 KiB, on one core and on two."""
     rows = [row.cell for row in plan_rows(load_campaign("round-trip")) if row.cycle == 0]
     own = {(cell.transport, cell.wait) for cell in rows if cell.engine == "native"}
@@ -161,7 +163,14 @@ def test_round_trips_are_those_of_the_method() -> None:
     assert {(cell.cpus_sender, cell.cpus_receiver) for cell in rows} == {("0", "0"), ("0", "1")}
     assert all(cell.reply and cell.message_rate_per_s is None for cell in rows)
     assert {cell.transport for cell in rows if cell.no_delay} == {"tcp", "mptcp"}
-    apart = [row.cell for row in plan_rows(load_campaign("round-trip", profile="hosts"))]
+    with pytest.raises(CampaignError) as refused:
+        load_campaign("round-trip", profile="hosts")
+    assert "both ends are on 'local'" in str(refused.value)
+    assert "1 mistake" in str(refused.value)
+    hosts = tmp_path / "hosts.toml"
+    hosts.write_text('[hosts.b]\naddress = "192.0.2.1"\n', encoding="utf-8")
+    other = load_campaign("round-trip", profile="hosts", hosts=hosts, paths=["local:b"])
+    apart = [row.cell for row in plan_rows(other)]
     assert {cell.placement for cell in apart} == {"host"}
     assert {cell.engine for cell in apart} == {"native", *list_technologies()}
 
