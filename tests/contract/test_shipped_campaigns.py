@@ -49,6 +49,14 @@ def test_a_shipped_campaign_has_a_quick_profile_of_the_same_structure(name: str)
     assert len(plan_rows(quick)) >= 6
 
 
+@pytest.mark.parametrize("profile", [None, "quick"])
+@pytest.mark.parametrize("name", list_shipped())
+def test_a_sample_of_the_cores_lies_wholly_in_each_steady_window(name: str, profile: str | None) -> None:
+    """The samples are as long as an interval, and begin with the trial's preparation."""
+    trial = load_campaign(name, profile=profile).trial
+    assert trial.duration_ns >= 2 * trial.interval_ns
+
+
 @pytest.mark.parametrize("name", list_shipped())
 def test_a_shipped_campaign_runs_between_other_hosts(name: str) -> None:
     # Another pair of hosts for its network load, or no such load.
