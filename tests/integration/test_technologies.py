@@ -29,6 +29,7 @@ MANIFESTS = read_manifests([ROOT / "agents" / "adapters"])
 SIZES = (4, 1400, 20_000, 65_536)
 MS = 1_000_000
 #: Nagle's algorithm against delayed acknowledgements costs 40 ms, QUIC in Python 5 to 25 ms on busy cores.
+#: The options of the sockets are read back besides.
 MEDIAN_MAX_NS = 30 * MS
 PATIENCE_S = 60.0  # a first run builds the program
 
@@ -72,6 +73,21 @@ def read_versions(jobs: tuple[EngineJob, EngineJob]) -> list[str]:
     return [text for text in stated if text]
 
 
+def read_settings(jobs: tuple[EngineJob, EngineJob]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the answering and the asking end state as read back; empty for a third-party program."""
+    server, client = jobs
+    stated = server.wait_for("listening", 0)["settings"], client.wait_for("ready", 0)["adapter"]["settings"]
+    return stated[0] or {}, stated[1] or {}
+
+
+def assert_sends_at_once(manifest: Manifest, jobs: tuple[EngineJob, EngineJob]) -> None:
+    """Nagle's algorithm is off at each end that states so: over TCP the asking one of our harness must."""
+    answering_end, asking_end = read_settings(jobs)
+    assert answering_end.get("no_delay", True) is True, answering_end
+    if manifest.protocol == "tcp" and manifest.language != "pipe":
+        assert asking_end["no_delay"] is True, asking_end
+
+
 def assert_leftovers_end(before: set[int]) -> None:
     """A process may end a moment after the records of its end, but none may stay."""
     with contextlib.ExitStack() as stack:
@@ -101,6 +117,7 @@ def test_a_technology_returns_every_message_at_once_and_leaves_nothing(agent: Se
         assert median_ns < MEDIAN_MAX_NS, f"{message_bytes} B: {median_ns / MS:.1f} ms"
         assert any(character.isdigit() for text in read_versions((server, client)) for character in text)
         assert client.wait_for("hello", 0)["language"] == manifest.language
+        assert_sends_at_once(manifest, (server, client))
     assert_leftovers_end(before)
 
 
