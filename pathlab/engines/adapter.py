@@ -30,6 +30,19 @@ STALL_NS, LOADED_STALL_NS = 1_000_000_000, 5_000_000_000
 #: How long the other end is waited for, once one has failed: its words may be the cause.
 CAUSE_S = 1.0
 STREAMS_MAX = 1024
+#: What to do about a failure, by the stage that its text starts with, as in CONTRACT.md.
+NEXT_STEPS = {
+    "needs": "`pathlab technologies` names the package to install",
+    "build": "run the command of the manifest's `build` by hand",
+    "start": "start the server or program by hand with the same words",
+    "port": 'use {address} and {port} in `server`; `port` is "own" only where the server takes port 0',
+    "contract": "correct the manifest key or record that the text names",
+    "connect": "call `ready` only when the server accepts connections",
+    "reply": "return the bytes of the request, one reply for each request, in order",
+    "stall": "look for a lost request: a subscriber that was not ready, a buffer that is not flushed",
+    "exit": "see the last lines of the program or server, in the text or on stderr",
+    "limit": "use a smaller trial, or state the limit of the technology in `limits`",
+}
 #: Keys of the factors that reach the programs, or that concern the trial alone.
 FACTORS = frozenset(
     (
@@ -187,7 +200,7 @@ class AdapterEngine(Engine):
             f"{self.name}: {text}",
             host=self.find_session(end).host,
             stage=Stage.ADAPTER,
-            hint="`pathlab technologies` names what a host lacks",
+            hint=NEXT_STEPS.get(text.split(":")[0]),
         )
 
     def collect(self) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

@@ -286,9 +286,12 @@ def test_a_failure_is_the_technologys_with_its_stage_and_with_the_servers_words(
     stall = {"type": "error", "stage": "stall", "text": "no reply within 1 s"}
     error = fail([READY, stall])
     assert (error.host, error.reason) == ("a", "parrot: stall: no reply within 1 s")
+    assert error.hint is not None
+    assert error.hint.startswith("look for a lost request")
     killed = {"type": "error", "stage": "exit", "text": "the server was killed by SIGKILL"}
     error = fail([READY, stall], [ANSWERED[0], killed])
     assert error.reason.endswith("; the server's end: exit: the server was killed by SIGKILL")
+    assert fail([]).hint is None
     assert fail([]).reason == "parrot: ended with status 4"
     early = {**ASKED[-1], "complete": False, "reason": "stopped"}
     assert fail([READY, early]).reason == "parrot: the sender did not finish: stopped"
