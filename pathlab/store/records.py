@@ -100,7 +100,8 @@ class TrialRecord:
     ]
     throughput_bits_per_s: Annotated[
         float | None,
-        "counted by the receiver in the steady window, of data without headers",
+        "counted by the receiver in the steady window, of data without headers; empty where the engine is a "
+        "technology, whose server counts nothing",
     ]
     fairness_jain: Annotated[float | None, "Jain's index over the streams, 1 / streams to 1"]
     probe_method: Annotated[str | None, "icmp-raw, icmp-datagram, udp or tcp"]
