@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pathlab.study.background import LoadedRoundTrips, name_level
+import numpy as np
+
+from pathlab.study.background import LOAD_RATES, LoadedRoundTrips, name_level
 
 
 def describe_weak_loads(rows: Sequence[LoadedRoundTrips]) -> str:
@@ -24,9 +26,11 @@ def describe_load_rates(rows: Sequence[LoadedRoundTrips]) -> str:
 
 
 def _join_rates(rows: Sequence[LoadedRoundTrips]) -> str:
-    """The load of the row with the least and of that with the most, by the first of its rates."""
-    known = sorted((one for one in rows if one.rates), key=lambda one: list(one.rates.values()))
-    return " to ".join(dict.fromkeys(one.load for one in (*known[:1], *known[-1:]) if one.load))
+    """``48 % of its threads' time, 30 MB/s of disk``: the median over rows."""
+    values = {name: [one.rates[name] for one in rows if name in one.rates] for name in LOAD_RATES}
+    return ", ".join(
+        write(float(np.median(values[name]))) for name, write in LOAD_RATES.items() if values[name]
+    )
 
 
 def _by_load(rows: Sequence[LoadedRoundTrips]) -> dict[str, list[LoadedRoundTrips]]:

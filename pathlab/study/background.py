@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -34,7 +34,7 @@ ROUND_TRIP_METRICS = ChosenMetrics(messages=("round-trip-median", "round-trip-p9
 #: From this share of weak trials on, a row says nothing of its load; why it is undecided then.
 WEAK_RATIO, WEAK_LOAD = 0.5, "the load hardly ran"
 #: The rates of a load: its column and how it is written.
-LOAD_RATES = {
+LOAD_RATES: Mapping[str, Callable[[float], str]] = {
     "background_cpu_ratio": lambda value: f"{format_ratio(value)} of its threads' time",
     "background_disk_bytes_per_s": lambda value: f"{format_volume(value)}/s of disk",
     "background_network_bits_per_s": lambda value: f"{format_rate(value)} of network",
