@@ -18,22 +18,25 @@ from pathlab.study.technology_round_trips import TechnologyRoundTrips
 from pathlab.units import NOT_MEASURED, format_bytes, format_time
 
 EXPLANATION = (
-    "Round trips: of all trials together, one request after the other; × beneath: factor of the median over "
-    "the fastest transport beneath, in pairs of a cycle, with 95 % CI; CPU/request: asking/answering end"
+    "Median: of the trials' medians, one request after the other; × beneath: factor of the median over the "
+    "transport beneath, in pairs of a cycle, with 95 % CI"
 )
+#: What of a technology's additions and omissions is named below the tables, with the word before it.
+NAMED = {"adds": ("broker", "encryption"), "lacks": ("durability", "persistence")}
+_BEFORE = {"adds": "", "lacks": "no "}
 #: Rows of the tables of one path together.
 ROWS_IN_ALL = 24
 _COLUMNS = (
     PrintedColumn("Technology", left=True, wraps=True),
     PrintedColumn("Median"),
-    PrintedColumn("× beneath", 2, left=True),
-    PrintedColumn("p99", 1),
-    PrintedColumn("p99.9", 4),
-    PrintedColumn("Minimum", 6),
-    PrintedColumn("Mean", 3),
-    PrintedColumn("Maximum", 5),
-    PrintedColumn("CPU/request", 7),
-    PrintedColumn("n", 8, constant="n = {}"),
+    PrintedColumn("× beneath", left=True, wraps=True),
+    PrintedColumn("p99", 3),
+    PrintedColumn("p99.9", 5),
+    PrintedColumn("Minimum", 1),
+    PrintedColumn("Mean", 4),
+    PrintedColumn("Maximum", 2),
+    PrintedColumn("CPU asking/answering", 6),
+    PrintedColumn("n", 7, constant="n = {}"),
 )
 
 
@@ -44,6 +47,19 @@ def tabulate_technologies(study: Analyses) -> Iterator[PrintedTable]:
         rows = sum(len(setting.list_technologies(size)) for size in (first, last))
         for size in dict.fromkeys((first, last if rows <= ROWS_IN_ALL else first)):
             yield _tabulate(setting, size)
+
+
+def explain_technologies(study: Analyses) -> str:
+    """What the columns mean, and which technologies encrypt, have a broker or do not keep what they carry."""
+    found: dict[str, dict[str, None]] = {}
+    for answer in study.technologies():
+        one = answer.result
+        for key, words in NAMED.items():
+            for text in getattr(one, key):
+                if any(word in text for word in words):
+                    found.setdefault(_BEFORE[key] + text.partition(":")[0], {})[one.technology] = None
+    notes = [f"{text}: {', '.join(names)}" for text, names in found.items()]
+    return f"{EXPLANATION}.{' In addition: ' * bool(notes)}{'; '.join(notes)}{'.' * bool(notes)}"
 
 
 def count_tables_left(study: Analyses) -> int:
@@ -69,7 +85,7 @@ def _describe_row(one: TechnologyRoundTrips, overhead: TechnologyOverhead | None
     spent = [format_time(end.median) for end in (one.asking_cpu_ns, one.answering_cpu_ns)]
     return [
         one.technology,
-        format_time(one.p50[0]),
+        format_time(one.median_ns.median),
         "" if overhead is None else f"{format_overhead(overhead.median)} {overhead.beneath}",
         format_time(None if p99 is None else p99.value),
         format_time(None if p99_9 is None else p99_9.value),

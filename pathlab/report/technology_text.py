@@ -17,12 +17,12 @@ from pathlab.study.answer import Answer
 from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
 from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict
 from pathlab.study.selection import choose_evenly
-from pathlab.study.technology_overhead import TechnologyOverhead
+from pathlab.study.technology_overhead import TechnologyOverhead, find_least_median
 from pathlab.study.technology_round_trips import TechnologyGroup, TechnologyRoundTrips
 from pathlab.study.trials import Condition
 from pathlab.units import format_bytes, format_ratio, format_time
 
-#: Overheads that a sentence names; of more the least, the largest and those evenly between.
+#: Overheads that a sentence names; of more the least, the largest and some of the others, at even places.
 OVERHEADS_NAMED = 5
 
 
@@ -117,25 +117,45 @@ def _describe_setting(setting: TechnologySetting) -> Iterator[str]:
 
 
 def _describe_range(setting: TechnologySetting, size_bytes: int) -> Iterator[str]:
-    known = [one for one in setting.list_round_trips(size_bytes) if one.p50[0] is not None]
+    known = [one for one in setting.list_round_trips(size_bytes) if one.median_ns.median is not None]
     if not known:
         return
-    least, most = known[0], known[-1]
-    median, interval = least.p50
-    text = f"Round trips of {setting.describe(size_bytes)}: {least.technology} has the shortest, median "
-    text += f"{format_time(median)}{format_in_brackets(interval, format_time)}"
-    if most is not least:
-        text += f"; {most.technology} the longest of {len(known)}, {format_time(most.p50[0])}"
+    most = known[-1]
+    text = f"Round trips of {setting.describe(size_bytes)}: {_describe_least(setting, size_bytes, known)}"
+    if len(known) > 1:
+        text += f"; {most.technology} has the largest median of {len(known)}, "
+        text += format_time(most.median_ns.median)
     yield f"{text}."
+
+
+def _describe_least(setting: TechnologySetting, size_bytes: int, known: list[TechnologyRoundTrips]) -> str:
+    """``tcp has the shortest, median 4 µs (95 % CI ...)``, as far as that is decided."""
+    first = known[0]
+    median = format_time(first.median_ns.median)
+    group = next(one for one in setting.groups if one.size_bytes == size_bytes)
+    found = find_least_median(group)
+    if found is None or found.undecided is Undecided.TOO_FEW_SAMPLES:
+        text = f"{first.technology} has the lowest median so far, {median}"
+        few = found and f" ({format_count(found.cycles, 'cycle')}, {MINIMUM_TRIALS} needed)"
+        return text + (few or "")
+    if not found.rivals:
+        ends = format_in_brackets(first.median_ns.interval, format_time)
+        return f"{first.technology} has the shortest, median {median}{ends}"
+    rival = next(one for one in known if one.technology == found.rivals[0])
+    text = f"the shortest is not decided between {first.technology} and {rival.technology}"
+    if len(found.rivals) > 1:
+        text += f" and {len(found.rivals) - 1} more"
+    return f"{text} (median {median} and {format_time(rival.median_ns.median)})"
 
 
 def describe_overheads(overheads: Sequence[TechnologyOverhead], size_bytes: int) -> str:
     """``At 64 B: grpc 6.45 × [6.11, 6.8] tcp; …``, the largest last."""
     shown = choose_evenly(overheads, OVERHEADS_NAMED)
     texts = [f"{one.technology}: {format_overhead(one.median)} {one.beneath}" for one in shown]
-    text = f"Median over the transport beneath, {format_bytes(size_bytes)}: {'; '.join(texts)}"
+    text = f"Median over the transport beneath, {format_bytes(size_bytes)}"
     if len(overheads) > len(shown):
-        text += f"; {len(overheads) - len(shown)} more between"
+        text += f" ({len(shown)} of {len(overheads)} shown)"
+    text += f": {'; '.join(texts)}"
     if few := [one.median for one in overheads if one.median.undecided is Undecided.TOO_FEW_SAMPLES]:
         pairs = format_count(max(one.first_n for one in few), "cycle")
         text += f" (no interval: {pairs}, {MINIMUM_TRIALS} needed)"

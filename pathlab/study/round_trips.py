@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.tails import Tail, estimate_tail
 from pathlab.errors import StoreError
 from pathlab.store.hdr_histogram import Integers
@@ -28,22 +31,40 @@ class LoadTail:
     tail: Tail
 
 
-def measure_tails(source: StudySource, table: TrialTable) -> tuple[Answer[LoadTail], ...]:
+def measure_tails(
+    source: StudySource, table: TrialTable, *, equal_trials: bool = False
+) -> tuple[Answer[LoadTail], ...]:
     """The tail of every load.
 
     Trials without stored histograms are passed over; the selection counts those whose are damaged.
+    ``equal_trials``: each trial has the same weight, as ``weigh_equally`` gives it.
     """
-    return tuple(_measure_load(source, load) for load in list_message_loads(table))
+    return tuple(_measure_load(source, load, equal_trials) for load in list_message_loads(table))
 
 
-def _measure_load(source: StudySource, load: MessageLoad) -> Answer[LoadTail]:
+def weigh_equally(histograms: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[tuple[Floats, Floats]]:
+    """Values and counts of each trial, the counts scaled to the harmonic mean of the trials' numbers.
+
+    All samples together are then as many as their effective number (Kish, Survey Sampling, 1965, section
+    11.7), so that a quantile still needs 10 effective samples above it. Trials without a sample are left out.
+    """
+    known = [(np.asarray(values, float), np.asarray(counts, float)) for values, counts in histograms]
+    filled = [(values, counts, counts.sum()) for values, counts in known if counts.sum() > 0]
+    if not filled:
+        return []
+    shared = len(filled) / sum(1 / total for _, _, total in filled)
+    return [(values, counts * (shared / total)) for values, counts, total in filled]
+
+
+def _measure_load(source: StudySource, load: MessageLoad, equal_trials: bool) -> Answer[LoadTail]:
     """The tail over the steady windows of one load's trials, in time order."""
     found = [_read_counts(source, trial_id) for trial_id in load.kept.get("trial_id").astype(int).tolist()]
+    counted = [counts for counts in found if counts is not None]
     tail = LoadTail(
         setup=load.setup,
         message_bytes=load.size_bytes,
         offered_messages_per_s=load.offered_messages_per_s,
-        tail=estimate_tail([counts for counts in found if counts is not None]),
+        tail=estimate_tail(weigh_equally(counted) if equal_trials else counted),
     )
     return make_load_answer(load, tail, load.kept.exclude([one is None for one in found], SERIES_DAMAGED))
 

@@ -11,7 +11,7 @@ from pathlab.study.latency_analyses import OFFERED, TAIL_HEADINGS, LatencyAnalys
 from pathlab.study.message_latency import MessageLatency
 from pathlab.study.message_setups import MESSAGE_RATE
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
-from pathlab.study.round_trips import LoadTail
+from pathlab.study.round_trips import LoadTail, measure_tails
 from pathlab.study.technology_overhead import TechnologyOverhead, measure_overheads
 from pathlab.study.technology_round_trips import (
     Facts,
@@ -41,7 +41,7 @@ class TechnologyAnalyses(LatencyAnalyses):
         _GROUP,
         OFFERED,
         AnswerColumn("n", "trials"),
-        build_quantile_column(0),
+        AnswerColumn("p50", "median_ns", meaning="of the trials' medians"),
         AnswerColumn("minimum", "least_ns"),
         AnswerColumn("mean", "mean_ns"),
         AnswerColumn("maximum", "most_ns"),
@@ -58,22 +58,25 @@ class TechnologyAnalyses(LatencyAnalyses):
     def technologies(self) -> Iterable[Answer[TechnologyRoundTrips]]:
         """Round trips of every technology and transport, from the least median to the largest of each size.
 
-        Quantiles are of all round trips of all trials, as far as 10 lie above; their intervals are over the
-        trials, since round trips that follow each other are alike.
+        p50 is the median of the trials' medians. Higher quantiles are of all trials with equal weight, as far
+        as 10 round trips lie above. Intervals are over the trials, since round trips that follow each other
+        are alike.
         """
-        return measure_technologies(self.technology_groups(), self.message_tails(), self._read_facts())
+        tails = measure_tails(self.study_source, self.study_table(), equal_trials=True)
+        return measure_technologies(self.technology_groups(), tails, self._read_facts())
 
     @analysis(
         "Overhead over the transport beneath",
         _TECHNOLOGY,
         _SIZE,
         _GROUP,
-        AnswerColumn("beneath", "beneath", meaning="PathLab's own fastest transport of this kind"),
+        AnswerColumn("beneath", "beneath", meaning="the transport of PathLab's engine with the least median"),
         AnswerColumn("pairs", "median.first_n"),
         AnswerColumn("factor of median", "median.ratio", "factor", detail="median.interval_ratio"),
         AnswerColumn("factor of p99", "p99.ratio", "factor", detail="p99.interval_ratio"),
         AnswerColumn("language", "language"),
         AnswerColumn("language's share", "language_share_ratio", meaning="of the time added to the median"),
+        AnswerColumn("cycles of share", lambda answer: answer.result.share_cycles or None),
         AnswerColumn("undecided", "median.undecided"),
         per="technology, size of messages and setting",
     )

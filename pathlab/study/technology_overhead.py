@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import GroupShift
-from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.answer import Answer
 from pathlab.study.message_setups import make_load_answer
 from pathlab.study.technology_round_trips import Facts, TechnologyFacts, TechnologyGroup, TechnologyLoad
 
@@ -19,9 +21,11 @@ class TechnologyOverhead:
     """Round trips of a technology over those of the best transport beneath it, in pairs of a cycle.
 
     ``beneath`` is the load of PathLab's own engine on that transport with the least median in the group.
-    ``median`` and ``p99`` are the factors of these quantiles. ``language_share_ratio``: of the time that the
-    technology adds to the median, the share that ``baseline`` adds too: a program of the same language with
-    its standard library alone. It is that of each cycle over the cycles, and None without a baseline.
+    ``median`` and ``p99`` are the factors of these quantiles, both over that load. ``language_share_ratio``:
+    of the time that the technology adds to the median, the share that ``baseline`` adds too: a program of
+    the same language with its standard library alone, over the same transport. It is the quotient of two
+    medians over ``share_cycles``, without an interval. None without such a baseline, where the technology
+    adds no time, and where the quotient is not within 0 and 1.
     """
 
     technology: str
@@ -33,7 +37,22 @@ class TechnologyOverhead:
     p99: GroupShift
     language: str
     baseline: str | None
-    language_share_ratio: Spread | None
+    language_share_ratio: float | None
+    share_cycles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeastMedian:
+    """Which load of a group has the least median, and which others may have it as well.
+
+    ``rivals``: not shown to be slower, in order of their medians; empty where the least is decided.
+    ``cycles``: the fewest pairs of a comparison. ``undecided``: why none was tested.
+    """
+
+    technology: str
+    rivals: tuple[str, ...]
+    cycles: int
+    undecided: Undecided | None = None
 
 
 def measure_overheads(
@@ -54,13 +73,50 @@ def measure_overheads(
             known = facts.get(one.engine)
             beneath = group.find_beneath(known.beneath) if known and not one.is_native else None
             if known is not None and beneath is not None and one.median_ns is not None:
-                yield make_load_answer(one.load, _compare(group, one, beneath, known))
+                baseline = _find_baseline(group, known, facts)
+                yield make_load_answer(one.load, _compare(group, one, beneath, baseline, known))
+
+
+def _find_baseline(group: TechnologyGroup, known: TechnologyFacts, facts: Facts) -> TechnologyLoad | None:
+    """The load of the baseline, if the same kind of transport is beneath both."""
+    name = known.baseline
+    alike = name is not None and name in facts and facts[name].beneath == known.beneath
+    return group.find(name) if name is not None and alike else None
+
+
+def find_least_median(group: TechnologyGroup) -> LeastMedian | None:
+    """The load with the least median, against each of the others in pairs of a cycle.
+
+    None where no other was measured. Levels are corrected over the comparisons (Holm), since the least is
+    chosen from the same cycles.
+    """
+    known = [one for one in group.loads if one.median_ns is not None]
+    if len(known) < 2:
+        return None
+    least, others = known[0], known[1:]
+    shifts = [_compare_quantile(least, one, "median") for one in others]
+    adjusted = correct_holm([one.p_value for one in shifts])
+    decided = [
+        p is not None and p < ALPHA_RATIO and (one.shift or 0.0) > 0
+        for p, one in zip(adjusted, shifts, strict=True)
+    ]
+    few = min(shifts, key=lambda one: one.first_n)
+    return LeastMedian(
+        technology=least.technology,
+        rivals=tuple(one.technology for one, clear in zip(others, decided, strict=True) if not clear),
+        cycles=few.first_n,
+        undecided=few.undecided if all(one.undecided for one in shifts) else None,
+    )
 
 
 def _compare(
-    group: TechnologyGroup, one: TechnologyLoad, beneath: TechnologyLoad, facts: TechnologyFacts
+    group: TechnologyGroup,
+    one: TechnologyLoad,
+    beneath: TechnologyLoad,
+    baseline: TechnologyLoad | None,
+    facts: TechnologyFacts,
 ) -> TechnologyOverhead:
-    baseline = group.find(facts.baseline) if facts.baseline else None
+    share, cycles = (None, 0) if baseline is None else _measure_share(beneath, baseline, one)
     return TechnologyOverhead(
         technology=one.technology,
         group=group.name,
@@ -71,7 +127,8 @@ def _compare(
         p99=_compare_quantile(beneath, one, "p99"),
         language=facts.language,
         baseline=None if baseline is None else baseline.technology,
-        language_share_ratio=None if baseline is None else _measure_share(beneath, baseline, one),
+        language_share_ratio=share,
+        share_cycles=cycles,
     )
 
 
@@ -81,12 +138,15 @@ def _compare_quantile(beneath: TechnologyLoad, one: TechnologyLoad, name: str) -
     return compare_paired([first[cycle] for cycle in both], [second[cycle] for cycle in both])
 
 
-def _measure_share(beneath: TechnologyLoad, baseline: TechnologyLoad, one: TechnologyLoad) -> Spread:
-    """The share of each cycle; of none in which the technology adds no time."""
-    below, language, whole = (load.read_cycles_ns("median") for load in (beneath, baseline, one))
-    shares = [
-        (language[cycle] - below[cycle]) / (whole[cycle] - below[cycle])
-        for cycle in sorted(below.keys() & language.keys() & whole.keys())
-        if whole[cycle] > below[cycle]
-    ]
-    return measure_spread(np.array(shares, dtype=np.float64))
+def _measure_share(
+    beneath: TechnologyLoad, baseline: TechnologyLoad, one: TechnologyLoad
+) -> tuple[float | None, int]:
+    """The share over the cycles in which all three were measured, and how many these are."""
+    found = [load.read_cycles_ns("median") for load in (beneath, baseline, one)]
+    cycles = sorted(set.intersection(*(set(each) for each in found)))
+    if not cycles:
+        return None, 0
+    below, language, whole = (np.array([each[cycle] for cycle in cycles]) for each in found)
+    added, added_ns = float(np.median(language - below)), float(np.median(whole - below))
+    shares = added_ns > 0 and 0 <= added <= added_ns
+    return (added / added_ns if shares else None), len(cycles)

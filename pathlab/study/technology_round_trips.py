@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from pathlab.analysis.estimators.interval import Interval, Undecided
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.tails import Tail
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
@@ -128,15 +128,17 @@ class TechnologyGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TechnologyRoundTrips:
-    """Round trips of one technology with messages of one size: all samples of all trials together.
+    """Round trips of one technology with messages of one size, each of its trials with equal weight.
 
     ``group`` says what sets its group apart, ``place`` is its own in it, from 1 for the least median.
-    Minimum, mean and maximum are of all samples. ``asking_cpu_ns`` and ``answering_cpu_ns`` are CPU time per
-    request; of an answering end with a broker they are those of both its programs. ``versions``,
-    ``settings`` (JSON, as both ends read them back), ``language``, ``adds`` (what it does besides carrying
-    the message) and ``lacks`` are None or empty where they are not known. ``hop_ns``: the part of a round
-    trip between our loop and a program that is asked over a pipe; ``hop_trials``: trials of which it is more
-    than 3 %. ``weak_trials``: those whose background load was weak.
+    ``median_ns`` is over the trials' medians, ``mean_ns`` the mean of their means; minimum and maximum are
+    of all ``round_trips``. ``tail`` has as many samples as the trials are worth with equal weight.
+    ``asking_cpu_ns`` and ``answering_cpu_ns`` are CPU time per request; of an answering end with a broker
+    they are those of both its programs. ``versions``, ``settings`` (JSON, as both ends read them back),
+    ``language``, ``adds`` (what it does besides carrying the message) and ``lacks`` are None or empty where
+    they are not known. ``hop_ns``: the part of a round trip between our loop and a program that is asked over
+    a pipe; ``hop_trials``: trials of which it is more than 3 %. ``weak_trials``: those whose background load
+    was weak.
     """
 
     technology: str
@@ -146,6 +148,7 @@ class TechnologyRoundTrips:
     message_bytes: int
     offered_messages_per_s: int | None
     trials: int
+    round_trips: int
     missed: int
     weak_trials: int
     least_ns: float | None
@@ -168,14 +171,6 @@ class TechnologyRoundTrips:
     def engine(self) -> str:
         """The program that carries the messages."""
         return str(self.setup.read("engine"))
-
-    @property
-    def p50(self) -> tuple[float | None, Interval]:
-        """The median of all samples with its interval; of trials without histograms that of their medians."""
-        found = self.tail.find_quantile(0.5)
-        if found is None or found.value is None:
-            return self.median_ns.median, self.median_ns.interval
-        return found.value, found.interval
 
 
 Facts = Mapping[str, TechnologyFacts]
@@ -266,32 +261,30 @@ def measure_technologies(
         for one in tails
     }
     for group in groups:
-        found = [
-            (one, _describe(group, one, known[one.load.setup, *group.load_levels], facts.get(one.engine)))
-            for one in group.loads
-        ]
-        found.sort(key=lambda pair: (pair[1].p50[0] is None, pair[1].p50[0] or 0.0))
-        for place, (one, result) in enumerate(found, 1):
-            yield make_load_answer(one.load, replace(result, place=place))
+        for place, one in enumerate(group.loads, 1):
+            tail = known[one.load.setup, *group.load_levels]
+            yield make_load_answer(one.load, _describe(group, place, tail, facts.get(one.engine)))
 
 
 def _describe(
-    group: TechnologyGroup, one: TechnologyLoad, tail: Tail, facts: TechnologyFacts | None
+    group: TechnologyGroup, place: int, tail: Tail, facts: TechnologyFacts | None
 ) -> TechnologyRoundTrips:
+    one = group.loads[place - 1]
     kept, medians = one.load.kept, measure_spread(read_round_trips_ns(one.load.kept, "median"))
     flagged = {flag: int(kept.table.flagged(flag)[kept.places].sum()) for flag in _NOTED}
     return TechnologyRoundTrips(
         technology=one.technology,
         setup=one.load.setup,
         group=group.name,
-        place=0,
+        place=place,
         message_bytes=group.size_bytes,
         offered_messages_per_s=group.offered_messages_per_s,
         trials=len(kept),
+        round_trips=int(np.nansum(kept.get("round_trips"))),
         missed=len(one.load.missed),
         weak_trials=flagged[Flag.BACKGROUND_WEAK],
         least_ns=measure_spread(kept.get("round_trip_min_ns")).least,
-        mean_ns=_pool_mean(kept.get("round_trip_mean_ns"), kept.get("round_trips")),
+        mean_ns=_average(kept.get("round_trip_mean_ns")),
         most_ns=measure_spread(kept.get("round_trip_max_ns")).most,
         median_ns=medians,
         tail=tail,
@@ -316,7 +309,6 @@ def _join_texts(kept: Sample, column: str) -> str | None:
     return "; ".join(filter(None, dict.fromkeys(kept.read_texts(column)))) or None
 
 
-def _pool_mean(means: np.ndarray, counts: np.ndarray) -> float | None:
-    """The mean of all samples, from each trial's mean and number of samples."""
-    known = (counts > 0) & ~np.isnan(means)
-    return float(np.average(means[known], weights=counts[known])) if known.any() else None
+def _average(means: np.ndarray) -> float | None:
+    """The mean of the trials' means; None where none is known."""
+    return None if np.isnan(means).all() else float(np.nanmean(means))

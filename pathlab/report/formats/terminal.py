@@ -17,10 +17,8 @@ from pathlab.report.message_text import describe_latencies
 from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.technology_table import (
-    EXPLANATION as TECHNOLOGY_EXPLANATION,
-)
-from pathlab.report.technology_table import (
     count_tables_left,
+    explain_technologies,
     tabulate_technologies,
 )
 from pathlab.report.technology_text import describe_technologies
@@ -76,7 +74,7 @@ def _print_technologies(study: Analyses, console: Console) -> None:
         console.print()
         table.print_to(console)
     if tables:
-        console.print(PrintedParagraph(f"{TECHNOLOGY_EXPLANATION}.", "dim"))
+        console.print(PrintedParagraph(explain_technologies(study), "dim"))
     if left := count_tables_left(study):
         text = f"{format_count(left, 'more table')}: pathlab analyze RESULTS --only technologies"
         console.print(PrintedParagraph(text, "dim"))

@@ -9,7 +9,7 @@ from functools import partial
 from pathlab.analysis.estimators.tails import SUPPORT_SAMPLES, Tail
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.phrases import format_interval
+from pathlab.report.phrases import format_count, format_interval
 from pathlab.report.sections.latency_figures import draw_latency_by_size, draw_tails
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -40,13 +40,15 @@ FACTS_TITLE = "The technologies"
 QUANTILES = ("p50", "p90", "p99", "p99.9", "p99.99", "p99.999")
 _HEADINGS = (
     *("Technology", "Minimum", "Mean", "Maximum", *QUANTILES, "CPU, asking", "CPU, answering"),
-    *("95 % CI of p50", "Language", "Trials"),
+    *("95 % CI of p50", "In addition", "Language", "Trials"),
 )
 _OVERHEAD_HEADINGS = (
     *("Technology", "Size", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Share of the language"),
     *("Pairs", "Undecided"),
 )
 _MEANINGS = {
+    "p50": "median of the trials' medians",
+    "In addition": "what it does besides carrying the message, and what it leaves out",
     "CPU, asking": "CPU time per request of the end that asks",
     "CPU, answering": "CPU time per request of the end that answers, a broker with its responder",
 }
@@ -100,33 +102,44 @@ def _tabulate_round_trips(setting: TechnologySetting, size: int) -> Iterator[Blo
         [_describe_row(one) for one in rows],
         note=" ".join(_list_notes(rows)),
         meanings=[_MEANINGS.get(heading, "") for heading in _HEADINGS],
-        words={"Technology", "95 % CI of p50", "Language"},
-        keep=_HEADINGS[:5],
+        words={"Technology", "95 % CI of p50", "In addition", "Language"},
+        keep=(*_HEADINGS[:5], "In addition"),
     )
 
 
 def _describe_row(one: TechnologyRoundTrips) -> tuple[str, ...]:
-    values = [quantile.value for quantile in one.tail.quantiles] or [one.p50[0], *[None] * 5]
+    tail = [quantile.value for quantile in one.tail.quantiles[1:]] or [None] * (len(QUANTILES) - 1)
+    median = one.median_ns
+    values = [median.median, *tail]
     return (
         one.technology,
         *map(format_time, (one.least_ns, one.mean_ns, one.most_ns)),
         *("" if value is None else format_time(value) for value in values),
         *(format_time(spent.median) for spent in (one.asking_cpu_ns, one.answering_cpu_ns)),
-        format_interval(one.p50[1], format_time) if one.p50[1].decided else NOT_MEASURED,
+        format_interval(one.median_ns.interval, format_time)
+        if one.median_ns.interval.decided
+        else NOT_MEASURED,
+        _describe_additions(one),
         one.language or NOT_MEASURED,
         str(one.trials),
     )
 
 
+def _describe_additions(one: TechnologyRoundTrips) -> str:
+    """``broker, store and copy; without persistence``; empty for a plain transport."""
+    lacks = f"without {', '.join(one.lacks)}" if one.lacks else ""
+    return "; ".join(filter(None, (", ".join(one.adds), lacks)))
+
+
 def _list_notes(rows: Sequence[TechnologyRoundTrips]) -> Iterator[str]:
     yield (
-        "All round trips of all trials; a quantile is blank where fewer than "
-        f"{SUPPORT_SAMPLES} lie beyond it. What each does in addition, versions and settings: table "
-        f"'{FACTS_TITLE}'."
+        "p50: median of the trials' medians; mean and higher quantiles: each trial has the same weight; "
+        f"minimum and maximum: of all round trips. Blank where fewer than {SUPPORT_SAMPLES} lie "
+        f"beyond it. Versions and settings: table '{FACTS_TITLE}'."
     )
     for one in rows:
-        if one.hop_trials and one.hop_ns is not None and one.p50[0]:
-            share = format_ratio(one.hop_ns / one.p50[0])
+        if one.hop_trials and one.hop_ns is not None and one.median_ns.median:
+            share = format_ratio(one.hop_ns / one.median_ns.median)
             yield (
                 f"{one.technology}: {format_time(one.hop_ns)} of each round trip, {share} of p50, is the way "
                 "to its program over a pipe (adapter-hop)."
@@ -148,10 +161,11 @@ def _tabulate_overheads(setting: TechnologySetting) -> Iterator[Block]:
             _OVERHEAD_HEADINGS,
             [_describe_overhead(one) for one in overheads],
             note=(
-                "In pairs of a cycle, over PathLab's own fastest transport of that kind with the same size, "
-                "cores, load and priority (Hodges-Lehmann; intervals allow for serial correlation). Share of "
-                "the language: of the time added, what a program of the same language with its standard "
-                "library alone adds."
+                "In pairs of a cycle, over the transport of PathLab's engine with the least median, of the "
+                "kind beneath and the same size, cores, load and priority (Hodges-Lehmann; intervals allow "
+                "for serial correlation). The p99 factor is over the same transport, whose p99 is not always "
+                "the least. Share of the language: of the time added to the median, what a program of the "
+                "same language with its standard library alone adds over the same kind of transport."
             ),
             words={"Technology", "Transport", "p50 [95 % CI]", "p99 [95 % CI]", "Undecided"},
             keep=("Size",),
@@ -159,10 +173,9 @@ def _tabulate_overheads(setting: TechnologySetting) -> Iterator[Block]:
 
 
 def _describe_overhead(one: TechnologyOverhead) -> tuple[str, ...]:
-    share = one.language_share_ratio
     text = NOT_MEASURED
-    if share is not None and share.median is not None:
-        text = f"{format_ratio(share.median)} ({one.language})"
+    if (share := one.language_share_ratio) is not None:
+        text = f"{format_ratio(share)} ({one.language}, {format_count(one.share_cycles, 'cycle')})"
     return (
         one.technology,
         format_bytes(one.message_bytes),

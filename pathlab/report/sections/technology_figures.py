@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
 from pathlab.report.load_text import describe_weak_loads
 from pathlab.report.phrases import format_count, format_factor, format_interval
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
@@ -14,6 +16,7 @@ from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.technology_text import TechnologySetting, format_overhead
 from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
 from pathlab.study.comparison.rows import ChangeVerdict
+from pathlab.study.technology_overhead import TechnologyOverhead
 from pathlab.units import format_time
 
 #: Of the height of a row: how far the levels of load are drawn from its middle.
@@ -28,17 +31,19 @@ def build_row_axis(label: str, names: Sequence[str]) -> Axis:
 
 def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
     """From the least round trip to the longest of each technology, with mean, median and p99."""
-    rows = [one for one in setting.list_round_trips(size_bytes) if one.p50[0] is not None]
+    rows = [one for one in setting.list_round_trips(size_bytes) if one.median_ns.median is not None]
     if not rows:
         return Drawing(empty="no trial kept the offered rate")
     axis = build_row_axis("Technology", [one.technology for one in rows])
-    unit = choose_unit("ns", [one.p50[0] or 0.0 for one in rows])
     y = np.array(axis.ticks)
-    p99 = [one.tail.find_quantile(0.99) for one in rows]
+    p99 = [found.value if found else None for found in (one.tail.find_quantile(0.99) for one in rows)]
+    unit = choose_unit(
+        "ns", [value or one.median_ns.median or 0.0 for one, value in zip(rows, p99, strict=True)]
+    )
     marked = {
         "mean": [one.mean_ns for one in rows],
-        "median": [one.p50[0] for one in rows],
-        "p99": [None if one is None else one.value for one in p99],
+        "median": [one.median_ns.median for one in rows],
+        "p99": p99,
     }
     ends = [[one.least_ns, one.most_ns, None] for one in rows]
     layers: list[Layer] = [
@@ -63,11 +68,11 @@ def draw_ranges(setting: TechnologySetting, size_bytes: int) -> Drawing:
                 ),
             )
         )
-    trips, trials = sum(one.tail.n for one in rows), int(np.array([one.trials for one in rows]).max())
+    trips, trials = sum(one.round_trips for one in rows), int(np.array([one.trials for one in rows]).max())
     return Drawing(
         sentences=(
-            f"All round trips of up to {format_count(trials, 'trial')} each"
-            + (f", {trips:,} in all." if trips else "."),
+            f"Up to {format_count(trials, 'trial')} each, {trips:,} round trips in all. Minimum and maximum "
+            "are of all of them; in median, mean and p99 each trial has the same weight.",
         ),
         panels=(
             Panel(
@@ -110,11 +115,22 @@ def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
             )
         )
     return Drawing(
-        sentences=("In pairs of a cycle, over PathLab's own fastest transport of that kind.",),
+        sentences=(
+            "In pairs of a cycle. Both factors are over the transport with the least median, whose p99 is "
+            "not always the least.",
+            *_count_pairs(rows),
+        ),
         panels=(
             Panel(x=Axis(label="Factor over the transport", scale=Scale.LOG10), y=axis, layers=tuple(layers)),
         ),
     )
+
+
+def _count_pairs(rows: Sequence[TechnologyOverhead]) -> Iterator[str]:
+    """Why factors have no interval, where that is for few cycles."""
+    shifts = [one.median for one in rows]
+    if few := [one.first_n for one in shifts if one.undecided is Undecided.TOO_FEW_SAMPLES]:
+        yield f"Without an interval: {format_count(max(few), 'cycle')}, {MINIMUM_TRIALS} needed."
 
 
 def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:

@@ -11,6 +11,7 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
+from pathlab.study.technology_overhead import LeastMedian, find_least_median
 from tests.unit.message_results import make_message_results
 from tests.unit.synthetic_results import SyntheticResults
 from tests.unit.technology_results import (
@@ -60,8 +61,8 @@ def test_figures_are_of_all_round_trips_together(study: Study) -> None:
     mine = [one for one in kept if one.throughput_bits_per_s / one.messages_per_s == pytest.approx(64 * 8)]
     assert redis.least_ns == min(one.round_trip_min_ns for one in mine)
     assert redis.most_ns == max(one.round_trip_max_ns for one in mine)
-    weighted = sum(one.round_trip_mean_ns * one.round_trips for one in mine)
-    assert redis.mean_ns == pytest.approx(weighted / sum(one.round_trips for one in mine))
+    assert redis.mean_ns == pytest.approx(sum(one.round_trip_mean_ns for one in mine) / len(mine))
+    assert redis.round_trips == sum(one.round_trips for one in mine)
     assert redis.tail.n == 4000 * 8  # the warm-up left out
     known = [one.value is not None for one in redis.tail.quantiles]
     assert known == [True, True, True, True, False, False]  # 3.2 samples are above p99.99
@@ -89,11 +90,76 @@ def test_overhead_is_over_the_best_transport_beneath(study: Study) -> None:
     assert grpc.language_share_ratio is None
 
 
-def test_the_share_of_the_language_is_that_of_the_time_added(study: Study) -> None:
-    quic = next(one for one in study.technology_overhead() if one.result.technology == "quic-aioquic").result
-    assert quic.baseline == "tcp-python"
-    assert quic.language_share_ratio is not None
-    assert quic.language_share_ratio.median == pytest.approx((5_106 - 4_403) / (164_005 - 4_403), abs=0.001)
+def share(study: Study, size: int = 64) -> tuple[float | None, int]:
+    found = [one.result for one in study.technology_overhead() if one.result.message_bytes == size]
+    quic = next(one for one in found if one.technology == "quic-aioquic")
+    return quic.language_share_ratio, quic.share_cycles
+
+
+def test_the_share_of_the_language_is_that_of_the_time_added() -> None:
+    study = make_study(make_technology_results())
+    study.technology_facts = {**FACTS, "quic-aioquic": Facts("python", "tcp", "tcp-python")}
+    ratio, cycles = share(study)
+    assert ratio == pytest.approx((5_106 - 4_003) / (164_005 - 4_003), abs=0.001)
+    assert cycles == 8
+
+
+def test_a_baseline_over_another_transport_gives_no_share(study: Study) -> None:
+    assert FACTS["quic-aioquic"].beneath != FACTS["tcp-python"].beneath
+    assert share(study) == (None, 0)
+
+
+def test_cycles_in_which_a_technology_is_faster_count_in_the_share() -> None:
+    python, quic = make_adapter("tcp-python", 4_400.0), make_adapter("quic-aioquic", 4_800.0)
+    study = measure((TCP, python, quic), noise_ratio=0.2, cycles=20, correlation=0.0)
+    study.technology_facts = {
+        "tcp-python": Facts("python"),
+        "quic-aioquic": Facts("python", "tcp", "tcp-python"),
+    }
+    (group,) = study.technology_groups()
+    found = [load.read_cycles_ns("median") for load in group.loads]
+    assert any(found[2][cycle] < found[0][cycle] for cycle in found[0])
+    assert share(study)[1] == 20
+
+
+def make_two_states() -> SyntheticResults:
+    """The trials of TCP take 6 us in 3 cycles and 24 us in 5, with a fourth of the round trips."""
+    fast, slow = (
+        make_technology_results((Technology(base_ns=base), REDIS), sizes=(64,), samples=samples)
+        for base, samples in ((6_000.0, 8_000), (24_000.0, 2_000))
+    )
+    for place, one in enumerate(slow.records):
+        if one.cycle >= 3:
+            fast.records[place] = one
+            fast._series[place + 1] = slow._series[place + 1]
+    return fast
+
+
+def test_each_trial_has_the_same_weight_however_short_its_round_trips_are() -> None:
+    study = make_study(make_two_states())
+    (tcp,) = (one.result for one in study.technologies() if one.result.engine == "native")
+    assert tcp.median_ns.median == pytest.approx(24_000, rel=0.05)
+    (pooled,) = (one.result.tail for one in study.message_tails() if one.result.setup == tcp.setup)
+    assert (pooled.quantiles[0].value or 0) < 12_000  # 24,000 of 34,000 round trips are short
+    curve = zip(tcp.tail.values, tcp.tail.above_ratio, strict=True)
+    above = next(share for value, share in curve if value > 12_000)
+    assert above == pytest.approx(5 / 8, abs=0.05)  # 10,000 / 34,000 where round trips weigh alike
+    assert tcp.place == 2
+    assert tcp.tail.n == round(8 * 8 / (3 / 8_000 + 5 / 2_000))  # the effective number
+
+
+def test_the_least_median_is_decided_in_pairs() -> None:
+    (group,) = measure(cycles=8).technology_groups()
+    assert find_least_median(group) == LeastMedian(technology="tcp", rivals=(), cycles=8)
+    near = make_adapter("tcp-python", 4_001.0, 0.05)
+    (group,) = measure((TCP, near, REDIS), noise_ratio=0.05).technology_groups()
+    found = find_least_median(group)
+    assert found is not None
+    assert {found.technology, *found.rivals} == {"tcp", "tcp-python"}
+    (group,) = measure(cycles=2).technology_groups()
+    found = find_least_median(group)
+    assert found is not None
+    assert (found.rivals, found.undecided) == (("redis",), Undecided.TOO_FEW_SAMPLES)
 
 
 def test_the_transport_beneath_is_the_one_with_the_least_median() -> None:

@@ -79,7 +79,7 @@ def test_the_opening_has_the_answer_the_picture_and_the_table(inputs: ReportInpu
     assert isinstance(table, TableBlock)
     assert re.fullmatch(
         r"Round trips of 64 B, core 0 for both ends: shared-memory \(spinning\) has the shortest, median "
-        r"[34]\d\d ns \(95 % CI .*\); quic-aioquic the longest of 9, 1[67]\d µs\.",
+        r"[34]\d\d ns \(95 % CI .*\); quic-aioquic has the largest median of 9, 1[67]\d µs\.",
         lead.text,
     )
     assert "grpc: 6." in remarks.items[1]
@@ -114,8 +114,8 @@ def test_the_table_has_every_quantile_that_ten_samples_carry(inputs: ReportInput
     assert {"CPU, asking", "CPU, answering", "Language"} <= set(labels)
     assert len(table.rows) == 9
     note = table.note or ""
-    assert "tcp-pipe: 2.2 µs of each round trip, 27.5 % of p50" in note
-    assert "blank where fewer than 10 lie beyond it" in note
+    assert "tcp-pipe: 2.2 µs of each round trip, 27.6 % of p50" in note
+    assert "Blank where fewer than 10 lie beyond it" in note
 
 
 def test_a_quantile_that_some_lack_is_blank_there() -> None:
@@ -151,11 +151,42 @@ def test_what_a_technology_does_besides_is_stated_once(inputs: ReportInputs) -> 
 
 
 def test_the_share_of_the_language_is_in_the_table_of_overheads(inputs: ReportInputs) -> None:
-    table = list_tables(find_chapter(inputs))["overheads-1"]
-    place = [one.label for one in table.headings].index("Share of the language")
-    shares = {row[0]: row[place] for row in table.rows if row[1] == "64 B"}
-    assert shares["quic-aioquic"].endswith("% (python)")
-    assert shares["redis"] == "–"
+    study = Study(make_technology_results(sizes=(64,)))
+    study.technology_facts = {**FACTS, "quic-aioquic": Facts("python", "tcp", "tcp-python")}
+    for one, ending in ((ReportInputs(study), "% (python, 8 cycles)"), (inputs, "–")):
+        table = list_tables(find_chapter(one))["overheads-1"]
+        place = [one.label for one in table.headings].index("Share of the language")
+        shares = {row[0]: row[place] for row in table.rows if row[1] == "64 B"}
+        assert shares["quic-aioquic"].endswith(ending)
+        assert shares["redis"] == "–"
+
+
+def test_what_a_technology_does_besides_is_beside_its_round_trips(inputs: ReportInputs) -> None:
+    table = next(one for one in build_opening(inputs).blocks if isinstance(one, TableBlock)).narrow()
+    place = [one.label for one in table.headings].index("In addition")
+    cells = {row[0]: row[place] for row in table.rows}
+    assert cells["redis"] == "broker, store and copy; without persistence"
+    assert cells["quic-aioquic"] == "TLS 1.3 encryption"
+
+
+def test_the_shortest_is_named_only_where_it_is_decided() -> None:
+    near = make_adapter("tcp-python", 4_001.0, 0.05)
+    few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), cycles=2))
+    text = describe_technologies(few.study)[0]
+    assert re.search(r"tcp has the lowest median so far, [\d.]+ µs \(2 cycles, 6 needed\); redis has", text)
+    even = make_inputs(make_technology_results((TCP, near, REDIS), sizes=(64,), noise_ratio=0.05))
+    text = describe_technologies(even.study)[0]
+    assert re.search(
+        r"the shortest is not decided between tcp(-python)? and tcp(-python)? \(median .* µs and .* µs\)",
+        text,
+    )
+
+
+def test_the_figure_of_overheads_says_that_few_cycles_give_no_interval() -> None:
+    for cycles, says in ((2, True), (8, False)):
+        inputs = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), cycles=cycles))
+        sentence = find(inputs, "technology-overhead-1-64B").sentence
+        assert ("Without an interval: 2 cycles, 6 needed." in sentence) == says
 
 
 def test_curves_over_size_and_tails_are_those_of_latency(inputs: ReportInputs) -> None:
@@ -301,7 +332,7 @@ def test_thirty_technologies_fit() -> None:
     assert tails == [f"technology-tail-1-64B-{part}" for part in (1, 2, 3, 4)]
     (sentence,) = (text for text in describe_technologies(study) if "over the transport beneath" in text)
     assert "technology-29: " in sentence
-    assert "; 25 more between" in sentence
+    assert "(5 of 30 shown)" in sentence
 
 
 def test_results_without_technologies_have_no_such_chapter() -> None:
@@ -320,6 +351,9 @@ def test_a_terminal_shows_the_smallest_and_the_largest_size(width: int) -> None:
     assert "Round trips by technology: west → east, 16 KiB" in text
     assert "Round trips: west → east" not in text  # the table of messages
     assert "1 more table: pathlab analyze RESULTS --only technologies" in " ".join(text.split())
+    assert "Minimum" in text
+    assert "Minimum" not in text.partition("Not shown")[2].partition("(")[0]
+    assert "CPU/request" not in text
     rows = [line for line in lines if line.startswith(("tcp ", "redis "))]
     assert [row.split()[0] for row in rows] == ["tcp", "redis"] * 2
 
