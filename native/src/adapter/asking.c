@@ -26,10 +26,8 @@ struct asking {
     struct pl_events *events;
     struct pl_round_trips trips;
     struct pl_phases phases;
-    struct pl_ask_sample begin;
+    struct pl_ask_sample begin; /* of the steady window */
     struct pl_ask_sample end;
-    bool has_begun; /* the steady window, and whether it has ended */
-    bool has_ended;
     struct pl_json json;
     struct pl_adapter_error error;
     bool written; /* false: the output is gone */
@@ -119,6 +117,7 @@ static void take_sample(struct asking *asking, struct pl_ask_sample *sample, pl_
     struct timespec spent = {0};
     (void)getrusage(RUSAGE_SELF, &all);
     (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &spent);
+    sample->taken = true;
     sample->at_ns = at_ns;
     sample->cpu_ns = pl_timespec_ns(&spent) - pl_thread_cpu_ns(pthread_self());
     sample->user_ns = to_ns(all.ru_utime);
@@ -150,14 +149,10 @@ static void tick(struct asking *asking, pl_ns now_ns)
     enum pl_phase before = asking->phases.current;
     (void)pl_phases_close(&asking->phases, at_ns);
     enum pl_phase after = asking->phases.current;
-    if (before == PL_WARMUP && after != PL_WARMUP) {
+    if (before == PL_WARMUP && after != PL_WARMUP)
         take_sample(asking, &asking->begin, at_ns);
-        asking->has_begun = true;
-    }
-    if (before != PL_DRAIN && after == PL_DRAIN) {
+    if (before != PL_DRAIN && after == PL_DRAIN)
         take_sample(asking, &asking->end, at_ns);
-        asking->has_ended = true;
-    }
     collect(asking);
 }
 
@@ -260,10 +255,8 @@ static void start(struct asking *asking)
     asking->trips.steady_end_ns = by_time ? plan->warmup_ns + plan->duration_ns : INT64_MAX;
     pl_phases_begin(&asking->phases, plan->interval_ns, plan->warmup_ns,
                     by_time ? plan->duration_ns : PL_UNPLANNED_NS);
-    if (plan->warmup_ns == 0) {
+    if (plan->warmup_ns == 0)
         take_sample(asking, &asking->begin, 0);
-        asking->has_begun = true;
-    }
     pl_ns run_ns = pl_now_ns();
     asking->started = true;
     pl_loops_enter(&asking->all, PL_LOOPS_RUN, run_ns);
@@ -285,10 +278,8 @@ static void settle(struct asking *asking)
         step(asking, deadline_ns);
     }
     take_failures(asking);
-    if (asking->has_begun && !asking->has_ended) {
+    if (asking->begin.taken && !asking->end.taken)
         take_sample(asking, &asking->end, pl_now_ns() - asking->all.run_ns);
-        asking->has_ended = true;
-    }
     collect(asking); /* a stalled loop's open interval is not complete, and not touched */
 }
 
@@ -303,8 +294,8 @@ static void write_result(struct asking *asking)
     const struct pl_ask_result result = {.loops = asking->loops,
                                          .trips = &asking->trips,
                                          .lateness = lateness,
-                                         .begin = asking->has_begun ? &asking->begin : NULL,
-                                         .end = asking->has_ended ? &asking->end : NULL,
+                                         .begin = asking->begin.taken ? &asking->begin : NULL,
+                                         .end = asking->end.taken ? &asking->end : NULL,
                                          .streams = asking->count,
                                          .reason = asking->reason};
     asking->written = pl_adapter_write_ask_result(&asking->json, &result) && asking->written;

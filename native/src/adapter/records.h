@@ -17,6 +17,7 @@
  * the start of the trial. The sum is exact; the kernel states the shares of user and system time apart, with
  * the control thread. */
 struct pl_ask_sample {
+    bool taken;
     pl_ns at_ns;
     pl_ns cpu_ns;
     pl_ns user_ns;
