@@ -36,6 +36,10 @@ from pathlab.study.registry import ANALYSES
 from pathlab.units import format_bytes, format_exact_bytes, parse_bytes, parse_frequency_per_s, parse_time_ns
 
 DOCUMENT, DOCUMENT_VERSION = "pathlab-recommendation", 1
+#: What to do where technologies were asked one request after the other.
+OFFER_FIRST = (
+    "add factors.message_rate to the campaign, or compare: pathlab analyze RESULTS --only technologies"
+)
 
 
 def recommend_setup(
@@ -48,7 +52,8 @@ def recommend_setup(
     with StudiedResults.open(results) as stored:
         sizes = list_measured_sizes(stored.study_table())
         if not sizes:
-            raise UsageError("no trial timed replies to messages at an offered rate", hint=MEASURE_FIRST)
+            hint = OFFER_FIRST if stored.technology_paths() else MEASURE_FIRST
+            raise UsageError("no trial timed replies to messages at an offered rate", hint=hint)
         size_bytes = _choose_size(size, sizes, needed=rate is not None)
         if rate is None or p99 is None or size_bytes is None:
             points = [one for one in stored.message_front() if size_bytes in (None, one.result.message_bytes)]

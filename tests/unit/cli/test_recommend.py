@@ -10,6 +10,7 @@ import pytest
 from tests.command_line import call
 from tests.unit.message_results import make_message_results
 from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.unit.technology_results import make_technology_results
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +90,13 @@ def test_results_without_messages_are_refused(tmp_path: Path, capsys: pytest.Cap
         "pathlab: no trial timed replies to messages at an offered rate",
         "  fix: measure round trips at several offered rates: pathlab run relay-latency",
     ]
+
+
+def test_technologies_without_an_offered_rate_are_referred_to_their_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = make_technology_results(sizes=(64,), histograms=False, cycles=2)
+    said = call(["recommend", str(write_results(made, tmp_path / "results"))], capsys)
+    assert said.status == 2
+    assert "fix: add factors.message_rate to the campaign" in said.err
+    assert "--only technologies" in said.err
