@@ -57,12 +57,12 @@ def _print_json(states: States, failures: Sequence[PathlabError]) -> None:
             technology = list_technologies()[state.name]
             about = {key: getattr(technology, key) for key in ("title", "language", "beneath", "baseline")}
             about |= {"adds": technology.adds, "lacks": technology.lacks, "file": technology.file}
-            click.echo(json.dumps({**asdict(state), **about}))
+            click.echo(json.dumps({"kind": "technology", **asdict(state), **about}))
     for failure in failures:
         host = failure.host if isinstance(failure, HostError) else None
-        click.echo(json.dumps({"host": host, "failure": str(failure)}))
+        click.echo(json.dumps({"kind": "failure", "host": host, "failure": str(failure)}))
     for fault in list_adapter_faults():
-        click.echo(json.dumps({"fault": fault}))
+        click.echo(json.dumps({"kind": "fault", "fault": fault}))
 
 
 def _print_table(states: States, failures: Sequence[PathlabError]) -> None:

@@ -151,7 +151,8 @@ def test_technologies_are_listed_with_what_they_lack(folder: Path) -> None:
     assert states["absent"]["missing"] == ["no-such-program"]
     assert states["absent"]["debian"] == ["libno-such-program"]
     assert (states["parrot"]["missing"], states["parrot"]["host"]) == ([], "local")
-    (fault,) = (line["fault"] for line in lines if "fault" in line)
+    assert {line["kind"] for line in lines} == {"technology", "fault"}
+    (fault,) = (line["fault"] for line in lines if line["kind"] == "fault")
     assert "odd.pl" in fault
     shown = call_pathlab(folder, "technologies").stdout
     assert "Lines of hexadecimal digits (your own)" in shown
