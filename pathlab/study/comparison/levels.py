@@ -87,20 +87,8 @@ def compare_levels_of(
     parts = {part.cell: part for part in _list_parts(table, factor)}
     rows: list[ComparisonRow] = []
     again: dict[tuple[ComparedCell, str], GroupShift] = {}
-    for cell, part in parts.items():
-        sides = _split(part.sample, factor, baseline)
-        for name in choose_metrics([table.conditions[place] for place in part.sample.places], chosen):
-            metric = METRICS[name]
-            values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
-            if AGAIN in values:
-                noise = compare_paired(values[THIS], values[AGAIN])
-                if noise.first_n:
-                    again[cell, name] = noise
-            rows += [
-                _build_row(cell, metric, (side, values[THIS], after))
-                for side, after in values.items()
-                if side not in (THIS, AGAIN) and _is_measured(sides[THIS], values[THIS], after)
-            ]
+    for part in parts.values():
+        rows += _compare_part(part, _split(part.sample, factor, baseline), chosen, again)
     if not rows and not again:
         return None
     floors = dict(_find_floors(again))
@@ -124,6 +112,25 @@ def compare_levels_of(
         again=again,
         floors=floors,
     )
+
+
+def _compare_part(
+    part: ComparedPart,
+    sides: Mapping[str, np.ndarray],
+    chosen: ChosenMetrics,
+    again: dict[tuple[ComparedCell, str], GroupShift],
+) -> Iterator[ComparisonRow]:
+    """A row without a verdict for each metric and level of a cell; what no change shows goes to ``again``."""
+    for name in choose_metrics([part.sample.table.conditions[place] for place in part.sample.places], chosen):
+        metric = METRICS[name]
+        values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
+        if AGAIN in values:
+            noise = compare_paired(values[THIS], values[AGAIN])
+            if noise.first_n:
+                again[part.cell, name] = noise
+        for side, after in values.items():
+            if side not in (THIS, AGAIN) and _is_measured(sides[THIS], values[THIS], after):
+                yield _build_row(part.cell, metric, (side, values[THIS], after))
 
 
 def _decide_families(
