@@ -97,7 +97,8 @@ def build_campaign(
     if campaign is None or findings or mistakes:
         lines = list_key_lines(text)
         found = [f"{_name_origin(key, label, origins or {}, lines)}: {what}" for key, what in findings]
-        unread = list_adapter_faults() if any(ENGINE in key for key, _ in findings) else ()
+        words = " ".join(what for key, what in findings if ENGINE in key)
+        unread = [fault for fault in list_adapter_faults() if f'"{Path(fault.split(":")[0]).stem}"' in words]
         every = [*mistakes, *found, *unread]
         overridden = all(mistake.startswith("--set ") for mistake in every)
         raise refuse("campaign", label, every, hint=SET_HINT if overridden else None)

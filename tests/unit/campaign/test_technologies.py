@@ -9,8 +9,10 @@ import pytest
 
 from pathlab.campaign import levels, technologies
 from pathlab.campaign.levels import list_levels
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.schema import build_json_schema
 from pathlab.campaign.technologies import list_adapter_faults, list_shipped_technologies, list_technologies
+from pathlab.errors import CampaignError
 
 SOURCE = """# pathlab-adapter
 # {{"contract": 1, "name": "{name}", "title": "A parrot", "language": "python", "beneath": "tcp"}}
@@ -60,3 +62,13 @@ def test_the_schema_knows_the_word_for_lists_alone() -> None:
     assert "technologies" in single["enum"]
     assert "technologies" in several["items"]["enum"]
     assert "technologies" not in tables["Combination"]["properties"]["engine"]["enum"]
+
+
+def test_broken_files_are_mistakes_of_campaigns_that_ask_for_them_alone(folder: Path) -> None:
+    (folder / "odd.py").write_text(SOURCE.format(name="odd").replace("title", "titel"), encoding="utf-8")
+    for name, told in (("rediss", False), ("odd", True)):
+        with pytest.raises(CampaignError) as refused:
+            load_campaign("round-trip", [f'factors.engine=["native", "{name}"]'])
+        found = " ".join(refused.value.mistakes)
+        assert f'"{name}"' in found
+        assert ("titel" in found) is told
