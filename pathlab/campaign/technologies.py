@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pathlab.agents.adapters import manifest as manifests
-from pathlab.agents.adapters.manifest import Manifest, list_user_folders, read_manifests
+from pathlab.agents.adapters.manifest import FOLDERS_VARIABLE, Manifest, list_user_folders, read_manifests
 
 #: As a level of `engine`: every technology that is not named besides.
 TECHNOLOGIES = "technologies"
@@ -45,4 +45,6 @@ def list_adapter_faults() -> tuple[str, ...]:
 def _read_all() -> tuple[Mapping[str, Manifest], tuple[str, ...]]:
     faults: list[str] = []
     folders = [ADAPTERS_FOLDER, *map(Path, list_user_folders(os.environ))]
-    return read_manifests(folders, faults), tuple(faults)
+    named = [folder for folder in os.environ.get(FOLDERS_VARIABLE, "").split(":") if folder]
+    missing = [f"{FOLDERS_VARIABLE}: {folder} is no folder" for folder in named if not Path(folder).is_dir()]
+    return read_manifests(folders, faults), (*missing, *faults)
