@@ -1,4 +1,4 @@
-"""QUIC in C and in Python: lost, doubled and exchanged datagrams, strangers, a server that is gone."""
+"""QUIC in C and in Python: lost, doubled and exchanged datagrams, other senders, a server that is gone."""
 
 from __future__ import annotations
 
@@ -143,12 +143,12 @@ def test_every_reply_comes_over_a_path_that_loses_and_exchanges_datagrams(
         assert path.lost > 0
 
 
-def test_datagrams_of_strangers_do_not_disturb_the_answering_end(program: Words) -> None:
-    with answering(program) as (_, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+def test_datagrams_of_other_senders_do_not_disturb_the_answering_end(program: Words) -> None:
+    with answering(program) as (_, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         for size in (0, 1, 40, 1200, 1472):
-            stranger.sendto(os.urandom(size), (ADDRESS, port))
+            other.sendto(os.urandom(size), (ADDRESS, port))
         version_1 = b"\xc0\x00\x00\x00\x01"  # of a packet that begins a connection
-        stranger.sendto(version_1 + b"\x08" + os.urandom(1200), (ADDRESS, port))
+        other.sendto(version_1 + b"\x08" + os.urandom(1200), (ADDRESS, port))
         assert ask(program, port, 64)["complete"]
 
 

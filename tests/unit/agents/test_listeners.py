@@ -54,7 +54,7 @@ def test_a_socket_is_that_of_the_process_and_of_its_parent(protocol: str) -> Non
         assert pid in list_descendants(os.getpid())
 
 
-def test_a_strangers_listener_on_the_right_port_does_not_count() -> None:
+def test_another_programs_listener_on_the_right_port_does_not_count() -> None:
     with listening("127.0.0.1") as (_pid, port), listening("127.0.0.1") as (other, _port):
         assert find("127.0.0.1", port, other) is None
 
