@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from pathlab.study.background import LOAD_RATES, LoadedRoundTrips, name_level
+from pathlab.study.background import LOAD_RATES, LoadedRoundTrips, find_median_rates, name_level
 
 
 def describe_weak_loads(rows: Sequence[LoadedRoundTrips]) -> str:
@@ -27,10 +25,7 @@ def describe_load_rates(rows: Sequence[LoadedRoundTrips]) -> str:
 
 def _join_rates(rows: Sequence[LoadedRoundTrips]) -> str:
     """``48 % of its threads' time, 30 MB/s of disk``: the median over rows."""
-    values = {name: [one.rates[name] for one in rows if name in one.rates] for name in LOAD_RATES}
-    return ", ".join(
-        write(float(np.median(values[name]))) for name, write in LOAD_RATES.items() if values[name]
-    )
+    return ", ".join(LOAD_RATES[name](value) for name, value in find_median_rates(rows).items())
 
 
 def _by_load(rows: Sequence[LoadedRoundTrips]) -> dict[str, list[LoadedRoundTrips]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,6 +82,12 @@ class LoadedRoundTrips:
     def load(self) -> str | None:
         """``48 % of its threads' time, 30 MB/s of disk``; None without a load."""
         return ", ".join(LOAD_RATES[name](value) for name, value in self.rates.items()) or None
+
+
+def find_median_rates(rows: Sequence[LoadedRoundTrips]) -> dict[str, float]:
+    """The median over rows of each rate of their load, by its column; without rates that no row has."""
+    values = {name: [one.rates[name] for one in rows if name in one.rates] for name in LOAD_RATES}
+    return {name: float(np.median(found)) for name, found in values.items() if found}
 
 
 def name_level(factor: str, level: str) -> str:

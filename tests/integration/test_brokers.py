@@ -75,7 +75,7 @@ def test_rmis_registry_and_object_share_a_port_and_streams_their_server(session:
     with answering(session, "rmi", address="127.0.0.2", streams=3, requests=300) as (_server, client):
         result = client.wait_for("result", PATIENCE_S)
         assert result["messages"]["received"] == [100, 100, 100]
-        assert client.records[1]["adapter"]["settings"] == {"no_delay": True}
+        assert client.records[1]["adapter"]["settings"]["no_delay"] is True
 
 
 def read_mailbox_bytes(port: int) -> int:

@@ -129,8 +129,9 @@ def draw_overheads(setting: TechnologySetting, size_bytes: int) -> Drawing:
 def _count_pairs(rows: Sequence[TechnologyOverhead]) -> Iterator[str]:
     """Why factors have no interval, where that is for few cycles."""
     shifts = [one.median for one in rows]
-    if few := [one.first_n for one in shifts if one.undecided is Undecided.TOO_FEW_SAMPLES]:
-        yield f"Without an interval: {format_count(max(few), 'cycle')}, {MINIMUM_TRIALS} needed."
+    if few := sorted({one.first_n for one in shifts if one.undecided is Undecided.TOO_FEW_SAMPLES}):
+        counts = " or ".join([*map(str, few[:-1]), format_count(few[-1], "cycle")])
+        yield f"Without an interval: {counts}, {MINIMUM_TRIALS} needed."
 
 
 def draw_loads(rows: Sequence[LoadedRoundTrips]) -> Drawing:
