@@ -9,12 +9,38 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Self
 
 BYTES = 64
 
 
-class HostileServer:
+class ListeningServer:
+    """A server of one test on its own thread: listens on ``port`` while it is entered."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(10)
+        self.port = self._listener.getsockname()[1]
+        self._thread = Thread(target=self._serve)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._thread.join()
+        self._listener.close()
+
+    def _accept(self) -> socket.socket:
+        connection, _peer = self._listener.accept()
+        connection.settimeout(10)
+        return connection
+
+    def _serve(self) -> None:
+        raise NotImplementedError
+
+
+class HostileServer(ListeningServer):
     """Answers the first request with given bytes, then closes its side of the connection if ``closes``.
 
     ``is_whole`` tells whether what was received is a whole request, which ends with its body. ``BODY`` in the
@@ -28,23 +54,10 @@ class HostileServer:
         self._is_whole = is_whole
         self._closes = closes
         self._piece = piece
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(10)
-        self.port = self._listener.getsockname()[1]
-        self._thread = Thread(target=self._serve)
-
-    def __enter__(self) -> HostileServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-        self._listener.close()
+        super().__init__()
 
     def _serve(self) -> None:
-        connection, _peer = self._listener.accept()
-        with connection:
-            connection.settimeout(10)
+        with self._accept() as connection:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             request = b""
             while not self._is_whole(request):

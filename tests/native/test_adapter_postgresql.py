@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 import struct
 import subprocess
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from tests.native.adapter_builds import build_adapter
+from tests.native.hostile_server import ListeningServer
 
 STARTING = ("57P03", "the database system is starting up")
 REFUSED = ("28000", "no entry for this host")
@@ -25,29 +24,16 @@ def format_error(code: str, text: str) -> bytes:
     return b"E" + struct.pack(">I", len(fields) + 5) + fields + b"\0"
 
 
-class RejectingServer:
+class RejectingServer(ListeningServer):
     """Answers each connection's first packet with the next of ``errors``, then closes it."""
 
     def __init__(self, errors: list[tuple[str, str]]) -> None:
         self._errors = errors
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(10)
-        self.port = self._listener.getsockname()[1]
-        self._thread = Thread(target=self._serve)
-
-    def __enter__(self) -> RejectingServer:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._thread.join()
-        self._listener.close()
+        super().__init__()
 
     def _serve(self) -> None:
         for error in self._errors:
-            connection, _peer = self._listener.accept()
-            with connection:
-                connection.settimeout(10)
+            with self._accept() as connection:
                 connection.recv(65536)
                 connection.sendall(format_error(*error))
 
