@@ -34,7 +34,7 @@ class DurationHistogram:
             self.max_ns = value_ns
 
     def merge(self, other: "DurationHistogram") -> None:
-        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts)]  # noqa: B905
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts)]  # noqa: B905 -- Python 3.8 has no strict
         self.sum_ns += other.sum_ns
         self.min_ns, self.max_ns = min(self.min_ns, other.min_ns), max(self.max_ns, other.max_ns)
 

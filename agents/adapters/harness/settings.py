@@ -1,4 +1,4 @@
-"""What an adapter's program is told, with the defaults and ranges of CONTRACT.md."""
+"""The settings of an adapter's program, with the defaults and ranges of CONTRACT.md."""
 
 from __future__ import annotations
 
