@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.campaign.factor import Level
 from pathlab.campaign.factor_model import Combination
 from pathlab.campaign.factors import (
     ALWAYS_GIVEN,
@@ -15,13 +16,13 @@ from pathlab.campaign.factors import (
     Direction,
     Encoding,
     Family,
-    Level,
     Placement,
     Recording,
     Transport,
     Wait,
 )
 from pathlab.campaign.model import Campaign, TrialSettings
+from pathlab.campaign.multipath_factors import Bond
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,10 @@ class PlannedCell:
     build: Build  # of the native engine
     recording: Recording
     background: Background
+    bond: Bond  # how the links between the hosts are used
+    tcp_reordering: int | None  # in segments, before any was seen
+    mptcp_subflows: int | None  # at most, the first one included
+    mptcp_scheduler: str | None
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN

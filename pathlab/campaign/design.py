@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pathlab.campaign.cell import PlannedCell, build_cell, build_combination
 from pathlab.campaign.constraints import Constraint, parse_constraint
-from pathlab.campaign.factors import Level, name_levels
+from pathlab.campaign.factor import Level
+from pathlab.campaign.factors import name_levels
 from pathlab.campaign.model import Campaign
 
 Levels = tuple[Level, ...]

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, create_model
 
-from pathlab.campaign.factors import FACTORS, Factor, Level
+from pathlab.campaign.factor import Factor, Level
+from pathlab.campaign.factors import FACTORS
 from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.levels import Levels
 from pathlab.campaign.quantities import COUNT, Bounds

@@ -1,29 +1,28 @@
 """The factors: everything that a campaign can vary, one entry each.
 
 Campaign file, its schema and page, plan, the native engine's flags, what an end granted and the words for
-readers follow from the entries. A new factor is an entry here and a field of
+readers follow from the entries. A new factor is an entry here, or in ``multipath_factors``, and a field of
 ``pathlab.campaign.cell.PlannedCell``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from operator import eq
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from pathlab.agents.protocol import OWN_BUILD
 from pathlab.campaign import native_option as native
 from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
+from pathlab.campaign.factor import Factor, Level
 from pathlab.campaign.file_table import MIB
+from pathlab.campaign.multipath_factors import MULTIPATH_FACTORS
 from pathlab.campaign.native_option import NativeOption
 from pathlab.campaign.quantities import BYTES, COUNT, DSCP_NAMES, HOUR_NS, RATE, TIME, Bounds, Name, Unit
 from pathlab.units import SECOND_NS
 
-Level = int | str | bool | None
 Transport = Literal["tcp", "mptcp", "udp", "unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
 Encoding = Literal["fixed", "protobuf"]
 Placement = Literal["host", "process", "threaded", "fused"]
@@ -41,45 +40,6 @@ PairName = Annotated[
         json_schema_extra={"$comment": "a name of small letters, digits, '_' and '-'"},
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """One factor: its attribute, the type of one level, and what it is for.
-
-    A level that is left to the system is None; the type knows the word for it. ``default`` is the level
-    where a campaign does not have the factor; durations are then those of ``[trial]``.
-    """
-
-    name: str  # attribute, and setting of a stored plan row; with the unit
-    level: Any  # Bounds, Name, or a type of pydantic
-    description: str
-    default: Level = None
-    always: bool = False  # every campaign has it, given or not
-    native: NativeOption | None = None
-    file_key: str | None = None  # where it is not the name without its unit
-
-    @property
-    def key(self) -> str:
-        """What a campaign file calls it."""
-        return self.file_key or re.sub("_(bytes|ns|bits_per_s|per_s)$", "", self.name)
-
-    @property
-    def unit(self) -> Unit | None:
-        """Of numbers, which may be given as a range."""
-        return self.level.unit if isinstance(self.level, Bounds) else None
-
-    @property
-    def unset(self) -> str | None:
-        """The word for a level that is left to the system; None where every level is a value."""
-        return self.level.unset if isinstance(self.level, (Bounds, Name)) else None
-
-    @property
-    def level_type(self) -> Any:
-        """The pydantic type of one level."""
-        if isinstance(self.level, Bounds):
-            return Annotated[int | None, self.level]
-        return Annotated[str | None, self.level] if isinstance(self.level, Name) else self.level
 
 
 def _write_window(level: Level) -> int:
@@ -366,6 +326,7 @@ _FACTORS = (
         "says where.",
         default="none",
     ),
+    *MULTIPATH_FACTORS,
     Factor("family", Family, "IP version between the hosts.", default="any"),
     Factor("addresses", PairName, "Pair of addresses, by its name in `addresses` of the path."),
 )

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.design import list_cells
+from pathlab.campaign.factor import Level
 from pathlab.campaign.factor_model import Control
-from pathlab.campaign.factors import ALWAYS_GIVEN, Level
+from pathlab.campaign.factors import ALWAYS_GIVEN
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.quantities import HOUR_NS
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from operator import attrgetter
 
 from pathlab.campaign.background_checks import check_background
+from pathlab.campaign.bond_checks import check_bonds
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.checks import PLAN_ROWS_MAX
@@ -41,7 +42,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
             key = ("cycles",) if campaign.until_ratio is None else ("cycles_max",)
             what = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
             return [*findings, (key, what)]
-    findings += _check_engines(campaign)
+    findings += [*check_bonds(campaign, list_measured(campaign)), *_check_engines(campaign)]
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
         findings += _check_cells(campaign, list_cells(campaign))

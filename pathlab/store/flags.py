@@ -82,6 +82,10 @@ class Flag(_Described):
         "background-weak",
         "a background load had less than `least_share` of its rate alone, or of its threads' time",
     )
+    BOND_CHANGED = (
+        "bond-changed",
+        "a bond of an end changed during the trial: its mode, members or their state",
+    )
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
     SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"

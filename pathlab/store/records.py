@@ -288,6 +288,29 @@ class TrialRecord:
     background_network_bits_per_s: Annotated[
         float | None, "background load: received over its path in the steady window"
     ] = None
+    failover_at_ns: Annotated[
+        int | None, "when a member link failed, from the start of the steady window; empty: none failed"
+    ] = None
+    failover_member: Annotated[str | None, "the member link that failed"] = None
+    failover_dip_ratio: Annotated[
+        float | None,
+        "least rate of one interval from the failure on, of the mean rate before it in the steady window",
+    ] = None
+    failover_recovery_ns: Annotated[
+        int | None,
+        "from the failure until the rate was again 90 % of what the links that remained had carried before "
+        "it, for three intervals; empty: not recovered in the steady window (failover_censored), or none "
+        "failed",
+    ] = None
+    failover_censored: Annotated[
+        str | None, "why there is no time of recovery; empty: there is one, or none failed"
+    ] = None
+    failover_returned_at_ns: Annotated[
+        int | None, "when that link worked again, from the start of the steady window; empty: it did not"
+    ] = None
+    failover_retransmitted_bytes: Annotated[
+        int | None, "retransmitted from the failure until the recovery, else until the end of the window"
+    ] = None
 
     @property
     def traffic_ns(self) -> int:

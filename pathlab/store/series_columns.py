@@ -246,6 +246,34 @@ SERIES: Mapping[str, SeriesKind] = {
             "qlen": SeriesColumn("packets waiting at the end of the span", unit="packets"),
         },
     ),
+    "members": _kind(
+        {
+            "end": SeriesColumn("sender or receiver", TEXT, needed=True, complete=True),
+            "member": SeriesColumn("interface of a member link", TEXT, needed=True, complete=True),
+            "link": SeriesColumn("link of the lab's description; empty: no lab", unit="count from 0"),
+            "tx_bytes": SeriesColumn(
+                "sent in the steady window, acknowledgements and headers included", needed=True
+            ),
+            "tx_packets": "sent in it; a virtual interface counts a super-packet once",
+            "rx_bytes": SeriesColumn(
+                "received in the steady window, acknowledgements and headers included", needed=True
+            ),
+            "rx_packets": "received in it; a virtual interface counts a super-packet once",
+            "tx_dropped": SeriesColumn("dropped instead of sent in it", unit="packets"),
+            "rx_dropped": SeriesColumn("received and dropped in it", unit="packets"),
+            "covered_ns": "spans of the counters that lie wholly in the steady window, all these are of",
+            "rate_bits_per_s": "rate of the lab's link from this end, or speed of the interface",
+            "gso_max_segments": SeriesColumn(
+                "most packets that the stack handed over as one; 1: each on its own", unit="packets"
+            ),
+            "gro": SeriesColumn(
+                "whether received packets are joined (GRO), which hides reordering from TCP's counters",
+                unit="1: yes, 0: no",
+            ),
+            "state": SeriesColumn("state in the bond before the trial; empty: no bond of the kernel", TEXT),
+        },
+        both_ends=False,
+    ),
     "settings": _kind(
         {
             "name": SeriesColumn("factor", TEXT),

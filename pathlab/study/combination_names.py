@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pathlab.campaign.factors import FACTORS, Level, find_default, format_level, name_levels
+from pathlab.campaign.factor import Level
+from pathlab.campaign.factors import FACTORS, find_default, format_level, name_levels
 from pathlab.store.flags import Status
 from pathlab.study.message_rates import read_level
 from pathlab.study.trials import Condition, TrialTable

@@ -9,7 +9,8 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.message_cost import MessageCost, fit_cycles
-from pathlab.campaign.factors import Level, find_default
+from pathlab.campaign.factor import Level
+from pathlab.campaign.factors import find_default
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable

@@ -9,7 +9,8 @@ from typing import Any
 
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.verdicts.two_samples import GroupShift
-from pathlab.campaign.factors import CELL_KEYS, FACTORS_BY_KEY, Level, find_default
+from pathlab.campaign.factor import Level
+from pathlab.campaign.factors import CELL_KEYS, FACTORS_BY_KEY, find_default
 from pathlab.errors import UsageError
 from pathlab.study.answer import Answer
 from pathlab.study.comparison.levels import (

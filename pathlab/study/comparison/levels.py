@@ -13,7 +13,8 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
-from pathlab.campaign.factors import Level, format_level
+from pathlab.campaign.factor import Level
+from pathlab.campaign.factors import format_level
 from pathlab.study.comparison.groups import ComparedCell
 from pathlab.study.comparison.metrics import (
     METRICS,

@@ -1,0 +1,111 @@
+"""What contradicts the levels of bonding and multipath in a campaign whose keys are right by themselves.
+
+A lab's links are known from the file. What a kernel lacks (bonding, nftables, a scheduler of MPTCP) is found
+when a lab starts: ``pathlab.lab.bonds``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pathlab.campaign.cell import PlannedCell
+from pathlab.campaign.model import Campaign, MeasuredPath
+from pathlab.campaign.multipath_factors import KERNEL_BONDS, SINGLE_LINKS, UNCHANGED
+from pathlab.campaign.source_text import Finding
+
+MULTIPATH = frozenset(("bond", "tcp_reordering", "mptcp_subflows", "mptcp_scheduler"))
+
+
+def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator[Finding]:
+    """What the combinations that are ``measured`` request of the paths that cannot be; each once."""
+    if MULTIPATH.isdisjoint(campaign.factors.given):
+        return
+    cells = [*measured]
+    found: dict[Finding, None] = {}
+    for cell in cells:
+        found |= dict.fromkeys(_check_cell(cell))
+        for index, path in enumerate(campaign.paths):
+            found |= dict.fromkeys(
+                (("factors", factor), f"{what}; expected {expected}")
+                for factor, what, expected in _check_path(campaign, path, index, cell)
+            )
+    yield from found
+    if campaign.concurrency > 1 and any(changes_hosts(cell) for cell in cells):
+        what = "what one trial sets at its hosts would change another one"
+        yield (
+            ("concurrency",),
+            f"{what}; expected 1 where factors.bond has other levels than none and existing",
+        )
+
+
+def changes_hosts(cell: PlannedCell) -> bool:
+    """Whether the hosts of a lab are set to something for a combination."""
+    others = (cell.tcp_reordering, cell.mptcp_subflows, cell.mptcp_scheduler)
+    return cell.bond not in UNCHANGED or any(one is not None for one in others)
+
+
+def count_links(campaign: Campaign, path: MeasuredPath) -> int | None:
+    """Links of the lab that join the two ends of a path directly; None: the path is not in the lab."""
+    if campaign.lab is None or path.source not in campaign.lab.hosts:
+        return None
+    return sum(set(link.between) == {path.source, path.destination} for link in campaign.lab.links)
+
+
+def _check_cell(cell: PlannedCell) -> Iterator[Finding]:
+    """What contradicts itself in one combination."""
+    without = "expected transport 'mptcp' there; `where` leaves other combinations out"
+    if cell.bond == "mptcp" and cell.transport != "mptcp":
+        yield ("factors", "bond"), f"bond 'mptcp' with transport '{cell.transport}' uses one link; {without}"
+    for name in ("mptcp_subflows", "mptcp_scheduler"):
+        if getattr(cell, name) is not None and cell.transport != "mptcp":
+            yield ("factors", name), f"it has no effect on transport '{cell.transport}'; {without}"
+    if cell.bond in UNCHANGED:
+        return
+    if cell.is_on_one_host:
+        what = f"bond '{cell.bond}' joins two hosts, and messages stay on one with '{cell.placement}'"
+        yield ("factors", "bond"), f"{what}; expected placement 'host'"
+    if cell.family == "ipv6" and cell.bond not in SINGLE_LINKS:
+        yield ("factors", "bond"), f"bond '{cell.bond}' is of IPv4; expected no family 'ipv6' there"
+    if cell.addresses is not None:
+        yield ("factors", "bond"), f"bond '{cell.bond}' chooses the addresses; expected no addresses"
+
+
+def _check_path(
+    campaign: Campaign, path: MeasuredPath, index: int, cell: PlannedCell
+) -> Iterator[tuple[str, str, str]]:
+    """What one combination requests of a path that it does not have: factor, what, expected."""
+    links, level = count_links(campaign, path), cell.bond
+    ends = f"'{path.source}' and '{path.destination}' (paths[{index}])"
+    if links is None:
+        yield from _check_outside(cell, ends)
+        return
+    if level == "existing":
+        yield "bond", f"bond 'existing' reads a bond of real hosts; {ends} are in the lab", "another level"
+    if level in UNCHANGED:
+        return
+    if path.sinks:
+        yield "bond", f"bond '{level}' joins two hosts, and {ends} have sinks", "no sinks, or bond 'none'"
+    elif level in SINGLE_LINKS:
+        if links < SINGLE_LINKS[level]:
+            expected = f"at least {SINGLE_LINKS[level]} links between them, or no such level"
+            yield "bond", f"bond '{level}': {_state_links(links)} {ends}", expected
+    elif links < 2 and level != "emulated":
+        expected = "at least two links between them, or other levels of bond"
+        yield "bond", f"bond '{level}': {_state_links(links)} {ends}", expected
+    if level in KERNEL_BONDS and campaign.lab is not None and campaign.lab.backend == "tun":
+        what = f"bond '{level}' needs links of Ethernet, which those of the backend 'tun' are not"
+        yield "bond", what, "backend 'netem', 'packet' or 'auto'"
+
+
+def _check_outside(cell: PlannedCell, ends: str) -> Iterator[tuple[str, str, str]]:
+    """Real hosts are read, never changed."""
+    if cell.bond not in (*UNCHANGED, "mptcp"):
+        what = f"bond '{cell.bond}' changes hosts, and {ends} are not in the lab"
+        yield "bond", what, "'none', 'existing' or 'mptcp' there"
+    for name in ("tcp_reordering", "mptcp_subflows", "mptcp_scheduler"):
+        if getattr(cell, name) is not None:
+            yield name, f"it changes hosts, and {ends} are not in the lab", "'default' there"
+
+
+def _state_links(count: int) -> str:
+    return "one link joins" if count == 1 else f"{count or 'no'} links join"
