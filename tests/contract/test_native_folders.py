@@ -11,11 +11,12 @@ NATIVE = Path(__file__).resolve().parents[2] / "native"
 BELOW = {
     "base": set(),
     "messages": {"base"},
-    "flow": {"base", "messages"},
+    "flow": {"base", "datagrams", "messages"},
     "probe": {"base"},
     "emulate": {"base"},
     "load": {"base"},
-    "calibrate": {"base", "messages", "flow"},
+    "datagrams": {"base"},
+    "calibrate": {"base", "datagrams", "messages", "flow"},
     "adapter": {"base", "messages", "flow"},
 }
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

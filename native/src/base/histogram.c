@@ -103,6 +103,22 @@ void pl_histogram_write_summary(const struct pl_histogram *histogram, struct pl_
     pl_json_end_object(j);
 }
 
+void pl_histogram_write_places(const struct pl_histogram *histogram, struct pl_json *j, const char *key)
+{
+    pl_json_begin_array(j, key);
+    for (unsigned place = 0; place < PL_HISTOGRAM_PLACES; place++) {
+        if (histogram->counts[place] == 0)
+            continue;
+        uint64_t edge = upper_edge_of(place);
+        pl_json_begin_array(j, NULL);
+        pl_json_u64(j, NULL, place == 0 ? 0 : upper_edge_of(place - 1) + 1);
+        pl_json_u64(j, NULL, edge < (uint64_t)histogram->max_ns ? edge : (uint64_t)histogram->max_ns);
+        pl_json_u64(j, NULL, histogram->counts[place]);
+        pl_json_end_array(j);
+    }
+    pl_json_end_array(j);
+}
+
 /* ZigZag LEB128 as HdrHistogram writes it: seven bits a byte, the lowest first; the ninth byte has eight. */
 static size_t encode_varint(int64_t value, uint8_t bytes[VARINT_BYTES_MAX])
 {

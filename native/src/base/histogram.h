@@ -42,6 +42,10 @@ bool pl_histogram_supports(const struct pl_histogram *histogram, uint64_t one_in
 /* {"median":…,"p99":…,"max":…} under `key`, nanoseconds; nulls where nothing was counted. */
 void pl_histogram_write_summary(const struct pl_histogram *histogram, struct pl_json *j, const char *key);
 
+/* [[low, high, count]...] under `key`: the places that hold values, both ends included; the last one ends at
+ * the maximum. */
+void pl_histogram_write_places(const struct pl_histogram *histogram, struct pl_json *j, const char *key);
+
 /* {"count":…,"min":…,"max":…,"mean":…,"hdr":"…"} under `key`: all that was counted. `hdr` is the V2 encoding,
  * uncompressed, in base64. Nulls where nothing was counted. */
 void pl_histogram_write(const struct pl_histogram *histogram, struct pl_json *j, const char *key);
