@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from pathlab.campaign.background_model import BackgroundSettings
-from pathlab.campaign.factors import Background
+from pathlab.campaign.factor_types import Background
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.source_text import Finding, list_names, suggest_name

@@ -8,19 +8,19 @@ from typing import Any
 
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factor_model import Combination
-from pathlab.campaign.factors import (
-    ALWAYS_GIVEN,
-    FACTORS,
+from pathlab.campaign.factor_types import (
     Background,
     Build,
     Direction,
     Encoding,
     Family,
+    PacingBy,
     Placement,
     Recording,
     Transport,
     Wait,
 )
+from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS
 from pathlab.campaign.model import Campaign, TrialSettings
 from pathlab.campaign.multipath_factors import Bond
 
@@ -45,7 +45,9 @@ class PlannedCell:
     transport: Transport
     direction: Direction
     dscp: int | None
+    ecn: int | None
     pacing_bits_per_s: int | None  # all streams of one direction together
+    pacing_by: PacingBy
     mss_bytes: int | None
     no_delay: bool
     zero_copy: bool
@@ -57,6 +59,9 @@ class PlannedCell:
     message_bytes: int | None  # None: a stream of bytes
     reply: bool
     message_rate_per_s: int | None  # all streams together
+    datagram_bytes: int | None  # None: the largest that fits the path's MTU
+    gso: bool
+    gro: bool
     batch_bytes: int | None
     batch_min_delay_ns: int | None
     batch_max_delay_ns: int | None

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 ENGINES_PACKAGE = "pathlab.engines"
 DEFAULT_ENGINE = "native"
 #: Files of the folder that are no engines.
-SHARED_FILES = frozenset({"adapter", "base", "fan_out", "message_limits", "settings", "spec"})
+SHARED_FILES = frozenset(
+    {"adapter", "base", "datagram_limits", "fan_out", "message_limits", "settings", "spec"}
+)
 
 
 @functools.cache

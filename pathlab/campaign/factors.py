@@ -1,45 +1,49 @@
 """The factors: everything that a campaign can vary, one entry each.
 
 Campaign file, its schema and page, plan, the native engine's flags, what an end granted and the words for
-readers follow from the entries. A new factor is an entry here, or in ``multipath_factors``, and a field of
-``pathlab.campaign.cell.PlannedCell``.
+readers follow from the entries. A new factor is an entry here, or in ``message_factors``,
+``datagram_factors`` or ``multipath_factors``, and a field of ``pathlab.campaign.cell.PlannedCell``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from operator import eq
-from typing import TYPE_CHECKING, Annotated, Literal
-
-from pydantic import Field
+from typing import TYPE_CHECKING, Literal
 
 from pathlab.agents.protocol import OWN_BUILD
 from pathlab.campaign import native_option as native
+from pathlab.campaign.datagram_factors import DATAGRAM_FACTORS
 from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
 from pathlab.campaign.factor import Factor, Level
+from pathlab.campaign.factor_types import (
+    SWITCH,
+    Background,
+    Build,
+    Direction,
+    Family,
+    PacingBy,
+    PairName,
+    Recording,
+    Transport,
+)
 from pathlab.campaign.file_table import MIB
+from pathlab.campaign.message_factors import MESSAGE_FACTORS
 from pathlab.campaign.multipath_factors import MULTIPATH_FACTORS
 from pathlab.campaign.native_option import NativeOption
-from pathlab.campaign.quantities import BYTES, COUNT, DSCP_NAMES, HOUR_NS, RATE, TIME, Bounds, Name, Unit
+from pathlab.campaign.quantities import (
+    BYTES,
+    COUNT,
+    DSCP_NAMES,
+    ECN_NAMES,
+    HOUR_NS,
+    RATE,
+    TIME,
+    Bounds,
+    Name,
+    Unit,
+)
 from pathlab.units import SECOND_NS
-
-Transport = Literal["tcp", "mptcp", "udp", "unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
-Encoding = Literal["fixed", "protobuf"]
-Placement = Literal["host", "process", "threaded", "fused"]
-Wait = Literal["block", "poll"]
-Direction = Literal["forward", "reverse", "both"]
-Family = Literal["any", "ipv4", "ipv6"]
-Build = Literal["this", "again", "against"]
-Recording = Literal["off", "default", "full"]
-Background = Literal["none", "cpu", "disk", "network", "combined"]
-
-PairName = Annotated[
-    str,
-    Field(
-        pattern=r"^[a-z0-9][a-z0-9_-]{0,30}$",
-        json_schema_extra={"$comment": "a name of small letters, digits, '_' and '-'"},
-    ),
-]
 
 
 def _write_window(level: Level) -> int:
@@ -53,7 +57,6 @@ def _pin(end: Literal["sender", "receiver"]) -> NativeOption:
     )
 
 
-_SWITCH = Annotated[bool, Field(strict=True)]
 _WINDOW = Bounds(BYTES, 1024, 1024 * MIB, "auto")
 _CORES = Name(
     r"^\d{1,4}(-\d{1,4})?(,\d{1,4}(-\d{1,4})?)*$",
@@ -146,11 +149,32 @@ _FACTORS = (
         native=NativeOption("dscp", read=native.read_code_point, grants=eq),
     ),
     Factor(
+        "ecn",
+        Bounds(COUNT, 0, 3, "none", ECN_NAMES, 'a name such as "ECT0" or "CE", 0 to 3, or "none"'),
+        "ECN bits of UDP datagrams (RFC 3168), by name (ECT0, ECT1, CE) or number; `none` sets none.",
+        native=NativeOption("ecn", read=native.read_ecn_bits, grants=eq),
+    ),
+    Factor(
         "pacing_bits_per_s",
         Bounds(RATE, 1000, 10**12, "none"),
-        "Rate that the flow's sender does not exceed, all streams together; `none` leaves it unpaced.",
+        "Rate that the flow's sender does not exceed, all streams together; `none` leaves it unpaced. Of a "
+        "UDP flow: the rate offered, of payload.",
         native=NativeOption(
             "rate-bits-per-s", "transmitting", read=native.read_key("pacing", "requested_bits_per_s")
+        ),
+    ),
+    Factor(
+        "pacing_by",
+        PacingBy,
+        "Who paces: the `kernel` (SO_MAX_PACING_RATE; UDP needs the fq qdisc), the engine (`user`), or the "
+        "qdisc, at a time given with each datagram (`txtime`, SO_TXTIME); `auto` is the engine's choice.",
+        default="auto",
+        native=NativeOption(
+            "pacing",
+            "transmitting",
+            lambda level: None if level == "auto" else level,
+            native.read_pacing_by,
+            eq,
         ),
     ),
     Factor(
@@ -161,7 +185,7 @@ _FACTORS = (
     ),
     Factor(
         "no_delay",
-        _SWITCH,
+        SWITCH,
         "Whether small writes are sent at once (TCP_NODELAY).",
         default=False,
         native=NativeOption(
@@ -170,7 +194,7 @@ _FACTORS = (
     ),
     Factor(
         "zero_copy",
-        _SWITCH,
+        SWITCH,
         "Whether data is sent and received without copying it.",
         default=False,
         native=NativeOption(
@@ -209,102 +233,8 @@ _FACTORS = (
         default=DEFAULT_ENGINE,
         native=NativeOption(),
     ),
-    Factor(
-        "message_bytes",
-        Bounds(BYTES, 4, 64 * 1024, "none"),
-        "Size of a message: the sender numbers messages, the receiver counts them and checks their order; "
-        "`none` carries a stream of bytes.",
-        native=NativeOption("message-bytes", "sender", read=native.read_key("messages", "bytes"), grants=eq),
-    ),
-    Factor(
-        "reply",
-        _SWITCH,
-        "Whether the receiver returns each message, which measures its round trip.",
-        default=False,
-        native=NativeOption(
-            "reply", "sender", native.write_switch, native.read_key("messages", "replies"), grants=eq
-        ),
-    ),
-    Factor(
-        "message_rate_per_s",
-        Bounds(COUNT, 1, 100_000_000, "max"),
-        "Messages offered per second, all streams together; `max` sends as fast as possible, with `reply` "
-        "one at a time.",
-        native=NativeOption("messages-per-s", "sender", read=native.read_key("messages", "offered_per_s")),
-    ),
-    Factor(
-        "batch_bytes",
-        Bounds(BYTES, 1, 512 * 1024, "none"),
-        "Size up to which messages are collected and sent in one call; `none` sends each in its own call.",
-        native=NativeOption("batch-bytes", "sender", read=native.read_key("messages", "batch_bytes")),
-    ),
-    Factor(
-        "batch_min_delay_ns",
-        Bounds(TIME, 1000, SECOND_NS, "none"),
-        "How long a batch waits for further messages, at an offered rate.",
-        native=NativeOption(
-            "batch-min-delay-ns", "sender", read=native.read_key("messages", "batch_min_delay_ns")
-        ),
-    ),
-    Factor(
-        "batch_max_delay_ns",
-        Bounds(TIME, 1000, SECOND_NS, "none"),
-        "Age of its first message at which a batch is sent in any case, at an offered rate.",
-        native=NativeOption(
-            "batch-max-delay-ns", "sender", read=native.read_key("messages", "batch_max_delay_ns")
-        ),
-    ),
-    Factor(
-        "cork",
-        _SWITCH,
-        "Whether the kernel waits with the rest of messages until a segment is full (TCP_CORK).",
-        default=False,
-        native=NativeOption("cork", "sender", native.write_switch, native.read_key("messages", "cork")),
-    ),
-    Factor(
-        "encoding",
-        Encoding,
-        "Content of a message: a number and bytes, or these serialised and parsed as Protocol Buffers.",
-        default="fixed",
-        native=NativeOption(
-            "encoding",
-            "sender",
-            lambda level: None if level == "fixed" else level,
-            native.read_key("messages", "encoding"),
-        ),
-    ),
-    Factor(
-        "placement",
-        Placement,
-        "Where messages are received: on the destination `host`, or on the source host by another `process`, "
-        "another thread (`threaded`) or a function that the sender calls (`fused`).",
-        default="host",
-        native=NativeOption(
-            "placement",
-            "sender",
-            lambda level: level if level in ("threaded", "fused") else None,
-            native.read_placement,
-        ),
-    ),
-    Factor(
-        "wait",
-        Wait,
-        "How both ends wait for messages: asleep in the kernel, or by polling.",
-        default="block",
-        native=NativeOption(
-            "wait",
-            "both",
-            lambda level: None if level == "block" else level,
-            native.read_key("messages", "wait"),
-        ),
-    ),
-    Factor(
-        "priority",
-        Bounds(COUNT, 1, 98, "none"),
-        "Real-time priority of the threads at both ends (SCHED_FIFO), which needs the permission to set it; "
-        "`none` is ordinary scheduling.",
-        native=NativeOption("priority", read=native.read_priority, grants=eq),
-    ),
+    *MESSAGE_FACTORS,
+    *DATAGRAM_FACTORS,
     Factor(
         "build",
         Build,

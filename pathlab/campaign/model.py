@@ -16,7 +16,8 @@ from pydantic import BeforeValidator, Field
 from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.campaign.conduct_model import CYCLES_MIN_DEFAULT, STOP_RULE, Budget, CoolDown, SafetyLimits
 from pathlab.campaign.factor_model import Combination, Control, Factors
-from pathlab.campaign.factors import FactorKey, PairName
+from pathlab.campaign.factor_types import PairName
+from pathlab.campaign.factors import FactorKey
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
 from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.lab_model import LabSettings

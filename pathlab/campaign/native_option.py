@@ -17,15 +17,16 @@ Ready = Mapping[str, Any]
 class NativeOption:
     """How one factor reaches the engine and is read back.
 
-    ``flag`` None: it reaches the engine in another way. ``ends`` get the flag: both, those that transmit, or
-    the one at which the counted data start (sender) or arrive (receiver). ``write`` gives the flag's value,
+    ``flag`` None: it reaches the engine in another way. ``ends`` get the flag: both, those that transmit,
+    those that receive, the one that opens the connections, which states it to the other, or the one at which
+    the counted data start (sender) or arrive (receiver). ``write`` gives the flag's value,
     None to leave it out. ``read`` gives what an end's ``ready`` states, None where it does not. ``grants``
     compares the texts of requested and stated level; None: a difference is no flag of the trial. With
     ``is_of_one_end`` only the end that gets the flag is read: the other's value is another setting.
     """
 
     flag: str | None = None
-    ends: Literal["both", "transmitting", "sender", "receiver"] = "both"
+    ends: Literal["both", "transmitting", "receiving", "connecting", "sender", "receiver"] = "both"
     write: Callable[[Any], str | int | None] = lambda level: level
     read: Callable[[Ready], Any] | None = None
     grants: Callable[[str, str], bool] | None = None
@@ -33,11 +34,22 @@ class NativeOption:
 
     def states(self, end: str) -> bool:
         """Whether the ready of the ``sender`` or the ``receiver`` is read."""
-        return not self.is_of_one_end or end == self.ends
+        return not self.is_of_one_end or end == ("receiver" if self.ends == "receiving" else self.ends)
 
-    def is_for(self, *, sends: bool, transmits: bool) -> bool:
-        """Whether an end gets the flag; ``sends``: it is the end whose data are counted."""
-        chosen = {"both": True, "transmitting": transmits, "sender": sends, "receiver": not sends}
+    def is_for(self, *, sends: bool, both_ways: bool, connects: bool) -> bool:
+        """Whether an end gets the flag.
+
+        ``sends``: it is the end whose data are counted; ``both_ways``: so are those of the other end;
+        ``connects``: it opens the connections.
+        """
+        chosen = {
+            "both": True,
+            "transmitting": sends or both_ways,
+            "receiving": not sends or both_ways,
+            "connecting": connects,
+            "sender": sends,
+            "receiver": not sends,
+        }
         return chosen[self.ends]
 
 
@@ -71,6 +83,18 @@ def read_code_point(ready: Ready) -> int | None:
     """The code point is the upper six bits of the traffic class (RFC 2474)."""
     traffic_class = read_least("traffic_class")(ready)
     return None if traffic_class is None else traffic_class >> 2
+
+
+def read_ecn_bits(ready: Ready) -> int | None:
+    """The lower two bits of the traffic class (RFC 3168); None for TCP, of which the kernel sets them."""
+    traffic_class = read_least("traffic_class")(ready)
+    return None if traffic_class is None or "datagrams" not in ready else traffic_class & 3
+
+
+def read_pacing_by(ready: Ready) -> str | None:
+    """Who paces, of datagrams or of a stream of bytes; None where nothing is paced."""
+    by = (ready.get("datagrams") or {}).get("pacing") or (ready.get("pacing") or {}).get("by")
+    return None if by == "off" else by
 
 
 def read_zero_copy(ready: Ready) -> bool | None:

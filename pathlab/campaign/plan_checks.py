@@ -11,20 +11,20 @@ from pathlab.campaign.bond_checks import check_bonds
 from pathlab.campaign.budget import Estimator
 from pathlab.campaign.cell import PlannedCell, build_combination
 from pathlab.campaign.checks import PLAN_ROWS_MAX
+from pathlab.campaign.datagram_factors import DATAGRAM_FACTORS
 from pathlab.campaign.design import count_cells, list_cells
 from pathlab.campaign.engine_rules import load_rules
+from pathlab.campaign.message_factors import MESSAGE_FACTORS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.source_text import Finding, Key
 from pathlab.units import SECOND_NS, format_bytes, format_time
 
 #: Without these factors every combination is a stream of bytes of the default engine, which supports all.
-CHECKED = frozenset(
-    (
-        *("engine", "transport", "message_bytes", "reply", "message_rate_per_s", "batch_bytes"),
-        *("batch_min_delay_ns", "batch_max_delay_ns", "cork", "encoding", "placement", "wait", "priority"),
-    )
-)
+CHECKED = {
+    *("engine", "transport", "ecn", "pacing_by"),
+    *(factor.name for factor in (*MESSAGE_FACTORS, *DATAGRAM_FACTORS)),
+}
 #: What a refusal of one path depends on, besides the path.
 _PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "streams", "transfer_bytes")
 

@@ -24,6 +24,8 @@ DSCP_NAMES: Mapping[str, int] = {
     "EF": 46,
     "VA": 44,
 }
+#: ECN bits by name, without their parentheses (RFC 3168, section 5).
+ECN_NAMES: Mapping[str, int] = {"NOT-ECT": 0, "ECT1": 1, "ECT0": 2, "CE": 3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,7 +35,7 @@ _LIMITS = (
     (
         "transport",
         "this transport without message",
-        f"message != 'none' or {_BY_TCP} or transport == 'unix'",
+        f"message != 'none' or {_BY_IP} or transport == 'unix'",
     ),
     # Of streams of bytes alone.
     (

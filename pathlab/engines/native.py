@@ -11,6 +11,7 @@ from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
 from pathlab.campaign.engine_rules import Capabilities, Refusal
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.datagram_limits import DATAGRAM_LIMITS
 from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
 from pathlab.engines.settings import Options, engine_direction, flow_options
@@ -27,7 +28,7 @@ class NativeEngine(Engine):
     """Both ends connect all streams and wait for ``go`` at the end that opened the connections."""
 
     name = "native"
-    capabilities = Capabilities(limits=MESSAGE_LIMITS)
+    capabilities = Capabilities(limits=(*MESSAGE_LIMITS, *DATAGRAM_LIMITS))
 
     @classmethod
     def check(cls, row: PlanRow) -> Iterator[Refusal]:
@@ -106,7 +107,12 @@ class NativeEngine(Engine):
         direction = engine_direction(spec, sender_connects=self._connecting == "sender")
         if spec.cell.reply and not sends:
             direction = BOTH
-        options = flow_options(spec, context.allowed, sends=sends) | {"direction": direction} | ends
+        connects = role == self._connecting
+        options = (
+            flow_options(spec, context.allowed, sends=sends, connects=connects)
+            | {"direction": direction}
+            | ends
+        )
         session = context.sinks[receiver - 1] if receiver else self.find_session(role)
         job = session.start_engine(
             subcommand,

@@ -23,9 +23,12 @@ def engine_direction(spec: TrialSpec, *, sender_connects: bool) -> str:
     return FORWARD if sender_connects else REVERSE
 
 
-def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
-    """The flags of one end; ``sends``: it is the end whose data are counted."""
-    transmits = sends or spec.cell.direction == BOTH
+def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool, connects: bool) -> Options:
+    """The flags of one end.
+
+    ``sends``: it is the end whose data are counted; ``connects``: it opens the connections.
+    """
+    both_ways = spec.cell.direction == BOTH
     options: Options = {
         "warmup-ns": spec.cell.warmup_ns,
         "duration-ns": spec.cell.duration_ns,
@@ -33,11 +36,11 @@ def flow_options(spec: TrialSpec, allowed: Allowed, *, sends: bool) -> Options:
         "drain-timeout-ns": spec.trial.drain_ns,
         "tcp-info": "none" if spec.records_totals else "raw",
     }
-    if transmits and spec.volume_limit_bytes is not None:  # who stops says why
+    if (sends or both_ways) and spec.volume_limit_bytes is not None:  # who stops says why
         options["volume-limit-bytes"] = spec.volume_limit_bytes
     permitted = {"congestion": allowed.congestion, "pacing_bits_per_s": spec.rate_bits_per_s}
     for name, option in OPTIONS.items():
-        if option.flag is not None and option.is_for(sends=sends, transmits=transmits):
+        if option.flag is not None and option.is_for(sends=sends, both_ways=both_ways, connects=connects):
             value = option.write(permitted.get(name, getattr(spec.cell, name)))
             if not sends and value in LOCAL_TRANSPORTS:
                 value = "unix"  # the rest comes with the hello
@@ -80,7 +83,7 @@ def find_refused(settings: Sequence[Mapping[str, str | None]]) -> list[str]:
 
 def _is_refused(name: str, line: Mapping[str, str | None]) -> bool:
     option, requested = OPTIONS.get(name), line["requested"]
-    if option is None or option.grants is None or requested in (None, "no"):
+    if option is None or option.grants is None or requested in (None, "no", "auto"):
         return False
     stated = [text for text in (line["sender"], line["receiver"]) if text is not None]
     return not all(option.grants(str(requested), text) for text in stated)

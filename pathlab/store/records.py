@@ -176,7 +176,8 @@ class TrialRecord:
     ] = None
     udp_lost_packets: Annotated[
         int | None,
-        "UDP: datagrams lost in the steady window, by the receiver's count of missing sequence numbers",
+        "UDP: datagrams sent in the steady window that never arrived: sent less received, where both ends "
+        "state their numbers; else the receiver's count of missing sequence numbers",
     ] = None
     udp_jitter_ns: Annotated[
         float | None,
@@ -310,6 +311,78 @@ class TrialRecord:
     ] = None
     failover_retransmitted_bytes: Annotated[
         int | None, "retransmitted from the failure until the recovery, else until the end of the window"
+    ] = None
+    datagram_bytes: Annotated[int | None, "UDP: payload of each datagram, as the sender states it"] = None
+    udp_received_packets: Annotated[
+        int | None,
+        "UDP: datagrams sent in the steady window that arrived, each counted once",
+    ] = None
+    udp_duplicate_packets: Annotated[
+        int | None, "UDP: further copies of datagrams sent in the steady window that had arrived before"
+    ] = None
+    udp_reordered_packets: Annotated[
+        int | None,
+        "UDP: datagrams sent in the steady window that arrived after one with a higher number (RFC 4737)",
+    ] = None
+    udp_lost_host_packets: Annotated[
+        int | None,
+        "UDP: of the lost datagrams, those that counters of the receiving host explain: full socket buffers, "
+        "backlog and ring; empty: no such counter was read",
+    ] = None
+    udp_lost_path_packets: Annotated[
+        int | None,
+        "UDP: lost datagrams that no counter of the receiving host explains; empty: not known, since a "
+        "counter of the host was not read",
+    ] = None
+    udp_refused_packets: Annotated[
+        int | None,
+        "UDP: datagrams that the sender's kernel refused in the steady window (ENOBUFS, EPERM ...); they are "
+        "not part of those sent",
+    ] = None
+    udp_foreign_packets: Annotated[
+        int | None,
+        "UDP: datagrams that came to the receiver's ports without the check of the trial; part of no other "
+        "count",
+    ] = None
+    udp_offered_packets_per_s: Annotated[
+        float | None, "UDP: rate at which datagrams were due, over all streams; empty: as fast as possible"
+    ] = None
+    udp_sent_packets_per_s: Annotated[
+        float | None, "UDP: datagrams sent per second of the sender's steady window"
+    ] = None
+    udp_received_packets_per_s: Annotated[
+        float | None, "UDP: datagrams received per second of the receiver's steady window"
+    ] = None
+    udp_pacing_error_median_ns: Annotated[
+        float | None,
+        "UDP: median time by which datagrams were handed over later than they were due, whole trial; empty: "
+        "no offered rate",
+    ] = None
+    udp_pacing_error_p99_ns: Annotated[float | None, "UDP: 99th percentile of that time"] = None
+    udp_pacing_error_max_ns: Annotated[float | None, "UDP: maximum of that time"] = None
+    udp_reorder_extent_max_packets: Annotated[
+        int | None,
+        "UDP: largest reordering extent of the steady window (RFC 4737, section 4.2); empty: none was "
+        "reordered",
+    ] = None
+    udp_n_reordered_3_packets: Annotated[
+        int | None,
+        "UDP: datagrams of the steady window that were 3-reordered (RFC 4737, section 5): three "
+        "duplicate acknowledgements of TCP would be due",
+    ] = None
+    udp_late_time_max_ns: Annotated[
+        int | None,
+        "UDP: longest late time of the steady window (RFC 4737, section 4.3), by the receiver's clock; "
+        "empty: none reordered",
+    ] = None
+    sender_cpu_ns_per_packet: Annotated[
+        float | None,
+        "UDP: CPU time of the sending engine's threads in the steady window, per datagram sent in it, "
+        "without what they spun until datagrams were due",
+    ] = None
+    receiver_cpu_ns_per_packet: Annotated[
+        float | None,
+        "UDP: CPU time of the receiving engine's threads in the steady window, per datagram received in it",
     ] = None
 
     @property

@@ -57,6 +57,11 @@ _SPAN: Mapping[str, SeriesColumn | str] = {
     "time_ns": "end of the span",
     "span_ns": "length of the span",
 }
+_INTERVAL: Mapping[str, SeriesColumn | str] = {
+    "index": SeriesColumn("number of the interval", unit="count from 0", needed=True, complete=True),
+    "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
+    "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+}
 _PROBES: Mapping[str, SeriesColumn | str] = {
     "sequence": SeriesColumn("number of the probe", unit="count from 0"),
     "intended_ns": "when it was due",
@@ -137,6 +142,46 @@ SERIES: Mapping[str, SeriesKind] = {
             "jitter_ns": "imported: jitter as the program counts it",
         },
     ),
+    "datagrams": _kind(
+        {
+            **_INTERVAL,
+            "phase": SeriesColumn("warmup, steady or drain", TEXT, complete=True),
+            "stream": SeriesColumn(
+                "stream that the row is of", unit="count from 0", needed=True, complete=True
+            ),
+            "sent": SeriesColumn("datagrams sent in it; empty: the end sends none", unit="packets"),
+            "refused": SeriesColumn("datagrams that the kernel refused in it", unit="packets"),
+            "received": SeriesColumn(
+                "datagrams received in it, each counted once; empty: the end receives none", unit="packets"
+            ),
+            "lost": SeriesColumn(
+                "change of the count of missing numbers in it; below 0 where some arrived late",
+                unit="packets",
+            ),
+            "duplicate": SeriesColumn("further copies received in it", unit="packets"),
+            "reordered": SeriesColumn(
+                "received in it after one with a higher number (RFC 4737)", unit="packets"
+            ),
+            "jitter_ns": SeriesColumn("jitter at its end (RFC 3550)", NUMBER),
+        },
+    ),
+    "datagram_histograms": _kind(
+        {
+            "metric": SeriesColumn(
+                "what is counted, over all streams and the steady window: loss_runs, reorder_extents, "
+                "late_times_ns, n_reordering, reorder_density or buffer_density (native/PROTOCOL.md)",
+                TEXT,
+                needed=True,
+                complete=True,
+            ),
+            "low": SeriesColumn("smallest value of the bin", needed=True, complete=True),
+            "high": SeriesColumn("largest value of the bin", needed=True, complete=True),
+            "count": SeriesColumn(
+                "datagrams in it; of loss_runs: runs", unit="count", needed=True, complete=True
+            ),
+        },
+        both_ends=False,
+    ),
     "tcp_info_raw": _kind(
         {
             "index": SeriesColumn(
@@ -152,9 +197,7 @@ SERIES: Mapping[str, SeriesKind] = {
     ),
     "workers": _kind(
         {
-            "index": SeriesColumn("number of the interval", unit="count from 0", needed=True, complete=True),
-            "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
-            "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
+            **_INTERVAL,
             "worker": SeriesColumn("thread of the engine", unit="count from 0", needed=True, complete=True),
             "user_ns": "user CPU time in it",
             "system_ns": "system CPU time in it",

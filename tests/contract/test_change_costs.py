@@ -68,7 +68,9 @@ settings = list_settings(spec, {"nap_ns": 500}, {})
 print(json.dumps({
     "mistakes": mistakes,
     "levels": [row.settings["nap_ns"] for row in rows],
-    "flags": [flow_options(spec, allowed, sends=sends).get("nap-ns") for sends in (True, False)],
+    "flags": [
+        flow_options(spec, allowed, sends=sends, connects=sends).get("nap-ns") for sends in (True, False)
+    ],
     "setting": next(line for line in settings if line["name"] == "nap_ns"),
     "refused": find_refused(settings),
     "words": format_levels({"nap_ns": 10**6}),

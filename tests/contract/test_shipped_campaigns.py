@@ -11,7 +11,7 @@ import pytest
 
 from pathlab.campaign.budget import estimate_campaign
 from pathlab.campaign.campaign_text import list_shipped
-from pathlab.campaign.factors import Transport
+from pathlab.campaign.factor_types import Transport
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schema import JSON_NAME, MARKDOWN_NAME, build_json_schema, describe_campaign_file

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from pathlab.campaign.background_checks import NETWORK, PARTS
-from pathlab.campaign.factors import Background
+from pathlab.campaign.factor_types import Background
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import TrialPath

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.cell import PlannedCell, build_cell
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign, TrialSettings
 from pathlab.errors import CampaignError

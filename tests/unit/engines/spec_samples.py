@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.campaign.model import ProbeSettings, TrialSettings
 from pathlab.engines.spec import TrialPath, TrialSpec
 from tests.unit.campaign.campaign_samples import make_cell

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.engines.base import EngineContext, TrialObserver
 from pathlab.engines.native import NativeEngine
 from pathlab.engines.spec import Allowed, TrialSink, TrialSpec

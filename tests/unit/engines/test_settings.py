@@ -62,7 +62,10 @@ def test_each_end_is_bound_to_its_own_cores_and_reads_only_those() -> None:
         make_spec({}, cpus_sender="0-1", cpus_receiver="2"),
         Allowed(probe_method="icmp", congestion=None),
     )
-    assert [flow_options(spec, allowed, sends=sends)["pin"] for sends in (True, False)] == ["0,1", "2"]
+    assert [flow_options(spec, allowed, sends=sends, connects=sends)["pin"] for sends in (True, False)] == [
+        "0,1",
+        "2",
+    ]
     lines = list_settings(spec, {"cores": [0, 1]}, {"cores": [2]})
     stated = {line["name"]: (line["sender"], line["receiver"]) for line in lines}
     assert (stated["cpus_sender"], stated["cpus_receiver"]) == (("0,1", None), (None, "2"))
@@ -70,4 +73,4 @@ def test_each_end_is_bound_to_its_own_cores_and_reads_only_those() -> None:
     lines = list_settings(spec, {"cores": [0, 1]}, {"cores": [3]})
     assert find_refused(lines) == ["cpus-receiver-not-granted"]
     for sends in (True, False):
-        assert flow_options(make_spec({}, cpus="3"), allowed, sends=sends)["pin"] == "3"
+        assert flow_options(make_spec({}, cpus="3"), allowed, sends=sends, connects=sends)["pin"] == "3"

@@ -20,7 +20,7 @@ from pathlab.agents.adapters.manifest import (
     read_manifest_file,
     read_manifests,
 )
-from pathlab.campaign.factors import Transport
+from pathlab.campaign.factor_types import Transport
 
 TABLE: dict[str, Any] = {
     "contract": 1,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabVerdict

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.probing import find_histogram_interval_ns

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.factors import Level
+from pathlab.campaign.factor import Level
 from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record

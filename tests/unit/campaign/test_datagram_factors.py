@@ -1,0 +1,150 @@
+"""What a UDP flow excludes is refused with the plan, by file and key, and what it has reaches the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.campaign.constraints import parse_constraint
+from pathlab.campaign.factors import FACTORS_BY_KEY
+from pathlab.campaign.order import plan_rows
+from pathlab.engines.settings import find_refused, flow_options, list_settings
+from pathlab.engines.spec import Allowed
+from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.unit.engines.spec_samples import make_spec
+
+ALLOWED = Allowed(probe_method="icmp", congestion=None)
+FLOW: dict[str, Any] = {"transport": "udp"}
+
+
+@pytest.mark.parametrize(
+    ("factors", "key", "what"),
+    [
+        ({"datagram": 1000}, "datagram", "datagram without a UDP flow"),
+        ({"datagram": 1000, "message": 64, "transport": "udp"}, "datagram", "datagram without a UDP flow"),
+        ({"gso": True}, "gso", "gso without a UDP flow"),
+        ({"gro": True, "transport": "mptcp"}, "gro", "gro without a UDP flow"),
+        (
+            {"pacing": "1Mbit/s", "pacing_by": "txtime"},
+            "pacing_by",
+            "pacing_by 'txtime' without a UDP flow",
+        ),
+        ({"pacing_by": "user"}, "pacing_by", "pacing_by without pacing"),
+        ({**FLOW, "pacing_by": "txtime"}, "pacing_by", "pacing_by without pacing"),
+        ({"ecn": "ECT0"}, "ecn", "ecn without UDP, as the kernel sets these bits of TCP"),
+        ({**FLOW, "write": "1KiB"}, "write", "write with a UDP flow, which has datagram"),
+        ({**FLOW, "zero_copy": True}, "zero_copy", "zero_copy with a UDP flow"),
+        ({**FLOW, "transfer": "1MB"}, "transfer", "transfer with a UDP flow, which may lose some of it"),
+        ({**FLOW, "congestion": "reno"}, "congestion", "congestion without TCP"),
+        ({**FLOW, "mss": 536}, "mss", "mss without TCP"),
+        ({**FLOW, "no_delay": True}, "no_delay", "no_delay without TCP"),
+        ({**FLOW, "cork": True}, "cork", "cork without message"),
+        ({**FLOW, "reply": True}, "reply", "reply without message"),
+    ],
+)
+def test_what_a_udp_flow_excludes_is_refused_with_the_way_out(
+    factors: dict[str, Any], key: str, what: str
+) -> None:
+    mistakes = list_mistakes(factors={"streams": 1, **factors})
+    start = f"factors.{key}: native does not support {what}; expected where = "
+    (mistake,) = (one for one in mistakes if one.startswith(start))
+    parsed = parse_constraint(mistake.removeprefix(start).strip('"'))
+    assert key in parsed.factors
+    assert parsed.holds({name: factor.default for name, factor in FACTORS_BY_KEY.items()})
+
+
+@pytest.mark.parametrize(
+    ("factors", "key", "range_text"),
+    [
+        ({**FLOW, "datagram": 31}, "datagram", "expected a value from 32B to 65507B"),
+        ({**FLOW, "datagram": 65_508}, "datagram", "expected a value from 32B to 65507B"),
+        ({**FLOW, "pacing": "1Mbit/s", "pacing_by": "fq"}, "pacing_by", "expected"),
+        ({**FLOW, "ecn": 4}, "ecn", "ECT0"),
+    ],
+)
+def test_levels_out_of_range_are_refused_with_the_range(
+    factors: dict[str, Any], key: str, range_text: str
+) -> None:
+    (mistake,) = list_mistakes(factors={"streams": 1, **factors})
+    assert mistake.startswith(f"factors.{key}")
+    assert range_text in mistake
+
+
+def test_udp_flows_of_every_kind_are_taken() -> None:
+    for factors in (
+        {"datagram": ["auto", 64, 1472, 8972], "gso": [True, False], "gro": [True, False]},
+        {"pacing": "1Mbit/s", "pacing_by": ["auto", "kernel", "user", "txtime"], "ecn": ["none", "CE", 1]},
+        {"direction": ["forward", "reverse", "both"], "window": "1MiB", "dscp": "EF", "streams": 4096},
+    ):
+        assert make_sample(factors={"streams": 1, **FLOW, **factors})
+
+
+def test_the_names_of_ecn_bits_are_their_numbers() -> None:
+    campaign = make_sample(factors={"streams": 1, **FLOW, "ecn": ["Not-ECT", "ECT1", "ect0", "CE", "none"]})
+    assert sorted((row.cell.ecn for row in plan_rows(campaign)), key=str) == [0, 1, 2, 3, None]
+
+
+def find_flags(direction: str, connects: str = "sender", **levels: Any) -> dict[str, dict[str, Any]]:
+    """The flags of both ends of a UDP flow that are its own."""
+    spec = make_spec({}, transport="udp", direction=direction, **levels)
+    names = {"datagram-bytes", "gso", "gro", "pacing", "rate-bits-per-s", "ecn"}
+    return {
+        end: {
+            name: value
+            for name, value in flow_options(
+                spec, ALLOWED, sends=end == "sender", connects=end == connects
+            ).items()
+            if name in names
+        }
+        for end in ("sender", "receiver")
+    }
+
+
+def test_each_flag_reaches_the_ends_that_need_it() -> None:
+    levels: dict[str, Any] = {"datagram_bytes": 1000, "gso": True, "gro": True, "ecn": 2}
+    levels |= {"pacing_bits_per_s": 10**6, "pacing_by": "user"}
+    stated = {"datagram-bytes": 1000, "gso": "yes"}
+    paced = {"rate-bits-per-s": 10**6, "pacing": "user"}
+    assert find_flags("forward", **levels) == {
+        "sender": {**stated, **paced, "ecn": 2},
+        "receiver": {"gro": "yes", "ecn": 2},
+    }
+    assert find_flags("forward", "receiver", **levels) == {
+        "sender": {**paced, "ecn": 2},
+        "receiver": {**stated, "gro": "yes", "ecn": 2},
+    }
+    assert find_flags("both", **levels) == {
+        "sender": {**stated, **paced, "gro": "yes", "ecn": 2},
+        "receiver": {**paced, "gro": "yes", "ecn": 2},
+    }
+
+
+def test_what_an_end_did_not_grant_is_a_flag() -> None:
+    spec = make_spec({}, transport="udp", datagram_bytes=1000, gso=True, gro=True, ecn=1)
+    granted = {"bytes": 1000, "gso": True, "gro": True, "pacing": "off"}
+    sockets = [{"stream": 0, "traffic_class": 1}]
+
+    def find(sender: dict[str, Any], receiver: dict[str, Any]) -> list[str]:
+        ready = [
+            {"transport": "udp", "sockets": sockets, "datagrams": granted | stated}
+            for stated in (sender, receiver)
+        ]
+        return find_refused(list_settings(spec, *ready))
+
+    assert find({}, {}) == []
+    assert find({"gro": False}, {}) == []  # the sender takes none
+    assert find({"gso": False}, {"gso": False}) == ["gso-not-granted"]
+    assert find({}, {"gro": False}) == ["gro-not-granted"]
+    sockets[0]["traffic_class"] = 0
+    assert find({}, {}) == ["ecn-not-granted"]
+
+
+def test_pacing_is_granted_where_the_way_requested_was_taken() -> None:
+    def find(by: str, stated: str) -> list[str]:
+        spec = make_spec({}, transport="udp", pacing_bits_per_s=10**6, pacing_by=by)
+        ready = {"transport": "udp", "datagrams": {"pacing": stated}}
+        return find_refused(list_settings(spec, ready, {"transport": "udp"}))
+
+    assert find("auto", "user") == find("kernel", "kernel") == []
+    assert find("txtime", "user") == ["pacing-by-not-granted"]
