@@ -14,7 +14,8 @@ static uint64_t sum(const struct pl_histogram *histogram)
     return total;
 }
 
-static void check_sums(const struct pl_reordering *reordering, struct pl_meter_counts counts, uint64_t sent)
+static void check_sums(const struct pl_reordering *reordering, struct pl_sequence_counts counts,
+                       uint64_t sent)
 {
     const struct pl_density_counts *densities = &reordering->densities;
     uint64_t displaced = densities->displaced_beyond;
@@ -38,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     struct pl_reordering *reordering = calloc(1, sizeof *reordering);
     uint64_t first = data[0] % 2 == 0 ? 0 : UINT32_MAX - data[0];
-    const struct pl_meter_settings settings = {reordering, first, 0, INT64_MAX};
+    const struct pl_meter_settings settings = {reordering, first};
     struct pl_sequence_meter *meter = pl_sequence_meter_create(&settings, NULL);
     REQUIRE(reordering != NULL && meter != NULL);
     uint64_t number = first;
@@ -46,17 +47,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t at = 1; at + 1 < size; at += 2) {
         uint64_t step = (uint64_t)data[at + 1] << data[at] % 48;
         number = data[at] >= 128 ? number - step : number + step;
-        pl_sequence_meter_add(meter, number, (pl_ns)(number % INT64_MAX), (pl_ns)at);
+        pl_sequence_meter_add(meter, number, (pl_ns)(number % INT64_MAX), (pl_ns)at, true);
         if (number > last && number < PL_SEQUENCE_NUMBER_END)
             last = number;
         number++;
     }
     last += data[0] / 8;
     uint64_t jumps = pl_sequence_meter_totals(meter).received;
-    struct pl_meter_counts counts = pl_sequence_meter_close_window(meter, first, last);
+    struct pl_sequence_counts counts = pl_sequence_meter_close_window(meter, first, last);
     REQUIRE(jumps == counts.received);
     check_sums(reordering, counts, last - first + 1);
-    pl_sequence_meter_destroy(meter);
+    pl_sequence_meter_free(meter);
     free(reordering);
     return 0;
 }

@@ -24,13 +24,11 @@ struct pl_sequence_meter {
     uint64_t next; /* the highest number that arrived, plus 1 */
     uint64_t arrivals;
     struct pl_reordering *reordering;
-    pl_ns window_from_ns;
-    pl_ns window_until_ns;
     pl_ns previous_arrived_ns;
     pl_ns previous_sent_ns;
     uint64_t jitter_16ths_ns;
-    struct pl_meter_counts totals;
-    struct pl_meter_counts counts;
+    struct pl_sequence_counts totals;
+    struct pl_sequence_counts counts;
     struct pl_number_range range; /* numbers of the measured window that arrived */
     bool closed;
     uint64_t first_sequence;
@@ -56,8 +54,6 @@ struct pl_sequence_meter *pl_sequence_meter_create(const struct pl_meter_setting
     meter->reordering = settings->reordering;
     meter->next = settings->first_sequence;
     meter->first_sequence = settings->first_sequence;
-    meter->window_from_ns = settings->window_from_ns;
-    meter->window_until_ns = settings->window_until_ns;
     meter->totals.jitter_ns = -1;
     meter->counts.jitter_ns = -1;
     meter->range = (struct pl_number_range){.low = UINT64_MAX, .high = 0};
@@ -66,7 +62,7 @@ struct pl_sequence_meter *pl_sequence_meter_create(const struct pl_meter_setting
     return meter;
 }
 
-void pl_sequence_meter_destroy(struct pl_sequence_meter *meter)
+void pl_sequence_meter_free(struct pl_sequence_meter *meter)
 {
     free(meter);
 }
@@ -84,7 +80,7 @@ static uint64_t bit_of(uint64_t number)
 /* The part of a run that is within first..last. */
 static uint64_t clip(const struct run *run, uint64_t first, uint64_t last)
 {
-    if (run->count == 0 || first > last)
+    if (run->count == 0)
         return 0;
     uint64_t low = run->first > first ? run->first : first;
     uint64_t end = run->first + run->count - 1;
@@ -198,9 +194,9 @@ static void count_unclassified(struct pl_sequence_meter *meter, bool measured)
 }
 
 void pl_sequence_meter_add(struct pl_sequence_meter *meter, uint64_t sequence, pl_ns sent_ns,
-                           pl_ns arrived_ns)
+                           pl_ns arrived_ns, bool measured)
 {
-    bool measured = sent_ns >= meter->window_from_ns && sent_ns < meter->window_until_ns && !meter->closed;
+    measured = measured && !meter->closed;
     uint64_t next = meter->next;
     if (sequence < next) {
         if (next - sequence > WINDOW || sequence < meter->first_sequence) {
@@ -208,8 +204,8 @@ void pl_sequence_meter_add(struct pl_sequence_meter *meter, uint64_t sequence, p
             return;
         }
         if ((*word_of(meter, sequence) & bit_of(sequence)) != 0) {
-            meter->totals.duplicate++;
-            meter->counts.duplicate += measured;
+            meter->totals.duplicates++;
+            meter->counts.duplicates += measured;
             return;
         }
         count_reordered(meter, sequence, arrived_ns, measured);
@@ -238,14 +234,14 @@ void pl_sequence_meter_add(struct pl_sequence_meter *meter, uint64_t sequence, p
                                &meter->reordering->densities);
 }
 
-struct pl_meter_counts pl_sequence_meter_totals(const struct pl_sequence_meter *meter)
+struct pl_sequence_counts pl_sequence_meter_totals(const struct pl_sequence_meter *meter)
 {
-    struct pl_meter_counts totals = meter->totals;
+    struct pl_sequence_counts totals = meter->totals;
     totals.lost = meter->next - meter->first_sequence - totals.received;
     return totals;
 }
 
-struct pl_meter_counts pl_sequence_meter_counts(const struct pl_sequence_meter *meter)
+struct pl_sequence_counts pl_sequence_meter_counts(const struct pl_sequence_meter *meter)
 {
     return meter->counts;
 }
@@ -255,12 +251,12 @@ static void end_window(struct pl_sequence_meter *meter, uint64_t last)
 {
     for (uint64_t number = meter->next; number < meter->next + WINDOW; number++)
         pass(meter, number);
-    if (last >= meter->next && last < PL_SEQUENCE_NUMBER_END)
+    if (last + 1 > meter->next && last < PL_SEQUENCE_NUMBER_END)
         lose(meter, meter->next, last - meter->next + 1);
 }
 
-struct pl_meter_counts pl_sequence_meter_close_window(struct pl_sequence_meter *meter, uint64_t first,
-                                                      uint64_t last)
+struct pl_sequence_counts pl_sequence_meter_close_window(struct pl_sequence_meter *meter, uint64_t first,
+                                                         uint64_t last)
 {
     if (meter->closed)
         return meter->counts;
@@ -268,9 +264,11 @@ struct pl_meter_counts pl_sequence_meter_close_window(struct pl_sequence_meter *
     pl_reorder_density_finish(&meter->density, meter->next, &meter->range, &meter->reordering->densities);
     end_window(meter, last);
     place_run(meter, &meter->run);
-    count_run(meter, clip(&meter->head, first, last));
-    count_run(meter, clip(&meter->tail, first, last));
-    uint64_t sent = first <= last ? last - first + 1 : 0;
+    uint64_t sent = last + 1 - first;
+    if (sent > 0) {
+        count_run(meter, clip(&meter->head, first, last));
+        count_run(meter, clip(&meter->tail, first, last));
+    }
     meter->counts.lost = sent > meter->counts.received ? sent - meter->counts.received : 0;
     return meter->counts;
 }

@@ -6,34 +6,34 @@ enum { MS = 1000000, STEP_MS = 20, DELAY_MS = 68 };
 
 static struct pl_reordering *reordering;
 
-static struct pl_sequence_meter *begin(uint64_t first, pl_ns from_ns, pl_ns until_ns)
+static struct pl_sequence_meter *begin(uint64_t first)
 {
     free(reordering);
     reordering = calloc(1, sizeof *reordering);
-    const struct pl_meter_settings settings = {reordering, first, from_ns, until_ns};
+    const struct pl_meter_settings settings = {reordering, first};
     return pl_sequence_meter_create(&settings, NULL);
 }
 
 /* Numbers of one digit each (a: 10, b: 11), 20 ms apart; all of them are measured. */
-static struct pl_meter_counts feed(const char *numbers, uint64_t last)
+static struct pl_sequence_counts feed(const char *numbers, uint64_t last)
 {
-    struct pl_sequence_meter *meter = begin(1, 0, INT64_MAX);
+    struct pl_sequence_meter *meter = begin(1);
     for (pl_ns i = 0; numbers[i] != '\0'; i++) {
         uint64_t number = (uint64_t)(numbers[i] >= 'a' ? numbers[i] - 'a' + 10 : numbers[i] - '0');
         pl_sequence_meter_add(meter, number, (pl_ns)(number - 1) * STEP_MS * MS,
-                              (DELAY_MS + i * STEP_MS) * MS);
+                              (DELAY_MS + i * STEP_MS) * MS, true);
     }
-    struct pl_meter_counts counts = pl_sequence_meter_close_window(meter, 1, last);
-    pl_sequence_meter_destroy(meter);
+    struct pl_sequence_counts counts = pl_sequence_meter_close_window(meter, 1, last);
+    pl_sequence_meter_free(meter);
     return counts;
 }
 
-static void check_counts(struct pl_meter_counts found, uint64_t received, uint64_t lost, uint64_t duplicate,
-                         uint64_t reordered)
+static void check_counts(struct pl_sequence_counts found, uint64_t received, uint64_t lost,
+                         uint64_t duplicate, uint64_t reordered)
 {
     CHECK_EQUAL(found.received, received);
     CHECK_EQUAL(found.lost, lost);
-    CHECK_EQUAL(found.duplicate, duplicate);
+    CHECK_EQUAL(found.duplicates, duplicate);
     CHECK_EQUAL(found.reordered, reordered);
     CHECK_EQUAL(found.unclassified, 0);
 }
@@ -112,62 +112,67 @@ static void check_losses(void)
     CHECK_EQUAL(feed("12", 2).jitter_ns, 0);
 }
 
+static void add_measured(struct pl_sequence_meter *meter, uint64_t number, bool measured)
+{
+    pl_sequence_meter_add(meter, number, (pl_ns)number, (pl_ns)number, measured);
+}
+
 static void add(struct pl_sequence_meter *meter, uint64_t number)
 {
-    pl_sequence_meter_add(meter, number, (pl_ns)number, (pl_ns)number);
+    add_measured(meter, number, true);
 }
 
 /* Only datagrams that were sent in the window count, and runs of losses are cut at its ends: 10..19 are
  * measured; 8..11 and 18..21 are lost. 15 arrives after the window has ended. */
 static void check_window(void)
 {
-    struct pl_sequence_meter *meter = begin(0, 10, 20);
+    struct pl_sequence_meter *meter = begin(0);
     for (uint64_t number = 0; number < 30; number++) {
         if ((number < 8 || number > 11) && (number < 18 || number > 21) && number != 15)
-            add(meter, number);
+            add_measured(meter, number, number >= 10 && number < 20);
     }
     add(meter, 15);
     add(meter, 15);
-    add(meter, 3);
-    struct pl_meter_counts totals = pl_sequence_meter_totals(meter);
+    add_measured(meter, 3, false);
+    struct pl_sequence_counts totals = pl_sequence_meter_totals(meter);
     CHECK_EQUAL(totals.received, 22);
     CHECK_EQUAL(totals.lost, 8);
-    CHECK_EQUAL(totals.duplicate, 2);
+    CHECK_EQUAL(totals.duplicates, 2);
     check_counts(pl_sequence_meter_close_window(meter, 10, 19), 6, 4, 1, 1);
     CHECK_EQUAL(reordering->loss_runs.counts[2], 2);
     CHECK_EQUAL(reordering->loss_runs.count, 2);
     CHECK_EQUAL(reordering->reorder_extents.counts[10], 1);
     add(meter, 16); /* after the end nothing changes but the totals */
     check_counts(pl_sequence_meter_close_window(meter, 10, 19), 6, 4, 1, 1);
-    CHECK_EQUAL(pl_sequence_meter_totals(meter).duplicate, 3);
-    pl_sequence_meter_destroy(meter);
+    CHECK_EQUAL(pl_sequence_meter_totals(meter).duplicates, 3);
+    pl_sequence_meter_free(meter);
 }
 
 /* The oldest number of the window can still arrive, the one below it is neither late nor a duplicate. */
 static void check_age(void)
 {
-    struct pl_sequence_meter *meter = begin(0, 0, INT64_MAX);
+    struct pl_sequence_meter *meter = begin(0);
     for (uint64_t number = 2; number <= PL_SEQUENCE_WINDOW; number++)
         add(meter, number);
     add(meter, 0);
     add(meter, 1);
     add(meter, 1);
-    pl_sequence_meter_add(meter, PL_SEQUENCE_NUMBER_END, 0, 0);
-    struct pl_meter_counts counts = pl_sequence_meter_close_window(meter, 0, PL_SEQUENCE_WINDOW);
+    pl_sequence_meter_add(meter, PL_SEQUENCE_NUMBER_END, 0, 0, true);
+    struct pl_sequence_counts counts = pl_sequence_meter_close_window(meter, 0, PL_SEQUENCE_WINDOW);
     CHECK_EQUAL(counts.unclassified, 2);
     CHECK_EQUAL(counts.reordered, 1);
-    CHECK_EQUAL(counts.duplicate, 1);
+    CHECK_EQUAL(counts.duplicates, 1);
     CHECK_EQUAL(counts.lost, 1);
     CHECK_EQUAL(reordering->reorder_extents.max_ns, PL_SEQUENCE_WINDOW - 1);
     CHECK_EQUAL(reordering->n_reordering.max_ns, PL_N_REORDERING_MAX);
     CHECK_EQUAL(reordering->loss_runs.counts[1], 1);
-    pl_sequence_meter_destroy(meter);
+    pl_sequence_meter_free(meter);
 }
 
 /* Every other datagram is late by as much as the window has room for: the most gaps at a time. */
 static void check_most_gaps(void)
 {
-    struct pl_sequence_meter *meter = begin(0, 0, INT64_MAX);
+    struct pl_sequence_meter *meter = begin(0);
     const uint64_t count = 5 * PL_SEQUENCE_WINDOW;
     const uint64_t behind = PL_SEQUENCE_WINDOW - 1;
     for (uint64_t number = 1; number < count + behind; number += 2) {
@@ -178,14 +183,14 @@ static void check_most_gaps(void)
     }
     check_counts(pl_sequence_meter_close_window(meter, 0, count - 1), count, 0, 0, count / 2);
     CHECK_EQUAL(reordering->late_times_ns.count, count / 2);
-    pl_sequence_meter_destroy(meter);
+    pl_sequence_meter_free(meter);
 }
 
 /* Numbers have 64 bits: nothing happens at 2^32; a gap of more than that is one run. */
 static void check_large_numbers(void)
 {
     const uint64_t start = UINT64_C(0xFFFFFFF0);
-    struct pl_sequence_meter *meter = begin(start, 0, INT64_MAX);
+    struct pl_sequence_meter *meter = begin(start);
     for (uint64_t i = 0; i < 64; i++) {
         if (i != 16)
             add(meter, start + i);
@@ -199,22 +204,22 @@ static void check_large_numbers(void)
     CHECK_EQUAL(reordering->loss_runs.count, 1);
     CHECK_EQUAL(reordering->reorder_extents.counts[47], 1);
     CHECK_EQUAL(reordering->reorder_extents.counts[1], 1);
-    pl_sequence_meter_destroy(meter);
+    pl_sequence_meter_free(meter);
 }
 
 /* RFC 3550: a step of the transit time by 1.6 ms moves the estimate by a sixteenth; a step of the clock is
  * bounded. */
 static void check_jitter(void)
 {
-    struct pl_sequence_meter *meter = begin(0, 0, INT64_MAX);
-    pl_sequence_meter_add(meter, 0, 0, 5 * MS);
-    pl_sequence_meter_add(meter, 1, MS, 6 * MS + 1600000);
+    struct pl_sequence_meter *meter = begin(0);
+    pl_sequence_meter_add(meter, 0, 0, 5 * MS, true);
+    pl_sequence_meter_add(meter, 1, MS, 6 * MS + 1600000, true);
     CHECK_EQUAL(pl_sequence_meter_totals(meter).jitter_ns, 100000);
-    pl_sequence_meter_add(meter, 1, MS, 90 * MS); /* a duplicate does not count */
+    pl_sequence_meter_add(meter, 1, MS, 90 * MS, true); /* a duplicate does not count */
     CHECK_EQUAL(pl_sequence_meter_totals(meter).jitter_ns, 100000);
-    pl_sequence_meter_add(meter, 2, INT64_MAX, 0);
+    pl_sequence_meter_add(meter, 2, INT64_MAX, 0, true);
     CHECK(pl_sequence_meter_totals(meter).jitter_ns > 0);
-    pl_sequence_meter_destroy(meter);
+    pl_sequence_meter_free(meter);
 }
 
 static void check_merging(void)
