@@ -23,6 +23,7 @@ from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.levels import AllowLevels, wrap_text
 from pathlab.campaign.quantities import BYTES, COUNT, HOUR_NS, RATE, RATIO, TIME, Bounds
+from pathlab.campaign.search_model import SearchSettings
 from pathlab.units import SECOND_NS
 
 CAMPAIGN_NAME_PATTERN = r"^[a-z0-9][a-z0-9-]{0,62}$"
@@ -230,6 +231,9 @@ class Campaign(FileTable):
     probes: ProbeSettings = Field(ProbeSettings.model_validate({}), description="Round-trip probes.")
     background: BackgroundSettings = Field(
         BackgroundSettings.model_validate({}), description="The load of the factor `background`."
+    )
+    search: SearchSettings | None = Field(
+        None, description="The search for the highest rate of UDP with little loss."
     )
     lab: LabSettings | None = Field(None, description="Hosts and links emulated on this machine.")
 

@@ -17,6 +17,7 @@ from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.message_factors import MESSAGE_FACTORS
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
+from pathlab.campaign.search_checks import check_search
 from pathlab.campaign.source_text import Finding, Key
 from pathlab.units import SECOND_NS, format_bytes, format_time
 
@@ -43,6 +44,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
             what = f"the plan would have {trials} trials; expected at most {PLAN_ROWS_MAX}"
             return [*findings, (key, what)]
     findings += [*check_bonds(campaign, list_measured(campaign)), *_check_engines(campaign)]
+    findings += check_search(campaign, list_cells(campaign))
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
         findings += _check_cells(campaign, list_cells(campaign))

@@ -15,7 +15,15 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from pathlab.campaign import background_model, conduct_model, factor_model, host_model, lab_model, model
+from pathlab.campaign import (
+    background_model,
+    conduct_model,
+    factor_model,
+    host_model,
+    lab_model,
+    model,
+    search_model,
+)
 from pathlab.campaign.engine_rules import DEFAULT_ENGINE
 from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.quantities import Bounds
@@ -39,6 +47,7 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("`[budget]`", conduct_model.Budget),
     ("`[safety_limits]`", conduct_model.SafetyLimits),
     ("`[background]`", background_model.BackgroundSettings),
+    ("`[search]`", search_model.SearchSettings),
     ("`[lab]`", lab_model.LabSettings),
     ("`[[lab.links]]`", lab_model.LabLink),
     ("`[lab.links.reverse]`", lab_model.LabDirection),

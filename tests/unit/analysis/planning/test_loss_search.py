@@ -1,0 +1,125 @@
+"""The steps of the search: each state from the trials alone, hosts that limit, rules that cannot be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.planning.loss_search import (
+    LossTrial,
+    RateVerdict,
+    SearchEnding,
+    SearchRule,
+    evaluate_rate,
+    evaluate_search,
+)
+from pathlab.errors import UsageError
+
+MBIT = 10**6
+RULE = SearchRule(loss_ratio=0.01, lowest_bits_per_s=10 * MBIT, highest_bits_per_s=100 * MBIT)
+
+
+def trial(
+    rate: int, lost: int = 0, *, host: int | None = 0, sent_ratio: float = 1.0, usable: bool = True
+) -> LossTrial:
+    return LossTrial(
+        rate_bits_per_s=rate,
+        sent_packets=20_000,
+        lost_packets=lost,
+        host_lost_packets=host,
+        sent_ratio=sent_ratio,
+        usable=usable,
+    )
+
+
+def test_first_the_ends_then_the_middle() -> None:
+    trials: list[LossTrial] = []
+    assert evaluate_search(trials, RULE).next_bits_per_s == 10 * MBIT
+    trials += [trial(10 * MBIT)] * 2
+    assert evaluate_search(trials, RULE).next_bits_per_s == 10 * MBIT
+    trials += [trial(10 * MBIT)]
+    assert evaluate_search(trials, RULE).next_bits_per_s == 100 * MBIT
+    trials += [trial(100 * MBIT, 10_000)] * 3
+    state = evaluate_search(trials, RULE)
+    assert state.next_bits_per_s == 31_620_000  # sqrt(10 * 100), in four digits
+    assert (state.below_bits_per_s, state.above_bits_per_s) == (10 * MBIT, 100 * MBIT)
+    assert state.ending is None
+    linear = SearchRule(
+        loss_ratio=0.01, lowest_bits_per_s=10 * MBIT, highest_bits_per_s=100 * MBIT, scale="linear"
+    )
+    assert evaluate_search(trials, linear).next_bits_per_s == 55 * MBIT
+
+
+def test_a_state_depends_on_the_trials_alone() -> None:
+    trials = [trial(10 * MBIT)] * 3 + [trial(100 * MBIT, 10_000)] * 3 + [trial(31_620_000)] * 2
+    assert evaluate_search(trials, RULE) == evaluate_search(list(trials), RULE)
+    assert evaluate_search(trials, RULE).next_bits_per_s == 31_620_000
+
+
+def test_a_sender_that_does_not_reach_the_rate() -> None:
+    short = evaluate_rate(MBIT, [trial(MBIT, sent_ratio=0.9)] * 2, RULE)
+    assert short.verdict == RateVerdict.SENDER
+    assert short.all_lost.trials == 0  # says nothing about the path
+    assert evaluate_rate(MBIT, [trial(MBIT, sent_ratio=0.995)] * 3, RULE).verdict == RateVerdict.BELOW
+    once = [trial(MBIT, sent_ratio=0.9)] + [trial(MBIT)] * 3
+    assert evaluate_rate(MBIT, once, RULE).verdict == RateVerdict.BELOW
+
+
+def test_a_search_that_the_sender_limits_is_not_found() -> None:
+    trials: list[LossTrial] = []
+    while (rate := evaluate_search(trials, RULE).next_bits_per_s) is not None:
+        trials.append(trial(rate, sent_ratio=min(1.0, 40 * MBIT / rate)))
+    state = evaluate_search(trials, RULE)
+    assert (state.ending, state.limit) == (SearchEnding.SENDER, RateVerdict.SENDER)
+    assert state.below_bits_per_s is not None
+    assert 39 * MBIT < state.below_bits_per_s < 41 * MBIT
+    at_lowest = evaluate_search([trial(10 * MBIT, sent_ratio=0.5)] * 2, RULE)
+    assert (at_lowest.ending, at_lowest.below_bits_per_s) == (SearchEnding.SENDER, None)
+
+
+def test_what_the_receiving_host_lost_is_not_the_path() -> None:
+    assert evaluate_rate(MBIT, [trial(MBIT, 2000, host=2000)] * 3, RULE).verdict == RateVerdict.RECEIVER
+    assert evaluate_rate(MBIT, [trial(MBIT, 2000, host=1000)] * 3, RULE).verdict == RateVerdict.ABOVE
+    unknown = evaluate_rate(MBIT, [trial(MBIT, 2000, host=None)] * 3, RULE)
+    assert (unknown.verdict, unknown.is_host_known) == (RateVerdict.ABOVE, False)
+
+
+def test_trials_that_say_nothing_end_as_undecided() -> None:
+    few = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 4, RULE)
+    assert few.verdict is None
+    found = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 5, RULE)
+    assert (found.verdict, found.unusable) == (RateVerdict.UNDECIDED, 5)
+
+
+def test_trials_after_a_verdict_do_not_change_it() -> None:
+    found = evaluate_rate(MBIT, [trial(MBIT)] * 3 + [trial(MBIT, 20_000)] * 2, RULE)
+    assert (found.verdict, found.trials) == (RateVerdict.BELOW, 3)
+
+
+def test_sizes() -> None:
+    assert RULE.steps == 7  # a factor of ten in parts of 2 %: 117 of them
+    assert (RULE.trials_expected, RULE.trials_bound) == (36, 90)
+    assert RULE.confidence_ratio == pytest.approx(1 - 0.05 / 3)
+    near = SearchRule(loss_ratio=0.01, lowest_bits_per_s=1000, highest_bits_per_s=1010)
+    assert near.steps == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"loss_ratio": 0.0},
+        {"resolution_ratio": 1.0},
+        {"burst_packets": 0.5},
+        {"lowest_bits_per_s": 100 * MBIT},
+        {"trials_max": 2},
+    ],
+)
+def test_rules_that_cannot_be(change: dict[str, Any]) -> None:
+    values: dict[str, Any] = {
+        "loss_ratio": 0.01,
+        "lowest_bits_per_s": 10 * MBIT,
+        "highest_bits_per_s": 100 * MBIT,
+    }
+    with pytest.raises(UsageError, match="search: "):
+        SearchRule(**{**values, **change})
