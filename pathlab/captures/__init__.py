@@ -1,0 +1,1 @@
+"""Reads packet captures (pcap and pcapng) into arrays: records, headers, flows."""

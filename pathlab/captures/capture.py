@@ -1,0 +1,294 @@
+"""A capture file in memory: its flows, and the TCP segments of each as arrays.
+
+About 40 bytes are kept of each TCP packet, so that a limit of packets bounds the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.analysis.packets.segments import (
+    ECN_CAPABLE,
+    ECN_MARKED,
+    HAS_IP_ID,
+    HAS_TIMESTAMPS,
+    SYN,
+    Segments,
+)
+from pathlab.captures.flow_table import CapturedFlow, FlowTable
+from pathlab.captures.headers import HeaderCounts, PacketHeaders, read_headers
+from pathlab.captures.links import LINK_NAMES
+from pathlab.captures.pcap import find_byte_order, read_pcap
+from pathlab.captures.pcapng import SECTION, read_pcapng
+from pathlab.captures.records import NO_TIME_NS, CaptureNotes, Integers, RecordBatch, view_numbers
+from pathlab.captures.tcp_options import SynOptions, read_segment_options, read_syn_options
+from pathlab.errors import StoreError, UsageError
+
+#: TCP packets that are kept: about 700 MB.
+PACKETS_MAX = 16_000_000
+#: SYN segments whose options are read.
+SYNS_MAX = 100_000
+#: A time so much before that of the packet before it on the same interface is a step of the clock; several
+#: queues of a network card may be read in turn, so that times are out of order by less.
+STEP_NS = 1_000_000
+_COLUMNS: dict[str, type[np.generic]] = {
+    "keys": np.uint32,
+    "times_ns": np.int64,
+    "sequences": np.uint32,
+    "acks": np.uint32,
+    "windows": np.uint16,
+    "flags": np.uint8,
+    "marks": np.uint8,
+    "payload_bytes": np.uint32,
+    "ts_values": np.uint32,
+    "ts_echoes": np.uint32,
+    "ip_ids": np.uint16,
+}
+_SACK_COLUMNS = ("numbers", "ordinals", "left", "right")
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"BZh": "bzip2"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """What a file holds; ``flows`` in the order of their first packets.
+
+    ``counts``: packets that are not whole TCP or UDP. ``untimed``: packets without a time, of which nothing
+    else was read. ``unread_links``: packets by the LINKTYPE_ number that cannot be read. ``limited``: reading
+    stopped at the limit of packets. ``breaks``: rising numbers of packets before which the capture has a gap,
+    or its clock was set back; ``clock_steps``: how many are of the clock.
+    """
+
+    path: Path
+    notes: CaptureNotes
+    counts: HeaderCounts
+    flows: tuple[CapturedFlow, ...]
+    untimed: int
+    unread_links: dict[int, int]
+    limited: bool
+    breaks: Integers
+    clock_steps: int
+    syn_options: dict[int, SynOptions]
+    columns: dict[str, NDArray[Any]]
+    starts: Integers
+    sack: dict[str, NDArray[Any]]
+
+    def read_segments(self, flow: CapturedFlow) -> tuple[Segments, Segments]:
+        """The TCP segments from ``a`` to ``b``, and those from ``b`` to ``a``; both empty for UDP."""
+        first = 2 * (flow.number - 1)
+        return self._read_direction(first), self._read_direction(first + 1)
+
+    def _read_direction(self, key: int) -> Segments:
+        start, stop = int(self.starts[key]), int(self.starts[key + 1])
+        parts = {name: values[start:stop] for name, values in self.columns.items()}
+        low, high = np.searchsorted(self.sack["keys"], (key, key + 1)).tolist()
+        rows = np.searchsorted(parts["numbers"], self.sack["numbers"][low:high])
+        return Segments(
+            **parts,
+            sack_rows=rows,
+            sack_ordinals=self.sack["ordinals"][low:high],
+            sack_left=self.sack["left"][low:high],
+            sack_right=self.sack["right"][low:high],
+        )
+
+
+def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
+    """The records of a pcap or pcapng file, in batches; the notes are complete once all are read.
+
+    Raises StoreError for a file that cannot be read, is empty, or is no capture.
+    """
+    try:
+        if path.is_dir():
+            raise StoreError(
+                f"'{path}' is a folder, not a capture", hint="name a file that tcpdump or dumpcap wrote"
+            )
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise StoreError(
+            f"capture '{path}' cannot be read: {reason}", hint="name a pcap or pcapng file"
+        ) from error
+    if not start:
+        raise StoreError(
+            f"capture '{path}' is empty", hint="record it again: not even its header was written"
+        )
+    if start == SECTION.to_bytes(4):
+        notes, read = CaptureNotes(form="pcapng"), read_pcapng
+    elif find_byte_order(start):
+        notes, read = CaptureNotes(form="pcap"), read_pcap
+    else:
+        packed = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
+        hint = f"it is compressed: decompress it with {packed} -d" if packed else "name a pcap or pcapng file"
+        raise StoreError(f"'{path}' is no capture: it begins with neither form's magic number", hint=hint)
+
+    def read_all() -> Iterator[RecordBatch]:
+        with path.open("rb") as file:
+            yield from read(file, notes)
+
+    return notes, read_all()
+
+
+def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
+    """Read a whole file, or as far as it is sound, or up to about ``packets_max`` TCP packets.
+
+    Raises StoreError as ``open_capture``, and UsageError where no packet has a link type that can be read.
+    """
+    notes, batches = open_capture(path)
+    reader = _CaptureReader(notes)
+    for batch in batches:
+        reader.add(batch)
+        if reader.tcp_packets >= packets_max:
+            break
+    capture = reader.finish(path, limited=reader.tcp_packets >= packets_max)
+    if capture.unread_links and sum(capture.unread_links.values()) == notes.records:
+        numbers = ", ".join(map(str, sorted(capture.unread_links)))
+        raise UsageError(
+            f"'{path}': link type {numbers} cannot be read",
+            hint=f"capture on another interface; readable: {', '.join(dict.fromkeys(LINK_NAMES.values()))}",
+        )
+    return capture
+
+
+class _CaptureReader:
+    """Collects what ``Capture`` holds, batch by batch."""
+
+    def __init__(self, notes: CaptureNotes) -> None:
+        self.tcp_packets = 0
+        self._notes = notes
+        self._table = FlowTable()
+        self._counts = HeaderCounts()
+        self._untimed = 0
+        self._unread: dict[int, int] = {}
+        self._breaks: list[Integers] = []
+        self._steps = 0
+        self._last_ns: dict[int, int] = {}
+        self._syns: dict[int, SynOptions] = {}
+        self._columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
+        self._sack: dict[str, list[NDArray[Any]]] = {name: [] for name in _SACK_COLUMNS}
+
+    def add(self, batch: RecordBatch) -> None:
+        timed = batch.times_ns != NO_TIME_NS
+        self._untimed += int((~timed).sum())
+        breaks = batch.gaps.copy()
+        for interface in np.unique(batch.interfaces).tolist():
+            breaks |= self._find_steps(batch, interface, timed)
+        link_types = np.array([one.link_type for one in self._notes.interfaces])[batch.interfaces]
+        parts = []
+        for link_type in np.unique(link_types).tolist():
+            chosen = timed & (link_types == link_type)
+            try:
+                packets, counts = read_headers(batch, link_type, chosen)
+            except KeyError:
+                self._unread[link_type] = self._unread.get(link_type, 0) + int(chosen.sum())
+                continue
+            self._counts += counts
+            parts.append(packets)
+        broken = np.flatnonzero(breaks)
+        for packets in parts:
+            self._add_packets(batch, packets, broken)
+            broken = broken[:0]
+        if len(broken):  # no packet of the batch is TCP: the next one that is comes after the gap
+            self._breaks.append(np.array([self.tcp_packets]))
+
+    def _find_steps(self, batch: RecordBatch, interface: int, timed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        rows = np.flatnonzero((batch.interfaces == interface) & timed)
+        found = np.zeros(len(batch.times_ns), dtype=np.bool_)
+        if len(rows):
+            times = batch.times_ns[rows]
+            before = np.concatenate(([self._last_ns.get(interface, times[0])], times[:-1]))
+            found[rows] = times < before - STEP_NS
+            self._last_ns[interface] = int(times[-1])
+            self._steps += int(found.sum())
+        return found
+
+    def _add_packets(self, batch: RecordBatch, packets: PacketHeaders, broken: Integers) -> None:
+        keys = self._table.number_packets(packets)
+        times = batch.times_ns[packets.rows]
+        self._table.count(keys, times, packets.payload_bytes)
+        if not packets.is_tcp.all():
+            keys, times = keys[packets.is_tcp], times[packets.is_tcp]
+            packets = packets.select(packets.is_tcp)
+        if len(broken):
+            self._breaks.append(np.unique(np.searchsorted(packets.rows, broken)) + self.tcp_packets)
+        data, at = batch.data, packets.headers
+        options = read_segment_options(data, at, packets.ends)
+        shorts, words = view_numbers(data, ">u2"), view_numbers(data, ">u4")
+        flags = data[at + 13]
+        marks = np.where(options.has_timestamps, HAS_TIMESTAMPS, 0) | np.where(
+            packets.ip_ids >= 0, HAS_IP_ID, 0
+        )
+        marks |= np.where(packets.ecn > 0, ECN_CAPABLE, 0) | np.where(packets.ecn == 3, ECN_MARKED, 0)
+        found = {
+            "keys": keys,
+            "times_ns": times,
+            "sequences": words[at + 4],
+            "acks": words[at + 8],
+            "windows": shorts[at + 14],
+            "flags": flags,
+            "marks": marks,
+            "payload_bytes": packets.payload_bytes,
+            "ts_values": options.ts_values,
+            "ts_echoes": options.ts_echoes,
+            "ip_ids": np.maximum(packets.ip_ids, 0),
+        }
+        for name, values in found.items():
+            self._columns[name].append(values.astype(_COLUMNS[name]))
+        sack = options.sack
+        blocks: tuple[NDArray[Any], ...] = (
+            sack.packets + self.tcp_packets,
+            sack.ordinals,
+            sack.left,
+            sack.right,
+        )
+        for name, column in zip(_SACK_COLUMNS, blocks, strict=True):
+            self._sack[name].append(column)
+        for row in np.flatnonzero(flags & SYN).tolist()[: max(0, SYNS_MAX - len(self._syns))]:
+            header = data[at[row] : min(int(at[row]) + 60, int(packets.ends[row]))].tobytes()
+            self._syns[self.tcp_packets + row] = read_syn_options(header)
+        self.tcp_packets += len(at)
+
+    def finish(self, path: Path, *, limited: bool) -> Capture:
+        columns: dict[str, NDArray[Any]] = {}
+        keys = _join(self._columns.pop("keys"), np.uint32)
+        narrow = keys.astype(np.uint16) if 2 * len(self._table) <= 1 << 16 else keys
+        order = np.argsort(narrow, kind="stable").astype(np.uint32)
+        starts = np.concatenate(([0], np.cumsum(np.bincount(keys, minlength=2 * len(self._table)))))
+        sack = {
+            name: _join(self._sack[name], np.int64 if name == "ordinals" else np.uint32)
+            for name in _SACK_COLUMNS
+        }
+        sack["keys"] = keys[sack["numbers"]]
+        by_key = np.argsort(sack["keys"], kind="stable")
+        sack = {name: values[by_key] for name, values in sack.items()}
+        del keys, narrow
+        for name in [name for name in _COLUMNS if name != "keys"]:
+            columns[name] = _join(self._columns.pop(name), _COLUMNS[name])[order]
+        columns["numbers"] = order
+        return Capture(
+            path=path,
+            notes=self._notes,
+            counts=self._counts,
+            flows=tuple(self._table.list_flows()),
+            untimed=self._untimed,
+            unread_links=self._unread,
+            limited=limited,
+            breaks=np.unique(_join(self._breaks, np.int64)),
+            clock_steps=self._steps,
+            syn_options=self._syns,
+            columns=columns,
+            starts=starts.astype(np.int64),
+            sack=sack,
+        )
+
+
+def _join(parts: list[NDArray[Any]], form: type[np.generic]) -> NDArray[Any]:
+    """The arrays as one; the list is emptied."""
+    whole = np.concatenate(parts).astype(form, copy=False) if parts else np.zeros(0, dtype=form)
+    parts.clear()
+    return whole

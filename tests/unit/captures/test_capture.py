@@ -1,0 +1,252 @@
+"""Headers, options and flows of captures."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.packets.segments import ECN_CAPABLE, ECN_MARKED, HAS_IP_ID, HAS_TIMESTAMPS, SYN
+from pathlab.captures import flow_table, pcap
+from pathlab.captures.capture import read_capture
+from pathlab.errors import UsageError
+from tests.unit.captures.packets import (
+    NULL,
+    RAW,
+    SLL,
+    SLL2,
+    build_block,
+    build_enhanced,
+    build_ethernet,
+    build_interface,
+    build_ipv4,
+    build_ipv6,
+    build_option,
+    build_section,
+    build_tcp,
+    sack,
+    stamp,
+    write_pcap,
+)
+
+V4, V6 = build_ipv4(build_tcp(seq=9), payload_bytes=100), build_ipv6(build_tcp(seq=9), payload_bytes=100)
+
+
+@pytest.mark.parametrize(
+    ("link", "frame", "packet"),
+    [
+        (1, build_ethernet(V4), V4),
+        (1, build_ethernet(V6), V6),
+        (1, build_ethernet(V4, tags=(0x8100,)), V4),
+        (1, build_ethernet(V6, tags=(0x88A8, 0x8100)), V6),
+        (RAW, V4, V4),
+        (12, V6, V6),
+        (228, V4, V4),
+        (229, V6, V6),
+        (NULL, struct.pack("<I", 2) + V4, V4),
+        (NULL, struct.pack(">I", 30) + V6, V6),
+        (108, struct.pack(">I", 24) + V6, V6),
+        (SLL, bytes(14) + b"\x08\x00" + V4, V4),
+        (SLL2, b"\x86\xdd" + bytes(18) + V6, V6),
+    ],
+)
+def test_link_types(tmp_path: Path, link: int, frame: bytes, packet: bytes) -> None:
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(5, frame)], link=link))
+    (flow,) = capture.flows
+    assert str(flow.a) == ("10.0.0.1:1000" if packet is V4 else "[fd00::1]:1000")
+    assert flow.payload_bytes == (100, 0)
+    assert capture.read_segments(flow)[0].sequences.tolist() == [9]
+
+
+def test_an_unknown_link_type_is_an_error_that_names_it(tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", [(5, b"x" * 60)], link=147)
+    with pytest.raises(UsageError, match="link type 147 cannot be read"):
+        read_capture(path)
+
+
+def test_one_readable_interface_of_two_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section()
+        + build_interface()
+        + build_interface(147)
+        + build_enhanced(1, build_ethernet(V4))
+        + build_enhanced(2, b"x" * 60, interface=1)
+    )
+    capture = read_capture(path)
+    assert capture.unread_links == {147: 1}
+    assert len(capture.flows) == 1
+
+
+def test_headers_that_hold_no_segment_are_counted(tmp_path: Path) -> None:
+    tcp = build_tcp()
+    frames = [
+        bytes(12) + b"\x08\x06" + bytes(28),  # ARP
+        build_ethernet(build_ipv4(tcp, fragment=0x2000)),  # the first fragment
+        build_ethernet(build_ipv4(tcp, fragment=0x0010)),  # a later one
+        build_ethernet(build_ipv6(b"\x06\0\0\x01" + bytes(4) + tcp, first_protocol=44)),
+        build_ethernet(build_ipv4(bytes(8), protocol=1)),  # ICMP
+        build_ethernet(build_ipv4(tcp))[:-1],  # cut within its header
+        build_ethernet(V6)[:50],
+        build_ethernet(V4),
+    ]
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    counts = capture.counts
+    assert (counts.not_ip, counts.fragments, counts.other_protocols, counts.cut) == (1, 3, 1, 2)
+    assert capture.flows[0].all_packets == 1
+
+
+def test_extension_headers_and_options_of_ip(tmp_path: Path) -> None:
+    tcp = build_tcp(seq=5)
+    hop = bytes((43, 1)) + bytes(14)
+    routing = bytes((44, 0)) + bytes(6)
+    atomic = bytes((51, 0)) + bytes(6)
+    authentication = bytes((6, 4)) + bytes(22)
+    long = build_ipv6(
+        tcp, payload_bytes=7, extensions=hop + routing + atomic + authentication, first_protocol=0
+    )
+    frames = [build_ethernet(long), build_ethernet(build_ipv4(tcp, payload_bytes=7, options=bytes(8)))]
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    for flow in capture.flows:
+        assert capture.read_segments(flow)[0].sequences.tolist() == [5]
+        assert flow.payload_bytes == (7, 0)
+
+
+def test_super_packets_without_a_length_have_that_of_the_link(tmp_path: Path) -> None:
+    frames = [
+        build_ethernet(build_ipv4(build_tcp(), total_bytes=0)),
+        build_ethernet(build_ipv6(build_tcp(), length=0)),
+    ]
+    path = write_pcap(tmp_path / "a.pcap", [(i, one) for i, one in enumerate(frames)], original_bytes=100_000)
+    payload = [flow.payload_bytes[0] for flow in read_capture(path).flows]
+    assert payload == [100_000 - 14 - 40, 100_000 - 14 - 60]
+
+
+def test_padding_of_short_frames_is_no_payload(tmp_path: Path) -> None:
+    frame = build_ethernet(build_ipv4(build_tcp())) + bytes(6)
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(1, frame)]))
+    assert capture.flows[0].payload_bytes == (0, 0)
+
+
+def test_options_of_segments(tmp_path: Path) -> None:
+    syn = bytes((2, 4, 5, 0xB4, 4, 2, 8, 10)) + bytes(8) + bytes((1, 3, 3, 7, 30, 4, 1, 0))
+    headers = [
+        build_tcp(flags=SYN, options=syn),
+        build_tcp(options=stamp(7, 8)),
+        build_tcp(options=stamp(9, 10) + sack((100, 200), (300, 400), (500, 600))),
+        build_tcp(options=sack((1, 2)) + bytes((8, 10)) + struct.pack(">II", 3, 4)),
+        build_tcp(options=bytes((5, 0, 0, 0))),  # a length that cannot be
+        build_tcp(options=bytes((99, 4, 0, 0)) + sack((5, 6))),
+    ]
+    frames = [
+        build_ethernet(build_ipv4(one, ip_id=3, ecn=3 if i == 1 else 2 if i == 2 else 0))
+        for i, one in enumerate(headers)
+    ]
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    there, back = capture.read_segments(capture.flows[0])
+    assert len(back) == 0
+    assert there.ts_values.tolist() == [0, 7, 9, 3, 0, 0]
+    assert there.ts_echoes.tolist() == [0, 8, 10, 4, 0, 0]
+    stamped = [HAS_TIMESTAMPS | HAS_IP_ID] * 4 + [HAS_IP_ID] * 2
+    assert (there.marks & (HAS_TIMESTAMPS | HAS_IP_ID)).tolist() == stamped
+    assert (there.marks & ECN_MARKED > 0).tolist() == [False, True, False, False, False, False]
+    assert (there.marks & ECN_CAPABLE > 0).tolist() == [False, True, True, False, False, False]
+    blocks = zip(there.sack_rows, there.sack_ordinals, there.sack_left, there.sack_right, strict=True)
+    assert [tuple(map(int, one)) for one in blocks] == [
+        (2, 0, 100, 200),
+        (2, 1, 300, 400),
+        (2, 2, 500, 600),
+        (3, 0, 1, 2),
+        (5, 0, 5, 6),
+    ]
+    options = capture.syn_options[0]
+    assert (options.mss_bytes, options.window_scale) == (1460, 7)
+    assert options.sack_permitted
+    assert options.timestamps
+    assert options.mptcp
+
+
+def test_options_that_were_not_captured_are_none_and_incomplete(tmp_path: Path) -> None:
+    frame = build_ethernet(build_ipv4(build_tcp(flags=SYN, options=bytes((2, 4, 5, 0xB4, 3, 3, 7, 0)))))
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(1, frame[:-4])]))
+    assert capture.syn_options[0].window_scale is None
+    assert capture.syn_options[0].mss_bytes == 1460
+    assert not capture.syn_options[0].complete
+
+
+def make_flows(count: int) -> list[tuple[int, bytes]]:
+    frames = []
+    for i in range(count):
+        ports = (1000 + i % 7, 2000)
+        addresses = ("10.0.0.1", "10.0.0.2")
+        if i % 3 == 0:
+            ports, addresses = ports[::-1], addresses[::-1]
+        udp = struct.pack(">HHHH", *ports, 108, 0)
+        protocol, header = (17, udp) if i % 5 == 0 else (6, build_tcp(seq=i, ports=ports))
+        frames.append(
+            (i, build_ethernet(build_ipv4(header, payload_bytes=100, addresses=addresses, protocol=protocol)))
+        )
+    return frames
+
+
+def test_flows_and_their_directions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
+    path = write_pcap(tmp_path / "a.pcap", make_flows(1000))
+    capture = read_capture(path)
+    assert len(capture.flows) == 14
+    assert sum(flow.all_packets for flow in capture.flows) == 1000
+    seen: list[int] = []
+    for flow in capture.flows:
+        there, back = capture.read_segments(flow)
+        if flow.protocol == "UDP":
+            assert len(there) == len(back) == 0
+            continue
+        assert (len(there), len(back)) == flow.packets
+        for side, towards_server in ((there, flow.b.port == 2000), (back, flow.a.port == 2000)):
+            assert (np.diff(side.numbers.astype(np.int64)) > 0).all()
+            assert all((number % 3 != 0) == towards_server for number in side.sequences.tolist())
+            seen += side.sequences.tolist()
+    assert sorted(seen) == [i for i in range(1000) if i % 5]
+
+
+def test_flows_are_the_same_when_all_hashes_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write_pcap(tmp_path / "a.pcap", make_flows(200))
+    expected = read_capture(path).flows
+    monkeypatch.setattr(flow_table, "_MIXERS", (np.uint64(0),) * 5)
+    assert read_capture(path).flows == expected
+
+
+def test_breaks_are_where_the_clock_was_set_back_or_packets_were_lost(tmp_path: Path) -> None:
+    lost = build_option(4, struct.pack("<Q", 3))
+    frame = build_ethernet(V4)
+    times = [10_000, 20_000, 19_500, 30_000, 5_000, 6_000, 7_000]  # microseconds; 0.5 ms is no step
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section()
+        + build_interface()
+        + b"".join(build_enhanced(t, frame, options=lost if i == 6 else b"") for i, t in enumerate(times))
+    )
+    capture = read_capture(path)
+    assert capture.breaks.tolist() == [4, 6]
+    assert capture.clock_steps == 1
+
+
+def test_packets_without_a_time_are_counted(tmp_path: Path) -> None:
+    frame = build_ethernet(V4)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section() + build_interface() + build_block(3, struct.pack("<I", len(frame)) + frame)
+    )
+    capture = read_capture(path)
+    assert capture.untimed == 1
+    assert capture.flows == ()
+
+
+def test_a_limit_of_packets_bounds_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
+    path = write_pcap(tmp_path / "a.pcap", [(i, build_ethernet(V4)) for i in range(1000)])
+    capture = read_capture(path, packets_max=100)
+    assert capture.limited
+    assert 100 <= capture.flows[0].all_packets < 150

@@ -1,0 +1,276 @@
+"""pcap and pcapng files: every byte order, resolution and block; scapy's raw readers are the reference."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scapy.utils import RawPcapNgReader, RawPcapReader
+
+from pathlab.captures import pcap, pcapng
+from pathlab.captures.capture import open_capture
+from pathlab.captures.records import NO_TIME_NS, CaptureNotes
+from pathlab.errors import StoreError
+from tests.unit.captures.packets import (
+    build_block,
+    build_enhanced,
+    build_ethernet,
+    build_interface,
+    build_ipv4,
+    build_option,
+    build_section,
+    build_tcp,
+    write_pcap,
+)
+
+RESOLUTION, OFFSET = 9, 14
+
+
+def read_all(path: Path) -> tuple[CaptureNotes, list[tuple[int, bytes, int]]]:
+    """Notes, and of each record time, bytes and original length."""
+    notes, batches = open_capture(path)
+    found = []
+    for batch in batches:
+        rows = zip(batch.times_ns, batch.places, batch.captured_bytes, batch.original_bytes, strict=True)
+        found += [(int(t), batch.data[at : at + size].tobytes(), int(full)) for t, at, size, full in rows]
+    assert notes.records == len(found)
+    return notes, found
+
+
+def _read_time_ns(meta: Any) -> int:
+    return int(((meta.tshigh << 32) + meta.tslow) * 10**9 // meta.tsresol)
+
+
+def make_packets(count: int, seed: int = 1) -> list[tuple[int, bytes]]:
+    random_one = random.Random(seed)
+    return [
+        (1_700_000_000_000_000_000 + 1_234_567_891 * i, random_one.randbytes(random_one.randrange(0, 200)))
+        for i in range(count)
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("nanoseconds", [True, False])
+def test_pcap_agrees_with_scapy(
+    tmp_path: Path, order: str, nanoseconds: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 1000)  # records cross the pieces
+    path = write_pcap(tmp_path / "a.pcap", make_packets(300), order=order, nanoseconds=nanoseconds)
+    notes, found = read_all(path)
+    assert notes.damage is None
+    unit = 1 if nanoseconds else 1000
+    with RawPcapReader(str(path)) as reader:
+        expected = [
+            (meta.sec * 1_000_000_000 + meta.usec * unit, data, meta.wirelen) for data, meta in reader
+        ]
+    assert found == expected
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_pcapng_agrees_with_scapy(tmp_path: Path, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcapng, "PIECE_BYTES", 1000)
+    exponents = [6, 9, 3]
+    blocks = [build_section(order)]
+    for exponent in exponents:
+        option = build_option(RESOLUTION, bytes((exponent,)), order)
+        blocks.append(build_interface(order=order, options=option))
+    for number, (time_ns, data) in enumerate(make_packets(300)):
+        interface = number % 3
+        units = time_ns * 10 ** exponents[interface] // 10**9
+        blocks.append(build_enhanced(units, data, interface=interface, order=order, original=len(data) + 7))
+        if number % 50 == 0:
+            blocks.append(build_block(0x0000_0BAD, b"custom", order))
+            blocks.append(build_block(0x1234, b"unknown", order))
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(b"".join(blocks))
+    notes, found = read_all(path)
+    assert notes.damage is None
+    assert notes.skipped_blocks == 6
+    with RawPcapNgReader(str(path)) as reader:
+        expected = [(_read_time_ns(meta), data, meta.wirelen) for data, meta in reader]
+    assert found == expected
+
+
+def test_resolutions_of_two_and_offsets(tmp_path: Path) -> None:
+    options = build_option(RESOLUTION, bytes((0x80 | 30,))) + build_option(OFFSET, struct.pack("<q", 1000))
+    units = 5 * (1 << 30) + (1 << 29)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(build_section() + build_interface(options=options) + build_enhanced(units, b"x"))
+    assert read_all(path)[1] == [(1_005_500_000_000, b"x", 1)]
+
+
+def test_picoseconds_do_not_overflow(tmp_path: Path) -> None:
+    options = build_option(RESOLUTION, bytes((12,)))
+    path = tmp_path / "a.pcapng"
+    units = 1_700_000 * 10**12 + 123_456_789_000
+    path.write_bytes(build_section() + build_interface(options=options) + build_enhanced(units, b"x"))
+    ((time_ns, _, _),) = read_all(path)[1]
+    assert abs(time_ns - (1_700_000 * 10**9 + 123_456_789)) <= 1
+
+
+def test_sections_of_different_byte_orders_and_simple_blocks(tmp_path: Path) -> None:
+    simple = build_block(3, struct.pack(">I", 70) + b"y" * 50, ">")
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section("<")
+        + build_interface()
+        + build_enhanced(1, b"abc")
+        + build_section(">")
+        + build_interface(order=">", snap_bytes=50)
+        + simple
+        + build_enhanced(2, b"de", order=">")
+    )
+    notes, found = read_all(path)
+    assert found == [(1000, b"abc", 3), (NO_TIME_NS, b"y" * 50, 70), (2000, b"de", 2)]
+    assert len(notes.interfaces) == 2
+
+
+def test_obsolete_packet_blocks(tmp_path: Path) -> None:
+    body = struct.pack("<HHIIII", 0, 3, 0, 7, 2, 9) + b"ab\0\0"
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(build_section() + build_interface() + build_block(2, body))
+    assert read_all(path)[1] == [(7000, b"ab", 9)]
+
+
+def test_drops_of_interfaces_and_packets(tmp_path: Path) -> None:
+    lost = build_option(2, bytes(4)) + build_option(4, struct.pack("<Q", 3))
+
+    def count(drops: int) -> bytes:
+        options = build_option(5, struct.pack("<Q", drops)) + build_option(7, struct.pack("<Q", 2))
+        return build_block(5, struct.pack("<III", 0, 0, 0) + options)
+
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section()
+        + build_interface()
+        + count(1)
+        + build_enhanced(1, b"abc")
+        + build_enhanced(2, b"abc", options=lost)
+        + count(5)
+    )
+    notes, batches = open_capture(path)
+    assert np.concatenate([batch.gaps for batch in batches]).tolist() == [False, True]
+    assert notes.dropped_packets == 7
+
+
+def test_no_counter_of_drops_is_not_zero_drops(tmp_path: Path) -> None:
+    notes, _ = read_all(write_pcap(tmp_path / "a.pcap", make_packets(3)))
+    assert notes.dropped_packets is None
+
+
+@pytest.mark.parametrize("size", [10, 30, 45, 100])
+def test_a_cut_pcap_is_read_up_to_there(tmp_path: Path, size: int) -> None:
+    whole = write_pcap(tmp_path / "a.pcap", [(i, b"x" * 20) for i in range(10)]).read_bytes()
+    path = tmp_path / "cut.pcap"
+    path.write_bytes(whole[:size])
+    notes, found = read_all(path)
+    assert len(found) == max(0, size - 24) // 36
+    assert (notes.damage or "").startswith("cut within")
+
+
+def test_a_damaged_length_ends_a_pcap_in_words(tmp_path: Path) -> None:
+    data = bytearray(write_pcap(tmp_path / "a.pcap", [(i, b"x" * 20) for i in range(10)]).read_bytes())
+    data[24 + 5 * 36 + 8 : 24 + 5 * 36 + 12] = b"\xff" * 4
+    path = tmp_path / "b.pcap"
+    path.write_bytes(data)
+    notes, found = read_all(path)
+    assert len(found) == 5
+    assert notes.damage == "damaged at byte 204: a packet of 4,294,967,295 bytes; what follows was not read"
+
+
+def test_a_wrong_length_that_could_be_is_found_by_the_times_after_it(tmp_path: Path) -> None:
+    packets = [(2_000_000_000_000_000_000 + i, b"x" * 20) for i in range(10)]
+    data = bytearray(write_pcap(tmp_path / "a.pcap", packets).read_bytes())
+    data[24 + 2 * 36 + 8] = 16
+    path = tmp_path / "b.pcap"
+    path.write_bytes(data)
+    notes, found = read_all(path)
+    assert len(found) == 3
+    assert "a fraction of a second above 1" in (notes.damage or "")
+
+
+def make_pcapng(tmp_path: Path) -> tuple[bytes, int]:
+    head = build_section() + build_interface()
+    return head + b"".join(build_enhanced(i, b"x" * 20) for i in range(10)), len(head)
+
+
+def test_a_cut_pcapng_is_read_up_to_there(tmp_path: Path) -> None:
+    data, _ = make_pcapng(tmp_path)
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(data[:-3])
+    notes, found = read_all(path)
+    assert len(found) == 9
+    assert (notes.damage or "").startswith("cut within the last block")
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "words"),
+    [
+        (4, b"\x35\0\0\0", "a block of 53 bytes"),
+        (4, b"\x10\0\0\0", "a packet's block of 16 bytes"),
+        (8, b"\x09\0\0\0", "an interface that is not described"),
+        (20, b"\xff\0\0\0", "more bytes than its block has"),
+        (48, b"\x09\0\0\0", "the two lengths of a block differ"),
+    ],
+)
+def test_damage_within_a_pcapng(tmp_path: Path, at: int, value: bytes, words: str) -> None:
+    data, head = make_pcapng(tmp_path)
+    changed = bytearray(data)
+    changed[head + 4 * 52 + at : head + 4 * 52 + at + len(value)] = value
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(changed)
+    notes, found = read_all(path)
+    assert len(found) == 4
+    assert words in (notes.damage or "")
+    assert f"byte {head + 4 * 52:,}" in (notes.damage or "")
+
+
+def test_random_damage_never_ends_in_an_exception(tmp_path: Path) -> None:
+    random_one = random.Random(7)
+    whole, _ = make_pcapng(tmp_path)
+    other = write_pcap(tmp_path / "w.pcap", make_packets(20)).read_bytes()
+    path = tmp_path / "a"
+    for _ in range(600):
+        data = bytearray(random_one.choice((whole, other)))
+        for _ in range(random_one.randrange(1, 5)):
+            data[random_one.randrange(4, len(data))] = random_one.choice(
+                (0, 1, 4, 255, random_one.randrange(256))
+            )
+        path.write_bytes(data[: random_one.randrange(5, len(data) + 1)])
+        read_all(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "hint"),
+    [
+        (b"", "is empty", "record it again"),
+        (b"hello world", "is no capture", "name a pcap or pcapng file"),
+        (b"\x1f\x8b\x08\0", "is no capture", "gzip -d"),
+    ],
+)
+def test_files_that_are_no_captures(tmp_path: Path, data: bytes, message: str, hint: str) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(data)
+    with pytest.raises(StoreError, match=message) as caught:
+        open_capture(path)
+    assert hint in (caught.value.hint or "")
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        open_capture(tmp_path / "none.pcap")
+    with pytest.raises(StoreError, match="is a folder"):
+        open_capture(tmp_path)
+
+
+def test_helpers_make_what_scapy_reads_as_tcp(tmp_path: Path) -> None:
+    from scapy.layers.inet import TCP
+    from scapy.layers.l2 import Ether
+
+    packet = Ether(build_ethernet(build_ipv4(build_tcp(seq=7, window=3))))
+    assert packet[TCP].seq == 7
+    assert packet[TCP].window == 3
