@@ -1,4 +1,4 @@
-"""Payload rate of a link: its rate minus the headers of each full segment."""
+"""Payload rate of a link: its rate minus the headers of each full segment or datagram."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlab.errors import UsageError
 #: Header of IP by its version, of TCP without options, and the time stamps that Linux sends by default.
 IP_BYTES = {4: 20, 6: 40}
 TCP_BYTES, TIMESTAMP_BYTES = 20, 12
+UDP_BYTES = 8
 #: MPTCP's data sequence signal with acknowledgement and map of 64 bits, as Linux puts it into each segment.
 MPTCP_BYTES = 28
 #: Ethernet around each packet: preamble 8, header 14, checksum 4, gap 12.
@@ -20,7 +21,7 @@ OVER_LINE_RATIO = 1.005
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """One full TCP segment: its data, the IP packet that it makes, and what the link counts around that."""
+    """One full TCP segment or UDP datagram: its data, the IP packet, and what the link counts around that."""
 
     payload_bytes: int
     packet_bytes: int
@@ -62,6 +63,21 @@ def full_segment(
             hint="the MTU is larger than the headers, the IP version is 4 or 6",
         )
     return Segment(payload_bytes=stated - more, packet_bytes=min(mtu_bytes, stated + headers))
+
+
+def full_datagram(mtu_bytes: int, *, datagram_bytes: int, ip_version: int = 4) -> Segment:
+    """One UDP datagram of this payload in one packet; a larger one is taken to fill the MTU.
+
+    Raises ``UsageError`` for sizes without room for data. Source: RFC 768; RFC 791 and 8200 (headers).
+    """
+    headers = IP_BYTES.get(ip_version, 0) + UDP_BYTES
+    if ip_version not in IP_BYTES or mtu_bytes <= headers or datagram_bytes <= 0:
+        raise UsageError(
+            f"packets of {mtu_bytes} bytes of IPv{ip_version} carry no datagram of {datagram_bytes} bytes",
+            hint="the MTU is larger than the headers, the IP version is 4 or 6",
+        )
+    payload = min(datagram_bytes, mtu_bytes - headers)
+    return Segment(payload_bytes=payload, packet_bytes=payload + headers)
 
 
 def payload_rate(rate_bits_per_s: float, segment: Segment) -> float:

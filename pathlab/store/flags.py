@@ -63,10 +63,18 @@ class Flag(_Described):
     LAB = "lab", "measured in a lab on one machine"
     LOOPBACK_FALLBACK = "loopback-fallback", "no lab could be built: measured over loopback"
     LAB_LIMITED = "lab-limited", "the machine could not keep up with the emulation (series lab)"
-    HOST_LIMITED = "host-limited", "a core was busy, and neither windows nor the lab's link explain the rate"
+    HOST_LIMITED = (
+        "host-limited",
+        "a core was busy, and neither windows nor the lab's link explain the rate; of a UDP flow also: the "
+        "receiving host lost 0.1 % of the datagrams or more",
+    )
     BUSY_CORE = "busy-core", "one core was busy for 95 % or more of the steady window"
     OVER_LINE_RATE = "over-line-rate", "faster than the lab's link can carry"
-    RATE_MISSED = "rate-missed", "less than 99 % of the offered messages arrived in the steady window"
+    RATE_MISSED = (
+        "rate-missed",
+        "less than 99 % of the offered messages arrived in the steady window; of a UDP flow: less than 99 % "
+        "of the offered datagrams were sent in it",
+    )
     UNEVEN_WINDOWS = "uneven-windows", "the window of one of several receivers was not within 1 % of the plan"
     ROUTE_CHANGED = "route-changed", "not the route of the reading before, up to a minute and a trial older"
     WINDOW_SHORT = "window-short", "the kernel granted a smaller window than requested"

@@ -169,7 +169,8 @@ SERIES: Mapping[str, SeriesKind] = {
         {
             "metric": SeriesColumn(
                 "what is counted, over all streams and the steady window: loss_runs, reorder_extents, "
-                "late_times_ns, n_reordering, reorder_density or buffer_density (native/PROTOCOL.md)",
+                "late_times_ns, n_reordering, reorder_density, buffer_density; displaced_beyond, "
+                "occupied_beyond: what is in no bin of the densities",
                 TEXT,
                 needed=True,
                 complete=True,

@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pathlab.analysis.estimators.payload import Segment, find_ip_version, full_segment, payload_rate
+from pathlab.analysis.estimators.payload import (
+    Segment,
+    find_ip_version,
+    full_datagram,
+    full_segment,
+    payload_rate,
+)
 from pathlab.store.flags import Flag
 from pathlab.study.selection import Sample
 from pathlab.study.trials import LAB
@@ -24,12 +30,13 @@ class Traffic:
     """What the payload rate of a link depends on besides the link: how large packets are and what they hold.
 
     ``mss_bytes`` is the data of the largest segment that was seen; None: not known, so that packets are taken
-    to be as large as the link lets them be.
+    to be as large as the link lets them be. ``datagram_bytes`` is the payload of each datagram of a UDP flow.
     """
 
     transport: str | None = None
     ip_version: int = 4
     mss_bytes: int | None = None
+    datagram_bytes: int | None = None
 
     @classmethod
     def of(
@@ -39,13 +46,17 @@ class Traffic:
         *,
         transport: str | None = None,
         family: str | None = None,
+        datagram_bytes: Iterable[float | None] = (),
     ) -> Traffic:
-        """That of some trials, by the addresses and segments stored of each; ``family`` where it was set."""
-        known = [int(size) for size in mss_bytes if size is not None and size > 0]
+        """That of some trials, by what is stored of each; ``family`` where it was set."""
+        segments, datagrams = (
+            max((int(size) for size in sizes if size is not None and size > 0), default=None)
+            for sizes in (mss_bytes, datagram_bytes)
+        )
         version = max((find_ip_version(one) for one in addresses if one), default=4)
         if family in ("ipv4", "ipv6"):
             version = 6 if family == "ipv6" else 4
-        return cls(transport=transport, ip_version=version, mss_bytes=max(known, default=None))
+        return cls(transport=transport, ip_version=version, mss_bytes=segments, datagram_bytes=datagrams)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +69,12 @@ class BottleneckLink:
 
     @property
     def segment(self) -> Segment:
-        """The full segment of this traffic on this link."""
+        """The full segment, or the datagram, of this traffic on this link."""
         traffic = self.traffic
+        if traffic.datagram_bytes is not None:
+            return full_datagram(
+                self.mtu_bytes, datagram_bytes=traffic.datagram_bytes, ip_version=traffic.ip_version
+            )
         return full_segment(
             self.mtu_bytes,
             mss_bytes=traffic.mss_bytes,
@@ -101,14 +116,16 @@ def find_bottleneck(environment: Mapping[str, Any], sample: Sample) -> Bottlenec
 
 def read_traffic(sample: Sample) -> Traffic:
     """The traffic of a condition's trials."""
-    frame, sizes = sample.table.frame, sample.get("mss_bytes")
+    frame = sample.table.frame
+    segments, datagrams = (sample.get(name) for name in ("mss_bytes", "datagram_bytes"))
     refused = bool(sample.table.flagged(Flag.TRANSPORT_NOT_GRANTED)[sample.places].any())
     addresses = frame["destination_address"].iloc[sample.places] if "destination_address" in frame else None
     return Traffic.of(
         () if addresses is None else [str(one) for one in addresses.dropna().unique()],
-        sizes[~np.isnan(sizes)].tolist(),
+        segments[~np.isnan(segments)].tolist(),
         transport=None if refused else sample.condition.get("transport"),
         family=sample.condition.get("family"),
+        datagram_bytes=datagrams[~np.isnan(datagrams)].tolist(),
     )
 
 

@@ -111,7 +111,9 @@ def _read_flow(source: StudySource, trial_id: int, record: TrialRecord, *, rever
         ceiling_bits_per_s=find_ceiling(facts, record.streams),
         kernel_stamps=None if record.probe_stamps is None else record.probe_stamps != USER_STAMPS,
     )
-    traffic = Traffic.of([record.destination_address], [record.mss_bytes])
+    traffic = Traffic.of(
+        [record.destination_address], [record.mss_bytes], datagram_bytes=[record.datagram_bytes]
+    )
     line = find_narrowest_link(source.campaign.environment, sender, receiver, traffic)
     return read_flow(TrialSeries(source, trial_id, LIMIT_SERIES), figures, line)
 

@@ -93,6 +93,19 @@ def list_end_workers(ready: Record | None, record: Record, role: str) -> list[Re
     return None if placement == "fused" and role == "receiver" else workers
 
 
+def sum_steady_cpu_ns(ready: Record | None, intervals: Sequence[Record], role: str) -> int | None:
+    """CPU time of an end's threads in its steady window, without what they spun until something was due."""
+    threads = [
+        list_end_workers(ready, interval, role) for interval in intervals if interval["phase"] == Phase.STEADY
+    ]
+    if not threads or None in threads:
+        return None
+    spent_ns: int = sum(
+        one["user_ns"] + one["system_ns"] - one["spun_ns"] for workers in threads for one in workers or ()
+    )
+    return max(spent_ns, 0)
+
+
 class MessageCounts:
     """What one end's records say of its messages."""
 
@@ -177,16 +190,6 @@ def _divide_cpu(end: MessageCounts, role: str) -> float | None:
 
     Without what a sender spun until messages were due: that is our timing, and no cost of the transport.
     """
-    steady = end.steady or {}
-    threads = [
-        list_end_workers(end.ready, interval, role)
-        for interval in end.intervals
-        if interval["phase"] == Phase.STEADY
-    ]
-    count = sum(steady.get("messages", ()))
-    if not count or not threads or None in threads:
-        return None
-    spent_ns = sum(
-        one["user_ns"] + one["system_ns"] - one["spun_ns"] for workers in threads for one in workers or ()
-    )
-    return float(max(spent_ns, 0) / count)
+    spent_ns = sum_steady_cpu_ns(end.ready, end.intervals, role)
+    count = sum((end.steady or {}).get("messages", ()))
+    return None if spent_ns is None or not count else spent_ns / count

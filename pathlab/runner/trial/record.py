@@ -19,6 +19,13 @@ from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.adapter_record import describe_adapter, is_hop_long
 from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.datagram_record import (
+    UDP,
+    is_datagram_rate_missed,
+    is_loss_of_host,
+    is_udp_flow,
+    measure_datagrams,
+)
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
@@ -35,8 +42,8 @@ from pathlab.store.steady import (
 )
 from pathlab.study.links import BottleneckLink, Traffic
 
-#: The placement of messages with a path between the ends, and the transport that may lose some.
-HOST, UDP = "host", "udp"
+#: The placement of messages with a path between the ends.
+HOST = "host"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +73,7 @@ def build_record(
     probes = _measure_probes(tables, _phase(data.sender, Phase.STEADY))
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective = None
-    if throughput is not None and loaded_ns:
+    if throughput is not None and loaded_ns and not is_udp_flow(spec):
         effective = effective_window(throughput, spec.cell.streams, loaded_ns)
     hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
     reverse = _measure_flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
@@ -104,6 +111,7 @@ def build_record(
         received_reverse_steady_bytes=reverse["received_steady_bytes"],
         throughput_reverse_bits_per_s=reverse["throughput_bits_per_s"],
         **measure_messages(spec, data),
+        **measure_datagrams(spec, data, tables),
         **describe_adapter(data),
         **(data.background.figures if data.background is not None else {}),
     )
@@ -168,7 +176,7 @@ def _find_flags(
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
     if is_hop_long(record):
         yield Flag.ADAPTER_HOP
-    if is_rate_missed(spec, data):
+    if is_rate_missed(spec, data) or is_datagram_rate_missed(spec, data):
         yield Flag.RATE_MISSED
     if record.duration_ns and is_window_uneven(_phase(data.receiver, Phase.STEADY), record.duration_ns):
         yield Flag.UNEVEN_WINDOWS
@@ -192,7 +200,7 @@ def _find_limits(
     idle_ns, windows = record.unloaded_rtt_median_ns, None
     line, requested = bounds
     window_bytes = cell.message_bytes if cell.reply and not cell.message_rate_per_s else cell.window_bytes
-    if window_bytes is not None and idle_ns:
+    if window_bytes is not None and idle_ns and not is_udp_flow(spec):
         windows = cell.streams * window_bytes * 8e9 / idle_ns
     if rate is not None and line is not None and rate > line * OVER_LINE_RATIO:
         yield Flag.OVER_LINE_RATE
@@ -205,7 +213,9 @@ def _find_limits(
         yield Flag.BUSY_CORE
     known = [HostLoad(waiting_ratio=load.waiting_ratio) for load in hosts] if polls else hosts
     bounds_bits_per_s = (line, windows, requested)
-    if not local and is_host_limited(rate, known, bounds_bits_per_s, outcome.host_ceiling_bits_per_s):
+    ceiling = outcome.host_ceiling_bits_per_s
+    loses = is_loss_of_host(record.udp_lost_host_packets, record.udp_sent_packets)
+    if loses or (not local and is_host_limited(rate, known, bounds_bits_per_s, ceiling)):
         yield Flag.HOST_LIMITED
 
 
@@ -227,6 +237,7 @@ def _find_bounds(
         [spec.path.destination_address],
         [socket.get("mss_bytes") for socket in ready.get("sockets", ())],
         transport=None if Flag.TRANSPORT_NOT_GRANTED in refused else spec.cell.transport,
+        datagram_bytes=[(ready.get("datagrams") or {}).get("bytes")],
     )
     link = BottleneckLink(
         rate_bits_per_s=outcome.lab_rate_bits_per_s, mtu_bytes=outcome.lab_mtu_bytes, traffic=traffic
@@ -277,9 +288,12 @@ def _sent_bytes(result: Record | None) -> int | None:
 def _undelivered_bytes(spec: TrialSpec, sent: Record | None, received: Record | None) -> int | None:
     """What either end sent and the other has not received.
 
-    None where an end did not state its bytes, or the engine does not wait for what is under way.
+    None where an end did not state its bytes, or the engine does not wait for what is under way, and of UDP
+    flows, whose lost datagrams are ``udp_lost_packets``.
     """
-    if not sent or not received or not load_engine(spec.cell.engine).capabilities.confirms_delivery:
+    if is_udp_flow(spec) or not sent or not received:
+        return None
+    if not load_engine(spec.cell.engine).capabilities.confirms_delivery:
         return None
     missing: int = (_sent_bytes(sent) or 0) - sum(received["total_bytes"])
     if spec.cell.direction == BOTH:

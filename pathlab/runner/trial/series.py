@@ -17,6 +17,7 @@ from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.choreography import RouteReading, TrialData
+from pathlab.runner.trial.datagram_series import build_datagram_table, build_histogram_table
 from pathlab.runner.trial.message_record import list_end_workers
 from pathlab.runner.trial.round_trips import build_histogram_columns
 from pathlab.store.arrays import build_array, convert_rows
@@ -58,6 +59,9 @@ def build_series(
         "receiver_tcp_info_raw": _raw_table(data.receiver),
         "sender_workers": _worker_table(data.sender, "sender"),
         "receiver_workers": _worker_table(data.receiver, "receiver"),
+        "sender_datagrams": build_datagram_table(data.sender),
+        "receiver_datagrams": build_datagram_table(data.receiver),
+        "datagram_histograms": build_histogram_table(data.receiver),
         "round_trips": _round_trips_table(data.sender),
         "loaded_probes": _probe_table("loaded_probes", data.loaded, base),
         "unloaded_probes": _probe_table("unloaded_probes", data.unloaded, base),
