@@ -24,6 +24,10 @@ EXAMPLES = (
         "Measure round trips by a program behind a pipe, after the line `go`.",
     ),
     ("pathlab-engine load --cpu 2 --disk /var/tmp --time-limit 10s", "Two busy cores and a busy disk."),
+    (
+        "pathlab-engine capture FLOW.pcapng --address HOST --port 5210 --time-limit 30s",
+        "Record the packet headers of a flow.",
+    ),
     ("pathlab-engine ping HOST --interval 10ms --count 1000", "Probe the round trip by ICMP."),
 )
 

@@ -20,6 +20,7 @@ static const struct subcommand subcommands[] = {
     {"calibrate", pl_calibrate_main, "measure this host's clock, timers and loopback"},
     {"load", pl_load_main, "keep the cores and a disk of this host busy, at low priority"},
     {"emulate", pl_emulate_main, "emulate a link of a given rate, delay, queue and loss"},
+    {"capture", pl_capture_main, "record the packet headers of one flow in a pcapng file"},
     {"ask", pl_ask_main, "measure round trips of a technology in any language"},
 };
 

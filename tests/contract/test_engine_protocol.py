@@ -16,6 +16,7 @@ from pathlab._version import VERSION
 from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Flag, carry, receiving, run, sending, start
 from tests.native.messages import exchange
 from tests.native.peers import answering, call, listening, read_exactly, read_to_end
+from tests.require import require
 
 pytestmark = pytest.mark.engine
 
@@ -128,6 +129,16 @@ RECORDS: dict[str, dict[str, Names]] = {
         },
         "load": LOAD,
         "result": {**LOAD, **dict.fromkeys(["complete", "reason", "quiet", "quiet_after_ns"])},
+    },
+    "capture": {
+        "hello": HELLO,
+        "ready": dict.fromkeys(
+            ["type", "interfaces", "snap_bytes", "ring_bytes", "limit_bytes", "monotonic_ns", "realtime_ns"]
+        ),
+        "result": {
+            **dict.fromkeys(["type", "complete", "reason", "captured_packets", "dropped_packets"]),
+            **dict.fromkeys(["file_bytes", "cpu_ns"]),
+        },
     },
     "calibrate": {
         "hello": HELLO,
@@ -327,6 +338,13 @@ def test_records_of_a_load_have_the_documented_names() -> None:
     _assert_records_are_named(ended, "load")
 
 
+def test_records_of_a_capture_have_the_documented_names(tmp_path: Path) -> None:
+    ended = run("capture", file=str(tmp_path / "x"), port=5210, keep_free_bytes=0, time_limit_ns=20 * MS)
+    require(ended.status != 3, f"packet sockets: {ended.stderr}")
+    assert (ended.status, ended.stderr) == (0, "")
+    _assert_records_are_named(ended, "capture")
+
+
 def test_error_has_the_documented_names() -> None:
     failed = run("receive", bind="127.0.0.1", port=0, token=TOKEN, congestion="no-such")
     assert _name(failed.last) == ERROR
@@ -359,6 +377,8 @@ def test_hello_states_what_the_document_says() -> None:
         ("echo", "result"),
         ("load", "ready"),
         ("load", "load"),
+        ("capture", "ready"),
+        ("capture", "result"),
         ("calibrate", "clock"),
         ("calibrate", "timer"),
         ("calibrate", "loopback"),

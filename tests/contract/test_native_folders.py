@@ -15,6 +15,7 @@ BELOW = {
     "probe": {"base"},
     "emulate": {"base"},
     "load": {"base"},
+    "capture": {"base"},
     "datagrams": {"base"},
     "calibrate": {"base", "datagrams", "messages", "flow"},
     "adapter": {"base", "messages", "flow"},

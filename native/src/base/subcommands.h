@@ -10,5 +10,6 @@ int pl_emulate_main(int argc, char **argv);
 int pl_load_main(int argc, char **argv);
 int pl_ask_main(int argc, char **argv);
 int pl_calibrate_main(int argc, char **argv);
+int pl_capture_main(int argc, char **argv);
 
 #endif
