@@ -26,6 +26,7 @@ from pathlab.study.limits import (
     evaluate_warm_ups,
 )
 from pathlab.study.message_analyses import MessageAnalyses
+from pathlab.study.multipath_analyses import MultipathAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
@@ -49,7 +50,7 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses):
+class Analyses(MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses, MultipathAnalyses):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per

@@ -237,6 +237,13 @@ class Sample:
         short: NDArray[np.bool_] = (granted < LINUX_WINDOW_FACTOR * self.window_bytes) | flagged
         return short & ~np.isnan(self.window_bytes)
 
+    def average_cycles(self, values: Floats) -> dict[int, float]:
+        """The value of each cycle, by its number: the mean of its trials; no cycle without a value."""
+        known, cycles = ~np.isnan(values), self.cycles
+        return {
+            int(cycle): float(values[known & (cycles == cycle)].mean()) for cycle in np.unique(cycles[known])
+        }
+
     def count_flags(self) -> dict[str, int]:
         """How many of the trials bear each flag, by name; none that no trial bears."""
         counts = {name: int(marked[self.places].sum()) for name, marked in self.table.flags.items()}

@@ -82,11 +82,7 @@ class TechnologyLoad:
 
     def read_cycles_ns(self, name: str) -> dict[int, float]:
         """A quantile of each cycle in which it was measured, the mean of several trials."""
-        values, cycles = read_round_trips_ns(self.load.kept, name), self.load.kept.cycles
-        known = ~np.isnan(values)
-        return {
-            int(cycle): float(values[known & (cycles == cycle)].mean()) for cycle in np.unique(cycles[known])
-        }
+        return self.load.kept.average_cycles(read_round_trips_ns(self.load.kept, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

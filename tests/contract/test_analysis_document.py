@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from pathlab.study.registry import ANALYSES
 from pathlab.study.technology_analyses import TechnologyAnalyses
 from tests import command_line
 from tests.unit.message_results import TCP, make_message_results
+from tests.unit.multipath_results import Bonds, make_multipath_results
 from tests.unit.study.build_samples import measure_levels
 from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.study.trials import make_sweep
@@ -28,6 +30,11 @@ MESSAGE_ANALYSES = ("message_rates", "message_cost", "write_cost", "batching", "
 LATENCY_ANALYSES = ("message_latency", "message_knee", "message_tails", "message_front")
 #: Those that have answers where round trips of technologies were measured, with and without load.
 TECHNOLOGY_ANALYSES = ("technologies", "technology_overhead", "loaded_round_trips")
+#: Those that have answers where several links were used, and where one of them failed.
+MULTIPATH_ANALYSES = (
+    *("multipath", "member_shares", "streams_needed", "bond_latency", "failover"),
+    *("tcp_reordering", "reordering_thresholds"),
+)
 GOLDEN = Path(__file__).resolve().parents[1] / "data" / "analysis-document-1.json"
 
 
@@ -65,7 +72,7 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
             assert sorted(answer["result"]) == promised["results"][name]
     empty = {name for name, answers in document["analyses"].items() if not answers}
     assert empty == {
-        *(*MESSAGE_ANALYSES, *LATENCY_ANALYSES, *TECHNOLOGY_ANALYSES),
+        *(*MESSAGE_ANALYSES, *LATENCY_ANALYSES, *TECHNOLOGY_ANALYSES, *MULTIPATH_ANALYSES),
         *("releases", "observer_cost"),
     }
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
@@ -103,6 +110,28 @@ def test_technologies_have_the_keys_that_the_version_promises(
     promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
     for name, answers in document["analyses"].items():
         assert answers
+        for answer in answers:
+            assert sorted(answer["result"]) == promised[name]
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        ({"reordering": (3, 127)}, {*MULTIPATH_ANALYSES} - {"bond_latency", "failover", "tcp_reordering"}),
+        ({"failover": True}, {"failover"}),
+        ({"messages_per_s": 5000}, {"bond_latency"}),
+    ],
+)
+def test_links_have_the_keys_that_the_version_promises(
+    changes: dict[str, Any], names: set[str], tmp_path: Path, call: Call
+) -> None:
+    write_results(make_multipath_results(Bonds(cycles=1, **changes)), tmp_path / "links")
+    options = [word for name in names for word in ("--only", name)]
+    document = json.loads(call("analyze", str(tmp_path / "links"), "--json", *options).out)
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
+    assert set(document["analyses"]) == names
+    for name, answers in document["analyses"].items():
+        assert answers, name
         for answer in answers:
             assert sorted(answer["result"]) == promised[name]
 

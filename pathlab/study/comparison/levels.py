@@ -216,14 +216,8 @@ def _rank(named: tuple[str, Any]) -> tuple[bool, float, str]:
 
 def _by_cycle(sample: Sample, metric: ComparedMetric, mask: np.ndarray) -> Floats:
     """One value for each cycle of the sample, NaN where these trials have none, the mean of several."""
-    values, cycles = metric.read(sample), sample.cycles
-    known = mask & ~np.isnan(values)
-    return np.array(
-        [
-            values[known & (cycles == cycle)].mean() if (known & (cycles == cycle)).any() else np.nan
-            for cycle in np.unique(cycles)
-        ]
-    )
+    found = sample.average_cycles(np.where(mask, metric.read(sample), np.nan))
+    return np.array([found.get(int(cycle), np.nan) for cycle in np.unique(sample.cycles)])
 
 
 def _build_row(cell: ComparedCell, metric: ComparedMetric, side: tuple[str, Floats, Floats]) -> ComparisonRow:

@@ -1,0 +1,230 @@
+"""Trials over several links: by the way in which the links are used, beside each link alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.planning.hash_streams import HashFields
+from pathlab.campaign.factors import find_default
+from pathlab.campaign.multipath_factors import HASHED_ROUTES, KERNEL_BONDS, SINGLE_LINKS, TURNS
+from pathlab.store.flags import Flag
+from pathlab.study.message_rates import MESSAGE_SIZE, read_level
+from pathlab.study.message_setups import MESSAGE_RATE
+from pathlab.study.selection import LAB_FLAGS, PATH_FLAGS, Rules, Sample, select
+from pathlab.study.trials import Condition, TrialTable
+
+BOND, REORDERING, TRANSPORT = "bond", "tcp_reordering", "transport"
+FAILOVER, NO_FAILURE = "failover", "none"
+#: What a way to use the links may set besides: no reason to keep it apart from the links alone.
+VARIANTS = (TRANSPORT, REORDERING, "mptcp_subflows", "mptcp_scheduler")
+NO_BOND, FIRST_LINK, MPTCP = "none", "link-1", "mptcp"
+EXISTING = "existing"
+#: Why a trial is left out: a stable name.
+LINK_FAILED = "link-failed"
+#: Packets in turn over the links, whatever takes its turn.
+ROUND_ROBIN = frozenset(
+    (*TURNS, *(level for level, (mode, _) in KERNEL_BONDS.items() if mode == "balance-rr"))
+)
+#: What the kernel's bonding hashes, by its policy.
+HASH_POLICIES: Mapping[str, HashFields] = {
+    **dict.fromkeys(("layer2", "layer2+3", "encap2+3"), HashFields.ADDRESSES),
+    **dict.fromkeys(("layer3+4", "encap3+4"), HashFields.PORTS),
+}
+
+
+def find_hash_fields(level: str) -> HashFields | None:
+    """What the hash of a level of ``bond`` sees; None for one without a hash, or one that is not known."""
+    if level in HASHED_ROUTES:
+        return HashFields.PORTS if HASHED_ROUTES[level] else HashFields.ADDRESSES
+    policy = KERNEL_BONDS.get(level, ("", None))[1]
+    return None if policy is None else HASH_POLICIES.get(policy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BondVariant:
+    """A way to use the links: the level of ``bond``, and the levels of ``VARIANTS`` in their order."""
+
+    bond: str
+    levels: tuple[Any, ...]
+
+    def get(self, name: str) -> Any:
+        """The level of one of ``VARIANTS``."""
+        return self.levels[VARIANTS.index(name)]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one link alone is used."""
+        return self.bond in SINGLE_LINKS or self.bond == NO_BOND
+
+    @property
+    def link(self) -> int | None:
+        """The number of that link, from 1."""
+        return SINGLE_LINKS[FIRST_LINK if self.bond == NO_BOND else self.bond] if self.is_single else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BondCell:
+    """The trials of one way to use the links, with one combination of streams and window.
+
+    ``sample`` are those that count, without a failing link. ``name``: ``round-robin, tcp reordering 127``.
+    """
+
+    variant: BondVariant
+    sample: Sample
+    name: str = ""
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of its trials with their levels of ``bond`` and ``VARIANTS``."""
+        return list(dict.fromkeys(self.sample.table.conditions[place] for place in self.sample.places))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BondGroup:
+    """What is compared with each other: one path, all other settings, streams and window in common.
+
+    ``cells``: links alone first, in their order, then bonds in the order of the factor's levels.
+    """
+
+    condition: Condition
+    streams: int
+    window_bytes: int | None
+    sample: Sample
+    cells: tuple[BondCell, ...]
+
+    @property
+    def bonds(self) -> tuple[BondCell, ...]:
+        """The cells in which more than one link may be used."""
+        return tuple(cell for cell in self.cells if not cell.variant.is_single)
+
+    @property
+    def message_bytes(self) -> int | None:
+        """The size of messages; None for a stream of bytes."""
+        found = self.condition.get(MESSAGE_SIZE)
+        return None if found is None else int(found)
+
+    @property
+    def offered_messages_per_s(self) -> int | None:
+        """The rate at which messages are offered; None: as many as can be carried."""
+        found = self.condition.get(MESSAGE_RATE)
+        return None if found is None else int(found)
+
+    def find_links(self, cell: BondCell) -> tuple[BondCell, ...]:
+        """Each link alone, with the settings of a bond where it was measured with them, else the default."""
+        found: dict[int, BondCell] = {}
+        for one in self.cells:
+            number = one.variant.link
+            if number is not None and (number not in found or _is_nearer(one, found[number], cell)):
+                found[number] = one
+        return tuple(found[number] for number in sorted(found))
+
+    def match_cycles(self, cells: Sequence[BondCell], name: str = "throughput_bits_per_s") -> np.ndarray:
+        """A figure of each cell by cycle, shape (cells, cycles), NaN where there is no trial."""
+        return self.match_values([cell.sample.average_cycles(cell.sample.get(name)) for cell in cells])
+
+    def match_values(self, found: Sequence[Mapping[int, float]]) -> np.ndarray:
+        """Values by cycle, shape (cells, cycles of the group)."""
+        cycles = np.unique(self.sample.cycles).astype(int)
+        return np.array([[one.get(cycle, np.nan) for cycle in cycles] for one in found], dtype=np.float64)
+
+
+def count_lab_links(environment: Mapping[str, Any], condition: Condition) -> int | None:
+    """The lab's links between the two ends of a path; None where they are not known."""
+    ends = {condition.path_source, condition.path_destination}
+    links = (environment.get("lab") or {}).get("links") or ()
+    return sum(set(link.get("between") or ()) == ends for link in links) or None
+
+
+def is_multipath(table: TrialTable) -> bool:
+    """Whether the plan says for any trial how several links are used."""
+    return any(one.get(BOND) not in (None, NO_BOND) for one in dict.fromkeys(table.conditions))
+
+
+def list_bond_groups(table: TrialTable, *, failing: bool = False) -> tuple[BondGroup, ...]:
+    """Every group with a way to use several links, in the order of measurement.
+
+    ``failing``: of the trials in which a link failed; otherwise of the others, and those are counted as
+    excluded. Messages are what hosts carry, not paths: their host-limited trials are kept.
+    """
+    if not is_multipath(table):
+        return ()
+    found: list[BondGroup] = []
+    for messages, flags in ((False, PATH_FLAGS), (True, LAB_FLAGS)):
+        rules = Rules(
+            flags=(*flags, Flag.BOND_CHANGED),
+            as_requested=True,
+            needed=(),
+            apart=(BOND, *VARIANTS),
+            messages=messages,
+        )
+        for sample in select(table, rules):
+            fails = sample.condition.get(FAILOVER) not in (None, NO_FAILURE)
+            if sample.condition.is_of_messages == messages and (failing or not fails):
+                found += _split(sample, failing=failing)
+    return tuple(found)
+
+
+def _split(sample: Sample, *, failing: bool) -> Iterator[BondGroup]:
+    failed = ~np.isnan(sample.get("failover_at_ns"))
+    kept = sample.take(failed) if failing else sample.exclude(failed, LINK_FAILED)
+    for streams, window, part in kept.by_cell():
+        variants = [_read_variant(part.table.conditions[place]) for place in part.places]
+        cells = [
+            BondCell(variant=one, sample=part.take([other == one for other in variants]))
+            for one in sorted(set(variants), key=_order)
+        ]
+        if any(not cell.variant.is_single for cell in cells):
+            yield BondGroup(
+                condition=part.condition,
+                streams=streams,
+                window_bytes=window,
+                sample=part,
+                cells=_name_cells(cells),
+            )
+
+
+def _read_variant(condition: Condition) -> BondVariant:
+    return BondVariant(
+        bond=str(read_level(condition, BOND)), levels=tuple(read_level(condition, name) for name in VARIANTS)
+    )
+
+
+def _order(one: BondVariant) -> tuple[Any, ...]:
+    levels = [NO_BOND, *SINGLE_LINKS, *TURNS, *KERNEL_BONDS, *HASHED_ROUTES, MPTCP]
+    place = levels.index(one.bond) if one.bond in levels else len(levels)
+    return not one.is_single, place, tuple((level is not None, str(level).zfill(4)) for level in one.levels)
+
+
+def _name_cells(cells: Sequence[BondCell]) -> tuple[BondCell, ...]:
+    """The cells with names: the level of ``bond``, and what else differs among cells of that level."""
+    named = []
+    for cell in cells:
+        alike = [one.variant for one in cells if one.variant.bond == cell.variant.bond]
+        varying = [name for name in VARIANTS if len({one.get(name) for one in alike}) > 1]
+        named.append(
+            BondCell(variant=cell.variant, sample=cell.sample, name=_name_variant(cell.variant, varying))
+        )
+    return tuple(named)
+
+
+def _name_variant(one: BondVariant, varying: Sequence[str]) -> str:
+    texts = [one.bond if one.bond != NO_BOND else FIRST_LINK]
+    for name in varying:
+        level = "default" if one.get(name) is None else one.get(name)
+        texts.append(str(level) if name == TRANSPORT else f"{name.replace('_', ' ')} {level}")
+    return ", ".join(texts)
+
+
+def _is_nearer(one: BondCell, other: BondCell, bond: BondCell) -> bool:
+    """Whether the settings of one link alone are nearer to those of a bond than another's."""
+
+    def rank(cell: BondCell) -> tuple[int, int, bool]:
+        levels = [(cell.variant.get(name), bond.variant.get(name), find_default(name)) for name in VARIANTS]
+        alike = sum(own == wanted for own, wanted, _ in levels)
+        return alike, sum(own == usual for own, _, usual in levels), cell.variant.bond != NO_BOND
+
+    return rank(one) > rank(other)

@@ -1,0 +1,67 @@
+"""What a failing link does to a flow over several: how deep its rate falls, and when it is back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.estimators.recovery import Recovery, estimate_recovery
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.bond_cells import FAILOVER, list_bond_groups
+from pathlab.study.multipath import make_bond_answer
+from pathlab.study.selection import Sample
+from pathlab.study.trials import TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failover:
+    """One way to use several links while one of them fails.
+
+    ``failure``: how it fails. ``dip_ratio``: the least rate of one interval, of that before. ``recovery_ns``:
+    until the rate is 90 % of what the other links had carried; trials that did not recover in their
+    window count as that. ``retransmitted_bytes``: until then.
+    """
+
+    name: str
+    bond: str
+    failure: str | None
+    message_bytes: int | None
+    trials: int
+    dip_ratio: Spread
+    recovery_ns: Recovery
+    retransmitted_bytes: Spread
+
+
+def measure_failovers(table: TrialTable) -> tuple[Answer[Failover], ...]:
+    """Every way to use several links in whose trials one failed.
+
+    A trial without a recovery is counted as watched until the end of its steady window.
+    """
+    return tuple(
+        make_bond_answer(
+            group,
+            cell,
+            Failover(
+                name=cell.name,
+                bond=cell.variant.bond,
+                failure=group.condition.get(FAILOVER),
+                message_bytes=group.message_bytes,
+                trials=len(cell.sample),
+                dip_ratio=measure_spread(cell.sample.get("failover_dip_ratio")),
+                recovery_ns=_estimate(cell.sample),
+                retransmitted_bytes=measure_spread(cell.sample.get("failover_retransmitted_bytes")),
+            ),
+        )
+        for group in list_bond_groups(table, failing=True)
+        for cell in group.cells
+        if len(cell.sample)
+    )
+
+
+def _estimate(sample: Sample) -> Recovery:
+    times = sample.get("failover_recovery_ns")
+    left = sample.get("steady_ns") - sample.get("failover_at_ns")
+    known = ~np.isnan(times)
+    usable = known | (left > 0)
+    return estimate_recovery(np.where(known, times, left)[usable], known[usable])

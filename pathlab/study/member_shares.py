@@ -1,0 +1,308 @@
+"""What each member link of a bond carried, against a good hash, and the streams that a hash needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.planning.hash_streams import HashFields, HashStreams, plan_hash_streams, use_chance
+from pathlab.analysis.verdicts.hash_shares import (
+    HashTest,
+    correct_hash_tests,
+    evaluate_counts,
+    evaluate_used,
+)
+from pathlab.store.records import HostRecord
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.bond_cells import (
+    EXISTING,
+    HASH_POLICIES,
+    BondCell,
+    BondGroup,
+    find_hash_fields,
+    list_bond_groups,
+)
+from pathlab.study.multipath import make_bond_answer, measure_links
+from pathlab.study.selection import choose_evenly
+from pathlab.study.trials import StudySource, TrialTable
+
+MEMBERS = "members"
+COLUMNS = (
+    *("end", "member", "link", "tx_bytes", "rx_bytes", "rate_bits_per_s", "gso_max_segments", "gro"),
+    "state",
+)
+#: Trials of a cell whose series are read.
+TRIALS_PER_CELL = 200
+#: A member with less of all bytes has no stream: probes, acknowledgements and control frames remain.
+IDLE_RATIO = 0.01
+#: Jain's index from which on the streams of a trial are equal, so that bytes show how many a member has.
+EQUAL_JAIN = 0.99
+#: How far the streams of a member may be from a whole number then.
+WHOLE_STREAMS = 0.25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberShare:
+    """One member link: its shares of all bytes, headers included, over trials.
+
+    ``sent`` is that of what the sender of data sent, ``received`` of what the other end received,
+    ``acknowledged`` of what that end sent back. ``name``: ``link-1`` in a lab, else the sender's interface.
+    """
+
+    name: str
+    rate_bits_per_s: float | None
+    sent: Spread
+    received: Spread
+    acknowledged: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberShares:
+    """The members of one way to use several links.
+
+    ``fields``: what its hash sees, None where packets are not spread by a known hash; ``test`` of it then.
+    ``counted``: the test is of streams, which were equal; else of members with and without a stream.
+    ``idle_trials``: trials in which a member had no stream. ``super_packets``: whether the stack handed over
+    several packets as one; ``gro``: whether the receiver joined packets. Both None where not known.
+    """
+
+    name: str
+    bond: str
+    streams: int
+    message_bytes: int | None
+    trials: int
+    members: tuple[MemberShare, ...]
+    fields: HashFields | None
+    idle_trials: int
+    test: HashTest | None
+    counted: bool = False
+    super_packets: bool | None = None
+    gro: bool | None = None
+
+    @property
+    def largest_sent_ratio(self) -> float | None:
+        """The largest median share of a member."""
+        return max((one.sent.median for one in self.members if one.sent.median is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsNeeded:
+    """The streams between one pair of hosts that use 90 % of all links with 95 % confidence.
+
+    ``chance_ratio`` is the chance of that with the ``streams`` of the combination. ``capacities_bits_per_s``:
+    each link alone as measured, else as set.
+    """
+
+    name: str
+    bond: str
+    streams: int
+    fields: HashFields
+    capacities_bits_per_s: tuple[float, ...]
+    plan: HashStreams
+    chance_ratio: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialMembers:
+    """The members of one trial: figures of both ends by column, NaN where not known; of equal order."""
+
+    names: tuple[str, ...]
+    sender: Mapping[str, Floats]
+    receiver: Mapping[str, Floats]
+
+    def share(self, end: Mapping[str, Floats], column: str) -> Floats:
+        """Each member's share of a column at one end; NaN where nothing was counted."""
+        total = float(np.nansum(end[column]))
+        return end[column] / total if total > 0 else np.full(len(self.names), np.nan)
+
+
+def measure_member_shares(
+    source: StudySource, table: TrialTable, rng: np.random.Generator
+) -> tuple[Answer[MemberShares], ...]:
+    """The members of every way to use several links, as far as both ends counted them.
+
+    Reads the series of at most 200 trials of each. The tests of all hashes are corrected together (Holm).
+    """
+    hosts = source.hosts()
+    found = [
+        (group, cell, _measure_cell(cell, group, members, hosts, rng))
+        for group in list_bond_groups(table)
+        for cell in group.bonds
+        if (members := _read_cell(source, cell))
+    ]
+    tested = [one.test for _, _, one in found if one.test is not None]
+    corrected = iter(correct_hash_tests(tested))
+    return tuple(
+        make_bond_answer(group, cell, one if one.test is None else replace(one, test=next(corrected)))
+        for group, cell, one in found
+    )
+
+
+def plan_streams(
+    source: StudySource, table: TrialTable, shares: Sequence[Answer[MemberShares]]
+) -> tuple[Answer[StreamsNeeded], ...]:
+    """The streams that every hash needs: of links that were measured alone, else of those that were set."""
+    hosts = source.hosts()
+    return tuple(
+        make_bond_answer(group, cell, needed)
+        for group in list_bond_groups(table)
+        if group.message_bytes is None
+        for cell in group.bonds
+        if (needed := _plan_cell(group, cell, _find_fields(cell, hosts), shares)) is not None
+    )
+
+
+def _plan_cell(
+    group: BondGroup,
+    cell: BondCell,
+    fields: HashFields | None,
+    shares: Sequence[Answer[MemberShares]],
+) -> StreamsNeeded | None:
+    rates = [one.throughput_bits_per_s.median for one in measure_links(group, cell)]
+    if len(rates) < 2:
+        members = next((one.result.members for one in shares if one.result.name == cell.name), ())
+        rates = [one.rate_bits_per_s for one in members]
+    known = [rate for rate in rates if rate]
+    if fields is None or len(known) < 2 or len(known) < len(rates):
+        return None
+    by_ports = fields is HashFields.PORTS
+    return StreamsNeeded(
+        name=cell.name,
+        bond=cell.variant.bond,
+        streams=group.streams,
+        fields=fields,
+        capacities_bits_per_s=tuple(known),
+        plan=plan_hash_streams(known, fields),
+        chance_ratio=use_chance(known, group.streams) if by_ports else None,
+    )
+
+
+def _find_fields(cell: BondCell, hosts: Sequence[HostRecord]) -> HashFields | None:
+    """What the hash sees: by the level, of an existing bond by the policy that its host states."""
+    if cell.variant.bond != EXISTING:
+        return find_hash_fields(cell.variant.bond)
+    ends = {str(one) for one in cell.sample.read_texts("source_address")}
+    for host in hosts:
+        for bond in (host.facts.get("bonds") or {}).values():
+            if bond.get("address") in ends and bond.get("mode") in ("balance-xor", "802.3ad"):
+                return HASH_POLICIES.get(str(bond.get("hash_policy")))
+    return None
+
+
+def _read_cell(source: StudySource, cell: BondCell) -> list[tuple[int, TrialMembers]]:
+    """The members of each trial with its place in the cell; of trials with the same members as the first."""
+    places = choose_evenly(range(len(cell.sample)), TRIALS_PER_CELL)
+    numbers = cell.sample.get("trial_id")
+    found = [(place, read_trial_members(source, int(numbers[place]))) for place in places]
+    known = [(place, members) for place, members in found if members is not None]
+    return [one for one in known if one[1].names == known[0][1].names]
+
+
+def read_trial_members(source: StudySource, trial_id: int) -> TrialMembers | None:
+    """The members of one trial; None where the ends did not count the same number of them."""
+    table = source.series_tables(trial_id, {MEMBERS: COLUMNS}).get(MEMBERS)
+    rows: list[dict[str, Any]] = [] if table is None else pa.Table.to_pylist(table)
+    ends = {
+        end: sorted((row for row in rows if row["end"] == end), key=_order_member)
+        for end in ("sender", "receiver")
+    }
+    if len(ends["sender"]) < 2 or len(ends["sender"]) != len(ends["receiver"]):
+        return None
+    names = tuple(_name_member(row) for row in ends["sender"])
+    sender, receiver = (
+        {
+            column: np.array([_read_number(row.get(column)) for row in ends[end]], dtype=np.float64)
+            for column in COLUMNS
+            if column not in ("end", "member", "state")
+        }
+        for end in ("sender", "receiver")
+    )
+    return TrialMembers(names, sender, receiver)
+
+
+def _order_member(row: Mapping[str, Any]) -> tuple[float, str]:
+    link = row.get("link")
+    return np.inf if link is None or link != link else float(link), str(row["member"])
+
+
+def _name_member(row: Mapping[str, Any]) -> str:
+    link = row.get("link")
+    return str(row["member"]) if link is None or link != link else f"link-{int(link) + 1}"
+
+
+def _read_number(value: Any) -> float:
+    return np.nan if value is None else float(value)
+
+
+def _measure_cell(
+    cell: BondCell,
+    group: BondGroup,
+    found: Sequence[tuple[int, TrialMembers]],
+    hosts: Sequence[HostRecord],
+    rng: np.random.Generator,
+) -> MemberShares:
+    first = found[0][1]
+    sent = np.array([one.share(one.sender, "tx_bytes") for _, one in found])
+    received = np.array([one.share(one.receiver, "rx_bytes") for _, one in found])
+    acknowledged = np.array([one.share(one.receiver, "tx_bytes") for _, one in found])
+    rates = first.sender["rate_bits_per_s"]
+    fields = _find_fields(cell, hosts)
+    known = ~np.isnan(sent).any(axis=1)
+    test, counted = None, False
+    if fields is not None and known.any():
+        jain = cell.sample.get("fairness_jain")[[place for place, _ in found]]
+        test, counted = _test_hash(sent[known], jain[known], group.streams, rng)
+    return MemberShares(
+        name=cell.name,
+        bond=cell.variant.bond,
+        streams=group.streams,
+        message_bytes=group.message_bytes,
+        trials=len(found),
+        members=tuple(
+            MemberShare(
+                name=name,
+                rate_bits_per_s=None if np.isnan(rates[place]) else float(rates[place]),
+                sent=measure_spread(sent[:, place]),
+                received=measure_spread(received[:, place]),
+                acknowledged=measure_spread(acknowledged[:, place]),
+            )
+            for place, name in enumerate(first.names)
+        ),
+        fields=fields,
+        idle_trials=int((sent[known] < IDLE_RATIO).any(axis=1).sum()),
+        test=test,
+        counted=counted,
+        super_packets=_ask(found, "sender", "gso_max_segments", lambda most: most > 1),
+        gro=_ask(found, "receiver", "gro", lambda most: most > 0),
+    )
+
+
+def _ask(found: Sequence[tuple[int, TrialMembers]], end: str, column: str, test: Any) -> bool | None:
+    """What the largest value of a column at one end says; None where it was not stored."""
+    values = np.concatenate([getattr(one, end)[column] for _, one in found])
+    return None if np.isnan(values).all() else bool(test(np.nanmax(values)))
+
+
+def _test_hash(sent: Floats, jain: Floats, streams: int, rng: np.random.Generator) -> tuple[HashTest, bool]:
+    """The test by streams of each member where bytes show them, else by members in use.
+
+    Streams that fill a link share it, in whatever number they are; streams of equal rates do not.
+    """
+    counts = streams * sent
+    whole = np.abs(counts - counts.round()).max() <= WHOLE_STREAMS
+    equal = streams == 1 or bool((np.nan_to_num(jain) >= EQUAL_JAIN).all())
+    if whole and equal and (counts.round().sum(axis=1) == streams).all():
+        return evaluate_counts(counts.round().astype(np.int64), rng=rng), True
+    return evaluate_used(sent >= IDLE_RATIO, [streams] * len(sent)), False
+
+
+def list_members(answers: Sequence[Answer[MemberShares]]) -> Iterator[tuple[MemberShares, MemberShare]]:
+    """Every member with the bond that it is of."""
+    for answer in answers:
+        for member in answer.result.members:
+            yield answer.result, member

@@ -1,0 +1,144 @@
+"""Whether a bond is worth it: every way to use several links against each link alone in the same cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.verdicts.bond_gain import (
+    BondGain,
+    BondVerdict,
+    SumVerdict,
+    correct_bonds,
+    evaluate_bond,
+)
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.bond_cells import ROUND_ROBIN, BondCell, BondGroup, count_lab_links, list_bond_groups
+from pathlab.study.trials import Condition, TrialTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkRate:
+    """One link alone: ``number`` from 1, and its throughput."""
+
+    number: int
+    throughput_bits_per_s: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BondWorth:
+    """One way to use several links, against each of them alone.
+
+    ``gain`` is None unless every link was measured alone (an existing bond of a host has none).
+    ``throughput_bits_per_s`` is that of the bond. ``turn_limit_bits_per_s``, of packets in turn over unequal
+    links: as many go over each link, so that each carries as much as the slowest.
+    """
+
+    name: str
+    bond: str
+    message_bytes: int | None
+    throughput_bits_per_s: Spread
+    links: tuple[LinkRate, ...]
+    gain: BondGain | None
+    turn_limit_bits_per_s: float | None = None
+
+    @property
+    def verdict(self) -> BondVerdict:
+        """Against the best link alone."""
+        return BondVerdict.UNDECIDED if self.gain is None else self.gain.verdict
+
+    @property
+    def undecided(self) -> Undecided | None:
+        """Why there is no verdict."""
+        return Undecided.NOT_MEASURED if self.gain is None else self.gain.undecided
+
+    @property
+    def best_link(self) -> str | None:
+        """``link-1``: the best one alone."""
+        if self.gain is None or self.gain.best_link is None:
+            return None
+        return f"link-{self.links[self.gain.best_link].number}"
+
+    @property
+    def is_held_by_slowest(self) -> bool:
+        """Whether packets in turn keep this bond below the sum: it carries no more than that allows."""
+        rate, limit = self.throughput_bits_per_s.median, self.turn_limit_bits_per_s
+        if self.gain is None or rate is None or limit is None:
+            return False
+        below = self.gain.sum_verdict is SumVerdict.BELOW or self.gain.verdict is BondVerdict.HARMS
+        return below and rate <= limit * (1 + MARGIN_RATIO)
+
+
+def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[Answer[BondWorth], ...]:
+    """Every way to use several links, in the order of the factor's levels.
+
+    ``environment``: the campaign's, whose lab says how many links there are. A path and setting with all of
+    its streams, windows and sizes is one family of Holm's correction. Messages at an offered rate are left
+    out: they carry what is offered.
+    """
+    families: dict[Condition, list[tuple[BondGroup, BondCell]]] = {}
+    for group in list_bond_groups(table):
+        if group.offered_messages_per_s is None:
+            family = families.setdefault(group.condition.without("message_bytes"), [])
+            family += [(group, cell) for cell in group.bonds]
+    return tuple(answer for family in families.values() for answer in _compare(family, environment))
+
+
+def make_bond_answer(group: BondGroup, cell: BondCell, result: Any) -> Answer[Any]:
+    """The answer on one way to use the links."""
+    return Answer(
+        condition=group.condition,
+        selection=cell.sample.selection,
+        result=result,
+        streams=group.streams,
+        window_bytes=group.window_bytes,
+        autotuned=group.window_bytes is None,
+    )
+
+
+def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
+    """Each link alone that was measured beside a bond."""
+    return tuple(
+        LinkRate(number=one.variant.link, throughput_bits_per_s=measure_spread(one.sample.rates_bits_per_s))
+        for one in group.find_links(cell)
+        if one.variant.link is not None
+    )
+
+
+def _compare(
+    family: Sequence[tuple[BondGroup, BondCell]], environment: Mapping[str, Any]
+) -> Iterator[Answer[BondWorth]]:
+    found: list[BondGain | None] = []
+    for group, cell in family:
+        links = group.find_links(cell)
+        rates = group.match_cycles([cell, *links])
+        every = count_lab_links(environment, group.condition) in (None, len(links))
+        found.append(evaluate_bond(rates[0], rates[1:]) if len(links) > 1 and every else None)
+    corrected = iter(correct_bonds([one for one in found if one is not None]))
+    for (group, cell), one in zip(family, found, strict=True):
+        links_alone = measure_links(group, cell)
+        worth = BondWorth(
+            name=cell.name,
+            bond=cell.variant.bond,
+            message_bytes=group.message_bytes,
+            throughput_bits_per_s=measure_spread(cell.sample.rates_bits_per_s),
+            links=links_alone,
+            gain=None if one is None else next(corrected),
+            turn_limit_bits_per_s=_find_turn_limit(cell, links_alone),
+        )
+        yield make_bond_answer(group, cell, worth)
+
+
+def _find_turn_limit(cell: BondCell, links: tuple[LinkRate, ...]) -> float | None:
+    """What packets in turn can carry over links that differ by more than the margin."""
+    rates = [one.throughput_bits_per_s.median for one in links]
+    known = [rate for rate in rates if rate is not None]
+    if cell.variant.bond not in ROUND_ROBIN or len(known) < 2 or len(known) < len(rates):
+        return None
+    limit = len(known) * float(np.min(known))
+    return limit if limit * (1 + MARGIN_RATIO) < sum(known) else None

@@ -1,0 +1,230 @@
+"""Results of several links in memory: what each way to use them carries is known beforehand.
+
+Each link alone carries its rate. Packets in turn carry as many times the slowest link as there are links,
+a hash the links that its streams fall on, MPTCP 95 % of the sum. A level of the whole path drifts from cycle
+to cycle, and every trial has a noise of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pathlab.store.records import HostRecord, PlanRecord, TrialRecord
+from pathlab.store.series_columns import SERIES as SERIES_KINDS
+from tests.unit.message_results import Setup, make_message_trial, make_round_trips
+from tests.unit.synthetic_results import (
+    INTERVAL_NS,
+    STEADY_NS,
+    SyntheticResults,
+    make_campaign,
+    make_hosts,
+    make_series,
+    make_trial,
+)
+
+EQUAL, UNEQUAL = (48.2e6, 48.2e6), (48.2e6, 19.3e6)
+HEADERS = 1.035
+SINGLES = ("link-1", "link-2")
+BONDS = ("round-robin", "ecmp-l3", "ecmp-l4", "mptcp")
+MESSAGE_BYTES = 1024
+
+
+@dataclass(frozen=True)
+class Bonds:
+    """What is measured: the rate of each link alone, and the levels of the factors."""
+
+    rates: tuple[float, ...] = EQUAL
+    levels: Sequence[str] = (*SINGLES, *BONDS)
+    streams: Sequence[int] = (1, 8)
+    reordering: Sequence[int | None] = (None,)
+    cycles: int = 8
+    noise_ratio: float = 0.01
+    good_hash: bool = True
+    failover: bool = False
+    messages_per_s: int | None = None
+    seed: int = 3
+
+
+def make_multipath_results(bonds: Bonds | None = None) -> SyntheticResults:
+    """Every level with every number of streams, once in each cycle, in random order."""
+    bonds = bonds or Bonds()
+    rng = np.random.default_rng(bonds.seed)
+    plan: list[PlanRecord] = []
+    trials: list[TrialRecord] = []
+    series: dict[int, dict[str, pd.DataFrame]] = {}
+    cells = list(_list_cells(bonds))
+    for cycle in range(bonds.cycles):
+        drift = float(np.exp(rng.normal(0, 0.05)))
+        for place in rng.permutation(len(cells)):
+            settings = cells[place]
+            row = PlanRecord(
+                row=len(plan), cycle=cycle, path_source="west", path_destination="east", settings=settings
+            )
+            plan.append(row)
+            factor = drift * float(np.exp(rng.normal(0, bonds.noise_ratio)))
+            carried = list(_carry(bonds, settings["bond"], settings["streams"], rng))
+            trials.append(_make_trial(bonds, row, [factor * rate for rate in carried], rng))
+            series[len(trials)] = _make_series(bonds, row, trials[-1], carried)
+    lab = {
+        "backend": "emu-packet",
+        "links": [
+            {
+                "between": ["west", "east"],
+                "rate_bits_per_s": int(rate * HEADERS),
+                "delay_ns": 10_000_000,
+                "queue_bytes": 250_000,
+                "loss_ratio": 0.0,
+                "mtu_bytes": 1500,
+            }
+            for rate in bonds.rates
+        ],
+    }
+    campaign = make_campaign(
+        name="multipath", title="Two links together against each alone", environment={"lab": lab}
+    )
+    return SyntheticResults(campaign, plan, trials, series, _make_hosts())
+
+
+def _make_hosts() -> list[HostRecord]:
+    nics = {
+        "lo": {"state": "up", "offloads": {"gro": True}},
+        "pl0": {"state": "up", "offloads": {"gro": True}},
+    }
+    return [replace(host, facts={**host.facts, "nics": nics}) for host in make_hosts()]
+
+
+def _list_cells(bonds: Bonds) -> Iterator[Mapping[str, Any]]:
+    for bond in bonds.levels:
+        for streams in bonds.streams:
+            for level in bonds.reordering if bond not in SINGLES else bonds.reordering[:1]:
+                cell = {"streams": streams, "window_bytes": None, "congestion": "cubic", "bond": bond}
+                cell["transport"] = "mptcp" if bond == "mptcp" else "tcp"
+                cell |= {} if len(bonds.reordering) == 1 else {"tcp_reordering": level}
+                cell |= {"failover": "silent"} if bonds.failover else {}
+                if bonds.messages_per_s is not None:
+                    cell |= {"message_bytes": MESSAGE_BYTES, "reply": True}
+                    cell |= {"message_rate_per_s": bonds.messages_per_s}
+                yield cell
+
+
+def _carry(bonds: Bonds, bond: str, streams: int, rng: np.random.Generator) -> Iterator[float]:
+    """The rate over each link."""
+    for number, rate in enumerate(bonds.rates):
+        if bond in SINGLES:
+            yield rate if SINGLES.index(bond) == number else 0.0
+        elif bond.startswith(("round-robin", "balance-rr")):
+            yield min(bonds.rates) * 0.98
+        elif bond.startswith("mptcp"):
+            yield rate * 0.95
+        elif number == 0:
+            addresses = bond == "ecmp-l3" or not bonds.good_hash
+            used = np.zeros(len(bonds.rates), dtype=bool)
+            used[[0] if addresses else rng.integers(0, len(bonds.rates), streams)] = True
+            yield from (one * 0.98 if use else 0.0 for one, use in zip(bonds.rates, used, strict=True))
+            return
+
+
+def _make_trial(
+    bonds: Bonds, row: PlanRecord, carried: Sequence[float], rng: np.random.Generator
+) -> TrialRecord:
+    bond, streams = row.settings["bond"], row.settings["streams"]
+    rate = sum(carried)
+    in_turn = bond.startswith(("round-robin", "balance-rr"))
+    seen = 400 if in_turn else 0
+    counters: dict[str, Any] = {
+        "retransmitted_segments": 40 + seen // 10,
+        "reordering_seen_events": seen,
+        "dsack_duplicate_segments": seen // 10,
+        "out_of_order_segments": 9 * seen,
+    }
+    counters = {name: value for name, value in counters.items() if name in TrialRecord.__dataclass_fields__}
+    if bonds.messages_per_s is not None:
+        base = 20e6 if bond != "round-robin" else 24e6
+        setup = Setup(row.settings, base_ns=base, capacity_per_s=1e9)
+        found = make_message_trial(setup, MESSAGE_BYTES, bonds.messages_per_s, cycle=row.cycle, row=row.row)
+        return replace(found, offered_messages_per_s=bonds.messages_per_s, flags=("lab",), **counters)
+    failure: dict[str, Any] = {}
+    if bonds.failover:
+        recovered = bond == "mptcp" or rng.random() < 0.3
+        failure = {
+            "failover_at_ns": STEADY_NS // 3,
+            "failover_member": "pl0",
+            "failover_dip_ratio": 0.4 if bond == "mptcp" else 0.0,
+            "failover_recovery_ns": int(3e8 * np.exp(rng.normal(0, 0.2))) if recovered else None,
+            "failover_censored": None if recovered else "not-recovered",
+            "failover_retransmitted_bytes": 200_000,
+        }
+    return replace(
+        make_trial(streams, None, cycle=row.cycle, row=row.row),
+        throughput_bits_per_s=rate,
+        received_steady_bytes=int(rate / 8 * STEADY_NS / 1e9),
+        received_total_bytes=int(rate / 8 * STEADY_NS / 1e9 * 1.2),
+        fairness_jain=None if streams == 1 else 0.93,
+        congestion_requested="cubic",
+        **counters,
+        **failure,
+    )
+
+
+def _make_series(
+    bonds: Bonds, row: PlanRecord, record: TrialRecord, carried: Sequence[float]
+) -> dict[str, pd.DataFrame]:
+    found = {"members": _count_members(bonds, carried)}
+    if bonds.messages_per_s is not None:
+        return {**found, "round_trips": make_round_trips(record, samples=400)}
+    found |= make_series(record)
+    if row.settings["bond"] == "mptcp" and "subflows" in SERIES_KINDS:
+        found["subflows"] = _count_subflows(row.settings["streams"], carried)
+    return found
+
+
+def _count_members(bonds: Bonds, carried: Sequence[float]) -> pd.DataFrame:
+    """Both ends' counters of the steady window; acknowledgements are 2 % and take the same way."""
+    rows = []
+    for end in ("sender", "receiver"):
+        for number, rate in enumerate(carried):
+            data = int(rate * HEADERS / 8 * STEADY_NS / 1e9) + 600
+            acknowledged = data // 50 + 600
+            sent, received = (data, acknowledged) if end == "sender" else (acknowledged, data)
+            rows.append(
+                {
+                    "end": end,
+                    "member": f"pl{number}",
+                    "link": number,
+                    "tx_bytes": sent,
+                    "tx_packets": sent // 1500 + 4,
+                    "rx_bytes": received,
+                    "rx_packets": received // 1500 + 4,
+                    "rate_bits_per_s": bonds.rates[number] * HEADERS,
+                    "gso_max_segments": 65535,
+                    "gro": 1,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _count_subflows(streams: int, carried: Sequence[float]) -> pd.DataFrame:
+    """Cumulative bytes of each subflow at the end of every interval of the steady window."""
+    steps = STEADY_NS // INTERVAL_NS
+    return pd.DataFrame(
+        {
+            "end": "sender",
+            "index": step,
+            "phase": "steady",
+            "start_ns": step * INTERVAL_NS,
+            "end_ns": (step + 1) * INTERVAL_NS,
+            "stream": stream,
+            "id": number + 1,
+            "local": f"198.18.{number}.1:40000",
+            "remote": f"198.18.{number}.2:5000",
+            "bytes_sent": int((step + 1) * rate / 8 / streams * INTERVAL_NS / 1e9),
+        }
+        for step in range(steps)
+        for stream in range(streams)
+        for number, rate in enumerate(carried)
+    )

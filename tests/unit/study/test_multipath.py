@@ -1,0 +1,148 @@
+"""Several links together: verdicts, the collapse on unequal links, and what is left out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.planning.hash_streams import HashFields, NoStreams
+from pathlab.analysis.verdicts.bond_gain import BondVerdict, SumVerdict
+from pathlab.analysis.verdicts.hash_shares import HashVerdict
+from pathlab.study.analyses import Study
+from pathlab.study.answer import Answer
+from pathlab.study.multipath import BondWorth
+from tests.unit.multipath_results import BONDS, EQUAL, SINGLES, UNEQUAL, Bonds, make_multipath_results
+from tests.unit.synthetic_results import make_quickstart
+
+
+def study(**changes: Any) -> Study:
+    return Study(make_multipath_results(replace(Bonds(), **changes)))
+
+
+def find(answers: tuple[Answer[BondWorth], ...], name: str, streams: int = 8) -> BondWorth:
+    (found,) = (one.result for one in answers if one.result.name == name and one.streams == streams)
+    return found
+
+
+def test_equal_links_are_worth_it_unless_the_hash_uses_one() -> None:
+    answers = study(noise_ratio=0.004).multipath()
+    assert len(answers) == len(BONDS) * 2
+    turn = find(answers, "round-robin")
+    assert turn.verdict is BondVerdict.GAINS
+    assert turn.gain is not None
+    assert turn.gain.efficiency == pytest.approx(0.98, abs=0.02)
+    assert turn.gain.sum_verdict is SumVerdict.FULL
+    assert not turn.is_held_by_slowest
+    assert turn.turn_limit_bits_per_s is None
+    hashed = find(answers, "ecmp-l3")
+    assert hashed.verdict in (BondVerdict.EQUAL, BondVerdict.UNDECIDED)
+    assert hashed.gain is not None
+    assert hashed.gain.sum_verdict is SumVerdict.BELOW
+
+
+def test_round_robin_over_unequal_links_harms_and_the_slowest_is_named() -> None:
+    answers = study(rates=UNEQUAL).multipath()
+    turn = find(answers, "round-robin", 1)
+    assert turn.verdict is BondVerdict.HARMS
+    assert turn.turn_limit_bits_per_s == pytest.approx(2 * 19.3e6, rel=0.05)
+    assert turn.is_held_by_slowest
+    assert turn.best_link == "link-1"
+    mptcp = find(answers, "mptcp", 1)
+    assert mptcp.verdict is BondVerdict.GAINS
+    assert not mptcp.is_held_by_slowest
+
+
+def test_few_cycles_are_undecided_never_a_no() -> None:
+    for answer in study(rates=UNEQUAL, cycles=3).multipath():
+        assert answer.result.verdict is BondVerdict.UNDECIDED
+        assert answer.result.undecided is Undecided.TOO_FEW_SAMPLES
+
+
+def test_without_every_link_alone_there_is_no_efficiency() -> None:
+    (answer,) = study(levels=("link-1", "round-robin"), streams=(1,)).multipath()
+    assert answer.result.gain is None
+    assert answer.result.undecided is Undecided.NOT_MEASURED
+    (answer,) = study(rates=(*EQUAL, 48.2e6), levels=(*SINGLES, "round-robin"), streams=(1,)).multipath()
+    assert answer.result.gain is None  # the lab has a third link
+
+
+def test_trials_with_a_failing_link_are_no_part_of_efficiency() -> None:
+    found = study(failover=True)
+    assert found.multipath() == ()
+    assert {one.result.name for one in found.failover()} >= set(BONDS)
+
+
+def test_links_alone_are_those_with_the_default_where_a_bond_has_other_levels() -> None:
+    answers = study(reordering=(3, 127)).multipath()
+    names = {answer.result.name for answer in answers}
+    assert "round-robin, tcp reordering 127" in names
+    assert all(answer.result.gain is not None for answer in answers)
+
+
+def test_a_campaign_without_bonds_has_no_answers() -> None:
+    found = Study(make_quickstart(cycles=2))
+    assert found.multipath() == ()
+    assert found.member_shares() == ()
+    assert found.streams_needed() == ()
+    assert found.bond_latency() == ()
+    assert found.failover() == ()
+
+
+def test_shares_of_members_and_the_hash() -> None:
+    shares = {(one.result.name, one.streams): one.result for one in study().member_shares()}
+    turn = shares["round-robin", 8]
+    assert [one.name for one in turn.members] == ["link-1", "link-2"]
+    assert [one.sent.median for one in turn.members] == pytest.approx([0.5, 0.5], abs=0.01)
+    assert turn.test is None  # in turn, not by a hash
+    assert turn.super_packets is True
+    assert turn.gro is True
+    good = shares["ecmp-l4", 8]
+    assert good.fields is HashFields.PORTS
+    assert good.test is not None
+    assert good.test.verdict is not HashVerdict.POLARISED
+    addresses = shares["ecmp-l3", 8]
+    assert addresses.fields is HashFields.ADDRESSES
+    assert addresses.test is not None
+    assert addresses.test.verdict is HashVerdict.POLARISED
+    assert addresses.idle_trials == addresses.trials
+
+
+def test_a_hash_that_uses_one_link_for_all_streams_is_polarised() -> None:
+    shares = {one.result.name: one.result for one in study(good_hash=False, streams=(8,)).member_shares()}
+    found = shares["ecmp-l4"].test
+    assert found is not None
+    assert found.verdict is HashVerdict.POLARISED
+
+
+def test_streams_needed_are_those_of_the_hash_and_none_for_addresses() -> None:
+    needed = {one.result.name: one.result for one in study(streams=(4,)).streams_needed()}
+    assert set(needed) == {"ecmp-l3", "ecmp-l4"}
+    assert needed["ecmp-l4"].plan.streams == 6
+    assert needed["ecmp-l4"].chance_ratio == pytest.approx(1 - 2 / 2**4)
+    assert needed["ecmp-l3"].plan.streams is None
+    assert needed["ecmp-l3"].plan.reason is NoStreams.ONE_ADDRESS_PAIR
+    assert needed["ecmp-l3"].chance_ratio is None
+
+
+def test_recovery_counts_the_trials_that_never_did() -> None:
+    found = {one.result.name: one.result for one in study(failover=True, streams=(1,)).failover()}
+    mptcp, turn = found["mptcp"], found["round-robin"]
+    assert mptcp.recovery_ns.censored == 0
+    assert mptcp.recovery_ns.median == pytest.approx(3e8, rel=0.3)
+    assert mptcp.dip_ratio.median == pytest.approx(0.4)
+    assert turn.recovery_ns.censored > 0
+    assert turn.recovery_ns.median is None  # half and more did not
+    assert turn.recovery_ns.longest_watch == pytest.approx(2e9)
+
+
+def test_latency_of_messages_is_compared_with_the_first_link() -> None:
+    found = {one.result.name: one.result for one in study(messages_per_s=5000, streams=(1,)).bond_latency()}
+    assert found["link-1"].baseline is None
+    turn = found["round-robin"]
+    assert turn.baseline == "link-1"
+    assert turn.median_ratio is not None
+    assert turn.median_ratio.ratio == pytest.approx(1.2, rel=0.05)
+    assert turn.offered_messages_per_s == 5000
