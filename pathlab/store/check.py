@@ -16,6 +16,7 @@ from pathlab.store.database import connect_reading, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.location import locate_database
+from pathlab.store.older_files import add_missing_columns
 from pathlab.store.row_check import list_type_faults, list_value_faults
 from pathlab.store.schema import CAMPAIGN, PLAN, SERIES, TABLES, TRIAL
 from pathlab.store.series import decode_series
@@ -45,7 +46,8 @@ def check_results(path: Path) -> Check:
     if faults:
         return Check(path=database, trials=0, series=0, faults=tuple(faults))
     engine = open_engine(database, write=False)
-    read_meta(engine, database)
+    writer = read_meta(engine, database).get("program_version", "unknown")
+    add_missing_columns(engine, database, writer, write=False)
     with translate_faults(database), engine.connect() as connection:
         faults += _check_records(connection)
         trials = int(connection.execute(sa.select(sa.func.count()).select_from(TRIAL)).scalar_one())

@@ -17,6 +17,7 @@ from pathlab.store.database import create_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.location import DATABASE_NAME, locate_database
 from pathlab.store.lock import FolderLock
+from pathlab.store.older_files import add_missing_columns
 from pathlab.store.records import (
     CampaignRecord,
     HostRecord,
@@ -114,7 +115,8 @@ class Results:
     def open(cls, path: str | Path, *, write: bool = False) -> Self:
         """Open a results folder, or the file inside one; for reading or writing.
 
-        Raises StoreError: missing, not PathLab's, of another format, or being written by another process.
+        A file that lacks columns of this version has them, empty; writing adds them to it. Raises StoreError:
+        missing, not PathLab's, of another format or version, or being written by another process.
         """
         database = locate_database(Path(path))
         lock = None
@@ -124,6 +126,7 @@ class Results:
         try:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
+            add_missing_columns(engine, database, meta.get("program_version", "unknown"), write=write)
             return cls(database, engine, meta, lock)
         except BaseException:
             if lock is not None:

@@ -1,11 +1,13 @@
 """Results files of the released format can be opened, and those of any other are refused by name.
 
-``tests/data/results-format-1.db`` is written once and, after the first release, never again: a
-change of the tables needs a new format number then.
+``tests/data/results-format-1.db`` may lack the latest columns: those that may be empty can be added, any
+other change of the tables needs a new format number.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import shutil
 import sqlite3
 from pathlib import Path
@@ -18,6 +20,7 @@ from pathlab.errors import StoreError
 from pathlab.store.archive import list_results
 from pathlab.store.check import check_results
 from pathlab.store.records import TrialRecord
+from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION, column_types
 from tests.unit.store.series_samples import make_intervals, make_raw
 from tests.unit.store.store_samples import make_results
@@ -64,7 +67,7 @@ def test_every_column_and_series_of_the_file_is_read(stored: Path) -> None:
         assert (record.udp_sent_packets, record.udp_lost_packets) == (25_896, 97)
         assert record.udp_jitter_ns == 12_345.5
         names = [*column_types(TrialRecord)]
-        messages = names[names.index("messages_per_s") :]
+        messages = [name for name in names[names.index("messages_per_s") :] if name in list_columns(stored)]
         assert [getattr(record, name) for name in messages[:3]] == [1000.5, 1001.5, 1002]
         assert None not in [getattr(record, name) for name in messages]
         (interval,) = results.series_table(1, "round_trips").to_pylist()
@@ -91,10 +94,94 @@ def describe_tables(database: Path) -> dict[str, list[tuple[object, ...]]]:
     return tables
 
 
-def test_the_file_has_the_tables_of_a_fresh_one(stored: Path, tmp_path: Path) -> None:
+def list_columns(database: Path, table: str = "trial") -> dict[str, tuple[object, ...]]:
+    """Type, emptiness and place in the key of each column of a table."""
+    return {str(row[0]): row[1:] for row in describe_tables(database)[table] if len(row) > 4}
+
+
+def test_the_file_lacks_only_columns_that_may_be_empty(stored: Path, tmp_path: Path) -> None:
     with make_results(tmp_path / "fresh") as fresh:
         pass
-    assert describe_tables(stored) == describe_tables(fresh.path)
+    old, new = describe_tables(stored), describe_tables(fresh.path)
+    assert old.keys() == new.keys()
+    for table in new:
+        assert set(old[table]) <= set(new[table])
+        for name, _type, needed, default, key in set(new[table]) - set(old[table]):
+            assert (needed, default, key) == (0, None, 0), name
+
+
+ADDED = ["datagram_bytes", "udp_received_packets"]
+
+
+@pytest.fixture
+def older(stored: Path) -> Path:
+    """The file as a program without ``ADDED`` would have made it."""
+    with contextlib.closing(sqlite3.connect(stored)) as connection:
+        for name in set(ADDED) & list_columns(stored).keys():
+            connection.execute(f"ALTER TABLE trial DROP COLUMN {name}")
+        connection.commit()
+    return stored
+
+
+def test_missing_columns_are_empty_and_reading_adds_none(older: Path) -> None:
+    before = older.read_bytes()
+    with pathlab.open(older) as results:
+        assert {getattr(record, name) for record in results.records() for name in ADDED} == {None}
+        assert results.trials()[ADDED].isna().all(axis=None)
+        assert results.trials(udp_received_packets=None)["trial_id"].tolist() == [1, 2]
+    assert check_results(older).faults == ()
+    assert older.read_bytes() == before
+
+
+def test_a_file_opened_for_writing_gets_the_missing_columns(older: Path, tmp_path: Path) -> None:
+    with make_results(tmp_path / "fresh") as fresh:
+        pass
+    with Results.open(older, write=True) as results:
+        old = results.records()
+        again = dataclasses.replace(old[1], attempt=2, udp_received_packets=5)
+        number = results.add_trial(again, {})
+    with pathlab.open(older) as results:
+        assert results.records()[:-1] == old
+        assert results.record(number) == again
+    assert list_columns(older) == list_columns(fresh.path)
+    assert check_results(older).faults == ()
+
+
+OTHER_VERSIONS = [
+    ("ALTER TABLE trial DROP COLUMN warmup_ns", "table 'trial' has no column 'warmup_ns'", False),
+    ("DROP TABLE journal", "no table 'journal'", False),
+    ("ALTER TABLE host ADD COLUMN site TEXT NOT NULL DEFAULT ''", None, True),
+    ("ALTER TABLE journal RENAME TO log", "no table 'journal'", False),
+    (
+        "DROP TABLE host; CREATE TABLE host(host_id INTEGER PRIMARY KEY, name TEXT NOT NULL, "
+        "recorded_utc TEXT NOT NULL, facts TEXT NOT NULL, site TEXT NOT NULL)",
+        "table 'host' needs the column 'site', which this version does not fill",
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "fault", "write"), OTHER_VERSIONS)
+def test_a_file_of_another_version_is_refused_by_name(
+    stored: Path, change: str, fault: str | None, write: bool
+) -> None:
+    with contextlib.closing(sqlite3.connect(stored)) as connection:
+        connection.execute("UPDATE meta SET value = '0.0.9' WHERE name = 'program_version'")
+        connection.executescript(change)
+        connection.commit()
+    if write or fault is None:
+        with pathlab.open(stored) as results:  # further columns hinder no reader
+            assert len(results.records()) == 2
+    if fault is None:
+        Results.open(stored, write=True).close()
+        return
+    with pytest.raises(StoreError) as caught:
+        Results.open(stored, write=write)
+    assert f"results file '{stored}' was made by another version, PathLab 0.0.9: it" in str(caught.value)
+    assert fault in str(caught.value)
+    assert "damaged" not in str(caught.value)
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith("Use it with the PathLab that made it; this one (")
 
 
 @pytest.mark.parametrize("other", [FORMAT_VERSION + 1, FORMAT_VERSION - 1])
