@@ -1,0 +1,340 @@
+"""One direction of a TCP connection: everything that its packets show.
+
+The curves are reduced to what a figure can show, so that millions of packets need no memory beyond this call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pathlab.analysis.packets.delivery import Late, LateSegments, find_late_segments
+from pathlab.analysis.packets.reduction import TimeSpan, TraceCurve, reduce_curve, sum_over_time
+from pathlab.analysis.packets.retransmissions import Cause, Retransmissions, explain_retransmissions
+from pathlab.analysis.packets.round_trips import (
+    RttSamples,
+    find_clock_steps,
+    measure_by_acks,
+    measure_by_timestamps,
+)
+from pathlab.analysis.packets.segments import ECN_MARKED, HAS_IP_ID, SYN, Flags, Integers, Segments
+from pathlab.analysis.packets.sequence_space import (
+    ReturnedAcks,
+    SentData,
+    collect_acks,
+    collect_data,
+    find_latest,
+    locate_sack_blocks,
+)
+from pathlab.analysis.packets.windows import (
+    FULL_RATIO,
+    FlightSamples,
+    ZeroWindows,
+    find_duplicate_acks,
+    find_zero_windows,
+    sample_flight,
+    scale_windows,
+)
+
+#: Parts of the time over which rates are shown.
+RATE_PARTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionFacts:
+    """What is known of a connection besides its segments; None: not known.
+
+    ``mss_bytes``: the largest payload of a segment of this direction, by both ends' options.
+    ``window_scale``: of the receiver of the data, 0 where it offered none. ``sack_permitted``: by both ends.
+    ``base_rtt_ns``: shortest RTT from end to end. ``breaks``: numbers of packets before which the capture has
+    a gap or its clock a step. ``origin_ns``: time of the connection's first packet.
+    """
+
+    mss_bytes: int | None
+    window_scale: int | None
+    sack_permitted: bool | None
+    base_rtt_ns: int | None
+    breaks: Integers
+    origin_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RttSummary:
+    """RTT samples of one method; numbers are None without a sample."""
+
+    samples: int
+    min_ns: int | None
+    median_ns: float | None
+    p99_ns: float | None
+    max_ns: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlightSummary:
+    """Bytes in flight and the receiver's window; None: not known.
+
+    ``full_ratio``: share of the segments sent with 90 % or more of the window in flight.
+    """
+
+    in_flight_max_bytes: int | None = None
+    in_flight_median_bytes: float | None = None
+    window_min_bytes: int | None = None
+    window_max_bytes: int | None = None
+    full_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionCurves:
+    """Curves over seconds since the connection's first packet; sequence numbers from the first byte.
+
+    ``retransmissions``: by cause. ``extents``: number of reordered segments by extent in packets.
+    """
+
+    segments: TraceCurve
+    acks: TraceCurve
+    window_edges: TraceCurve
+    sack_edges: TraceCurve
+    retransmissions: dict[Cause, TraceCurve]
+    spurious: TraceCurve
+    reordered: TraceCurve
+    in_flight: TraceCurve
+    windows: TraceCurve
+    rtts: TraceCurve
+    ack_rtts: TraceCurve
+    wire_bytes_per_s: TraceCurve
+    new_bytes_per_s: TraceCurve
+    extents: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectionTrace:
+    """What one direction's packets show. Counts are of packets as captured, super-packets as one.
+
+    ``segments``: data packets as segments of the MSS, None where it is not known. ``retransmitted``: packets
+    by cause. ``retransmitted_segments``: as ``segments``. ``lost_before_capture``: retransmissions whose
+    first transmission the capture did not see. ``unseen_bytes``: never captured, though later bytes were;
+    ``unseen_acked_bytes``: acknowledged, and not captured before. ``acks_captured``: there is a packet of the
+    other direction. ``duration_ns``: from the first to the last packet of data. ``clock_steps``: forward.
+    """
+
+    packets: int
+    data_packets: int
+    payload_bytes: int
+    new_bytes: int
+    segments: int | None
+    super_packets: int
+    largest_payload_bytes: int
+    retransmitted: dict[Cause, int]
+    retransmitted_bytes: int
+    retransmitted_segments: int | None
+    spurious: int
+    dsack_blocks: int
+    unmatched_dsack_blocks: int
+    lost_before_capture: int
+    reordered: int
+    reorder_extent_max: int
+    late_time_max_ns: int
+    duplicates: int
+    probes: int
+    undecided_late: int
+    duplicate_acks: int
+    acks: int
+    sack_blocks: int
+    zero_windows: ZeroWindows
+    flight: FlightSummary
+    rtt: RttSummary
+    ack_rtt: RttSummary
+    ecn_marked: int
+    unseen_bytes: int
+    unseen_acked_bytes: int
+    acks_captured: bool
+    has_ip_ids: bool
+    duration_ns: int
+    clock_steps: int
+    curves: DirectionCurves
+
+    @property
+    def retransmitted_packets(self) -> int:
+        """Retransmissions of all causes."""
+        return sum(self.retransmitted.values())
+
+    @property
+    def new_bits_per_s(self) -> float | None:
+        """Bytes that were not seen before over the time of the data; None for less than two packets."""
+        return self.new_bytes * 8e9 / self.duration_ns if self.duration_ns > 0 else None
+
+
+def measure_base_rtt(there: Segments, back: Segments, breaks: Integers) -> int | None:
+    """The shortest round trip by timestamps from the capture to the receiver of ``there``'s data."""
+    data = collect_data(there)
+    return measure_by_timestamps(there, back, data, collect_acks(back, data), breaks).min_ns
+
+
+def analyze_direction(
+    there: Segments, back: Segments, facts: ConnectionFacts, span: TimeSpan | None = None
+) -> DirectionTrace:
+    """What the segments ``there`` show, acknowledged by ``back``; curves within ``span``, None: of all."""
+    after, before = find_clock_steps(there)
+    breaks = np.union1d(facts.breaks, np.union1d(after + 1, before))
+    data = collect_data(there)
+    acks = collect_acks(back, data)
+    rtts = measure_by_timestamps(there, back, data, acks, breaks)
+    late = find_late_segments(there, data, acks, facts.base_rtt_ns)
+    places = late.retransmissions
+    ack_rtts = measure_by_acks(data, acks, places, breaks)
+    repeated = find_duplicate_acks(back, data, acks)
+    explained = explain_retransmissions(
+        there,
+        back,
+        data,
+        acks,
+        repeated,
+        places,
+        base_rtt_ns=facts.base_rtt_ns,
+        sack_permitted=facts.sack_permitted,
+    )
+    windows = scale_windows(back, acks, facts.window_scale)
+    flight = sample_flight(data, acks, windows)
+    if span is None:
+        span = TimeSpan(start_ns=facts.origin_ns, end_ns=_find_end(there, back), origin_ns=facts.origin_ns)
+    curves = _draw_curves(there, back, data, acks, late, explained, windows, flight, rtts, ack_rtts, span)
+    payload = there.payload_bytes[data.rows].astype(np.int64)
+    again = payload[explained.places]
+    mss = facts.mss_bytes
+    return DirectionTrace(
+        packets=len(there),
+        data_packets=int((payload > 0).sum()),
+        payload_bytes=int(payload.sum()),
+        new_bytes=_count_new_bytes(late, payload),
+        segments=None if mss is None else int(-(-payload // mss).sum()),
+        super_packets=0 if mss is None else int((payload > mss).sum()),
+        largest_payload_bytes=int(payload.max(initial=0)),
+        retransmitted={cause: int((explained.causes == cause).sum()) for cause in Cause},
+        retransmitted_bytes=int(again.sum()),
+        retransmitted_segments=None if mss is None else int(np.maximum(-(-again // mss), 1).sum()),
+        spurious=int(explained.spurious.sum()),
+        dsack_blocks=explained.dsack_blocks,
+        unmatched_dsack_blocks=explained.unmatched_dsack_blocks,
+        lost_before_capture=int((late.kinds == Late.LOST_BEFORE).sum()),
+        reordered=int((late.kinds == Late.REORDERED).sum()),
+        reorder_extent_max=int(late.extents.max(initial=0)),
+        late_time_max_ns=int(late.late_times_ns.max(initial=0)),
+        duplicates=int((late.kinds == Late.DUPLICATE).sum()),
+        probes=int((late.kinds == Late.PROBE).sum()),
+        undecided_late=int((late.kinds == Late.UNDECIDED).sum()),
+        duplicate_acks=int(repeated.sum()),
+        acks=len(acks),
+        sack_blocks=len(back.sack_rows),
+        zero_windows=find_zero_windows(back),
+        flight=_summarize_flight(flight),
+        rtt=_summarize_rtts(rtts),
+        ack_rtt=_summarize_rtts(ack_rtts),
+        ecn_marked=int((there.marks & ECN_MARKED > 0).sum()),
+        unseen_bytes=late.unseen_bytes,
+        unseen_acked_bytes=_count_unseen_acked(data, acks),
+        acks_captured=len(back) > 0,
+        has_ip_ids=bool((there.marks & HAS_IP_ID > 0).any()),
+        duration_ns=int(np.ptp(data.times_ns[payload > 0])) if (payload > 0).any() else 0,
+        clock_steps=len(after),
+        curves=curves,
+    )
+
+
+def _find_end(there: Segments, back: Segments) -> int:
+    return max((int(side.times_ns.max()) for side in (there, back) if len(side)), default=0)
+
+
+def _count_new_bytes(late: LateSegments, payload: Integers) -> int:
+    """Payload seen for the first time; SYN and FIN are no payload."""
+    fresh = payload.copy()
+    fresh[late.places] = np.minimum(late.new_bytes, payload[late.places])
+    return int(fresh.sum())
+
+
+def _count_unseen_acked(data: SentData, acks: ReturnedAcks) -> int:
+    """Bytes beyond what the capture had seen of the data when they were acknowledged.
+
+    Nothing before the first segment of data counts: the capture may have begun within the connection.
+    """
+    if not len(data) or not len(acks):
+        return 0
+    latest = find_latest(data.numbers, acks.numbers)
+    known = latest >= 0
+    high = np.maximum.accumulate(data.ends)[latest[known]]
+    own = acks.acks[known]
+    before = np.concatenate((high[:1], own[:-1]))
+    return int(np.maximum(own - np.maximum(high, before), 0).sum())
+
+
+def _summarize_rtts(samples: RttSamples) -> RttSummary:
+    return RttSummary(
+        samples=len(samples),
+        min_ns=samples.min_ns,
+        median_ns=samples.percentile_ns(50),
+        p99_ns=samples.percentile_ns(99),
+        max_ns=int(samples.rtts_ns.max()) if len(samples) else None,
+    )
+
+
+def _summarize_flight(flight: FlightSamples) -> FlightSummary:
+    if not len(flight.in_flight_bytes):
+        return FlightSummary()
+    known = flight.window_bytes >= 0
+    windows = flight.window_bytes[known]
+    full = flight.in_flight_bytes[known] >= FULL_RATIO * windows
+    return FlightSummary(
+        in_flight_max_bytes=int(flight.in_flight_bytes.max()),
+        in_flight_median_bytes=float(np.median(flight.in_flight_bytes)),
+        window_min_bytes=int(windows.min()) if len(windows) else None,
+        window_max_bytes=int(windows.max()) if len(windows) else None,
+        full_ratio=float(full.mean()) if len(windows) else None,
+    )
+
+
+def _draw_curves(
+    there: Segments,
+    back: Segments,
+    data: SentData,
+    acks: ReturnedAcks,
+    late: LateSegments,
+    explained: Retransmissions,
+    windows: Integers,
+    flight: FlightSamples,
+    rtts: RttSamples,
+    ack_rtts: RttSamples,
+    span: TimeSpan,
+) -> DirectionCurves:
+    base = int(data.starts[0]) if len(data) else 0
+    base += int(bool(len(data)) and bool(there.flags[data.rows[0]] & SYN))  # the first byte of data is 0
+
+    def trace(chosen: Integers | Flags) -> TraceCurve:
+        return reduce_curve(data.times_ns[chosen], data.starts[chosen] - base, span)
+
+    places, _, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
+    known = windows >= 0
+    payload = there.payload_bytes.astype(np.int64)
+    fresh = payload[data.rows]
+    fresh[late.places] = np.minimum(late.new_bytes, fresh[late.places])
+    reordered = late.select(Late.REORDERED)
+    extents = late.extents[late.extents > 0]
+    return DirectionCurves(
+        segments=reduce_curve(data.times_ns, data.starts - base, span),
+        acks=reduce_curve(acks.times_ns, acks.acks - base, span),
+        window_edges=reduce_curve(acks.times_ns[known], (acks.own_acks + windows)[known] - base, span),
+        sack_edges=reduce_curve(acks.times_ns[places], right - base, span),
+        retransmissions={cause: trace(explained.places[explained.causes == cause]) for cause in Cause},
+        spurious=trace(explained.places[explained.spurious]),
+        reordered=trace(reordered),
+        in_flight=reduce_curve(flight.times_ns, flight.in_flight_bytes, span),
+        windows=reduce_curve(flight.times_ns[flight.window_bytes >= 0], _known(flight.window_bytes), span),
+        rtts=reduce_curve(rtts.times_ns, rtts.rtts_ns, span),
+        ack_rtts=reduce_curve(ack_rtts.times_ns, ack_rtts.rtts_ns, span),
+        wire_bytes_per_s=sum_over_time(there.times_ns, payload, span, RATE_PARTS),
+        new_bytes_per_s=sum_over_time(data.times_ns, fresh, span, RATE_PARTS),
+        extents=dict(zip(*(part.tolist() for part in np.unique(extents, return_counts=True)), strict=True)),
+    )
+
+
+def _known(windows: Integers) -> Integers:
+    return windows[windows >= 0]

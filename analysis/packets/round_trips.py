@@ -1,0 +1,142 @@
+"""Round-trip times from where the capture was made to the receiver of the data and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.packets.segments import HAS_TIMESTAMPS, Integers, Segments
+from pathlab.analysis.packets.sequence_space import (
+    ReturnedAcks,
+    SentData,
+    find_epochs,
+    unwrap_words,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RttSamples:
+    """Times of the acknowledgements, and the round trips that each ended (ns); both may be empty."""
+
+    times_ns: Integers
+    rtts_ns: Integers
+
+    def __len__(self) -> int:
+        return len(self.rtts_ns)
+
+    @property
+    def min_ns(self) -> int | None:
+        """The shortest, None without a sample."""
+        return int(self.rtts_ns.min()) if len(self) else None
+
+    def percentile_ns(self, percent: float) -> float | None:
+        """A percentile, None without a sample."""
+        return float(np.percentile(self.rtts_ns, percent)) if len(self) else None
+
+
+def measure_by_timestamps(
+    segments: Segments, back: Segments, data: SentData, acks: ReturnedAcks, breaks: Integers
+) -> RttSamples:
+    """From the first segment with a timestamp to the first acknowledgement that echoes it.
+
+    Notes
+    -----
+    Source: RFC 7323, sections 4.1 and 4.3. The data segment has to be covered by the acknowledgement, so that
+    an echo that only waited for data of the other direction is no sample. Retransmissions have a timestamp of
+    their own. A receiver that delays its acknowledgement makes the sample longer. ``breaks``: numbers of
+    packets before which the capture has a gap or its clock a step; no sample spans one.
+    """
+    stamped = np.flatnonzero(segments.marks[data.rows] & HAS_TIMESTAMPS)
+    echoing = np.flatnonzero(back.marks[acks.rows] & HAS_TIMESTAMPS)
+    if not len(stamped) or not len(echoing):
+        return _take_samples(data, acks, stamped[:0], echoing[:0], breaks)
+    values = unwrap_words(segments.ts_values[data.rows[stamped]], 0)
+    first = _find_rises(values)
+    values, stamped = values[first], stamped[first]
+    echoes = unwrap_words(back.ts_echoes[acks.rows[echoing]], int(values[0]))
+    first = _find_rises(echoes)
+    echoes, echoing = echoes[first], echoing[first]
+    places = np.minimum(np.searchsorted(values, echoes), len(values) - 1)
+    sent = stamped[places]
+    good = (values[places] == echoes) & (acks.own_acks[echoing] >= data.ends[sent])
+    return _take_samples(data, acks, sent[good], echoing[good], breaks)
+
+
+def measure_by_acks(
+    data: SentData, acks: ReturnedAcks, retransmitted: Integers, breaks: Integers
+) -> RttSamples:
+    """From the segment that holds the last byte acknowledged to the first acknowledgement of that byte.
+
+    ``retransmitted``: places in ``data`` of retransmissions.
+
+    Notes
+    -----
+    Source: Karn and Partridge, SIGCOMM 1987; RFC 6298, section 3: no sample is taken where any byte that is
+    newly acknowledged was sent twice. Neither is one where the byte had arrived before a missing one, which a
+    SACK block showed: its acknowledgement waited for the missing byte.
+    """
+    in_order = np.flatnonzero(data.in_order)
+    if not len(in_order) or not len(acks):
+        return _take_samples(data, acks, in_order[:0], acks.rows[:0], breaks)
+    before = np.concatenate((np.minimum(acks.own_acks[:1], data.starts[:1]), acks.acks[:-1]))
+    advancing = np.flatnonzero(acks.own_acks > before)
+    ack, previous = acks.own_acks[advancing], before[advancing]
+    place = np.searchsorted(data.starts[in_order], ack - 1, side="right") - 1
+    sent = in_order[np.maximum(place, 0)]
+    good = (place >= 0) & (data.ends[sent] >= ack)
+    edges = acks.sack_edges[np.maximum(advancing - 1, 0)]
+    good &= edges < ack
+    if len(retransmitted):
+        order = retransmitted[np.argsort(data.starts[retransmitted], kind="stable")]
+        furthest = np.maximum.accumulate(data.ends[order])
+        below = np.searchsorted(data.starts[order], ack) - 1
+        good &= (below < 0) | (furthest[np.maximum(below, 0)] <= previous)
+    return _take_samples(data, acks, sent[good], advancing[good], breaks)
+
+
+def _find_rises(values: Integers) -> Integers:
+    """Places of values above all before them."""
+    highest = np.maximum.accumulate(values)
+    return np.flatnonzero(np.concatenate(([True], values[1:] > highest[:-1])))
+
+
+def _take_samples(
+    data: SentData, acks: ReturnedAcks, sent: Integers, answered: Integers, breaks: Integers
+) -> RttSamples:
+    """Samples of pairs that are in order and within one stretch of the capture."""
+    first, last = data.numbers[sent], acks.numbers[answered]
+    good = (last > first) & (find_epochs(breaks, first) == find_epochs(breaks, last))
+    times = acks.times_ns[answered[good]]
+    rtts = times - data.times_ns[sent[good]]
+    return RttSamples(times_ns=times[rtts >= 0], rtts_ns=rtts[rtts >= 0])
+
+
+def find_clock_steps(segments: Segments) -> tuple[Integers, Integers]:
+    """Packets between which the capture's clock was set forward: the last before, the first after.
+
+    Notes
+    -----
+    A pause of the sender advances its timestamps too (RFC 7323, section 5.4); a step of the capturing clock
+    does not. A step is where more than ``STEP_LEAST_NS`` passed by the capture and less than half of it by
+    the timestamps, whose rate is that of the whole connection.
+    """
+    rows = np.flatnonzero(segments.marks & HAS_TIMESTAMPS)
+    if len(rows) < STEP_SEGMENTS_MIN:
+        return _NO_STEPS
+    passed = np.diff(segments.times_ns[rows])
+    ticked = np.diff(unwrap_words(segments.ts_values[rows], 0))
+    ordinary = (passed < STEP_LEAST_NS) & (passed >= 0) & (ticked >= 0)
+    ticks, elapsed = int(ticked[ordinary].sum()), int(passed[ordinary].sum())
+    if ticks < STEP_TICKS_MIN:
+        return _NO_STEPS
+    by_sender = ticked * (elapsed / ticks)
+    steps = np.flatnonzero((passed > STEP_LEAST_NS) & (by_sender < passed / 2))
+    numbers = segments.numbers[rows].astype(np.int64)
+    return numbers[steps], numbers[steps + 1]
+
+
+#: The shortest step forward that is looked for; a keep-alive interval is longer, but its timestamps advance.
+STEP_LEAST_NS = 500_000_000
+STEP_SEGMENTS_MIN, STEP_TICKS_MIN = 20, 20
+_NO_STEPS = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))

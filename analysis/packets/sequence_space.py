@@ -1,0 +1,147 @@
+"""Sequence numbers without their wrap at 2^32, and what one direction had said when the other sent.
+
+Every array is in the order of the capture. All steps take linear time, or that of a binary search per packet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Segments, Words
+
+
+def unwrap_words(words: Words, base: int) -> Integers:
+    """32-bit numbers as 64-bit ones, each within 2^31 of the one before; the first within 2^31 of ``base``.
+
+    Notes
+    -----
+    Assumption: two packets that follow each other in the capture are less than 2 GiB apart.
+    """
+    if not len(words):
+        return np.zeros(0, dtype=np.int64)
+    steps = np.empty(len(words), dtype=np.int64)
+    steps[0] = base + _as_signed(int(words[0]) - base)
+    steps[1:] = (words[1:] - words[:-1]).view(np.int32)
+    return np.cumsum(steps, out=steps)
+
+
+def _as_signed(difference: int) -> int:
+    return (difference + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentData:
+    """The segments of one direction that take up sequence space: data, SYN, FIN.
+
+    ``rows``: places in its ``Segments``. ``starts`` and ``ends``: unwrapped, SYN and FIN count as one byte.
+    ``high_before``: the highest end of all segments before; of the first one, its own start.
+    """
+
+    rows: Integers
+    numbers: Words
+    times_ns: Integers
+    starts: Integers
+    ends: Integers
+    high_before: Integers
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def in_order(self) -> Flags:
+        """True for segments that begin where all before ended, or beyond."""
+        return self.starts >= self.high_before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedAcks:
+    """The acknowledgements of one direction's data, in the sequence space of ``SentData``.
+
+    ``rows``: places in the ``Segments`` of the other direction. ``acks``: the highest so far. ``own_acks``:
+    of each segment. ``sack_edges``: the highest right edge of a SACK block above the acknowledgement so
+    far; ``NO_EDGE`` before the first one.
+    """
+
+    rows: Integers
+    numbers: Words
+    times_ns: Integers
+    own_acks: Integers
+    acks: Integers
+    sack_edges: Integers
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+NO_EDGE = int(np.iinfo(np.int64).min)
+
+
+def collect_data(segments: Segments) -> SentData:
+    """The segments that take up sequence space. Resets are left out: their numbers need not be in it."""
+    lengths = segments.payload_bytes.astype(np.int64)
+    lengths += (segments.flags & SYN > 0).astype(np.int64) + (segments.flags & FIN > 0)
+    chosen = (lengths > 0) & (segments.flags & RST == 0)
+    rows = np.flatnonzero(chosen)
+    whole = len(rows) == len(segments)
+    sequences = segments.sequences if whole else segments.sequences[rows]
+    starts = unwrap_words(sequences, int(sequences[0]) if len(rows) else 0)
+    ends = starts + (lengths if whole else lengths[rows])
+    high = np.maximum.accumulate(ends)
+    high[1:] = high[:-1]
+    high[:1] = starts[:1]
+    return SentData(
+        rows=rows,
+        numbers=segments.numbers if whole else segments.numbers[rows],
+        times_ns=segments.times_ns if whole else segments.times_ns[rows],
+        starts=starts,
+        ends=ends,
+        high_before=high,
+    )
+
+
+def collect_acks(segments: Segments, data: SentData) -> ReturnedAcks:
+    """What ``segments`` of the other direction acknowledge of ``data``."""
+    rows = np.flatnonzero((segments.flags & ACK > 0) & (segments.flags & RST == 0))
+    base = int(data.starts[0]) if len(data) else 0
+    own = unwrap_words(segments.acks[rows], base)
+    edges = np.full(len(rows), NO_EDGE)
+    places, _, right = locate_sack_blocks(segments, rows, own)
+    above = right > own[places]
+    np.maximum.at(edges, places[above], right[above])
+    return ReturnedAcks(
+        rows=rows,
+        numbers=segments.numbers[rows],
+        times_ns=segments.times_ns[rows],
+        own_acks=own,
+        acks=np.maximum.accumulate(own) if len(own) else own,
+        sack_edges=np.maximum.accumulate(edges) if len(edges) else edges,
+    )
+
+
+def locate_sack_blocks(
+    segments: Segments, rows: Integers, own_acks: Integers
+) -> tuple[Integers, Integers, Integers]:
+    """SACK blocks of the segments in ``rows``: their places there, left and right edges, unwrapped."""
+    places = np.searchsorted(rows, segments.sack_rows)
+    known = places < len(rows)
+    known[known] = rows[places[known]] == segments.sack_rows[known]
+    places = places[known]
+    acks = own_acks[places]
+    low = (acks & 0xFFFFFFFF).astype(np.uint32)
+    left = acks + (segments.sack_left[known] - low).view(np.int32)
+    right = acks + (segments.sack_right[known] - low).view(np.int32)
+    return places, left, right
+
+
+def find_latest(numbers: Words, before: Words) -> Integers:
+    """For each packet number of ``before`` the place of the last of ``numbers`` below it; -1: none is."""
+    found: Integers = np.searchsorted(numbers, before).astype(np.int64) - 1
+    return found
+
+
+def find_epochs(breaks: Integers, numbers: Words) -> Integers:
+    """Which stretch between the breaks of a capture each packet is in; times compare within one only."""
+    found: Integers = np.searchsorted(breaks, numbers, side="right").astype(np.int64)
+    return found

@@ -1,0 +1,94 @@
+"""Bytes in flight, the receiver's window, duplicate acknowledgements and windows of zero."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Segments
+from pathlab.analysis.packets.sequence_space import ReturnedAcks, SentData, find_latest
+
+#: A sender that fills so much of the window is limited by it.
+FULL_RATIO = 0.9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlightSamples:
+    """Bytes in flight after each segment of data, and the receiver's window then.
+
+    ``in_flight_bytes``: from the acknowledgement to the highest byte sent, SACKed bytes included; what the
+    capture saw, where it was made. ``window_bytes``: -1 where no scaled window is known.
+    """
+
+    times_ns: Integers
+    in_flight_bytes: Integers
+    window_bytes: Integers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroWindows:
+    """Stretches during which the receiver's window was 0, and their time in all."""
+
+    count: int
+    duration_ns: int
+
+
+def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> Flags:
+    """Which acknowledgements are duplicates as of RFC 5681, section 2.
+
+    The segment has no data, no SYN and no FIN, repeats acknowledgement and window of the one before, and data
+    is outstanding. With SACK blocks the window may differ (RFC 6675, section 2).
+    """
+    if not len(acks):
+        return np.zeros(0, dtype=np.bool_)
+    rows = acks.rows
+    bare = (back.payload_bytes[rows] == 0) & (back.flags[rows] & (SYN | FIN) == 0)
+    same = np.concatenate(([False], acks.own_acks[1:] == acks.acks[:-1]))
+    windows = back.windows[rows]
+    alike = np.concatenate(([False], windows[1:] == windows[:-1]))
+    selective = np.zeros(len(back), dtype=np.bool_)
+    selective[back.sack_rows] = True
+    sent = find_latest(data.numbers, acks.numbers)
+    high = np.maximum.accumulate(data.ends)[np.maximum(sent, 0)] if len(data) else acks.acks
+    outstanding = (sent >= 0) & (high > acks.own_acks)
+    found: Flags = bare & same & (alike | selective[rows]) & outstanding
+    return found
+
+
+def scale_windows(back: Segments, acks: ReturnedAcks, window_scale: int | None) -> Integers:
+    """The window of each acknowledgement in bytes; -1 for each where the scale is not known.
+
+    The window of a SYN is not scaled (RFC 7323, section 2.2).
+    """
+    if window_scale is None:
+        return np.full(len(acks), -1)
+    windows = back.windows[acks.rows].astype(np.int64)
+    return np.where(back.flags[acks.rows] & SYN > 0, windows, windows << window_scale)
+
+
+def sample_flight(data: SentData, acks: ReturnedAcks, windows_bytes: Integers) -> FlightSamples:
+    """Bytes in flight and the window after each segment of data that follows an acknowledgement."""
+    latest = find_latest(acks.numbers, data.numbers)
+    known = latest >= 0
+    places = latest[known]
+    highest = np.maximum(data.high_before[known], data.ends[known])
+    return FlightSamples(
+        times_ns=data.times_ns[known],
+        in_flight_bytes=np.maximum(highest - acks.acks[places], 0),
+        window_bytes=windows_bytes[places],
+    )
+
+
+def find_zero_windows(back: Segments) -> ZeroWindows:
+    """Stretches from a segment with window 0 to the next one with a window; resets and SYNs are left out."""
+    rows = np.flatnonzero((back.flags & ACK > 0) & (back.flags & (RST | SYN) == 0))
+    closed = back.windows[rows] == 0
+    begins = np.flatnonzero(closed & ~np.concatenate(([False], closed[:-1])))
+    if not len(begins):
+        return ZeroWindows(count=0, duration_ns=0)
+    opened = np.flatnonzero(~closed)
+    ends = np.searchsorted(opened, begins)
+    last = np.append(opened, len(rows) - 1)[ends]  # of one that never opens: up to the last segment
+    times = back.times_ns[rows]
+    return ZeroWindows(count=len(begins), duration_ns=int((times[last] - times[begins]).clip(0).sum()))
