@@ -16,7 +16,7 @@ from typing import Any, Callable, Dict, Optional
 
 from pathlab.agents import limits
 from pathlab.agents.activity import ActivityMeter
-from pathlab.agents.facts import collect_facts
+from pathlab.agents.facts import collect_requested
 from pathlab.agents.host_lock import HostLock, take_host_lock
 from pathlab.agents.jobs import Jobs
 from pathlab.agents.outbox import Outbox
@@ -73,7 +73,7 @@ class Agent:
         self._host_lock: Optional[HostLock] = None
         self._wake, self._woken_by = os.pipe()
         self._operations: Dict[str, Callable[[Message], Dict[str, Any]]] = {
-            "facts": lambda _request: collect_facts(),
+            "facts": collect_requested,
             "activity": self._measure_activity,
             "host.lock": self._lock_host,
             "engine.start": self._jobs.start_engine,

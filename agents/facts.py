@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping
 
 from pathlab.agents.probes import PROBES
+from pathlab.agents.protocol import MessageError, quote
 from pathlab.agents.source import Source
 
 
@@ -28,3 +29,14 @@ def collect_facts(
             unread[name] = source.reasons
     facts["unread"] = unread
     return facts
+
+
+def collect_requested(request: Mapping[str, Any]) -> Dict[str, Any]:
+    """The facts that a request names under ``probes``, in its order; without names all. MessageError."""
+    names = request.get("probes")
+    if names is None:
+        return collect_facts()
+    for name in names:
+        if name not in PROBES:
+            raise MessageError(f"there is no probe {quote(name)}; known: {', '.join(PROBES)}")
+    return collect_facts(probes={name: PROBES[name] for name in names})

@@ -172,7 +172,8 @@ OWN_BUILD, OTHER_BUILD = "this", "against"
 
 # Fields that may be left out.
 OPTIONAL_REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
-    "engine.start": {"token": "text or null", "build": "text"}
+    "facts": {"probes": "texts"},
+    "engine.start": {"token": "text or null", "build": "text"},
 }
 
 # The same for what an agent says, by ``type``.

@@ -10,7 +10,7 @@ from pathlab.agents.source import Source
 #: Each is a file here, and its ``read_NAME`` reads the fact.
 _NAMES = (
     *("kernel", "release", "interpreter", "virtualisation", "cpu", "frequency", "clock", "memory", "load"),
-    *("nics", "tcp", "buffers", "echo", "capabilities"),
+    *("nics", "bonds", "tcp", "buffers", "echo", "capabilities"),
 )
 PROBES: Dict[str, Callable[[Source], Dict[str, Any]]] = {
     name: getattr(import_module(f"{__name__}.{name}"), f"read_{name}") for name in _NAMES

@@ -13,7 +13,7 @@ from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.multipath_factors import KERNEL_BONDS, SINGLE_LINKS, UNCHANGED
 from pathlab.campaign.source_text import Finding
 
-MULTIPATH = frozenset(("bond", "tcp_reordering", "mptcp_subflows", "mptcp_scheduler"))
+MULTIPATH = frozenset(("bond", "tcp_reordering", "mptcp_subflows", "mptcp_scheduler", "failover"))
 
 
 def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator[Finding]:
@@ -30,6 +30,8 @@ def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator
                 for factor, what, expected in _check_path(campaign, path, index, cell)
             )
     yield from found
+    if any(cell.failover != "none" for cell in cells):
+        yield from _check_failover(campaign)
     if campaign.concurrency > 1 and any(changes_hosts(cell) for cell in cells):
         what = "what one trial sets at its hosts would change another one"
         yield (
@@ -41,7 +43,8 @@ def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator
 def changes_hosts(cell: PlannedCell) -> bool:
     """Whether the hosts of a lab are set to something for a combination."""
     others = (cell.tcp_reordering, cell.mptcp_subflows, cell.mptcp_scheduler)
-    return cell.bond not in UNCHANGED or any(one is not None for one in others)
+    changed = cell.bond not in UNCHANGED or cell.failover != "none"
+    return changed or any(one is not None for one in others)
 
 
 def count_links(campaign: Campaign, path: MeasuredPath) -> int | None:
@@ -59,6 +62,12 @@ def _check_cell(cell: PlannedCell) -> Iterator[Finding]:
     for name in ("mptcp_subflows", "mptcp_scheduler"):
         if getattr(cell, name) is not None and cell.transport != "mptcp":
             yield ("factors", name), f"it has no effect on transport '{cell.transport}'; {without}"
+    if cell.failover != "none" and cell.transfer_bytes is not None:
+        what = "a link fails in a steady window of known length, which a trial by amount does not have"
+        yield ("factors", "failover"), f"{what}; expected no transfer, or failover 'none' there"
+    if cell.failover != "none" and cell.bond == "emulated":
+        what = "bond 'emulated' is one link of several lines, none of which can fail alone"
+        yield ("factors", "failover"), f"{what}; expected failover 'none' there"
     if cell.bond in UNCHANGED:
         return
     if cell.is_on_one_host:
@@ -97,11 +106,26 @@ def _check_path(
         yield "bond", what, "backend 'netem', 'packet' or 'auto'"
 
 
+def _check_failover(campaign: Campaign) -> Iterator[Finding]:
+    """The moment, and the link that fails."""
+    settings = campaign.failover
+    if settings.earliest_ratio > settings.latest_ratio:
+        what = f"it is after latest, {settings.latest_ratio:g}"
+        yield ("failover", "earliest"), f"{what}; expected a share of the steady window up to that"
+    for index, path in enumerate(campaign.paths):
+        links = count_links(campaign, path)
+        if links is not None and (settings.link or 1) > links:
+            what = f"{_state_links(links)} '{path.source}' and '{path.destination}' (paths[{index}])"
+            yield ("failover", "link"), f"{what}; expected the number of a link between them"
+
+
 def _check_outside(cell: PlannedCell, ends: str) -> Iterator[tuple[str, str, str]]:
     """Real hosts are read, never changed."""
     if cell.bond not in (*UNCHANGED, "mptcp"):
         what = f"bond '{cell.bond}' changes hosts, and {ends} are not in the lab"
         yield "bond", what, "'none', 'existing' or 'mptcp' there"
+    if cell.failover != "none":
+        yield "failover", f"links of a lab alone fail, and {ends} are not in the lab", "failover 'none' there"
     for name in ("tcp_reordering", "mptcp_subflows", "mptcp_scheduler"):
         if getattr(cell, name) is not None:
             yield name, f"it changes hosts, and {ends} are not in the lab", "'default' there"

@@ -22,7 +22,7 @@ from pathlab.campaign.factor_types import (
 )
 from pathlab.campaign.factors import ALWAYS_GIVEN, FACTORS
 from pathlab.campaign.model import Campaign, TrialSettings
-from pathlab.campaign.multipath_factors import Bond
+from pathlab.campaign.multipath_factors import Bond, Failure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +77,7 @@ class PlannedCell:
     tcp_reordering: int | None  # in segments, before any was seen
     mptcp_subflows: int | None  # at most, the first one included
     mptcp_scheduler: str | None
+    failover: Failure  # of a link in the steady window
     family: Family
     addresses: str | None  # name of a pair of the path
     given: tuple[str, ...] = ALWAYS_GIVEN

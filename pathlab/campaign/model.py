@@ -18,6 +18,7 @@ from pathlab.campaign.conduct_model import CYCLES_MIN_DEFAULT, STOP_RULE, Budget
 from pathlab.campaign.factor_model import Combination, Control, Factors
 from pathlab.campaign.factor_types import PairName
 from pathlab.campaign.factors import FactorKey
+from pathlab.campaign.failover_model import FailoverSettings
 from pathlab.campaign.file_table import Address, FileTable, HostName, Seed
 from pathlab.campaign.host_model import LOCAL, Host
 from pathlab.campaign.lab_model import LabSettings
@@ -234,6 +235,9 @@ class Campaign(FileTable):
     )
     search: SearchSettings | None = Field(
         None, description="The search for the highest rate of UDP with little loss."
+    )
+    failover: FailoverSettings = Field(
+        FailoverSettings.model_validate({}), description="The failing link of the factor `failover`."
     )
     lab: LabSettings | None = Field(None, description="Hosts and links emulated on this machine.")
 

@@ -36,6 +36,7 @@ Bond = Literal[
     "802.3ad",
     "existing",
 ]
+Failure = Literal["none", "silent", "down"]
 #: Each link alone, by its number.
 SINGLE_LINKS: Mapping[str, int] = {f"link-{number}": number for number in range(1, LINKS_MAX + 1)}
 #: Packets in turn, by what takes its turn: what the stack hands over, or each packet.
@@ -84,6 +85,14 @@ MULTIPATH_FACTORS = (
         "mptcp_scheduler",
         Name(r"^[a-z0-9_-]{1,15}$", 'a name such as "bpf_rr", or "default"', "default"),
         "What chooses the subflow of a packet (net.mptcp.scheduler); `default` is the kernel's choice.",
+        native=NativeOption(),
+    ),
+    Factor(
+        "failover",
+        Failure,
+        "Whether a link between the hosts of a lab fails in the steady window: `silent`, it carries nothing "
+        "and no host is informed; `down`, its interfaces go down as well. `[failover]` says which and when.",
+        default="none",
         native=NativeOption(),
     ),
 )

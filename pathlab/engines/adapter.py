@@ -48,7 +48,7 @@ FACTORS = frozenset(
     (
         *("streams", "duration", "warmup", "transport", "direction", "no_delay", "cpus", "cpus_sender"),
         *("cpus_receiver", "engine", "message", "reply", "message_rate", "placement", "priority"),
-        *("recording", "background", "family", "addresses"),
+        *("recording", "background", "family", "addresses", "bond", "tcp_reordering"),
     )
 )
 LIMITS = (

@@ -27,7 +27,7 @@ FACTORS = frozenset(
     (
         *("streams", "window", "window_sender", "window_receiver", "congestion", "duration", "warmup"),
         *("write", "transport", "direction", "dscp", "pacing", "mss", "no_delay", "zero_copy"),
-        *("engine", "family", "addresses", "background"),
+        *("engine", "family", "addresses", "background", "bond", "tcp_reordering"),
     )
 )
 

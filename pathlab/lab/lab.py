@@ -164,7 +164,7 @@ class Lab:
             for version, key in forwarding.items():
                 self.namespaces.set_sysctl(node, key, "1")
                 for network, next_hop in self.topology.routes(node, version):
-                    self.namespaces.run(node, "ip", "route", "add", network, "via", next_hop)
+                    self.namespaces.run(node, "ip", "route", "replace", network, "via", next_hop)
 
     def _offer_parallel_links(self) -> None:
         """Let MPTCP take every further link between two nodes; a connection begins on the first."""
@@ -182,15 +182,40 @@ class Lab:
 
     def _offer_address(self, node: str, links: tuple[int, int], end: int, version: int) -> None:
         """From its address on a further link a node takes this link to the first one's far end."""
-        first, number = links
-        address, beyond = (link_address(number, one, version) for one in (end, 1 - end))
-        table = FURTHER_LINK_TABLE + number
+        number = links[1]
+        address = link_address(number, end, version)
         for words in (
-            f"-{version} rule add from {address} lookup {table}",
-            f"-{version} route add {link_network(first, version)} via {beyond} table {table}",
+            f"-{version} rule add from {address} lookup {FURTHER_LINK_TABLE + number}",
             f"mptcp endpoint add {address} subflow",
         ):
             self.namespaces.run(node, "ip", *words.split())
+        self._lead_over_further(node, links, end, version)
+
+    def _lead_over_further(self, node: str, links: tuple[int, int], end: int, version: int) -> None:
+        first, number = links
+        beyond, table = link_address(number, 1 - end, version), FURTHER_LINK_TABLE + number
+        words = f"-{version} route replace {link_network(first, version)} via {beyond} table {table}"
+        self.namespaces.run(node, "ip", *words.split())
+
+    def restore_link(self, number: int) -> None:
+        """Bring a link's interfaces up again with addresses and routes, after they were down or in a bond."""
+        self._links[number].bring_back()
+        if len(self.topology.links) > 1:
+            self._add_routes()
+        first = self.topology.beside(number)[0]
+        if number != first:
+            for end, node in enumerate(self.topology.links[number].between):
+                with contextlib.suppress(HostError):  # without MPTCP no way was offered
+                    for version in (4, 6) if self.topology.ipv6 else (4,):
+                        self._lead_over_further(node, (first, number), end, version)
+
+    def interface(self, number: int) -> str:
+        """Name of a link's interface inside both nodes."""
+        return self._links[number].interface
+
+    def outer_interface(self, number: int, end: int) -> str:
+        """Name of the other end of a node's veth pair, in the lab's own namespace."""
+        return self._links[number].outer(end)
 
     def change_link(self, number: int, end: int, settings: LinkSettings) -> None:
         """Give the direction of a link that starts at an end (0 or 1) other settings, while it runs."""

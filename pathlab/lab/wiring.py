@@ -53,12 +53,26 @@ class WiredLink:
             run(None, *f"ip link set {outer} mtu {self._link.mtu_bytes} up".split())
             run(node, *f"ip link set {self.interface} address {link_mac(number, end)}".split())
             self.configure(end)
+        self._enter_neighbours()
+
+    def _enter_neighbours(self) -> None:
+        """Neighbours known beforehand: else the first probe carries an ARP round trip over the link."""
+        run, number = self._namespaces.run, self._place.number
         for end, node in enumerate(self._link.between):
-            # A neighbour known beforehand: else the first probe carries an ARP round trip over the link.
             mac = link_mac(number, 1 - end)
             for version in self._versions:
                 neighbour = f"{link_address(number, 1 - end, version)} lladdr {mac}"
                 run(node, *f"ip neigh replace {neighbour} dev {self.interface} nud permanent".split())
+
+    def bring_back(self) -> None:
+        """Bring both interfaces up again as they were, after they were down or in a bond."""
+        for end, node in enumerate(self._link.between):
+            if self._place.backend != "tun":
+                mac = link_mac(self._place.number, end)
+                self._namespaces.run(node, *f"ip link set {self.interface} address {mac}".split())
+            self.configure(end)
+        if self._place.backend != "tun":
+            self._enter_neighbours()
 
     def configure(self, end: int) -> None:
         """Bring the interface of one node up, with its addresses."""
@@ -67,4 +81,4 @@ class WiredLink:
         run(node, *f"ip link set {self.interface} {change}".split())
         for version in self._versions:
             address = f"{link_address(self._place.number, end, version)}/{PREFIX_BITS[version]}"
-            run(node, *f"ip address add {address} dev {self.interface}{NO_DETECTION[version]}".split())
+            run(node, *f"ip address replace {address} dev {self.interface}{NO_DETECTION[version]}".split())

@@ -34,6 +34,10 @@ class Session(Exchange):
         """The host's facts: one key per probe, None where unread, and ``unread`` with the reasons."""
         return self.request("facts", timeout_s=timeout_s)
 
+    def read_facts(self, *probes: str) -> dict[str, Any]:
+        """The facts of some probes alone, and ``unread``."""
+        return self.request("facts", probes=list(probes))
+
     def clock(self) -> tuple[int, int]:
         """That host's CLOCK_MONOTONIC and CLOCK_REALTIME, read one after the other, in ns."""
         answer = self.request("ping")

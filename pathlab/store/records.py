@@ -299,9 +299,9 @@ class TrialRecord:
     ] = None
     failover_recovery_ns: Annotated[
         int | None,
-        "from the failure until the rate was again 90 % of what the links that remained had carried before "
-        "it, for three intervals; empty: not recovered in the steady window (failover_censored), or none "
-        "failed",
+        "from the failure until the mean rate of three intervals was again 90 % of what the other links "
+        "carry, or of the rate before where that is lower; empty: not recovered in the steady window "
+        "(failover_censored), or none failed",
     ] = None
     failover_censored: Annotated[
         str | None, "why there is no time of recovery; empty: there is one, or none failed"

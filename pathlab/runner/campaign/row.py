@@ -8,6 +8,7 @@ import threading
 import time
 from dataclasses import dataclass, replace
 
+from pathlab.campaign.bond_checks import changes_hosts
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import TrialObserver, load_engine
@@ -17,6 +18,7 @@ from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import Emit, RateNow, RetransmissionsNow, RttNow
 from pathlab.runner.hosts.background_hosts import BackgroundLoads
+from pathlab.runner.hosts.bond_setup import RowBond
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.route_watch import PAUSE_NS, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import Trial, TrialData
@@ -133,20 +135,31 @@ class RowRunner:
     def measure(self, task: RowTask) -> RowResult:
         """Cool down, run the trial and return how it ended; only a signal before the trial is raised."""
         data, flags = TrialData(), [*task.flags, *((Flag.CONTROL,) if task.row.control else ())]
+        bond = RowBond(self._campaign, self._environment, task.row)
         with self._lock:
             path = self._find_path(task.row)
         engine_flag = load_engine(task.row.cell.engine).flag
         if engine_flag is not None:
             flags.append(engine_flag)
-        cooled = self._cool_down(task, path)
+        refusal: HostError | None = None
+        try:
+            with self._lock:
+                path = bond.set_up(path)
+        except HostError as error:
+            refusal = error  # nothing of the row can be measured
+        cooled = refusal is not None or self._cool_down(task, path)
         if not cooled or not self._busy_disks.isdisjoint(path.hosts):
             flags.append(Flag.NOT_DRAINED)
         started, clock = datetime.datetime.now(datetime.UTC), ClockWatch()
         outcome = Outcome(status=Status.COMPLETE, attempt=task.attempt, started=started)
         spec = build_spec(self._campaign, task, path)
         try:
+            if refusal is not None:
+                raise refusal
             spec = replace(spec, path=choose_family(path, task.row.cell.family))
+            data.bond = bond.reading
             outcome = self._run(spec, data, outcome)
+            bond.read_again()
         except HostError as error:
             outcome = _fail(outcome, error, error.stage)
         jump_ns = clock.read_jump_ns()
@@ -159,7 +172,11 @@ class RowRunner:
         now_s = time.monotonic()
         self._ended_s |= dict.fromkeys(path.hosts, now_s)
         with self._lock:
-            outcome = self._add_environment(outcome, spec, data, flags)
+            outcome = self._add_environment(outcome, spec, data, flags, bond)
+            try:
+                bond.undo()
+            except HostError as error:
+                outcome = _fail(outcome, error, error.stage)
         return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
 
     def _is_load_weak(self, spec: TrialSpec, data: TrialData) -> bool:
@@ -182,10 +199,12 @@ class RowRunner:
             )
 
     def _add_environment(
-        self, outcome: Outcome, spec: TrialSpec, data: TrialData, flags: list[str]
+        self, outcome: Outcome, spec: TrialSpec, data: TrialData, flags: list[str], bond: RowBond
     ) -> Outcome:
         environment = self._environment
         rate_bits_per_s, mtu_bytes = environment.find_bottleneck(spec.flow_path, spec.cell.transport)
+        if bond.uses_other_links:
+            rate_bits_per_s = bond.find_rate_bits_per_s(spec.flow_path)
         return replace(
             outcome,
             lab_rate_bits_per_s=rate_bits_per_s,
@@ -211,7 +230,7 @@ class RowRunner:
                     retransmissions=lambda segments: self._emit(
                         RetransmissionsNow(row=spec.row, segments=segments)
                     ),
-                    traffic=lambda: self._watch_lab(data),
+                    traffic=lambda: self._watch_traffic(data),
                     idle=lambda: self._renew_route(spec, data),
                 )
             )
@@ -255,9 +274,21 @@ class RowRunner:
             sinks = tuple(environment.session(sink.host) for sink in spec.path.sinks)
             load = self._backgrounds.plan(spec.path, spec.cell.background)
             trial = Trial(spec, source, destination, allowed=allowed, data=data, sinks=sinks, load=load)
-            data.route = None if spec.path.one_host else self._routes.read(spec.path)
+            watched = not spec.path.one_host and not changes_hosts(spec.cell)
+            data.route = self._routes.read(spec.path) if watched else None
             self._trials.add(trial)
             return trial
+
+    def _watch_traffic(self, data: TrialData) -> None:
+        """When the traffic begins and when it has ended."""
+        begins = not data.traffic_began
+        data.traffic_began = True
+        failure = data.bond.failure if data.bond is not None else None
+        if failure is not None and not begins:
+            failure.end()
+        self._watch_lab(data)
+        if failure is not None and begins:
+            failure.begin()
 
     def _watch_lab(self, data: TrialData) -> None:
         with self._lock:

@@ -134,6 +134,11 @@ class Environment:
         return None if requested in self._refused_congestion else requested
 
     @property
+    def lab(self) -> Lab | None:
+        """The running lab; None where there is none."""
+        return self._lab
+
+    @property
     def run_flags(self) -> tuple[str, ...]:
         """Flags that hold for every trial of this run."""
         if self._lab is not None:

@@ -30,6 +30,7 @@ from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
 from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, LoadPlan
+from pathlab.runner.trial.bond_record import BondReading
 from pathlab.runner.trial.probing import PathProber, find_histogram_interval_ns
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 
@@ -57,8 +58,10 @@ class TrialData:
     receiver_counters: list[dict[str, Any]] = field(default_factory=list)
     route: RouteReading | None = None  # before the traffic
     lab: list[LabSnapshot] = field(default_factory=list)  # before and after the traffic
+    traffic_began: bool = False
     engine_sha256: str | None = None  # of the sender's engine
     background: BackgroundRates | None = None  # of the load beside the traffic
+    bond: BondReading | None = None  # of the links under the trial
 
 
 class Trial:

@@ -26,6 +26,7 @@ from pathlab.runner.trial.datagram_record import (
     is_udp_flow,
     measure_datagrams,
 )
+from pathlab.runner.trial.failover import measure_failover
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
@@ -114,6 +115,7 @@ def build_record(
         **measure_datagrams(spec, data, tables),
         **describe_adapter(data),
         **(data.background.figures if data.background is not None else {}),
+        **(measure_failover(data.bond.failure, data.sender, data.receiver) if data.bond else {}),
     )
     return replace(record, flags=tuple(_find_flags(spec, data, outcome, record, hosts)))
 
@@ -162,6 +164,8 @@ def _find_flags(
         yield Flag.LAB_LIMITED
     if data.route is not None and data.route.changed:
         yield Flag.ROUTE_CHANGED
+    if data.bond is not None and data.bond.changed:
+        yield Flag.BOND_CHANGED
     windows = zip(
         spec.windows_bytes,
         (record.window_granted_sender_bytes, record.window_granted_receiver_bytes),

@@ -16,6 +16,7 @@ from pathlab.engines.base import Record, first
 from pathlab.engines.settings import list_settings
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabSnapshot, LabVerdict
+from pathlab.runner.trial.bond_record import BondReading, count_members
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.runner.trial.datagram_series import build_datagram_table, build_histogram_table
 from pathlab.runner.trial.message_record import list_end_workers
@@ -72,7 +73,9 @@ def build_series(
     }
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
-        tables["settings"] = _build("settings", list_settings(spec, *ready))
+        tables["settings"] = _build("settings", _list_settings(spec, data, *ready))
+        if data.bond is not None:
+            tables["members"] = _build("members", _list_members(spec, data, data.bond))
     if data.route is not None:
         tables["route"] = _route_table(data.route)
     if lab is not None:
@@ -85,6 +88,28 @@ def build_series(
         if start is not None:
             tables |= {f"{side}_{kind}": table for kind, table in _counter_tables(samples, start).items()}
     return {kind: table for kind, table in tables.items() if table is not None and table.num_rows}
+
+
+def _list_settings(
+    spec: TrialSpec, data: TrialData, sender: Record | None, receiver: Record | None
+) -> list[Record]:
+    """The settings of both ends; those of the links as they were read at the hosts."""
+    lines = list_settings(spec, sender, receiver)
+    if data.bond is None:
+        return [*lines]
+    ends = {"sender": spec.flow_path.source, "receiver": spec.flow_path.destination}
+    read = data.bond.stated
+    return [
+        {**line, **{end: read[name][host] for end, host in ends.items() if host in read.get(name, ())}}
+        for line in lines
+        if (name := str(line["name"]))
+    ]
+
+
+def _list_members(spec: TrialSpec, data: TrialData, bond: BondReading) -> Iterable[Record]:
+    path = spec.flow_path
+    yield from count_members(bond, "sender", path.source, data.sender, data.sender_counters)
+    yield from count_members(bond, "receiver", path.destination, data.receiver, data.receiver_counters)
 
 
 def _build(kind: str, rows: Iterable[Record]) -> pa.Table:
