@@ -24,18 +24,25 @@ DOCUMENT = (Path(__file__).resolve().parents[2] / "native" / "PROTOCOL.md").read
 
 # token 00112233445566778899aabbccddeeff; warm-up 60 ms; duration 250 ms; by time; no messages
 _TIMES = "00112233445566778899aabbccddeeff 0000000003938700 000000000ee6b280 0000000000000000"
+#                    datagram flags pacing rate
+_NO_DATAGRAMS = "       00000000 0000  0000   0000000000000000"
+_SOME_DATAGRAMS = "     000005c0 0003  0002   00000000000f4240"
 #                 bytes   encoding carrier queue
-_REST = f"{_TIMES} 00000000 0000     0000    00000000"
-_MESSAGES = f"{_TIMES} 00000100 0001 0001    00040000"
+_REST = f"{_TIMES} 00000000 0000     0000    00000000 {_NO_DATAGRAMS}"
+_MESSAGES = f"{_TIMES} 00000100 0001 0001    00040000 {_NO_DATAGRAMS}"
+_DATAGRAMS = f"{_TIMES} 00000000 0000 0001   00000000 {_SOME_DATAGRAMS}"
 #                                magic    version flags stream   streams
-HELLO_0_OF_2 = bytes.fromhex(f"504c4443 0003    0001  00000000 00000002 {_REST}")
-HELLO_1_OF_2 = bytes.fromhex(f"504c4443 0003    0001  00000001 00000002 {_REST}")
-HELLO_OF_VERSION_4 = bytes.fromhex(f"504c4443 0004 0001 00000000 00000002 {_REST}")
-HELLO_OF_MESSAGES = bytes.fromhex(f"504c4443 0003 0007  00000000 00000001 {_MESSAGES}")
+HELLO_0_OF_2 = bytes.fromhex(f"504c4443 0004    0001  00000000 00000002 {_REST}")
+HELLO_1_OF_2 = bytes.fromhex(f"504c4443 0004    0001  00000001 00000002 {_REST}")
+#: As older ends send it, which have no datagrams.
+HELLO_OF_VERSION_3 = bytes.fromhex(f"504c4443 0003 0001 00000000 00000002 {_REST}")[:68]
+HELLO_OF_VERSION_5 = bytes.fromhex(f"504c4443 0005 0001 00000000 00000002 {_REST}")
+HELLO_OF_MESSAGES = bytes.fromhex(f"504c4443 0004 0007  00000000 00000001 {_MESSAGES}")
+HELLO_OF_DATAGRAMS = bytes.fromhex(f"504c4443 0004 0003 00000000 00000001 {_DATAGRAMS}")
 #                          magic    version status stream
-ANSWER_0 = bytes.fromhex("504c4443 0003    0000   00000000")
-ANSWER_1 = bytes.fromhex("504c4443 0003    0000   00000001")
-WRONG_VERSION = bytes.fromhex("504c4443 0003 0001 00000000")
+ANSWER_0 = bytes.fromhex("504c4443 0004    0000   00000000")
+ANSWER_1 = bytes.fromhex("504c4443 0004    0000   00000001")
+WRONG_VERSION = bytes.fromhex("504c4443 0004 0001 00000000")
 
 # Of probes, keyed with the same token; digests by `openssl mac … SIPHASH`.
 #                               magic   version kind size  cookie           sequence         held
@@ -223,9 +230,10 @@ def test_golden_hello_is_admitted_with_the_golden_answer() -> None:
         assert receiver.expect("ready")["streams"] == 2
 
 
-def test_golden_answer_to_another_version() -> None:
-    with receiving(streams=2) as (_, port), call(port, HELLO_OF_VERSION_4) as newer:
-        assert read_to_end(newer) == WRONG_VERSION
+@pytest.mark.parametrize("hello", [HELLO_OF_VERSION_3, HELLO_OF_VERSION_5], ids=["older", "newer"])
+def test_golden_answer_to_another_version(hello: bytes) -> None:
+    with receiving(streams=2) as (_, port), call(port, hello) as other:
+        assert read_to_end(other) == WRONG_VERSION
 
 
 def test_sender_sends_the_golden_hello_and_accepts_the_golden_answer() -> None:
@@ -251,7 +259,25 @@ def test_sender_of_messages_sends_the_golden_hello() -> None:
         sending(port, token=TOKEN, queue_bytes=2**18, **flags),
         listener.accept()[0] as connection,
     ):
-        assert read_exactly(connection, 68) == HELLO_OF_MESSAGES
+        assert read_exactly(connection, 84) == HELLO_OF_MESSAGES
+
+
+def test_sender_of_datagrams_sends_the_golden_hello() -> None:
+    flags: dict[str, Flag] = {
+        "transport": "udp",
+        "direction": "both",
+        "datagram_bytes": 1472,
+        "gso": "yes",
+        "ecn": 2,
+        "pacing": "user",
+        "rate_bits_per_s": 10**6,
+    }
+    with (
+        listening() as (listener, port),
+        sending(port, token=TOKEN, **flags),
+        listener.accept()[0] as connection,
+    ):
+        assert read_exactly(connection, 84) == HELLO_OF_DATAGRAMS
 
 
 def test_golden_probe_gets_a_reply_that_the_document_describes() -> None:
@@ -357,11 +383,11 @@ def test_hello_states_what_the_document_says() -> None:
     assert _documented_record(DOCUMENT, "hello") == set(hello) == set(HELLO)
     stated = dict(re.findall(r"`(protocol|record|control)`,\s+now (\d+)", DOCUMENT))
     assert {name: int(version) for name, version in stated.items()} == {
-        "protocol": 3,
+        "protocol": 4,
         "record": 1,
         "control": 2,
     }
-    assert {name: hello[name] for name in stated} == {"protocol": 3, "record": 1, "control": 2}
+    assert {name: hello[name] for name in stated} == {"protocol": 4, "record": 1, "control": 2}
     assert hello["version"] == VERSION
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from tests.native.engine import MS, TOKEN, WAIT_S
 
 #: Magic, version, flags, stream, streams, token, warm-up, duration, bytes;
-#: of messages size, encoding, carrier, queue.
-HELLO = struct.Struct(">4sHHII16sQQQIHHI")
+#: of messages size, encoding, carrier, queue; of datagrams payload, flags, pacing, rate.
+HELLO = struct.Struct(">4sHHII16sQQQIHHIIHHQ")
 ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
 MAGIC = b"PLDC"
-VERSION = 3
+VERSION = 4
 FORWARD, REVERSE = 1, 2
 CONFIRMATION = struct.Struct(">Q")  # bytes received, from a side that only receives
 
@@ -31,11 +31,12 @@ def build_hello(
     duration_ns: int = 250 * MS,
     total_bytes: int = 0,
     messages: tuple[int, int, int, int] = (0, 0, 0, 0),
+    datagrams: tuple[int, int, int, int] = (0, 0, 0, 0),
 ) -> bytes:
     """The hello of a sender of :func:`tests.native.engine.sending`, with changes."""
     secret = bytes.fromhex(token)
     head = (MAGIC, version, flags, stream, streams, secret, warmup_ns, duration_ns, total_bytes)
-    return HELLO.pack(*head, *messages)
+    return HELLO.pack(*head, *messages, *datagrams)
 
 
 def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) -> bytes:

@@ -27,7 +27,7 @@ def test_first_line_is_the_hello(subcommand: str) -> None:
         "type": "hello",
         "program": "pathlab-engine",
         "version": VERSION,
-        "protocol": 3,
+        "protocol": 4,
         "record": 1,
         "control": 2,
         "subcommand": subcommand,

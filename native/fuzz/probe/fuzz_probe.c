@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/siphash.h"
 #include "probe/echo_wire.h"
-#include "probe/siphash.h"
 #include "property.h"
 
 enum { DIGEST_AT = 32, RESPONSE_DIGEST_AT = 8, MAX_BYTES = 4096 };

@@ -8,7 +8,7 @@
 #include "base/options.h"
 
 #define PL_VERSION "0.1.0"
-#define PL_PROTOCOL 3
+#define PL_PROTOCOL 4
 #define PL_RECORD 1
 /* The version of the flags and of the stdin lines that programs write. */
 #define PL_CONTROL 2

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/message.h"
 #include "base/program.h"
+#include "flow/datagram_flow.h"
 #include "flow/hello.h"
 #include "flow/receivers.h"
 #include "flow/sockopts.h"
@@ -27,7 +28,7 @@ struct pending_answer {
 };
 
 struct pl_connector {
-    const struct pl_flow *flow;
+    struct pl_flow *flow;
     struct pl_stream *streams;
     struct pending_answer *pending;
     struct pl_receivers to; /* stream s goes to receiver s modulo their number */
@@ -58,7 +59,7 @@ static const struct pl_address *find_target(const struct pl_connector *connector
     return &connector->to.addresses[stream % connector->to.count];
 }
 
-struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_stream *streams,
+struct pl_connector *pl_connector_open(struct pl_flow *flow, struct pl_stream *streams,
                                        struct pl_error *error)
 {
     struct pl_connector *connector = calloc(1, sizeof *connector);
@@ -171,6 +172,8 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
         return fail_connect(connector, index, cause != 0 ? cause : errno, error);
     if (is_self_connected(fd))
         return fail_connect(connector, index, ECONNREFUSED, error);
+    if (!pl_datagram_flow_fit(connector->flow, fd, error))
+        return false;
     const struct pl_flow *flow = connector->flow;
     struct pl_hello hello = {.version = PL_PROTOCOL,
                              .flags = pl_flow_direction(flow),
@@ -184,6 +187,7 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
                              .carrier = (uint16_t)flow->messages.carrier,
                              .queue_bytes =
                                  flow->messages.bytes > 0 ? (uint32_t)flow->messages.queue_bytes : 0};
+    pl_datagram_flow_state(flow, &hello);
     memcpy(hello.token, connector->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];
     pl_hello_encode(&hello, bytes);

@@ -13,7 +13,7 @@ struct pl_connector;
 
 /* Borrows the flow and the streams, whose descriptors it fills. NULL with `error` set: a bad address, no
  * memory, or no descriptors. */
-struct pl_connector *pl_connector_open(const struct pl_flow *flow, struct pl_stream *streams,
+struct pl_connector *pl_connector_open(struct pl_flow *flow, struct pl_stream *streams,
                                        struct pl_error *error);
 void pl_connector_close(struct pl_connector *connector);
 

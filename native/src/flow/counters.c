@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/datagram_samples.h"
 #include "flow/delivery.h"
 #include "flow/endpoint.h"
 #include "flow/round_trips.h"
@@ -60,7 +61,10 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     bool timed = flow->messages.replies && !flow->accepting;
     if (timed)
         counters->round_trips = create_round_trips(flow);
-    if (create_byte_counters(&counters->messages, counters->count) &&
+    if (flow->datagrams.carried)
+        counters->datagrams = pl_datagram_samples_create(counters->count);
+    if ((!flow->datagrams.carried || counters->datagrams != NULL) &&
+        create_byte_counters(&counters->messages, counters->count) &&
         (!timed || counters->round_trips != NULL) && create_byte_counters(&counters->sent, counters->count) &&
         create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&
         counters->windows != NULL && counters->missing_bytes != NULL && counters->usage != NULL &&
@@ -79,6 +83,7 @@ void pl_counters_free(struct pl_counters *counters)
     free_byte_counters(&counters->sent);
     free_byte_counters(&counters->received);
     free_byte_counters(&counters->messages);
+    pl_datagram_samples_free(counters->datagrams);
     free(counters->round_trips);
     free(counters->tcp_info);
     free(counters->tcp_info_raw);
@@ -150,6 +155,8 @@ static pl_ns take_sample(struct pl_counters *counters)
         counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
         counters->messages.current[s] = pl_endpoint_messages(stream->endpoint, counters->flow->receives);
     }
+    if (counters->datagrams != NULL)
+        pl_datagram_samples_take(counters->datagrams, counters->streams, counters->count);
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
         (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s]), &counters->tcp_info[s],
                                counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
@@ -202,6 +209,8 @@ void pl_counters_close_interval(struct pl_counters *counters)
     add_interval(&counters->received, phase, counters->count);
     add_interval(&counters->messages, phase, counters->count);
     bool enters = phase == PL_WARMUP && counters->phases.current == PL_STEADY;
+    if (counters->datagrams != NULL && enters)
+        pl_datagram_samples_begin_window(counters->datagrams, counters->count);
     for (uint32_t s = 0; s < counters->count && (enters || phase == PL_STEADY); s++)
         sample_window(&counters->windows[s], &counters->tcp_info[s], now_ns, enters);
 }

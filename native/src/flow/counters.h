@@ -45,9 +45,10 @@ struct pl_counters {
     struct pl_byte_counters received;
     struct pl_byte_counters
         messages; /* received, or, at an end that only sends, sent; 0 in a flow of bytes */
-    struct pl_round_trips *round_trips;   /* NULL where none are measured */
-    struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
-    struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
+    struct pl_datagram_samples *datagrams; /* NULL in another flow */
+    struct pl_round_trips *round_trips;    /* NULL where none are measured */
+    struct pl_tcp_info *tcp_info;          /* per stream, at the last sample */
+    struct pl_tcp_info_raw *tcp_info_raw;  /* NULL unless asked for */
     struct pl_window_samples *windows;
     int64_t *missing_bytes; /* per stream: sent but not received by the peer; -1: unknown */
     uint32_t reset_streams; /* streams that either end reset */

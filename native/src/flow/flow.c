@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/token.h"
+#include "flow/datagram_flow.h"
 #include "flow/flow_flags.h"
 #include "flow/message_worker.h"
 #include "flow/roles.h"
@@ -91,7 +92,8 @@ static bool check_transport(const struct pl_flow *flow, struct pl_error *error)
             "reverse for --transport sctp");
         return false;
     }
-    if (flow->transport != PL_TCP && strcmp(flow->pacing_text, "kernel") == 0) {
+    if ((flow->transport != PL_TCP || flow->messages.carrier == PL_CARRIER_UDP) && !flow->datagrams.carried &&
+        strcmp(flow->pacing_text, "kernel") == 0) {
         pl_error_set(error, PL_USAGE, "options", 0,
                      "--pacing kernel: the kernel paces TCP only: choose user for --transport %s", name);
         return false;
@@ -117,6 +119,7 @@ static bool parse_transport(struct pl_flow *flow, struct pl_error *error)
         return true;
     enum pl_carrier carrier = (enum pl_carrier)(chosen - PL_TRANSPORTS + 1);
     flow->transport = pl_carrier_transport(carrier);
+    flow->udp = carrier == PL_CARRIER_UDP;
     if (!flow->accepting) /* else the hello states it */
         flow->messages.carrier = carrier;
     return true;
@@ -157,13 +160,12 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
 {
     static const char *const transfers[] = {"copy", "zero-copy", NULL};
     static const char *const details[] = {"none", "fields", "raw", NULL};
-    static const char *const pacings[] = {"auto", "kernel", "user", NULL};
     if (!pl_output_parse(flow->output_text, &flow->human, error) || !parse_transport(flow, error) ||
         !parse_direction(flow, error) || !parse_cores(flow, error) || !check_messages(flow, error))
         return false;
     int transfer = pl_parse_choice("transfer", flow->transfer_text, transfers, error);
     int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
-    if (transfer < 0 || detail < 0 || pl_parse_choice("pacing", flow->pacing_text, pacings, error) < 0)
+    if (transfer < 0 || detail < 0)
         return false;
     if (flow->nice > 0 && flow->messages.priority > 0) {
         pl_error_set(error, PL_USAGE, "options", 0, "--nice and --priority exclude each other");
@@ -171,7 +173,7 @@ static bool parse_words(struct pl_flow *flow, struct pl_error *error)
     }
     flow->zero_copy = transfer == 1;
     flow->tcp_info = (enum pl_tcp_info_detail)detail;
-    if (!check_transport(flow, error))
+    if (!pl_datagram_flow_check(flow, error) || !check_transport(flow, error))
         return false;
     flow->open = flow->token_text[0] == 0;
     if (!pl_token_check(flow->token_text, error) ||
@@ -219,7 +221,7 @@ static bool are_possible(const struct pl_flow *flow, const struct pl_hello *hell
     const uint16_t ways = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
     bool replies = (hello->flags & PL_HELLO_REPLIES) != 0;
     if (hello->message_bytes == 0)
-        return !replies && hello->carrier == PL_CARRIER_STREAM;
+        return !replies && (hello->carrier == PL_CARRIER_STREAM || hello->datagram_bytes > 0);
     /* Messages are not paced: an end with a rate limit does not send any. */
     if ((hello->flags & PL_HELLO_REVERSE) != 0 &&
         (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0))
@@ -267,8 +269,9 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
         hello->stream >= hello->streams || hello->warmup_ns < 0 || hello->warmup_ns > PL_MAX_WARMUP_NS ||
         hello->duration_ns < PL_MIN_DURATION_NS || hello->duration_ns > PL_MAX_DURATION_NS ||
         hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams) ||
-        !adopt_messages(flow, hello))
+        !pl_datagram_flow_agrees(flow, hello) || !adopt_messages(flow, hello))
         return false;
+    pl_datagram_flow_adopt(flow, hello);
     flow->receives = (hello->flags & PL_HELLO_FORWARD) != 0;
     flow->transmits = (hello->flags & PL_HELLO_REVERSE) != 0;
     flow->streams = hello->streams;
@@ -333,6 +336,10 @@ void pl_flow_derive(struct pl_flow *flow)
             flow->workers = count_cores();
         if (flow->streams > 0 && flow->workers > flow->streams)
             flow->workers = flow->streams;
+    }
+    if (flow->datagrams.carried) {
+        pl_datagram_flow_derive(flow);
+        return;
     }
     bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
     if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)

@@ -12,6 +12,7 @@
 #include "base/port_range.h"
 #include "base/token.h"
 #include "base/transport.h"
+#include "datagrams/datagram_settings.h"
 #include "flow/hello.h"
 #include "messages/settings.h"
 
@@ -21,7 +22,7 @@
 enum pl_tcp_info_detail { PL_TCP_INFO_NONE, PL_TCP_INFO_FIELDS_ONLY, PL_TCP_INFO_RAW };
 
 /* Who paces the stream. */
-enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER };
+enum pl_pacing { PL_PACING_OFF, PL_PACING_KERNEL, PL_PACING_USER, PL_PACING_TXTIME };
 
 /* Values of the flags; integers are int64_t, as the table of flags needs them. At a receiver without these
  * flags `streams` is 0 and `warmup_ns` and `duration_ns` are -1 until the first hello states them. */
@@ -42,6 +43,7 @@ struct pl_flow {
     const char *port_text; /* receive */
     struct pl_message_words message_words;
     struct pl_message_settings messages;
+    struct pl_datagram_settings datagrams;
     struct pl_marking marking;
     int64_t port; /* send: of the receiver */
     int64_t streams;
@@ -74,6 +76,7 @@ struct pl_flow {
     bool zero_copy;
     bool human;
     bool open; /* no token is required */
+    bool udp;  /* --transport udp: `transport` is that of the streams, by which those of UDP are admitted */
     enum pl_transport transport;
     enum pl_tcp_info_detail tcp_info;
     enum pl_pacing pacing;
@@ -96,6 +99,8 @@ void pl_flow_derive(struct pl_flow *flow);
 /* Rounds writes and the held window to whole segments of the connected streams: Linux fills a small window by
  * whole segments only, and offers it in whole segments of the size that it sees arrive. */
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
+/* The payload that the streams of a flow of datagrams may send together, in bit/s; 0: as fast as possible. */
+int64_t pl_flow_datagram_rate(const struct pl_flow *flow);
 /* The rate limit of one stream in bit/s; 0: none. */
 int64_t pl_flow_stream_rate(const struct pl_flow *flow);
 /* The share of a stream in `bytes`; the first streams carry the remainder. */

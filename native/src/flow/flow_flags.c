@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/lower_priority.h"
 #include "base/output.h"
+#include "datagrams/datagram_header.h"
 
 #define HOUR_NS (INT64_C(3600) * PL_NS_PER_S)
 #define MAX_CHUNK_BYTES (16 << 20)
@@ -48,7 +49,7 @@ static void add_peer(struct table *table, struct pl_flow *flow)
         pl_option_text(group, "bind", &flow->bind, "own address"),
         pl_option_text(group, "device", &flow->marking.device, "device to use (SO_BINDTODEVICE)"),
         pl_option_text(group, "transport", &flow->transport_text,
-                       "tcp, mptcp, unix, sctp, vsock; of messages also udp, unix-datagram, pipe, "
+                       "tcp, mptcp, unix, sctp, vsock, udp; of messages also unix-datagram, pipe, "
                        "shared-memory, eventfd"),
     };
     add(table, flow->accepting ? accepting : sending, flow->accepting ? LENGTH(accepting) : LENGTH(sending));
@@ -82,7 +83,8 @@ static void add_load(struct table *table, struct pl_flow *flow)
                           "rate limit of all streams together; 0: no limit"),
         pl_option_integer(group, "stream-rate-bits-per-s", &flow->stream_rate_bits_per_s, 0, MAX_RATE,
                           "rate limit of each stream; 0: no limit"),
-        pl_option_text(group, "pacing", &flow->pacing_text, "who paces: kernel, user, or auto"),
+        pl_option_text(group, "pacing", &flow->pacing_text,
+                       "who paces: kernel, user, txtime (of datagrams: SO_TXTIME), or auto"),
     };
     add(table, load, LENGTH(load));
 }
@@ -168,6 +170,27 @@ static void add_messages(struct table *table, struct pl_flow *flow)
     add(table, both, LENGTH(both));
 }
 
+static void add_datagrams(struct table *table, struct pl_flow *flow)
+{
+    static const char group[] = "Datagrams (--transport udp without --message-bytes)";
+    struct pl_datagram_settings *datagrams = &flow->datagrams;
+    const struct pl_option sending[] = {
+        pl_option_integer(group, "datagram-bytes", &datagrams->bytes, 0, PL_DATAGRAM_MAX_PAYLOAD_BYTES,
+                          "payload of each datagram; 0: the most that the path's MTU carries"),
+        pl_option_integer(group, "packets-per-s", &datagrams->packets_per_s, 0, PL_PACKET_RATE_MAX,
+                          "offered datagrams of all streams in each direction; 0: by --rate-bits-per-s"),
+        pl_option_switch(group, "gso", &datagrams->gso,
+                         "hand several datagrams to the kernel as one super-packet (UDP_SEGMENT)"),
+    };
+    const struct pl_option both[] = {
+        pl_option_switch(group, "gro", &datagrams->gro,
+                         "let the kernel coalesce received datagrams (UDP_GRO)"),
+    };
+    if (!flow->accepting)
+        add(table, sending, LENGTH(sending));
+    add(table, both, LENGTH(both));
+}
+
 static void add_records(struct table *table, struct pl_flow *flow)
 {
     static const char group[] = "Records";
@@ -208,6 +231,7 @@ enum pl_options_outcome pl_flow_read_flags(struct pl_flow *flow, int argc, char 
     add_sockets(&table, flow);
     add_work(&table, flow);
     add_messages(&table, flow);
+    add_datagrams(&table, flow);
     add_records(&table, flow);
     add_limits(&table, flow);
     const struct pl_options options = {

@@ -21,6 +21,10 @@ void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES]
     pl_put16(bytes + 60, hello->encoding);
     pl_put16(bytes + 62, hello->carrier);
     pl_put32(bytes + 64, hello->queue_bytes);
+    pl_put32(bytes + 68, hello->datagram_bytes);
+    pl_put16(bytes + 72, hello->datagram_flags);
+    pl_put16(bytes + 74, hello->pacing);
+    pl_put64(bytes + 76, (uint64_t)hello->rate_bits_per_s);
 }
 
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello)
@@ -37,6 +41,10 @@ bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello
     hello->encoding = (uint16_t)pl_get16(bytes + 60);
     hello->carrier = (uint16_t)pl_get16(bytes + 62);
     hello->queue_bytes = pl_get32(bytes + 64);
+    hello->datagram_bytes = pl_get32(bytes + 68);
+    hello->datagram_flags = (uint16_t)pl_get16(bytes + 72);
+    hello->pacing = (uint16_t)pl_get16(bytes + 74);
+    hello->rate_bits_per_s = (int64_t)pl_get64(bytes + 76);
     return memcmp(bytes, magic, sizeof magic) == 0;
 }
 

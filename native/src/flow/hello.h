@@ -9,7 +9,7 @@
 
 #include "base/token.h"
 
-#define PL_HELLO_BYTES 68
+#define PL_HELLO_BYTES 84
 #define PL_ANSWER_BYTES 12
 /* Magic and version: the part of a hello that is the same in every version. */
 #define PL_HELLO_COMMON_BYTES 6
@@ -17,6 +17,10 @@
 /* The hello's flags: the side that sends. */
 #define PL_HELLO_FORWARD 1 /* the connecting one */
 #define PL_HELLO_REVERSE 2 /* the accepting one */
+/* Of datagrams: several of them leave this end in one super-packet (UDP_SEGMENT). */
+#define PL_HELLO_SEGMENTED 1
+/* Of datagrams: they carry ECN bits, which the receiver counts. */
+#define PL_HELLO_ECN 2
 /* With messages: the accepting side returns each of them. */
 #define PL_HELLO_REPLIES 4
 
@@ -35,6 +39,10 @@ struct pl_hello {
     uint16_t encoding;      /* enum pl_encoding */
     uint16_t carrier;       /* enum pl_carrier */
     uint32_t queue_bytes;
+    uint32_t datagram_bytes; /* payload of each datagram; 0: not a flow of datagrams */
+    uint16_t datagram_flags;
+    uint16_t pacing;         /* of datagrams: enum pl_pacing_request */
+    int64_t rate_bits_per_s; /* payload of the datagrams of all streams in each direction; 0: no limit */
 };
 
 struct pl_answer {

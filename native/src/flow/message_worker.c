@@ -249,14 +249,6 @@ static bool exchange_start(struct pl_worker *worker)
     return true;
 }
 
-/* While the thread waits in a call it publishes nothing, so that the main thread reads its CPU time. */
-static void show_cpu_clock(struct pl_worker *worker)
-{
-    clockid_t clock;
-    if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
-        atomic_store(&worker->cpu_clock, clock);
-}
-
 void *pl_message_worker_run(void *argument)
 {
     static void (*const bodies[])(struct pl_worker *) = {
@@ -272,10 +264,10 @@ void *pl_message_worker_run(void *argument)
     (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     pl_worker_open_schedule(worker);
     pl_worker_publish(worker, pl_now_ns());
-    show_cpu_clock(worker);
+    pl_worker_show_cpu_clock(worker);
     if (exchange_start(worker))
         bodies[worker->role](worker);
     publish(worker, pl_now_ns());
-    atomic_store(&worker->cpu_clock, 0);
+    pl_worker_hide_cpu_clock(worker);
     return NULL;
 }

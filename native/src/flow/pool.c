@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "flow/datagram_worker.h"
 #include "flow/message_worker.h"
 #include "flow/priority.h"
 #include "flow/sockopts.h"
@@ -25,6 +26,7 @@ struct pl_pool {
     struct pl_shared shared;
     struct pl_worker *workers;
     uint32_t count;
+    uint32_t lanes; /* shares of the streams, of which each has a worker, or one for each direction */
     bool joined;
     bool zero_copy; /* requested */
     bool spliced;   /* the pipes are open */
@@ -65,7 +67,9 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    void *(*body)(void *) = worker->shared->messages != NULL ? pl_message_worker_run : pl_worker_run;
+    void *(*body)(void *) = worker->shared->messages != NULL    ? pl_message_worker_run
+                            : worker->shared->datagrams != NULL ? pl_datagram_worker_run
+                                                                : pl_worker_run;
     int failure = pthread_create(&worker->thread, &attributes, body, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
@@ -88,12 +92,13 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
                            struct pl_stream *streams, struct pl_error *error)
 {
     struct pl_worker *worker = &pool->workers[index];
-    worker->streams = calloc(pool->shared.streams / pool->count + 1, sizeof(struct pl_stream *));
+    const uint32_t lanes = pool->lanes;
+    worker->streams = calloc(pool->shared.streams / lanes + 1, sizeof(struct pl_stream *));
     if (worker->streams == NULL) {
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for worker %u", index);
         return false;
     }
-    for (uint32_t i = index % pool->shared.streams; i < pool->shared.streams; i += pool->count)
+    for (uint32_t i = index % lanes % pool->shared.streams; i < pool->shared.streams; i += lanes)
         worker->streams[worker->count++] = &streams[i];
     uint32_t turn = PL_TURNS_OF_ALL / (worker->count > 0 ? worker->count : 1);
     worker->turn = turn < 1 ? 1 : turn > PL_TURN_MAX ? PL_TURN_MAX : (int)turn;
@@ -101,6 +106,8 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
         return false;
     if (pool->shared.messages != NULL)
         pl_message_prepare(worker, flow, index);
+    if (pool->shared.datagrams != NULL && !pl_datagram_prepare(worker, index, lanes, error))
+        return false;
     worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
@@ -134,6 +141,12 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     atomic_init(&shared->run_ns, 0);
     shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
     shared->offered_ns = flow->warmup_ns + flow->duration_ns;
+    shared->datagrams = flow->datagrams.carried ? &flow->datagrams : NULL;
+    if (flow->datagrams.carried)
+        shared->datagram_rate_bits_per_s = pl_flow_datagram_rate(flow);
+    shared->paces_datagrams = flow->pacing != PL_PACING_KERNEL;
+    shared->warmup_ns = flow->warmup_ns;
+    shared->drain_timeout_ns = flow->drain_timeout_ns;
     shared->accepting = flow->accepting;
     shared->transmits = flow->transmits;
     shared->receives = flow->receives;
@@ -155,15 +168,16 @@ static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_
 {
     describe_work(pool, flow);
     pool->shared.main_wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    size_t bytes = (size_t)flow->workers * sizeof *pool->workers;
+    pool->lanes = (uint32_t)flow->workers;
+    uint32_t count = pool->lanes * (flow->datagrams.carried ? pl_datagram_threads(flow) : 1);
+    size_t bytes = count * sizeof *pool->workers;
     pool->workers = aligned_alloc(alignof(struct pl_worker), bytes);
     if (pool->shared.main_wake_fd < 0 || pool->workers == NULL) {
-        pl_error_set(error, PL_RESOURCES, "workers", errno, "no resources for %lld workers",
-                     (long long)flow->workers);
+        pl_error_set(error, PL_RESOURCES, "workers", errno, "no resources for %u workers", count);
         return false;
     }
     memset(pool->workers, 0, bytes);
-    pool->count = (uint32_t)flow->workers;
+    pool->count = count;
     for (uint32_t i = 0; i < pool->count; i++) {
         struct pl_worker *worker = &pool->workers[i];
         worker->epoll_fd = worker->wake_fd = worker->schedule_fd = -1;
@@ -199,9 +213,9 @@ static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *stream
     for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
         if (flow->bytes > 0)
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
-        if (pl_transport_is_tcp(flow->transport) && flow->messages.bytes == 0)
+        if (pl_transport_is_tcp(flow->transport) && flow->messages.bytes == 0 && !flow->datagrams.carried)
             (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
-        if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(streams[i].fd, rate, error))
+        if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(pl_stream_data_fd(&streams[i]), rate, error))
             return false;
     }
     return true;
@@ -295,6 +309,8 @@ void pl_pool_free(struct pl_pool *pool)
         if (worker->schedule_fd >= 0)
             (void)close(worker->schedule_fd);
         free(worker->streams);
+        free(worker->pacing_errors);
+        free(worker->state);
         pl_pipeline_close(&worker->pipeline);
         free(worker->read_buffer);
         free(worker->write_buffer);
@@ -334,6 +350,17 @@ pl_ns pl_pool_first_byte_ns(const struct pl_pool *pool)
 bool pl_pool_capped(const struct pl_pool *pool)
 {
     return atomic_load(&pool->shared.capped);
+}
+
+void pl_pool_merge_pacing_errors(const struct pl_pool *pool, struct pl_pacing_errors *into)
+{
+    for (uint32_t i = 0; i < pool->count; i++) {
+        const struct pl_pacing_errors *errors = pool->workers[i].pacing_errors;
+        if (errors == NULL)
+            continue;
+        pl_histogram_merge(&into->error_ns, &errors->error_ns);
+        pl_histogram_merge(&into->call_ns, &errors->call_ns);
+    }
 }
 
 uint32_t pl_pool_workers(const struct pl_pool *pool)

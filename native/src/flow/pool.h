@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "flow/flow.h"
+#include "flow/pacing_errors.h"
 #include "flow/stream.h"
 
 struct pl_pool;
@@ -62,6 +63,8 @@ bool pl_pool_capped(const struct pl_pool *pool);
 
 uint32_t pl_pool_workers(const struct pl_pool *pool);
 struct pl_worker_usage pl_pool_usage(const struct pl_pool *pool, uint32_t worker);
+/* Adds those of all threads that sent datagrams; after pl_pool_join(). */
+void pl_pool_merge_pacing_errors(const struct pl_pool *pool, struct pl_pacing_errors *into);
 /* The real-time priority that the threads of messages have; 0: none. */
 int64_t pl_pool_priority(const struct pl_pool *pool);
 /* The core that a worker is pinned to, -1 for none. */

@@ -1,6 +1,7 @@
 #include "flow/records.h"
 
 #include "base/bytes.h"
+#include "flow/datagram_records.h"
 #include "flow/hello.h"
 #include "flow/message_records.h"
 #include "flow/sockopts.h"
@@ -13,7 +14,7 @@ static const char *name_direction(const struct pl_flow *flow)
 
 static void write_pacing(struct pl_json *j, const struct pl_flow *flow)
 {
-    static const char *const names[] = {NULL, "kernel", "user"};
+    static const char *const names[] = {NULL, "kernel", "user", "txtime"};
     pl_json_begin_object(j, "pacing");
     pl_json_known_i64(j, "requested_bits_per_s", flow->rate_bits_per_s > 0 ? flow->rate_bits_per_s : -1);
     int64_t stream_rate = pl_flow_stream_rate(flow);
@@ -53,7 +54,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
         pl_json_i64(j, "rejected", rejected);
     pl_json_u64(j, "workers", counters->workers);
     write_cores(j, counters);
-    pl_json_string(j, "transport", pl_transport_name(pl_counters_transport(counters)));
+    pl_json_string(j, "transport",
+                   flow->datagrams.carried ? "udp" : pl_transport_name(pl_counters_transport(counters)));
     pl_json_string(j, "direction", name_direction(flow));
     pl_json_i64(j, "warmup_ns", flow->warmup_ns);
     pl_json_i64(j, "duration_ns", flow->duration_ns);
@@ -66,6 +68,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
     write_pacing(j, flow);
     if (flow->messages.bytes > 0)
         pl_message_records_settings(j, counters);
+    if (counters->datagrams != NULL)
+        pl_datagram_records_settings(j, counters);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
     pl_streams_write_sockets(j, counters->streams, counters->count);
     pl_json_end_object(j);
@@ -154,6 +158,8 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
         write_steps(j, "sent_bytes", &counters->sent, counters->count);
     if (counters->flow->messages.bytes > 0)
         write_steps(j, "messages", &counters->messages, counters->count);
+    if (counters->datagrams != NULL)
+        pl_datagram_records_interval(j, counters);
     write_tcp_info(j, counters);
     write_usage(j, counters->usage, counters->previous_usage, counters->workers);
     pl_json_end_object(j);
@@ -172,6 +178,8 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
             write_u64s(j, "sent_bytes", counters->sent.phases[p], counters->count);
         if (counters->flow->messages.bytes > 0)
             write_u64s(j, "messages", counters->messages.phases[p], counters->count);
+        if (counters->datagrams != NULL)
+            pl_datagram_records_phase(j, counters, (enum pl_phase)p);
         pl_json_end_object(j);
     }
     pl_json_end_object(j);
@@ -210,7 +218,7 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
         pl_json_end_array(j);
     }
     pl_json_u64(j, "reset_streams", counters->reset_streams);
-    if (flow->transmits && pl_transport_is_tcp(flow->transport)) {
+    if (flow->transmits && pl_transport_is_tcp(flow->transport) && counters->datagrams == NULL) {
         pl_json_begin_array(j, "effective_window_bytes");
         for (uint32_t s = 0; s < counters->count; s++)
             pl_json_known_i64(j, NULL, pl_counters_effective_window(counters, s));
@@ -220,6 +228,8 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
         pl_json_i64(j, "rejected", ending->rejected);
     if (flow->messages.bytes > 0)
         pl_message_records_result(j, counters);
+    if (counters->datagrams != NULL)
+        pl_datagram_records_result(j, counters);
     write_transfer(j, counters);
     write_usage(j, counters->usage, NULL, counters->workers);
     write_tcp_info(j, counters);

@@ -9,7 +9,7 @@
 
 static bool connect_streams(struct pl_session *session, struct pl_error *error)
 {
-    const struct pl_flow *flow = &session->flow;
+    struct pl_flow *flow = &session->flow;
     struct pl_connector *connector = pl_connector_open(flow, session->streams, error);
     if (connector == NULL)
         return false;

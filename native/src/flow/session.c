@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "flow/datagram_link.h"
 #include "flow/endpoint.h"
 #include "flow/sockopts.h"
 #include "messages/breach.h"
@@ -36,6 +37,7 @@ void pl_session_close(struct pl_session *session)
 {
     pl_trial_free(session->trial);
     pl_pool_free(session->pool);
+    pl_datagram_links_free(session->links);
     pl_endpoints_free(session->endpoints, (uint32_t)session->flow.streams);
     pl_streams_free(session->streams, session->stream_count);
 }
@@ -49,10 +51,16 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
 {
     struct pl_socket_facts facts;
     pl_read_socket_facts(session->streams[0].fd, &facts);
-    pl_flow_fit_segments(&session->flow, facts.mss_bytes);
+    if (!session->flow.datagrams.carried)
+        pl_flow_fit_segments(&session->flow, facts.mss_bytes);
     if (session->flow.messages.bytes > 0) {
         session->endpoints = pl_endpoints_open(&session->flow, session->streams, error);
         if (session->endpoints == NULL)
+            return false;
+    }
+    if (session->flow.datagrams.carried) {
+        session->links = pl_datagram_links_open(&session->flow, session->streams, error);
+        if (session->links == NULL)
             return false;
     }
     session->pool = pl_pool_start(&session->flow, session->streams, error);
@@ -147,6 +155,24 @@ static bool is_reset_after_window(const struct pl_session *session, const struct
            session->start_ns != 0 && !is_premature(session);
 }
 
+/* Why a stream failed, as the reason of the trial's end. */
+static void describe_failure(struct pl_session *session, int64_t stream, int failure)
+{
+    const char *breach = pl_breach_text(failure);
+    const char *broken = session->links != NULL ? "datagrams" : "messages";
+    if (breach != NULL)
+        (void)snprintf(session->reason_text, sizeof session->reason_text,
+                       "stream %lld: the peer does not follow the protocol of %s: %s", (long long)stream,
+                       broken, breach);
+    else if (failure == EMSGSIZE)
+        (void)snprintf(session->reason_text, sizeof session->reason_text,
+                       "stream %lld: the path's MTU does not carry --datagram-bytes %lld: use fewer",
+                       (long long)stream, (long long)session->flow.datagrams.bytes);
+    else
+        (void)snprintf(session->reason_text, sizeof session->reason_text,
+                       "stream %lld: the peer ended it: %s", (long long)stream, strerror(failure));
+}
+
 /* Reads the pool's state after a wake-up. True when every stream has ended. */
 static bool on_pool_event(struct pl_session *session)
 {
@@ -154,12 +180,7 @@ static bool on_pool_event(struct pl_session *session)
     int64_t failed = pl_pool_failed_stream(session->pool);
     const struct pl_stream *stream = failed >= 0 ? &session->streams[failed] : NULL;
     if (stream != NULL && session->reason == NULL && !is_reset_after_window(session, stream)) {
-        int failure = atomic_load(&stream->failure);
-        const char *breach = pl_breach_text(failure);
-        (void)snprintf(session->reason_text, sizeof session->reason_text, "stream %lld: the peer %s: %s",
-                       (long long)failed,
-                       breach != NULL ? "does not follow the protocol of messages" : "ended it",
-                       breach != NULL ? breach : strerror(failure));
+        describe_failure(session, failed, atomic_load(&stream->failure));
         session->reason = session->reason_text;
     }
     return pl_pool_closed(session->pool) == (uint32_t)session->flow.streams;

@@ -22,7 +22,8 @@ struct pl_session {
     struct pl_acceptor *acceptor; /* borrowed; NULL at the connecting side */
     struct pl_stream *streams;
     uint32_t stream_count;
-    struct pl_endpoint *endpoints; /* of a flow of messages; else NULL */
+    struct pl_endpoint *endpoints;   /* of a flow of messages; else NULL */
+    struct pl_datagram_links *links; /* of a flow of datagrams; else NULL */
     struct pl_pool *pool;
     struct pl_trial *trial;
     pl_ns run_ns;   /* when the streams may carry data; 0: not yet */

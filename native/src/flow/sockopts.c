@@ -82,13 +82,23 @@ bool pl_set_data_socket(int fd, int family, const struct pl_flow *flow, struct p
            pl_marking_apply(fd, family, &flow->marking, error);
 }
 
+/* The kernel sets the ECN bits of the streams that admit datagrams. */
+static bool set_stream_socket(int fd, int family, const struct pl_flow *flow, struct pl_error *error)
+{
+    struct pl_marking marking = flow->marking;
+    if (flow->udp)
+        marking.ecn = -1;
+    return (flow->window_bytes == 0 || set_window(fd, flow->window_bytes, error)) &&
+           pl_marking_apply(fd, family, &marking, error);
+}
+
 int pl_open_stream_socket(int family, const struct pl_flow *flow, struct pl_error *error)
 {
     int fd = pl_transport_socket(flow->transport, family, error);
     if (fd < 0)
         return -1;
     if ((!pl_transport_is_tcp(flow->transport) || set_tcp_options(fd, flow, error)) &&
-        pl_set_data_socket(fd, family, flow, error))
+        set_stream_socket(fd, family, flow, error))
         return fd;
     (void)close(fd);
     return -1;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+#include "flow/datagram_link.h"
 #include "flow/endpoint.h"
 #include "flow/sockopts.h"
 
@@ -34,12 +36,20 @@ void pl_streams_free(struct pl_stream *streams, uint32_t count)
 
 int pl_stream_data_fd(const struct pl_stream *stream)
 {
+    if (stream->link != NULL)
+        return stream->link->fd;
     if (stream->endpoint == NULL)
         return stream->fd;
     const struct pl_channel *channel = &stream->endpoint->channel;
     if (channel->carrier == PL_CARRIER_STREAM)
         return stream->fd;
     return pl_carrier_is_datagram(channel->carrier) ? channel->read_fd : -1;
+}
+
+void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes)
+{
+    pl_put64(stream->confirmation, bytes);
+    stream->confirmed = PL_CONFIRMATION_BYTES;
 }
 
 void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count)

@@ -15,6 +15,7 @@
 /* The byte count that a side that only receives sends before it closes, in network byte order. */
 #define PL_CONFIRMATION_BYTES 8
 
+struct pl_datagram_link;
 struct pl_endpoint;
 
 enum pl_stream_state {
@@ -42,6 +43,7 @@ struct pl_stream {
     bool shut;                                   /* this end's side is shut: a FIN was sent */
     bool ended;                                  /* the peer's end of file was read */
     uint32_t number;                             /* 0-based, as in the hello */
+    struct pl_datagram_link *link;               /* borrowed; of a flow of datagrams, else NULL */
     struct pl_endpoint *endpoint;                /* borrowed; of a flow of messages, else NULL */
     int fd; /* owned; -1 when closed. Open until the result is written, for TCP_INFO */
 };
@@ -54,6 +56,9 @@ void pl_streams_free(struct pl_stream *streams, uint32_t count);
 /* The socket that carries the data: the stream's own, or that of its datagrams; -1 where it is no socket, or
  * another one's. Of -1 the kernel reports nothing. */
 int pl_stream_data_fd(const struct pl_stream *stream);
+
+/* The peer has stated the bytes that it received. */
+void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes);
 
 /* The "sockets" array, and the first stream's congestion control under "congestion" before it. */
 void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count);

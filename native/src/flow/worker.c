@@ -51,6 +51,24 @@ void pl_worker_open_schedule(struct pl_worker *worker)
     worker->schedule_fd = pl_run_queue_open();
 }
 
+void pl_worker_show_cpu_clock(struct pl_worker *worker)
+{
+    clockid_t clock;
+    if (pthread_getcpuclockid(pthread_self(), &clock) == 0)
+        atomic_store(&worker->cpu_clock, clock);
+}
+
+void pl_worker_hide_cpu_clock(struct pl_worker *worker)
+{
+    atomic_store(&worker->cpu_clock, 0);
+}
+
+void pl_worker_clear_wake(struct pl_worker *worker)
+{
+    uint64_t wakes;
+    (void)!read(worker->wake_fd, &wakes, sizeof wakes);
+}
+
 void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns)
 {
     int64_t none = 0;
@@ -251,8 +269,7 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
 {
     struct pl_stream *stream = event->data.ptr;
     if (stream == NULL) {
-        uint64_t wakes;
-        (void)!read(worker->wake_fd, &wakes, sizeof wakes);
+        pl_worker_clear_wake(worker);
         return;
     }
     /* A read reports an error or a hang-up; after the end of file a write does. */

@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "datagrams/datagram_settings.h"
+#include "flow/pacing_errors.h"
 #include "flow/pipeline.h"
 #include "flow/stream.h"
 #include "messages/settings.h"
@@ -44,7 +46,14 @@ struct pl_shared {
     int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
     _Atomic int64_t run_ns;       /* when the streams may carry data, on pl_now_ns()'s clock; 0: not yet */
     const struct pl_message_settings *messages;
-    pl_ns offered_ns; /* messages are offered for this time, the warm-up and the steady window */
+    /* Of a flow of datagrams; else NULL and 0. */
+    const struct pl_datagram_settings *datagrams;
+    int64_t datagram_rate_bits_per_s; /* payload of all streams; 0: as fast as possible */
+    bool paces_datagrams;             /* by its threads, not by the kernel */
+    pl_ns warmup_ns;
+    pl_ns drain_timeout_ns;
+    pl_ns
+        offered_ns; /* messages and datagrams are offered for this time, the warm-up and the steady window */
 };
 
 struct pl_worker {
@@ -62,9 +71,13 @@ struct pl_worker {
     uint32_t paused; /* streams that wait for due_ns */
     int epoll_fd;
     int wake_fd;
-    int core;        /* pinned to; -1: not */
-    int role;        /* enum pl_role; of a flow of messages */
-    int schedule_fd; /* the thread's own schedstat, opened and read by it; -1: none */
+    int core;      /* pinned to; -1: not */
+    int role;      /* enum pl_role; of a flow of messages or of datagrams */
+    bool listens;  /* of datagrams: reads what the peer states */
+    bool notified; /* of datagrams: a peer has stated its end since the body looked */
+    void *state;   /* of datagrams that are received: owned; else NULL */
+    struct pl_pacing_errors *pacing_errors; /* of datagrams that are sent: owned; else NULL */
+    int schedule_fd;                        /* the thread's own schedstat, opened and read by it; -1: none */
     uint8_t *write_buffer;
     uint8_t *read_buffer;
     struct pl_pipeline pipeline;
@@ -88,6 +101,11 @@ void pl_wake(int event_fd);
 void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns);
 /* Begins to read the time that this thread waits for a core. */
 void pl_worker_open_schedule(struct pl_worker *worker);
+/* Lets the main thread read the CPU time of this thread, which publishes nothing while it waits in a call. */
+void pl_worker_show_cpu_clock(struct pl_worker *worker);
+void pl_worker_hide_cpu_clock(struct pl_worker *worker);
+/* Makes the worker's wake-up unreadable again. */
+void pl_worker_clear_wake(struct pl_worker *worker);
 /* The first byte of the flow has come at `now_ns`; later calls have no effect. */
 void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns);
 /* So many streams have sent their share of the bytes. */

@@ -1,4 +1,5 @@
-/* Breaches of the protocol of messages: failures of a stream that stand beside the errnos of its calls. */
+/* Breaches of the protocols of messages and datagrams: failures of a stream that stand beside the errnos of
+ * its calls. */
 #ifndef PL_BREACH_H
 #define PL_BREACH_H
 
@@ -7,6 +8,7 @@ enum pl_breach {
     PL_BREACH_PART,
     PL_BREACH_ANSWER,
     PL_BREACH_QUEUE,
+    PL_BREACH_STATEMENT,
     PL_BREACH_END
 };
 

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -10,9 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/address.h"
-#include "base/bytes.h"
 #include "base/message.h"
+#include "messages/udp_pair.h"
 
 /* Two pipes have four ends, of which the peer gets two; two rings with two eventfds are four. */
 #define HANDED_MAX 4
@@ -223,86 +221,22 @@ static bool share_rings(struct pl_channel *channel, const struct pl_channel_sett
     return shared;
 }
 
-/* Receives the peer's two bytes. False with `error` set. */
-static bool read_port(int stream_fd, uint16_t *port, pl_ns deadline_ns, struct pl_error *error)
-{
-    uint8_t bytes[2];
-    for (size_t have = 0; have < sizeof bytes;) {
-        int cause = pl_wait_ready(stream_fd, POLLIN, deadline_ns);
-        ssize_t count = cause == 0 ? recv(stream_fd, bytes + have, sizeof bytes - have, 0) : -1;
-        if (count <= 0)
-            return fail(cause != 0 ? cause : count < 0 ? errno : 0, error);
-        have += (size_t)count;
-    }
-    *port = (uint16_t)pl_get16(bytes);
-    return *port != 0 || fail(0, error);
-}
-
-static bool send_port(int stream_fd, const struct pl_address *own, struct pl_error *error)
-{
-    uint8_t bytes[2];
-    pl_put16(bytes, (uint32_t)pl_address_port(own));
-    int cause = pl_message_send(stream_fd, bytes, sizeof bytes, true);
-    return cause == 0 || fail(cause, error);
-}
-
-static void set_port(struct pl_address *address, uint16_t port)
-{
-    if (pl_address_family(address) == AF_INET6)
-        ((struct sockaddr_in6 *)&address->storage)->sin6_port = htons(port);
-    else
-        ((struct sockaddr_in *)&address->storage)->sin_port = htons(port);
-}
-
-/* Connects to the port that the peer states, and drops what others sent to the socket before. False with
- * `error` set. */
-static bool connect_udp(struct pl_channel *channel, pl_ns deadline_ns, struct pl_error *error)
-{
-    struct pl_address peer;
-    uint16_t port = 0;
-    uint8_t byte;
-    if (!pl_address_of_peer(channel->stream_fd, &peer))
-        return fail(errno, error);
-    if (!read_port(channel->stream_fd, &port, deadline_ns, error))
-        return false;
-    set_port(&peer, port);
-    if (connect(channel->read_fd, (const struct sockaddr *)&peer.storage, peer.length) != 0)
-        return fail(errno, error);
-    /* The peer itself may send already, without a pause: what comes after the deadline counts as its own. */
-    while (pl_now_ns() < deadline_ns && recv(channel->read_fd, &byte, 1, MSG_DONTWAIT) >= 0)
-        continue;
-    return true;
-}
-
-/* Each end has a socket that is connected to the other one's, at the addresses of the admitted stream: it
- * receives from nobody else, and nobody else can be made its target. The accepting end uses the port on which
- * it listens, which firewalls let pass, and states it once it is connected itself: only then may data come.
- */
 static bool share_udp(struct pl_channel *channel, const struct pl_channel_settings *settings,
                       struct pl_error *error)
 {
-    struct pl_address own;
-    if (!pl_address_of_socket(channel->stream_fd, &own))
-        return fail(errno, error);
-    if (!settings->accepting)
-        set_port(&own, 0);
-    int fd = socket(pl_address_family(&own), SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const struct pl_udp_settings udp = {.accepting = settings->accepting,
+                                        .deadline_ns = settings->deadline_ns,
+                                        .set_socket = settings->set_socket,
+                                        .context = settings->context};
+    int fd = pl_udp_open(channel->stream_fd, &udp, error);
     if (fd < 0)
-        return fail(errno, error);
+        return false;
     channel->read_fd = channel->write_fd = fd;
-    if (!settings->set_socket(fd, pl_address_family(&own), settings->context, error))
-        return false;
-    const int one = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* of several streams, all connected */
-    if (bind(fd, (const struct sockaddr *)&own.storage, own.length) != 0 || !pl_address_of_socket(fd, &own)) {
-        pl_error_set(error, PL_SETUP, "channel", errno, "cannot open UDP port %lld",
-                     (long long)pl_address_port(&own));
-        return false;
-    }
     if (settings->accepting)
-        return connect_udp(channel, settings->deadline_ns, error) &&
-               send_port(channel->stream_fd, &own, error);
-    return send_port(channel->stream_fd, &own, error) && connect_udp(channel, settings->deadline_ns, error);
+        return pl_udp_connect(channel->stream_fd, fd, &udp, error) &&
+               pl_udp_state_port(channel->stream_fd, fd, error);
+    return pl_udp_state_port(channel->stream_fd, fd, error) &&
+           pl_udp_connect(channel->stream_fd, fd, &udp, error);
 }
 
 bool pl_channel_set_up(struct pl_channel *channel, const struct pl_channel_settings *settings,

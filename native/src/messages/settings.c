@@ -53,7 +53,9 @@ bool pl_message_settings_check(struct pl_message_settings *settings, const struc
             "delays of batches need --batch-bytes and --messages-per-s: without a rate a batch is full "
             "at once",
             error);
-    if (settings->bytes == 0 && settings->carrier != PL_CARRIER_STREAM) {
+    /* Without messages, UDP carries a flow of datagrams. */
+    if (settings->bytes == 0 && settings->carrier != PL_CARRIER_STREAM &&
+        settings->carrier != PL_CARRIER_UDP) {
         pl_error_set(error, PL_USAGE, "options", 0, "--transport: %s carries messages: give --message-bytes",
                      pl_carrier_name(settings->carrier));
         return false;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "probe/siphash.h"
+#include "base/siphash.h"
 
 /* The same in every version, as are the offsets of version and kind. */
 static const uint8_t magic[4] = {0x50, 0x4C, 0x50, 0x42};

@@ -4,7 +4,7 @@
 
 static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x50, 0x4C, 0x44, 0x43,                         /* magic */
-    0x00, 0x03,                                     /* version */
+    0x00, 0x04,                                     /* version */
     0x00, 0x03,                                     /* flags: both sides send */
     0x01, 0x02, 0x03, 0x04,                         /* stream */
     0x05, 0x06, 0x07, 0x08,                         /* streams */
@@ -17,6 +17,10 @@ static const uint8_t golden_hello[PL_HELLO_BYTES] = {
     0x00, 0x01,                                     /* encoding */
     0x00, 0x04,                                     /* carrier */
     0x00, 0x10, 0x00, 0x00,                         /* queue: 1 MiB */
+    0x00, 0x00, 0x05, 0xC0,                         /* payload of a datagram: 1472 */
+    0x00, 0x03,                                     /* flags of datagrams: segmented, ECN */
+    0x00, 0x02,                                     /* pacing: user */
+    0x00, 0x00, 0x00, 0x00, 0x3B, 0x9A, 0xCA, 0x00, /* rate: 1 Gbit/s */
 };
 static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
     0x50, 0x4C, 0x44, 0x43, /* magic */
@@ -27,7 +31,7 @@ static const uint8_t golden_answer[PL_ANSWER_BYTES] = {
 
 static void check_hello(void)
 {
-    struct pl_hello hello = {.version = 3,
+    struct pl_hello hello = {.version = 4,
                              .flags = PL_HELLO_FORWARD | PL_HELLO_REVERSE,
                              .stream = 0x01020304,
                              .streams = 0x05060708,
@@ -37,7 +41,11 @@ static void check_hello(void)
                              .message_bytes = 16384,
                              .encoding = 1,
                              .carrier = 4,
-                             .queue_bytes = 1 << 20};
+                             .queue_bytes = 1 << 20,
+                             .datagram_bytes = 1472,
+                             .datagram_flags = PL_HELLO_SEGMENTED | PL_HELLO_ECN,
+                             .pacing = 2,
+                             .rate_bits_per_s = 1000000000};
     memcpy(hello.token, golden_hello + 16, PL_TOKEN_BYTES);
     uint8_t bytes[PL_HELLO_BYTES];
     memset(bytes, 0xA5, sizeof bytes);
@@ -47,12 +55,16 @@ static void check_hello(void)
     struct pl_hello back;
     memset(&back, 0xA5, sizeof back);
     CHECK(pl_hello_decode(golden_hello, &back));
-    CHECK_EQUAL(back.version, 3);
+    CHECK_EQUAL(back.version, 4);
     CHECK_EQUAL(back.flags, 3);
     CHECK_EQUAL(back.message_bytes, 16384);
     CHECK_EQUAL(back.encoding, 1);
     CHECK_EQUAL(back.carrier, 4);
     CHECK_EQUAL(back.queue_bytes, 1 << 20);
+    CHECK_EQUAL(back.datagram_bytes, 1472);
+    CHECK_EQUAL(back.datagram_flags, 3);
+    CHECK_EQUAL(back.pacing, 2);
+    CHECK_EQUAL(back.rate_bits_per_s, 1000000000);
     CHECK_EQUAL(back.warmup_ns, 300000000);
     CHECK_EQUAL(back.duration_ns, 10000000000);
     CHECK_EQUAL(back.bytes, 0x0102030405060708);

@@ -1,4 +1,4 @@
-#include "probe/siphash.h"
+#include "base/siphash.h"
 
 #define WORD_BYTES 8
 #define COMPRESSION_ROUNDS 2

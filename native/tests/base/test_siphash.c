@@ -1,6 +1,6 @@
 /* SipHash-2-4 against the test vectors of its authors: key 00 01 ... 0f, input 00 01 ... of 0 to 63 bytes. */
+#include "base/siphash.h"
 #include "check.h"
-#include "probe/siphash.h"
 
 #define VECTORS 64
 /* The one of 15 bytes is that of the paper's appendix A; all were recomputed by OpenSSL 3.0. */

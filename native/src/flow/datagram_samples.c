@@ -1,0 +1,102 @@
+#include "flow/datagram_samples.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "flow/datagram_link.h"
+
+/* From <linux/sock_diag.h>, which older systems lack. */
+#ifndef SO_MEMINFO
+#define SO_MEMINFO 55
+#endif
+#define MEMINFO_DROPS 8
+#define MEMINFO_WORDS 9
+
+struct pl_datagram_samples *pl_datagram_samples_create(uint32_t count)
+{
+    struct pl_datagram_samples *samples = calloc(1, sizeof *samples);
+    if (samples == NULL)
+        return NULL;
+    samples->drops_before = calloc(count, sizeof *samples->drops_before);
+    samples->jitter_ns = calloc(count, sizeof *samples->jitter_ns);
+    bool complete = samples->drops_before != NULL && samples->jitter_ns != NULL;
+    for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
+        samples->current[f] = calloc(count, sizeof *samples->current[f]);
+        samples->previous[f] = calloc(count, sizeof *samples->previous[f]);
+        complete = complete && samples->current[f] != NULL && samples->previous[f] != NULL;
+    }
+    if (complete)
+        return samples;
+    pl_datagram_samples_free(samples);
+    return NULL;
+}
+
+void pl_datagram_samples_free(struct pl_datagram_samples *samples)
+{
+    if (samples == NULL)
+        return;
+    for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
+        free(samples->current[f]);
+        free(samples->previous[f]);
+    }
+    free(samples->drops_before);
+    free(samples->jitter_ns);
+    free(samples);
+}
+
+/* False where the kernel does not report it. */
+static bool read_drops(int fd, uint64_t *drops)
+{
+    uint32_t words[MEMINFO_WORDS] = {0};
+    socklen_t length = sizeof words;
+    if (getsockopt(fd, SOL_SOCKET, SO_MEMINFO, words, &length) != 0 || length < sizeof words)
+        return false;
+    *drops = words[MEMINFO_DROPS];
+    return true;
+}
+
+static void take(struct pl_datagram_samples *samples, uint32_t s, const struct pl_datagram_link *link)
+{
+    uint64_t *const *current = samples->current;
+    for (int f = 0; f < PL_DATAGRAMS_RECEIVED; f++)
+        current[f][s] = 0;
+    for (int p = 0; p < PL_DATAGRAM_PHASES; p++) {
+        current[PL_DATAGRAMS_SENT][s] += atomic_load_explicit(&link->sent[p], memory_order_relaxed);
+        current[PL_DATAGRAMS_REFUSED][s] += atomic_load_explicit(&link->refused[p], memory_order_relaxed);
+        current[PL_DATAGRAMS_GIVEN_UP][s] += atomic_load_explicit(&link->given_up[p], memory_order_relaxed);
+    }
+    const struct pl_datagram_counts *all = &link->all;
+    current[PL_DATAGRAMS_RECEIVED][s] = atomic_load_explicit(&all->received, memory_order_relaxed);
+    current[PL_DATAGRAMS_LOST][s] = atomic_load_explicit(&all->lost, memory_order_relaxed);
+    current[PL_DATAGRAMS_DUPLICATE][s] = atomic_load_explicit(&all->duplicates, memory_order_relaxed);
+    current[PL_DATAGRAMS_REORDERED][s] = atomic_load_explicit(&all->reordered, memory_order_relaxed);
+    samples->jitter_ns[s] = atomic_load_explicit(&all->jitter_ns, memory_order_relaxed);
+    samples->drops_known = read_drops(link->fd, &current[PL_DATAGRAMS_DROPPED][s]);
+}
+
+void pl_datagram_samples_take(struct pl_datagram_samples *samples, const struct pl_stream *streams,
+                              uint32_t count)
+{
+    for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
+        uint64_t *oldest = samples->previous[f];
+        samples->previous[f] = samples->current[f];
+        samples->current[f] = oldest;
+    }
+    for (uint32_t s = 0; s < count; s++)
+        take(samples, s, streams[s].link);
+}
+
+void pl_datagram_samples_begin_window(struct pl_datagram_samples *samples, uint32_t count)
+{
+    memcpy(samples->drops_before, samples->current[PL_DATAGRAMS_DROPPED],
+           count * sizeof *samples->drops_before);
+}
+
+int64_t pl_datagram_samples_dropped(const struct pl_datagram_samples *samples, uint32_t count)
+{
+    uint64_t sum = 0;
+    for (uint32_t s = 0; s < count; s++)
+        sum += (uint32_t)(samples->current[PL_DATAGRAMS_DROPPED][s] - samples->drops_before[s]);
+    return samples->drops_known ? (int64_t)sum : -1;
+}

@@ -1,0 +1,43 @@
+/* The counts of a flow of datagrams at the boundaries of its intervals. */
+#ifndef PL_DATAGRAM_SAMPLES_H
+#define PL_DATAGRAM_SAMPLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "flow/stream.h"
+
+enum pl_datagram_field {
+    PL_DATAGRAMS_SENT,
+    PL_DATAGRAMS_REFUSED,
+    PL_DATAGRAMS_GIVEN_UP,
+    PL_DATAGRAMS_RECEIVED, /* different ones */
+    PL_DATAGRAMS_LOST,     /* passed over, and not come since: an interval's step can be negative */
+    PL_DATAGRAMS_DUPLICATE,
+    PL_DATAGRAMS_REORDERED,
+    PL_DATAGRAMS_DROPPED, /* by the receiving socket */
+    PL_DATAGRAM_FIELDS
+};
+
+/* Each array has one number per stream. */
+struct pl_datagram_samples {
+    uint64_t *current[PL_DATAGRAM_FIELDS];
+    uint64_t *previous[PL_DATAGRAM_FIELDS];
+    uint64_t *drops_before; /* of the receiving socket before the steady window */
+    int64_t *jitter_ns;     /* -1: unknown */
+    bool drops_known;       /* the kernel reports them */
+};
+
+/* Zeros; NULL when memory ran out. */
+struct pl_datagram_samples *pl_datagram_samples_create(uint32_t count);
+void pl_datagram_samples_free(struct pl_datagram_samples *samples);
+
+/* Samples every stream now. */
+void pl_datagram_samples_take(struct pl_datagram_samples *samples, const struct pl_stream *streams,
+                              uint32_t count);
+/* The steady window begins with the latest sample. */
+void pl_datagram_samples_begin_window(struct pl_datagram_samples *samples, uint32_t count);
+/* Datagrams that the receiving sockets dropped since then; -1: the kernel does not report it. */
+int64_t pl_datagram_samples_dropped(const struct pl_datagram_samples *samples, uint32_t count);
+
+#endif
