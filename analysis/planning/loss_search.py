@@ -121,7 +121,7 @@ class LossTrial:
 
     ``host_lost_packets`` are those of ``lost_packets`` that the receiving host lost; None: not known.
     ``sent_ratio`` is the rate sent over the rate offered; None: not known. ``usable``: whether the trial
-    says anything about the path.
+    says anything about the path. ``aborted``: a safety limit ended it, so the rate is not tried again.
     """
 
     rate_bits_per_s: int
@@ -130,6 +130,7 @@ class LossTrial:
     host_lost_packets: int | None = None
     sent_ratio: float | None = None
     usable: bool = True
+    aborted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,7 +213,7 @@ def evaluate_rate(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: Searc
 
 def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -> RateLoss:
     short = [trial for trial in trials if is_short(trial, rule)]
-    used = [trial for trial in trials if trial.usable and not is_short(trial, rule) and trial.sent_packets]
+    used = [trial for trial in trials if _is_used(trial, rule)]
     is_host_known = bool(used) and all(trial.host_lost_packets is not None for trial in used)
     sent, lost = [trial.sent_packets for trial in used], [trial.lost_packets for trial in used]
     on_path = [max(0, trial.lost_packets - (trial.host_lost_packets or 0)) for trial in used]
@@ -223,7 +224,9 @@ def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -
         for counts in (lost, on_path)
     )
     verdict = None
-    if len(short) >= SHORT_TRIALS:
+    if any(trial.aborted for trial in trials):
+        verdict = RateVerdict.UNDECIDED
+    elif len(short) >= SHORT_TRIALS:
         verdict = RateVerdict.SENDER
     elif len(used) >= TRIALS_BEFORE_VERDICT:
         verdict = _classify(all_lost, path_lost, rule.loss_ratio, is_last=len(trials) >= rule.trials_max)
@@ -239,6 +242,10 @@ def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -
         is_host_known=is_host_known,
         verdict=verdict,
     )
+
+
+def _is_used(trial: LossTrial, rule: SearchRule) -> bool:
+    return trial.usable and not trial.aborted and not is_short(trial, rule) and trial.sent_packets > 0
 
 
 def is_short(trial: LossTrial, rule: SearchRule) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-from pathlab.campaign.cell import PlannedCell
+from pathlab.campaign.cell import PlannedCell, pace_cell
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
 from pathlab.campaign.model import Campaign, MeasuredPath
@@ -42,9 +42,13 @@ class PathEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignEstimate:
-    """What a plan will take. ``bytes_max`` is None when no bound is known for at least one trial."""
+    """What a plan will take. ``bytes_max`` is None when no bound is known for at least one trial.
+
+    ``trials`` of searches for the lossless rate are those expected, ``trials_max`` what they take at most.
+    """
 
     trials: int
+    trials_max: int
     time_ns: int  # expected, with as many trials at once as allowed, without waiting for hours of the day
     time_max_ns: int  # the same with every wait at its cap, and all lab retries; no trial fails
     bytes_max: int | None  # payload over all trials and lab retries; no trial fails
@@ -62,11 +66,13 @@ class PathFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEstimate:
-    """What one trial will take."""
+    """What one trial will take, or a search for the lossless rate with all its trials."""
 
     time_ns: int  # expected
     time_max_ns: int  # every wait at its cap
     bytes_max: int | None
+    trials: int = 1  # expected
+    trials_max: int = 1
 
 
 def find_path_facts(campaign: Campaign, path: MeasuredPath) -> PathFacts:
@@ -124,6 +130,20 @@ class Estimator:
             estimate = self._trials[key] = self._estimate(row)
         return estimate
 
+    def planned(self, row: PlanRow) -> TrialEstimate:
+        """What a row of the plan as it begins will take: of a search, all its trials."""
+        if self._campaign.search is None:
+            return self.trial(row)
+        rule = self._campaign.search.rule
+        one = self.trial(replace(row, cell=pace_cell(row.cell, rule.highest_bits_per_s)))
+        return TrialEstimate(
+            time_ns=one.time_ns * rule.trials_expected,
+            time_max_ns=one.time_max_ns * rule.trials_bound,
+            bytes_max=None if one.bytes_max is None else one.bytes_max * rule.trials_bound,
+            trials=rule.trials_expected,
+            trials_max=rule.trials_bound,
+        )
+
     def span_ns(self, rows: Sequence[PlanRow]) -> int:
         """What rows in the plan's order will take, as many at once as the campaign allows."""
         return span_rows(rows, [self.trial(row).time_ns for row in rows], self._campaign.concurrency)
@@ -167,6 +187,8 @@ class Estimator:
         cell, line = row.cell, facts.rate_bits_per_s
         if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None and not cell.is_on_one_host:
             line = self._sum_links(row.path.source)
+        if cell.transport == "udp" and cell.message_bytes is None:
+            return self._bound_datagrams(cell, traffic_ns)
         rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s, _offered_rate(cell))
         known = min((rate for rate in rates if rate is not None), default=None)
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
@@ -175,6 +197,13 @@ class Estimator:
         if cell.transfer_bytes is not None:
             return cell.transfer_bytes * len(ways)
         return sum_bounds([self._bound_way(cell.streams, way, bounded, traffic_ns) for way in ways])
+
+    def _bound_datagrams(self, cell: PlannedCell, traffic_ns: int) -> int | None:
+        """A sender of datagrams offers its rate whatever the line carries, and waits for nothing."""
+        rates = (cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s)
+        rate = min((rate for rate in rates if rate is not None), default=None)
+        ways = 2 if cell.direction == "both" else 1
+        return None if rate is None else ways * _line_bytes(rate, traffic_ns)
 
     def _sum_links(self, host: str) -> int | None:
         """The rate of all the links of a host of the lab, which MPTCP may use together; None: no limit."""
@@ -214,19 +243,22 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     estimator = Estimator(campaign)
     rows = plan_rows(campaign) if rows is None else rows
     surveys = count_surveys(campaign)
-    estimates, lanes = [estimator.trial(row) for row in rows], campaign.concurrency
+    estimates, lanes = [estimator.planned(row) for row in rows], campaign.concurrency
     time_ns = surveys * SURVEY_NS + span_rows(rows, [item.time_ns for item in estimates], lanes)
     longest_ns = span_rows(rows, [item.time_max_ns for item in estimates], lanes)
     again = campaign.lab_retries if campaign.lab is not None else 0
     sizes: dict[int, list[int | None]] = {id(path): [] for path in campaign.paths}
+    trials = dict.fromkeys(sizes, 0)
     for row, estimate in zip(rows, estimates, strict=True):
         sizes[id(row.path)].append(estimate.bytes_max)
+        trials[id(row.path)] += estimate.trials
     paths = tuple(
-        _estimate_path(path, estimator.find_facts(path), sizes[id(path)], again, time_ns)
+        _estimate_path(path, estimator.find_facts(path), sizes[id(path)], trials[id(path)], again, time_ns)
         for path in campaign.paths
     )
     return CampaignEstimate(
-        trials=len(rows),
+        trials=sum(item.trials for item in estimates),
+        trials_max=sum(item.trials_max for item in estimates),
         time_ns=time_ns,
         time_max_ns=surveys * SURVEY_MAX_NS
         + longest_ns
@@ -255,7 +287,12 @@ def count_surveys(campaign: Campaign) -> int:
 
 
 def _estimate_path(
-    path: MeasuredPath, facts: PathFacts, sizes: Sequence[int | None], again: int, time_ns: int
+    path: MeasuredPath,
+    facts: PathFacts,
+    sizes: Sequence[int | None],
+    trials: int,
+    again: int,
+    time_ns: int,
 ) -> PathEstimate:
     rate, planned_bytes = facts.rate_bits_per_s, sum_bounds(sizes)
     share_ratio = None
@@ -264,7 +301,7 @@ def _estimate_path(
     return PathEstimate(
         source=path.source,
         destination=path.destination,
-        trials=len(sizes),
+        trials=trials,
         bytes_max=_bound_sum(sizes, again),
         rate_bits_per_s=rate,
         share_ratio=share_ratio,

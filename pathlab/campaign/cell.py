@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pathlab.campaign.factor import Level
@@ -93,6 +93,8 @@ class PlannedCell:
         return {name: getattr(self, name) for name in self.given}
 
 
+#: The factor that a search for the lossless rate sets, by attribute.
+RATE_FACTOR = "pacing_bits_per_s"
 _DEFAULTS = {name: factor.default for name, factor in FACTORS.items()}
 
 
@@ -112,3 +114,11 @@ def build_cell(levels: Mapping[str, Level], trial: TrialSettings) -> PlannedCell
 def build_combination(combination: Combination, campaign: Campaign) -> PlannedCell:
     """Return the cell of an explicit row or of the control row."""
     return build_cell({name: getattr(combination, name) for name in campaign.factors.given}, campaign.trial)
+
+
+def pace_cell(cell: PlannedCell, rate_bits_per_s: int) -> PlannedCell:
+    """Return the cell of a trial at this rate, which a search sets instead of the factor `pacing`."""
+    given = {*cell.given, RATE_FACTOR}
+    return replace(
+        cell, pacing_bits_per_s=rate_bits_per_s, given=tuple(name for name in FACTORS if name in given)
+    )

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pathlab.campaign.cell import PlannedCell, build_combination
+from pathlab.campaign.cell import PlannedCell, build_combination, pace_cell
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factor_model import Control
@@ -66,9 +66,12 @@ def plan_rows(campaign: Campaign) -> tuple[PlanRow, ...]:
     and cell, which is a uniformly random order that no library's version can change. With
     ``block = "cycle+hour"`` the cells are dealt into groups of an hour's work, and the groups change places
     from cycle to cycle, so that each cell meets every hour. Control rows come at the start, then after each
-    ``every`` - 1 others, on one path after the other, and at the end.
+    ``every`` - 1 others, on one path after the other, and at the end. Of a search for the lossless rate this
+    is the first trial; those that follow depend on what it shows (``pathlab.study.rate_searches``).
     """
     cells = list_cells(campaign)
+    if campaign.search is not None:
+        cells = tuple(pace_cell(cell, campaign.search.lowest_bits_per_s) for cell in cells)
     names = [_name_cell(cell) for cell in cells] if campaign.order == "random" else [""] * len(cells)
     places = [
         _Place(path=path, cell=cell, identity=f"{start}, {name}")

@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlab.campaign.background_checks import check_background
 from pathlab.campaign.bond_checks import check_bonds
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.cell import PlannedCell, build_combination
+from pathlab.campaign.cell import PlannedCell, build_combination, pace_cell
 from pathlab.campaign.checks import PLAN_ROWS_MAX
 from pathlab.campaign.datagram_factors import DATAGRAM_FACTORS
 from pathlab.campaign.design import count_cells, list_cells
@@ -47,7 +47,7 @@ def find_plan_faults(campaign: Campaign) -> list[Finding]:
     findings += check_search(campaign, list_cells(campaign))
     budget = campaign.budget
     if any((budget.bytes_per_campaign, budget.bytes_per_day, budget.hours, campaign.every_ns)):
-        findings += _check_cells(campaign, list_cells(campaign))
+        findings += _check_cells(campaign, tuple(_list_planned(campaign)))
     return findings
 
 
@@ -74,10 +74,19 @@ def _check_engines(campaign: Campaign) -> Iterator[Finding]:
 
 
 def list_measured(campaign: Campaign) -> Iterator[PlannedCell]:
-    """Every combination that a campaign measures, that of its control rows included."""
-    yield from list_cells(campaign)
+    """Every combination that a campaign measures, that of its control rows included.
+
+    Those of a search for the lossless rate are at its highest rate.
+    """
+    yield from _list_planned(campaign)
     if campaign.control is not None:
         yield build_combination(campaign.control, campaign)
+
+
+def _list_planned(campaign: Campaign) -> Iterator[PlannedCell]:
+    """The same without that of the control rows."""
+    for cell in list_cells(campaign):
+        yield cell if campaign.search is None else pace_cell(cell, campaign.search.highest_bits_per_s)
 
 
 def _check_caps(campaign: Campaign, engine: str) -> Iterator[Finding]:
@@ -105,6 +114,7 @@ def _check_cells(campaign: Campaign, cells: tuple[PlannedCell, ...]) -> list[Fin
     """What limits a plan, against what its cells take."""
     rows = [PlanRow(row=0, cycle=0, path=path, cell=cell) for path in campaign.paths for cell in cells]
     estimator = Estimator(campaign)
+    trials = 1 if campaign.search is None else campaign.search.rule.trials_expected
     sizes = [estimator.trial(row).bytes_max for row in rows]
     times_ns = [estimator.trial(row).time_ns for row in rows]
     unbounded = {row.cell.engine for row, size in zip(rows, sizes, strict=True) if size is None}
@@ -112,7 +122,7 @@ def _check_cells(campaign: Campaign, cells: tuple[PlannedCell, ...]) -> list[Fin
         *_check_bytes(campaign, sizes),
         *_check_unbounded(campaign, unbounded),
         *_check_hours(campaign, max(times_ns)),
-        *_check_period(campaign, estimator.span_ns(rows)),
+        *_check_period(campaign, estimator.span_ns(rows) * trials),
     ]
 
 

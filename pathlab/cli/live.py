@@ -35,6 +35,7 @@ from pathlab.runner.events import (
     RetransmissionsNow,
     RttNow,
     RunNotice,
+    SearchNow,
     TrialEnded,
     TrialStarted,
     Waiting,
@@ -88,6 +89,16 @@ def format_time_left(left_s: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d} left" if hours else f"{minutes}:{seconds:02d} left"
 
 
+def describe_step(event: SearchNow) -> str:
+    """Where a search is: ``48.1 Mbit/s (trial 2), between 45 Mbit/s and 50 Mbit/s``."""
+    below, above = (
+        None if rate is None else format_rate(rate)
+        for rate in (event.below_bits_per_s, event.above_bits_per_s)
+    )
+    between = f", between {below} and {above}" if below and above else f", above {below}" if below else ""
+    return f"{format_rate(event.rate_bits_per_s)} (trial {event.trial}){between}"
+
+
 class LiveView:
     """Shows events of one run. Call it with each event, from any thread; use it as a context manager.
 
@@ -123,6 +134,8 @@ class LiveView:
         self._rows = self._before = 0  # of the plan, and those done by earlier runs
         self._numbers: dict[int, int] = {}  # by row: its number in the display
         self._watched: int | None = None  # the row whose rate is drawn: the one that began last
+        self._steps: dict[int, str] = {}  # by row: where its search is
+        self._searches = 0
         self._done_ns = self._total_ns = 0
         self._goes_on_s = 0.0  # when the latest wait or preparation ends
         self._preparation_ns = 0
@@ -218,6 +231,8 @@ class LiveView:
             self._goes_on_s, self._waits = self._clock() + (until - now).total_seconds(), True
             self._place = format_wait(until, now, at_most=event.at_most)
             self._print_always(f"{event.reason}; {self._place}", "dim")
+        elif isinstance(event, SearchNow):
+            self._steps[event.row] = describe_step(event)
         elif isinstance(event, TrialStarted):
             self._start_trial(event)
         elif isinstance(event, RateNow):
@@ -258,6 +273,10 @@ class LiveView:
             self._table.add_stored(event.folder)
         left_ns = event.preparation_ns + event.estimate_ns
         trials, left = f"{event.rows} trials", f", about {format_time(left_ns)} left"
+        self._searches = event.searches
+        if event.searches:
+            noun = "search" if event.searches == 1 else "searches"
+            trials = f"{event.searches} {noun}, about {event.rows} trials"
         if event.done:
             trials = f"resuming: {event.done} of {trials} done"
         if event.done == event.rows:
@@ -282,7 +301,9 @@ class LiveView:
             # Another encoding adds bytes that are counted with those of the messages.
             if event.settings.get("encoding") in (None, "fixed"):
                 self._message_bits = 8 * event.settings["message_bytes"]
-        self._place = f"trial {number}/{self._rows}{GAP if cell else ''}{cell}"
+        cell = self._steps.pop(event.row, cell)
+        rows = max(number, self._rows) if self._searches else self._rows  # of searches it is an estimate
+        self._place = f"trial {number}/{rows}{GAP if cell else ''}{cell}"
 
     def _count_completed_ns(self, now_s: float) -> int:
         under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())

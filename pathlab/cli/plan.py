@@ -9,12 +9,14 @@ from typing import Any
 import click
 from rich.console import Console
 
+from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
 from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.design import count_cells
 from pathlab.campaign.factors import format_level, format_levels, name_levels
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
+from pathlab.campaign.search_model import SearchSettings
 from pathlab.cli.choices import Choices
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
@@ -126,7 +128,10 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
         if model.until_ratio is None
         else f", fewer if {format_stop_rule(model.until_ratio)} is reached earlier"
     )
-    yield f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
+    if model.search is not None:
+        yield from _list_search_sums(model.search, estimate)
+    else:
+        yield f"{estimate.trials} trials{until}, about {format_time(estimate.time_ns)}, at most {at_cap}."
     cells = count_cells(model)
     if model.points is not None and cells < model.points:
         yield (
@@ -150,6 +155,23 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
     if model.retries:
         times = "once" if model.retries == 1 else f"up to {model.retries} times"
         yield f"Failed trials come on top: each is repeated {times}."
+
+
+def _list_search_sums(search: SearchSettings, estimate: CampaignEstimate) -> Iterator[str]:
+    """How many searches and trials, and what each search does."""
+    rule = search.rule
+    searches = estimate.trials // rule.trials_expected
+    times = format_time(estimate.time_ns), format_time(estimate.time_max_ns)
+    yield (
+        f"{searches} searches of about {rule.trials_expected} trials each (at most {rule.trials_bound}), "
+        f"about {times[0]}, at most {times[1]}. The rows above are the first trial of each."
+    )
+    yield (
+        f"Each finds the highest rate from {format_rate(rule.lowest_bits_per_s)} to "
+        f"{format_rate(rule.highest_bits_per_s)} with a loss of {format_ratio(rule.loss_ratio)} at most, "
+        f"within {format_ratio(rule.resolution_ratio)}; {TRIALS_BEFORE_VERDICT} to {rule.trials_max} trials "
+        f"at each of about {rule.steps + 2} rates."
+    )
 
 
 def _path_text(path: PathEstimate) -> str:

@@ -40,7 +40,8 @@ class CampaignStarted:
     """The plan is stored and the hosts answer. ``done`` rows were complete before this run.
 
     The run takes ``preparation_ns`` (calibration, surveys) besides ``estimate_ns``. ``varied``: the settings
-    of which the plan has several levels.
+    of which the plan has several levels. With ``searches`` for the lossless rate, ``rows`` are those
+    expected.
     """
 
     name: str
@@ -51,6 +52,7 @@ class CampaignStarted:
     work_ns: int  # of the same rows, one after the other
     preparation_ns: int = 0
     varied: tuple[str, ...] = ()
+    searches: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +62,21 @@ class Waiting:
     reason: str
     until_utc: str
     at_most: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchNow:
+    """A search for the lossless rate is about to try a rate; the event of the row's trial follows.
+
+    ``trial``: the number of the trial at this rate. ``below_bits_per_s`` is the highest rate confirmed so
+    far, ``above_bits_per_s`` the lowest one with too much loss, or beyond a host; None: none yet.
+    """
+
+    row: int
+    rate_bits_per_s: int
+    trial: int
+    below_bits_per_s: int | None
+    above_bits_per_s: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +140,7 @@ Event = (
     | Preparing
     | CampaignStarted
     | Waiting
+    | SearchNow
     | TrialStarted
     | RateNow
     | RttNow
@@ -137,6 +155,7 @@ _NAMES: Mapping[type, str] = {
     Preparing: "preparing",
     CampaignStarted: "campaign-started",
     Waiting: "waiting",
+    SearchNow: "search",
     TrialStarted: "trial-started",
     RateNow: "rate",
     RttNow: "rtt",

@@ -6,7 +6,7 @@ Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since
 keeps failing), ``background`` (what a background load did alone), ``background-missing`` (why it does not
 run), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
 done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial); ``left-out``
-(trials of technologies that a host lacks).
+(trials of technologies that a host lacks); ``search`` (what a search for the lossless rate found).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 
 BACKGROUND, BACKGROUND_MISSING = "background", "background-missing"
+SEARCH = "search"
 STARTED, RESUMED, FINISHED, ENDED = "started", "resumed", "finished", "ended"
 QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, BACKGROUND, "waiting", "slot"})
 

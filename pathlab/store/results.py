@@ -172,6 +172,14 @@ class Results:
         """Return the plan rows that have no complete trial and none of another program, in order."""
         return self._read(PlanRecord, sa.select(PLAN).where(~has_result()).order_by(PLAN.c.row))
 
+    def add_plan_row(self, row: PlanRecord) -> None:
+        """Store a row that follows from earlier trials, behind all others.
+
+        When this returns, the row is on the disk. Raises StoreError where its number is taken.
+        """
+        with self.writing(f"row {row.row} of the plan: planned already") as connection:
+            connection.execute(sa.insert(PLAN), to_row(row))
+
     def attempts(self) -> dict[int, int]:
         """Return the highest attempt stored for each plan row that has one."""
         query = sa.select(TRIAL.c.plan_row, sa.func.max(TRIAL.c.attempt)).group_by(TRIAL.c.plan_row)

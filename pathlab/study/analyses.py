@@ -25,6 +25,7 @@ from pathlab.study.limits import (
     classify_cell_limits,
     evaluate_warm_ups,
 )
+from pathlab.study.lossless_analyses import LosslessAnalyses
 from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.multipath_analyses import MultipathAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
@@ -50,7 +51,9 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
     return f"{one.streams} x {'auto' if one.window_bytes is None else one.window_bytes}"
 
 
-class Analyses(MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses, MultipathAnalyses):
+class Analyses(
+    MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses, MultipathAnalyses, LosslessAnalyses
+):
     """The analyses of METHOD section 4 over stored trials.
 
     Each returns ``Answers``, a tuple of ``Answer`` that ``to_frame()`` makes a data frame of: one per

@@ -23,6 +23,7 @@ from pathlab.study.answer import Answer, Answers, StudyOptions
 from pathlab.study.cells import MeasuredCondition, list_conditions
 from pathlab.study.limits import RateCache
 from pathlab.study.progress import RunCounts, count_trials
+from pathlab.study.rate_searches import is_searching
 from pathlab.study.trials import StudySource, TrialTable, read_study_trials
 
 Study = TypeVar("Study", bound="AnalysesBase")
@@ -176,10 +177,15 @@ class AnalysesBase(ABC):
         return self._counts
 
     def conditions(self) -> tuple[MeasuredCondition, ...]:
-        """Every condition with its trials by cell, in the order of first measurement; no control rows."""
+        """Every condition with its trials by cell, in the order of first measurement; no control rows.
+
+        None of searches for the lossless rate, whose rates are steps towards one answer (``lossless_rate``).
+        """
+        campaign = self.study_source.campaign
+        if self._conditions is None and is_searching(campaign.model):
+            self._conditions = ()
         if self._conditions is None:
-            environment = self.study_source.campaign.environment
-            self._conditions = list_conditions(self.study_table(), environment)
+            self._conditions = list_conditions(self.study_table(), campaign.environment)
         return self._conditions
 
     def rate_cache(self) -> RateCache:

@@ -17,6 +17,7 @@ from pathlab.study.technology_analyses import TechnologyAnalyses
 from tests import command_line
 from tests.unit.message_results import TCP, make_message_results
 from tests.unit.multipath_results import Bonds, make_multipath_results
+from tests.unit.search_results import count_link, write_search_results
 from tests.unit.study.build_samples import measure_levels
 from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.study.trials import make_sweep
@@ -73,7 +74,7 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     empty = {name for name, answers in document["analyses"].items() if not answers}
     assert empty == {
         *(*MESSAGE_ANALYSES, *LATENCY_ANALYSES, *TECHNOLOGY_ANALYSES, *MULTIPATH_ANALYSES),
-        *("releases", "observer_cost"),
+        *("releases", "observer_cost", "lossless_rate"),
     }
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
@@ -112,6 +113,20 @@ def test_technologies_have_the_keys_that_the_version_promises(
         assert answers
         for answer in answers:
             assert sorted(answer["result"]) == promised[name]
+
+
+def test_a_search_has_the_keys_that_the_version_promises(tmp_path: Path, call: Call) -> None:
+    one = {"streams": 1, "transport": "udp", "datagram": 1000}
+    write_search_results(tmp_path, count_link(48e6), cycles=1, factors=one)
+    done = call("analyze", str(tmp_path), "--json")
+    assert (done.status, done.err) == (0, "")
+    answers = json.loads(done.out)["analyses"]
+    assert not answers["recommendation"]
+    (answer,) = answers["lossless_rate"]
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]["lossless_rate"]
+    assert sorted(answer["result"]) == promised
+    assert answer["result"]["ending"] == "found"
+    assert answer["result"]["interval"]["undecided"] == "too-few-samples"
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.row import RowResult, RowRunner, RowTask
+from pathlab.runner.campaign.search_rows import restore_rows
 from pathlab.runner.campaign.waiting import StopRequest, Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
@@ -44,6 +45,8 @@ class RunParts:
     def __init__(self, campaign: Campaign, results: Results, emit: Emit) -> None:
         self.campaign, self.results, self.emit = campaign, results, emit
         self.rows = {row.row: row for row in plan_rows(campaign)}
+        if campaign.search is not None:
+            self.rows |= {row.row: row for row in restore_rows(self.rows.values(), results.plan())}
         self.journal = Journal(results, emit)
         self.stop = StopRequest(results.folder)
         self.wait = Wait(self.stop)
@@ -80,12 +83,17 @@ class CycleRunner:
         taken, self._complete = self._complete, []
         return taken
 
-    def run(self, rows: Iterable[PlanRow], interruption: Interruption) -> str | None:
+    def run(
+        self, rows: Iterable[PlanRow], interruption: Interruption, *, is_new_cycle: bool = True
+    ) -> str | None:
         """Measure rows of one cycle, failed ones again at its end; return why the whole run ends, if it does.
+
+        A part of a cycle that is none of its first, ``is_new_cycle`` False, leaves hosts in quarantine.
 
         Raises Interrupted when a signal does; what was measured until then is stored.
         """
-        self._failures.release_quarantined()
+        if is_new_cycle:
+            self._failures.release_quarantined()
         schedule = Schedule(rows, self._campaign.concurrency)
         ending: str | None = None
         with self._pool() as pool:

@@ -47,7 +47,8 @@ def _unfinished(campaign: Campaign, root: Path) -> Path | None:
         try:
             with Results.open(folder) as results:
                 same = results.campaign.digest == campaign.digest
-                if same and results.unfinished() and not is_finished(results):
+                is_open = results.unfinished() or campaign.search is not None  # which plans rows as it goes
+                if same and is_open and not is_finished(results):
                     return folder
         except PathlabError:
             continue  # a folder of another format or in use is not ours to continue

@@ -23,8 +23,10 @@ from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, RunParts
 from pathlab.runner.campaign.idle_wait import IdleWait
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
 from pathlab.runner.campaign.precision import Precision, name_cell
+from pathlab.runner.campaign.rate_search import RateSearches
 from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.row import RowRunner
+from pathlab.runner.campaign.search_rows import record_row
 from pathlab.runner.campaign.slots import Timetable, describe_missed
 from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
@@ -85,16 +87,7 @@ class CampaignSource:
 
 def plan_records(campaign: Campaign) -> list[PlanRecord]:
     """The plan as the store keeps it."""
-    return [
-        PlanRecord(
-            row=row.row,
-            cycle=row.cycle,
-            path_source=row.path.source,
-            path_destination=row.path.destination,
-            settings=dict(row.settings),
-        )
-        for row in plan_rows(campaign)
-    ]
+    return [record_row(row) for row in plan_rows(campaign)]
 
 
 def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome:
@@ -171,6 +164,9 @@ class CampaignRun(RunParts):
         self._environment, self._against, self._left_out = environment, against, left_out
         measurable = {number: row for number, row in self.rows.items() if number not in left_out.rows}
         self._precision = Precision(campaign, measurable)
+        self._searches: RateSearches | None = None
+        if campaign.search is not None:
+            self._searches = RateSearches(self, campaign.search.rule, left_out.rows)
         self._routes = RouteWatch(environment.session, emit, read_last_routes(results))
         self._backgrounds = BackgroundLoads(campaign, environment)
         self._surveys = PathSurveys(environment.session, self.journal)
@@ -238,17 +234,25 @@ class CampaignRun(RunParts):
 
     def announce(self) -> None:
         """Report what is to be done and how long it takes."""
-        todo, estimator = self._measurable(self.results.records()), Estimator(self.campaign)
+        records, estimator = self.results.records(), Estimator(self.campaign)
+        todo, done = self._measurable(records), len(self.rows) - len(self._unsettled(records))
+        rows, estimate_ns = len(self.rows), self._estimate_ns(todo, estimator)
+        work_ns, searches = sum(estimator.trial(row).time_ns for row in todo), 0
+        if self._searches is not None:
+            searches = len(self._searches.list_unfinished())
+            trials, work_ns = self._searches.estimate_left(estimator)
+            rows, estimate_ns = done + trials, max(work_ns // self.campaign.concurrency, estimate_ns)
         self.emit(
             CampaignStarted(
                 name=self.campaign.name,
                 folder=self.results.folder,
-                rows=len(self.rows),
-                done=len(self.rows) - len(self._unsettled(self.results.records())),
-                estimate_ns=self._estimate_ns(todo, estimator),
-                work_ns=sum(estimator.trial(row).time_ns for row in todo),
+                rows=rows,
+                done=done,
+                estimate_ns=estimate_ns,
+                work_ns=work_ns,
                 preparation_ns=CALIBRATION_NS + SURVEY_NS * count_surveys(self.campaign),
                 varied=list_varied([row.settings for row in self.rows.values()]),
+                searches=searches,
             )
         )
 
@@ -260,7 +264,10 @@ class CampaignRun(RunParts):
         cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)
         try:
-            for cycle, group in itertools.groupby(todo, lambda row: row.cycle):
+            if self._searches is not None:
+                self._ending = self._searches.run(cycles, interruption, self._await_slot)
+            planned = todo if self._searches is None else []
+            for cycle, group in itertools.groupby(planned, lambda row: row.cycle):
                 rows = self._needed(list(group), cycle)
                 if rows and not self._await_slot(cycle):
                     self._ending = STOPPED
@@ -305,11 +312,15 @@ class CampaignRun(RunParts):
         needed: list[PlanRow] = []
         for cycle, group in itertools.groupby(measurable, lambda row: row.cycle):
             needed += self._needed(list(group), cycle, quiet=True)
+        unplanned = 0
+        if self._searches is not None:
+            self._searches.learn(records)
+            unplanned = self._searches.count_unplanned()
         aborted = len(self.rows) - complete - len(unsettled)
         ended = self.stopped_by or self._ending
         outcome = RunOutcome(
             folder=self.results.folder,
-            rows=len(self.rows),
+            rows=len(self.rows) + unplanned,
             complete=complete,
             failed=self._failed,
             interrupted=self.stopped_by is not None,
@@ -318,11 +329,13 @@ class CampaignRun(RunParts):
             aborted=aborted,
             ended=ended,
         )
-        if not needed:
+        if not needed and not unplanned:
             without = f", {outcome.left_out} left out" if outcome.left_out else ""
             self.journal.add(FINISHED, f"{complete} of {outcome.rows} trials are complete{without}")
         else:
-            self.journal.add(ENDED, ended or f"{self._failed} trials failed", facts={"missing": len(needed)})
+            self.journal.add(
+                ENDED, ended or f"{self._failed} trials failed", facts={"missing": outcome.missing}
+            )
         self.stop.clear()
         self.emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
         return outcome

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import LiveView, draw_sparks, format_wait, outlive_reader
+from pathlab.cli.live import LiveView, describe_step, draw_sparks, format_wait, outlive_reader
 from pathlab.cli.running_table import RunningTable
 from pathlab.runner.events import (
     CampaignEnded,
@@ -26,6 +26,7 @@ from pathlab.runner.events import (
     RetransmissionsNow,
     RttNow,
     RunNotice,
+    SearchNow,
     TrialEnded,
     TrialStarted,
     Waiting,
@@ -353,3 +354,18 @@ def test_every_event_has_its_documented_form(event: Event) -> None:
     (line,) = [line for line in text.splitlines() if line.startswith(f"| `{described['event']}` |")]
     for name in set(described) - {"format", "event", "time_utc"}:
         assert f"`{name}`" in line
+
+
+def test_a_search_shows_the_rate_and_what_is_confirmed() -> None:
+    step = SearchNow(
+        row=7, rate_bits_per_s=48_100_000, trial=2, below_bits_per_s=45_000_000, above_bits_per_s=50_000_000
+    )
+    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
+    view = make_view([replace(STARTED, searches=2, rows=60), step, replace(start, row=7)])
+    assert "trial 1/60  48.1 Mbit/s (trial 2), between 45 Mbit/s and 50 Mbit/s" in " ".join(draw(view, 120))
+    assert describe_step(replace(step, above_bits_per_s=None)) == "48.1 Mbit/s (trial 2), above 45 Mbit/s"
+    assert describe_step(replace(step, below_bits_per_s=None)) == "48.1 Mbit/s (trial 2)"
+    screen = io.StringIO()
+    with LiveView(Console(file=screen, width=200)) as lines:
+        lines(replace(STARTED, searches=2, rows=60))
+    assert screen.getvalue() == "Campaign sweep: 2 searches, about 60 trials, about 10 s left. Results: out\n"

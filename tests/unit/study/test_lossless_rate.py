@@ -1,0 +1,102 @@
+"""The lossless rate over cycles: the bracket, the interval, hosts that limit, and what is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.planning.loss_search import RateVerdict, SearchEnding
+from pathlab.campaign.order import PlanRow
+from pathlab.study.analyses import StudiedResults
+from pathlab.study.answer import Answers
+from pathlab.study.lossless_rate import LosslessRate
+from tests.unit.search_results import (
+    SEARCH,
+    count_link,
+    create_search_results,
+    make_search_campaign,
+    run_searches,
+    write_search_results,
+)
+
+ONE: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
+
+
+def analyse(folder: Path) -> Answers[LosslessRate]:
+    with StudiedResults.open(folder) as results:
+        assert results.conditions() == ()  # rates of a search are no combinations of their own
+        return results.lossless_rate()
+
+
+def test_one_answer_for_each_combination_over_all_cycles(tmp_path: Path) -> None:
+    links = {False: count_link(48e6), True: count_link(60e6)}
+    coarse = {**SEARCH, "resolution": "20%"}
+    folder = write_search_results(
+        tmp_path, lambda row: links[bool(row.cell.gso)](row), cycles=6, search=coarse
+    )
+    answers = analyse(folder)
+    found = {dict(answer.condition.settings)["gso"]: answer.result for answer in answers}
+    assert found.keys() == {False, True}
+    plain = found[False]
+    assert plain.name == "local to local, gso no"
+    assert (plain.searches, plain.finished, plain.found) == (6, 6, 6)
+    assert plain.ending == SearchEnding.FOUND
+    assert plain.below_bits_per_s is not None
+    assert plain.above_bits_per_s is not None
+    assert plain.below_bits_per_s < 48.5e6 < plain.above_bits_per_s
+    # The interval over cycles holds the truth although each cycle tried the same rates.
+    assert plain.interval.contains(48e6 / 0.99)
+    assert found[True].below_bits_per_s == pytest.approx(60e6, rel=0.2)
+    assert plain.text == (
+        "loss ≤ 1 % up to 42.2 Mbit/s (median of 6 cycles; 95 % CI 42.2 Mbit/s to 48.7 Mbit/s)"
+    )
+    rates = {rate.rate_bits_per_s: rate for rate in plain.rates}
+    assert list(rates) == sorted(rates)
+    assert rates[10**7].verdicts == ((RateVerdict.BELOW, 6),)
+    assert (rates[10**7].lost, rates[10**7].loss_ratio) == (0, 0)
+    assert rates[10**8].verdict == RateVerdict.ABOVE
+    assert rates[10**8].loss_ratio == pytest.approx(0.52, abs=0.01)
+    assert rates[10**8].path_lost == rates[10**8].lost
+    assert rates[10**8].refused is None
+    (answer, _) = answers
+    assert answer.selection.used == answer.selection.trials
+
+
+def test_one_cycle_has_a_bracket_and_no_interval(tmp_path: Path) -> None:
+    (answer,) = analyse(write_search_results(tmp_path, count_link(48e6), cycles=1, **ONE))
+    assert answer.result.undecided == Undecided.TOO_FEW_SAMPLES
+    assert answer.result.text == "loss ≤ 1 % up to 47.0 Mbit/s, confirmed above it at 48.7 Mbit/s"
+
+
+def test_a_search_that_did_not_end_is_not_found(tmp_path: Path) -> None:
+    campaign = make_search_campaign(cycles=1, **ONE)
+    with create_search_results(tmp_path, campaign) as results:
+        run_searches(results, campaign, count_link(48e6), stop_after=7)
+    (answer,) = analyse(tmp_path)
+    assert (answer.result.ending, answer.result.finished, answer.result.found) == (None, 0, 0)
+    assert answer.result.text == "not finished, so far between 10 Mbit/s and 100 Mbit/s"
+    assert answer.result.undecided == Undecided.INCONCLUSIVE
+
+
+def test_cycles_that_end_differently_are_each_named(tmp_path: Path) -> None:
+    clean, link = count_link(1e9), count_link(48e6)
+
+    def limit(row: PlanRow) -> Mapping[str, Any]:
+        """In the third cycle the sender is slow."""
+        if row.cycle != 2:
+            return link(row)
+        sent_per_s = min(30e6, row.cell.pacing_bits_per_s or 0) / 8000
+        return {**clean(row), "udp_sent_packets_per_s": sent_per_s, "udp_refused_packets": 5}
+
+    (answer,) = analyse(write_search_results(tmp_path, limit, cycles=3, **ONE))
+    found = answer.result
+    assert (found.ending, found.finished, found.found) == (None, 3, 2)
+    assert found.undecided == Undecided.INCONCLUSIVE
+    assert "(median of 2 of 3 cycles)" in found.text
+    assert "not found: limited by the sending host at 3" in found.text
+    (reason,) = [one for one in answer.selection.excluded if one.reason == "sender-short"]
+    assert reason.trials == sum(rate.short for rate in found.rates) > 0
