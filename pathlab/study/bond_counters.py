@@ -66,6 +66,12 @@ class ThresholdChange:
     reason: str | None
 
 
+def has_reordering(table: TrialTable) -> bool:
+    """Whether TCP saw any in a trial, or the plan varies ``tcp_reordering``."""
+    seen = any(bool((np.nan_to_num(table.get(name)) > 0).any()) for name in SEEN)
+    return seen or any(map(_sets, dict.fromkeys(table.conditions)))
+
+
 def count_reordering(source: StudySource, table: TrialTable) -> tuple[Answer[ReorderingSeen], ...]:
     """The counters of every combination with some reordering; with several links, of every combination.
 

@@ -16,11 +16,12 @@ from pathlab.analysis.estimators.payload import (
     full_segment,
     payload_rate,
 )
+from pathlab.campaign.multipath_factors import SINGLE_LINKS
 from pathlab.store.flags import Flag
 from pathlab.study.selection import Sample
 from pathlab.study.trials import LAB
 
-MPTCP = "mptcp"
+MPTCP, NO_BOND = "mptcp", "none"
 #: Flag of a trial whose ends fell back from MPTCP to TCP.
 MTU_BYTES = 1500  # of a link that states none
 
@@ -111,7 +112,7 @@ def find_bottleneck(environment: Mapping[str, Any], sample: Sample) -> Bottlenec
     if condition.medium != LAB:
         return None
     traffic = read_traffic(sample)
-    return find_narrowest_link(environment, *condition.flow_ends, traffic)
+    return find_narrowest_link(environment, *condition.flow_ends, traffic, bond=condition.get("bond"))
 
 
 def read_traffic(sample: Sample) -> Traffic:
@@ -130,12 +131,18 @@ def read_traffic(sample: Sample) -> Traffic:
 
 
 def find_narrowest_link(
-    environment: Mapping[str, Any], source: str, destination: str, traffic: Traffic | None = None
+    environment: Mapping[str, Any],
+    source: str,
+    destination: str,
+    traffic: Traffic | None = None,
+    *,
+    bond: str | None = None,
 ) -> BottleneckLink | None:
     """The narrowest link from source to destination of the lab that a run had; None without one.
 
     ``environment`` is the campaign record's. The chain is the one with the fewest links, as the lab routes;
-    MPTCP takes all links between two neighbours together.
+    MPTCP takes all links between two neighbours together, and so do the levels of ``bond`` that are no
+    link's number.
     """
     traffic = traffic or Traffic()
     lab = environment.get("lab")
@@ -143,13 +150,17 @@ def find_narrowest_link(
     if not isinstance(links, list) or environment.get("fallback"):
         return None
     chain = _find_chain(links, source, destination)
+    beside = _choose_parallel(links, (source, destination), bond) if len(chain) == 1 else []
+    if len(beside) == 1:
+        chain = [(beside[0], beside[0]["between"][0] == source)]
     rated = [
         BottleneckLink(rate_bits_per_s=int(rate), mtu_bytes=_read_mtu(link), traffic=traffic)
         for link, forward in chain
         if (rate := _direction(link, forward).get("rate_bits_per_s"))
     ]
-    if traffic.transport == MPTCP and len(chain) == 1:
-        return _add_parallel(links, (source, destination), traffic)
+    together = traffic.transport == MPTCP or bond not in (None, NO_BOND)
+    if together and len(beside) > 1:
+        return _add_parallel(beside, (source, destination), traffic)
     return min(rated, key=lambda line: line.data_bits_per_s, default=None)
 
 
@@ -163,8 +174,11 @@ def find_direct_link(environment: Mapping[str, Any], sample: Sample) -> DirectLi
         return None
     source, destination = sample.condition.flow_ends
     links = lab.get("links") or ()
-    ends = {source, destination}
-    found = [link for link in links if set(link.get("between", ends)) == ends]
+    found = _choose_parallel(
+        [{**link, "between": link.get("between", [source, destination])} for link in links],
+        (source, destination),
+        sample.condition.get("bond"),
+    )
     if len(found) != 1:
         return None
     link = found[0]
@@ -185,9 +199,15 @@ def _read_mtu(link: Mapping[str, Any]) -> int:
     return int(link.get("mtu_bytes") or MTU_BYTES)
 
 
-def _add_parallel(links: list[Any], ends: tuple[str, str], traffic: Traffic) -> BottleneckLink | None:
-    """All links between two neighbours as one; None where one of them has no rate."""
+def _choose_parallel(links: Iterable[Any], ends: tuple[str, str], bond: str | None) -> list[Any]:
+    """The links between two neighbours that a level of ``bond`` uses."""
     beside = [link for link in links if set(link.get("between") or ()) == set(ends)]
+    number = SINGLE_LINKS.get(bond or "")
+    return beside if number is None else beside[number - 1 : number]
+
+
+def _add_parallel(beside: list[Any], ends: tuple[str, str], traffic: Traffic) -> BottleneckLink | None:
+    """Links between two neighbours as one; None where one of them has no rate."""
     given = [_direction(link, link["between"][0] == ends[0]).get("rate_bits_per_s") for link in beside]
     rates = [int(rate) for rate in given if rate]
     if not rates or len(rates) < len(beside):

@@ -14,6 +14,9 @@ from pathlab.report.message_table import (
     tabulate_messages,
 )
 from pathlab.report.message_text import describe_latencies
+from pathlab.report.multipath_table import EXPLANATION as MULTIPATH_EXPLANATION
+from pathlab.report.multipath_table import count_rows_left, tabulate_multipath
+from pathlab.report.multipath_text import describe_multipath
 from pathlab.report.phrases import format_count
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.technology_table import (
@@ -36,6 +39,12 @@ EXPLANATION = (
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
     """Print the answers, the tables, and the warnings that no answer says."""
+    links = describe_multipath(study)
+    for text in links[:1]:
+        console.print(PrintedParagraph(text, "bold"))
+    for text in links[1:]:
+        console.print(PrintedParagraph(text, mark="  "))
+    _print_links(study, console)
     answers = [describe_recommendation(answer.result) for answer in study.recommend()]
     for words in answers:
         lead = f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead
@@ -65,6 +74,21 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
             where = f"{notice.path}: " if several and notice.path else ""
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
+
+
+def _print_links(study: Analyses, console: Console) -> None:
+    """Print the tables of several links, and what their columns mean."""
+    tables = list(tabulate_multipath(study))
+    for table in tables:
+        console.print()
+        table.print_to(console)
+    if tables:
+        console.print(PrintedParagraph(MULTIPATH_EXPLANATION, "dim"))
+    if left := count_rows_left(study):
+        text = f"{format_count(left, 'more row')}: pathlab analyze RESULTS --only multipath"
+        console.print(PrintedParagraph(text, "dim"))
+    if tables:
+        console.print()
 
 
 def _print_technologies(study: Analyses, console: Console) -> None:

@@ -17,6 +17,7 @@ from pathlab.report.sections import (
     limits,
     message_latency,
     messages,
+    multipath,
     recordings,
     releases,
     routes,
@@ -31,6 +32,7 @@ from pathlab.store.flags import Flag
 
 SECTIONS: tuple[LazySection, ...] = (
     releases.SECTION,
+    multipath.SECTION,
     cells.COMBINATIONS,
     sweep.SECTION,
     cells.SECTION,
@@ -42,6 +44,7 @@ SECTIONS: tuple[LazySection, ...] = (
     limits.SECTION,
     routes.SECTION,
     sweep.COSTS,
+    multipath.REORDERING,
     effect.SECTION,
     recordings.SECTION,
     cpu.COSTS,
@@ -106,6 +109,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from multipath.outline_opening_multipath(inputs)
     yield from list_plots(technologies.outline_opening_technologies(inputs))
     yield from message_latency.outline_opening_front(inputs)
     yield from messages.outline_opening(inputs)

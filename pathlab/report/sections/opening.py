@@ -17,6 +17,7 @@ from pathlab.report.blocks import (
 )
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_text import describe_latencies
+from pathlab.report.multipath_text import describe_multipath
 from pathlab.report.recommendation_text import (
     RULE,
     SHORT_HEADINGS,
@@ -30,6 +31,7 @@ from pathlab.report.sections.fan_out import list_fan_out_sentences
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.report.sections.message_latency import outline_opening_front
 from pathlab.report.sections.messages import outline_opening
+from pathlab.report.sections.multipath import outline_opening_multipath
 from pathlab.report.sections.recordings import list_cost_sentences
 from pathlab.report.sections.releases import list_release_sentences
 from pathlab.report.sections.technologies import outline_opening_technologies
@@ -48,11 +50,12 @@ def build_opening(inputs: ReportInputs) -> Section:
     compared = tuple(list_comparisons(inputs))
     messages = describe_messages(inputs.study)
     technologies = describe_technologies(inputs.study)
-    leads = (*compared, *technologies[:1], *describe_latencies(inputs.study), *messages[:1])
+    links = describe_multipath(inputs.study)
+    leads = (*compared, *links[:1], *technologies[:1], *describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
-    remarks = (*technologies[1:], *messages[1:])
+    remarks = (*links[1:], *technologies[1:], *messages[1:])
     blocks += [Bullets(items=remarks)] if remarks else []
-    blocks += build_blocks(outline_opening_technologies(inputs))
+    blocks += build_blocks((*outline_opening_multipath(inputs), *outline_opening_technologies(inputs)))
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:
         blocks.append(Paragraph(text="Nothing can be recommended: no trial completed.", lead=True))

@@ -1,0 +1,100 @@
+"""Several links for a terminal: every bond against its links, their shares, round trips, reordering."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.report.multipath_remarks import format_hash_test, format_share
+from pathlab.report.multipath_text import list_bond_views
+from pathlab.report.phrases import format_factor, format_interval
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.member_shares import MemberShares
+from pathlab.study.multipath import BondWorth
+from pathlab.units import NOT_MEASURED, format_rate, format_ratio
+
+#: Rows of one table.
+ROWS_MAX = 40
+EXPLANATION = (
+    "× best: throughput over the best link alone, efficiency: over the sum of all links alone, in pairs of a "
+    "cycle; 95 % CI corrected for all rows (Holm). Shares: of what the sender sent over each link."
+)
+_COLUMNS = (
+    PrintedColumn("Bond", left=True, wraps=True),
+    PrintedColumn("Combination", left=True, wraps=True, constant="{}"),
+    PrintedColumn("Throughput", 1),
+    PrintedColumn("× best"),
+    PrintedColumn("95 % CI", 2),
+    PrintedColumn("Verdict", left=True),
+    PrintedColumn("Efficiency", 3),
+    PrintedColumn("95 % CI ", 5),
+    PrintedColumn("Shares", 4, left=True),
+    PrintedColumn("Hash", 6, left=True, wraps=True),
+    PrintedColumn("n", 7, constant="n = {}"),
+)
+
+
+def tabulate_multipath(study: Analyses) -> Iterator[PrintedTable]:
+    """A table for each path and setting with several links."""
+    for view in list_bond_views(study):
+        shares = {_key(one): one.result for one in study.member_shares()}
+        rows: list[list[str]] = []
+        for combination in view.combinations:
+            found = [one for one in view.answers if view.name_combination(one) == combination]
+            rows += _describe_links(combination, view.find_first(combination).result)
+            rows += [_describe_row(combination, one, shares.get(_key(one))) for one in found]
+        yield PrintedTable(
+            title=f"Several links: {view.title}",
+            columns=_COLUMNS,
+            rows=rows[:ROWS_MAX],
+        )
+
+
+def count_rows_left(study: Analyses) -> int:
+    """Rows that have no place in the tables."""
+    rows = [
+        len(view.answers)
+        + sum(len(view.find_first(combination).result.links) for combination in view.combinations)
+        for view in list_bond_views(study)
+    ]
+    return sum(max(0, count - ROWS_MAX) for count in rows)
+
+
+def _key(one: Answer[BondWorth] | Answer[MemberShares]) -> tuple[object, ...]:
+    return one.condition, one.result.name, one.streams, one.window_bytes
+
+
+def _describe_links(combination: str, one: BondWorth) -> Iterator[list[str]]:
+    """The links alone, as measured beside a bond."""
+    for link in one.links:
+        spread = link.throughput_bits_per_s
+        row = [f"link-{link.number}", combination, format_rate(spread.median)]
+        yield [*row, *[""] * (len(_COLUMNS) - len(row) - 1), str(spread.n)]
+
+
+def _describe_row(combination: str, answer: Answer[BondWorth], shares: MemberShares | None) -> list[str]:
+    one, gain = answer.result, answer.result.gain
+    members = [] if shares is None else [member.sent.median for member in shares.members]
+    ends = ["", ""]
+    if gain is not None:
+        ends = [
+            format_interval(interval, formatter) if interval.decided else NOT_MEASURED
+            for interval, formatter in (
+                (gain.gain_interval, format_factor),
+                (gain.efficiency_interval, format_ratio),
+            )
+        ]
+    return [
+        one.name,
+        combination,
+        format_rate(one.throughput_bits_per_s.median),
+        format_factor(None if gain is None else gain.gain),
+        ends[0],
+        str(one.verdict),
+        format_ratio(None if gain is None else gain.efficiency),
+        ends[1],
+        " / ".join(map(format_share, members)),
+        "" if shares is None else format_hash_test(shares),
+        str(one.throughput_bits_per_s.n),
+    ]

@@ -1,0 +1,216 @@
+"""Whether a bond is worth it, in words: the answer first, then efficiency and what holds a bond back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pathlab.analysis.estimators.interval import Interval, Undecided
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS
+from pathlab.analysis.verdicts.bond_gain import BondVerdict
+from pathlab.report.message_text import name_path
+from pathlab.report.multipath_remarks import (
+    describe_bond_latencies,
+    describe_failovers,
+    describe_hashes,
+    describe_statements,
+    describe_thresholds,
+)
+from pathlab.report.phrases import (
+    format_count,
+    format_factor,
+    format_interval,
+    format_reason,
+    join_words,
+)
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.multipath import BondWorth
+from pathlab.study.trials import Condition
+from pathlab.units import format_bytes, format_rate, format_ratio, format_window
+
+QUESTION = "Is the bond worth it?"
+#: Bonds that a sentence names for one verdict.
+NAMED = 5
+MARGIN = f"±{format_ratio(MARGIN_RATIO)}"
+_CLAUSES = {
+    BondVerdict.GAINS: "yes with {}",
+    BondVerdict.HARMS: "no with {}: less than the best link alone",
+    BondVerdict.EQUAL: f"no gain with {{}}: as much as the best link alone (within {MARGIN})",
+    BondVerdict.UNDECIDED: "undecided with {}",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BondView:
+    """The bonds of one path and setting, with all of their streams, windows and sizes."""
+
+    number: int
+    condition: Condition
+    answers: tuple[Answer[BondWorth], ...]
+
+    @property
+    def title(self) -> str:
+        """``west → east (lab)``."""
+        return name_path(self.condition)
+
+    def name_combination(self, one: Answer[BondWorth]) -> str:
+        """``8 streams, 1 KiB messages``: what varies beside the bond; the streams where nothing does."""
+        windows = {(answer.window_bytes, answer.autotuned) for answer in self.answers}
+        sizes = {answer.result.message_bytes for answer in self.answers}
+        texts = [format_count(one.streams or 1, "stream")]
+        texts += [f"window {format_window(one.window_bytes)}"] if len(windows) > 1 else []
+        if len(sizes) > 1 and one.result.message_bytes is not None:
+            texts.append(f"{format_bytes(one.result.message_bytes)} messages")
+        return ", ".join(texts)
+
+    def find_first(self, combination: str) -> Answer[BondWorth]:
+        """The first answer of a combination."""
+        return next(one for one in self.answers if self.name_combination(one) == combination)
+
+    @property
+    def combinations(self) -> list[str]:
+        """The combinations in the order of the answers, each once."""
+        return list(dict.fromkeys(map(self.name_combination, self.answers)))
+
+
+def list_bond_views(study: Analyses) -> tuple[BondView, ...]:
+    """Every path and setting with ways to use several links."""
+    found: dict[Condition, list[Answer[BondWorth]]] = {}
+    for answer in study.multipath():
+        found.setdefault(answer.condition.without("message_bytes"), []).append(answer)
+    return tuple(
+        BondView(number=number, condition=condition, answers=tuple(answers))
+        for number, (condition, answers) in enumerate(found.items(), 1)
+    )
+
+
+def describe_multipath(study: Analyses) -> tuple[str, ...]:
+    """The answer, then what is beside it; empty without several links.
+
+    The first sentence is the answer.
+    """
+    views = list_bond_views(study)
+    several = len(views) > 1
+    leads = [f"{f'{view.title}: ' * several}{_describe_view(view)}" for view in views]
+    remarks = [text for view in views for text in _list_view_remarks(view)]
+    beside = [
+        *describe_hashes(study),
+        *describe_thresholds(study),
+        *describe_bond_latencies(study),
+        *describe_failovers(study),
+    ]
+    if not leads:
+        return (*beside, *describe_statements(study)) if beside else ()
+    return (" ".join(leads), *remarks, *beside, *describe_statements(study))
+
+
+def _describe_view(view: BondView) -> str:
+    """``Is the bond worth it? Yes with round-robin (1.97 × the best link, ...); undecided with ...``."""
+    clauses = []
+    for verdict, text in _CLAUSES.items():
+        rows = [one for one in view.answers if one.result.verdict is verdict]
+        if not rows:
+            continue
+        clause = text.format(_name_bonds(view, rows))
+        if verdict is BondVerdict.UNDECIDED:
+            clause += f" ({_explain_undecided([one.result for one in rows])})"
+        clauses.append(clause)
+    text = "; ".join(clauses)
+    return f"{QUESTION} {text[:1].upper()}{text[1:]}."
+
+
+def _name_bonds(view: BondView, rows: Sequence[Answer[BondWorth]]) -> str:
+    """``round-robin (1.97 × the best link, 95 % CI 1.95–1.99), ecmp-l4 with 8 streams (1.9 ×)``."""
+    texts: list[str] = []
+    names = list(dict.fromkeys(one.result.name for one in rows))
+    for name in names[:NAMED]:
+        found = [one for one in rows if one.result.name == name]
+        every = [one for one in view.answers if one.result.name == name]
+        scope = (
+            "" if len(found) == len(every) else f" with {join_words([*map(view.name_combination, found)])}"
+        )
+        texts.append(f"{name}{scope}{_format_gains([one.result for one in found], full=not texts)}")
+    if len(names) > NAMED:
+        texts.append(f"{len(names) - NAMED} more")
+    return join_words(texts)
+
+
+def _format_gains(found: Sequence[BondWorth], *, full: bool) -> str:
+    """`` (1.97 × the best link, 95 % CI ...)``; of several combinations the least and the largest."""
+    gains = [one.gain for one in found if one.gain is not None and one.gain.gain is not None]
+    known = sorted(one.gain for one in gains if one.gain is not None)
+    if not known:
+        return ""
+    words = " the best link" if full else ""
+    if len(gains) == 1:
+        interval = gains[0].gain_interval
+        ends = f", 95 % CI {format_interval(interval, format_factor)}" if interval.decided else ""
+        return f" ({format_factor(known[0])} ×{words}{ends})"
+    ends = " to ".join(dict.fromkeys(map(format_factor, (known[0], known[-1]))))
+    return f" ({ends} ×{words})"
+
+
+def _explain_undecided(rows: Sequence[BondWorth]) -> str:
+    """Why, each reason once, and what would decide it."""
+    texts: list[str] = []
+    for reason in dict.fromkeys(one.undecided for one in rows):
+        found = [one for one in rows if one.undecided is reason]
+        gains = [one.gain for one in found if one.gain is not None]
+        if reason is Undecided.TOO_FEW_SAMPLES:
+            pairs = max((one.pairs for one in gains), default=0)
+            texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_PAIRS} needed")
+        elif reason is Undecided.NO_SAMPLES:
+            texts.append("no cycle with every link alone")
+        elif reason is Undecided.NOT_MEASURED:
+            texts.append("not every link was measured alone: add bond levels link-1, link-2 ...")
+        elif reason is Undecided.INCONCLUSIVE:
+            more = [one.more_cycles for one in gains if one.more_cycles is not None]
+            ahead = f"; {format_count(max(more), 'more cycle')} would decide" if more else ""
+            texts.append(f"the interval of the gain holds 1 and reaches beyond {MARGIN}{ahead}")
+        else:
+            texts.append(format_reason(reason))
+    return "; ".join(texts)
+
+
+def _list_view_remarks(view: BondView) -> Iterator[str]:
+    for combination in view.combinations[-1:]:
+        rows = [one.result for one in view.answers if view.name_combination(one) == combination]
+        if text := _describe_efficiency(combination, rows):
+            yield text
+    held: dict[str, BondWorth] = {}
+    for one in view.answers:
+        if one.result.is_held_by_slowest:
+            held.setdefault(one.result.name, one.result)
+    for found in held.values():
+        yield describe_collapse(found)
+
+
+def _describe_efficiency(combination: str, rows: Sequence[BondWorth]) -> str:
+    """``Efficiency with 8 streams, of the sum of the links alone: round-robin 98.2 % (95 % CI ...)``."""
+    texts = [
+        f"{one.name} {format_ratio(one.gain.efficiency)}{format_ends(one.gain.efficiency_interval)}"
+        for one in rows
+        if one.gain is not None and one.gain.efficiency is not None
+    ]
+    if not texts:
+        return ""
+    links = [one.throughput_bits_per_s.median for one in rows[0].links]
+    alone = join_words([format_rate(rate) for rate in links])
+    return f"Efficiency with {combination}, of the sum of the links alone ({alone}): {', '.join(texts)}."
+
+
+def format_ends(interval: Interval) -> str:
+    """`` (95 % CI 97–99 %)``; the interval is corrected, so that all of them hold in 95 % of campaigns."""
+    return f" (95 % CI {format_interval(interval, format_ratio)})" if interval.decided else ""
+
+
+def describe_collapse(one: BondWorth) -> str:
+    """Why packets in turn over unequal links carry so little."""
+    slowest = min(link.throughput_bits_per_s.median or 0.0 for link in one.links)
+    return (
+        f"{one.name} carries {format_rate(one.throughput_bits_per_s.median)}: round robin sends as much over "
+        f"the slow link as over the fast one; its limit is {len(one.links)} × the slowest, "
+        f"{len(one.links)} × {format_rate(slowest)} = {format_rate(one.turn_limit_bits_per_s)}."
+    )

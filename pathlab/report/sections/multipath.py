@@ -1,0 +1,146 @@
+"""Several links: gains over the best link, shares of members, streams for a hash, round trips, failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from pathlab.analysis.planning.hash_streams import HashFields
+from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.blocks import Block, Bullets, Question
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_text import name_path
+from pathlab.report.multipath_remarks import describe_statements
+from pathlab.report.multipath_text import list_bond_views
+from pathlab.report.phrases import format_count
+from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.lazy import LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.sections.multipath_figures import draw_chances, draw_gains, draw_shares
+from pathlab.report.tables import build_table
+from pathlab.study.answer import Answer
+from pathlab.study.bond_cells import is_multipath
+from pathlab.study.bond_counters import has_reordering
+from pathlab.study.member_shares import MemberShares
+from pathlab.study.registry import ANALYSES
+from pathlab.study.selection import choose_evenly
+from pathlab.study.trials import Condition
+
+#: Rows of one figure of shares.
+ROWS_MAX = 24
+#: Analyses with a table each, in their order.
+TABLES = ("multipath", "member_shares", "streams_needed", "bond_latency", "failover", "subflow_shares")
+REORDERING_TABLES = ("tcp_reordering", "reordering_thresholds")
+
+
+def outline_opening_multipath(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    """What is seen first: the gain of every bond, for each path and setting."""
+    for view in list_bond_views(inputs.study) if is_multipath(inputs.study.study_table()) else ():
+        yield LazyPlot(
+            name=f"multipath-{view.number}",
+            title="Gain over the best link alone",
+            condition=view.title,
+            draw=partial(draw_gains, view),
+        )
+
+
+def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(_tabulate, inputs, "multipath")
+    yield from _outline_shares(inputs)
+    yield lazy_text(_tabulate, inputs, "member_shares")
+    needed = inputs.answers("streams_needed")
+    by_ports = [answer.result for answer in needed if answer.result.fields is HashFields.PORTS]
+    if by_ports:
+        yield LazyPlot(
+            name="hash-streams-1",
+            title="Streams that a good hash needs",
+            condition=name_path(needed[0].condition),
+            draw=partial(draw_chances, by_ports),
+        )
+    for name in TABLES[2:]:
+        yield lazy_text(_tabulate, inputs, name)
+
+
+def _outline_shares(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    """The shares of each path, at most ``ROWS_MAX`` rows."""
+    paths: dict[Condition, list[Answer[MemberShares]]] = {}
+    for answer in inputs.study.member_shares():
+        paths.setdefault(answer.condition, []).append(answer)
+    for number, (condition, answers) in enumerate(paths.items(), 1):
+        rows = [(_name_row(answer, answers), answer.result) for answer in choose_evenly(answers, ROWS_MAX)]
+        yield LazyPlot(
+            name=f"member-shares-{number}",
+            title="Share of each member link",
+            condition=name_path(condition),
+            draw=partial(draw_shares, rows),
+        )
+
+
+def _name_row(answer: Answer[MemberShares], answers: Sequence[Answer[MemberShares]]) -> str:
+    several = len({one.streams for one in answers}) > 1
+    return answer.result.name + (f", {format_count(answer.streams or 1, 'stream')}" if several else "")
+
+
+def _tabulate(inputs: ReportInputs, name: str) -> Iterator[Block]:
+    """The rows of ``pathlab analyze``; nothing without any."""
+    if name not in ANALYSES:
+        return
+    entry = ANALYSES[name]
+    answers: Sequence[Answer[Any]] = inputs.answers(name)
+    if not answers:
+        return
+    paths = {name_path(answer.condition) for answer in answers}
+    several = len(paths) > 1
+    yield build_table(
+        f"{name.replace('_', '-')}-table",
+        entry.title,
+        ("path",) * several + list_headings(entry),
+        [(name_path(answer.condition),) * several + format_row(entry, answer) for answer in answers],
+        note=format_note(answers, entry),
+        meanings=("",) * several + tuple(column.meaning for column in entry.columns),
+    )
+
+
+def _outline_reordering(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    if not is_multipath(inputs.study.study_table()):
+        yield lazy_text(_state, inputs)
+    for name in REORDERING_TABLES:
+        yield lazy_text(_tabulate, inputs, name)
+
+
+def _state(inputs: ReportInputs) -> Iterator[Block]:
+    if items := tuple(describe_statements(inputs.study)):
+        yield Bullets(items=items)
+
+
+def _find_gap(inputs: ReportInputs) -> str | None:
+    several = is_multipath(inputs.study.study_table())
+    if several and any(inputs.answers(name) for name in TABLES if name in ANALYSES):
+        return None
+    return "it needs trials over several links"
+
+
+def _find_reordering_gap(inputs: ReportInputs) -> str | None:
+    counted = has_reordering(inputs.study.study_table())
+    if counted and any(inputs.answers(name) for name in REORDERING_TABLES):
+        return None
+    return "it needs counters of TCP"
+
+
+SECTION = LazySection(
+    key="multipath",
+    title="Several links together",
+    find_gap=_find_gap,
+    outline=_outline,
+    factors=("bond",),
+    of_messages=True,
+)
+REORDERING = LazySection(
+    key="tcp-reordering",
+    title="Reordering as TCP sees it",
+    find_gap=_find_reordering_gap,
+    outline=_outline_reordering,
+    question=Question.COST,
+    factors=("tcp_reordering",),
+    of_messages=True,
+)

@@ -1,0 +1,225 @@
+"""Figures of several links: gains over the best link, shares of members, chances of a hash, recoveries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
+from pathlab.analysis.planning.hash_streams import use_chance
+from pathlab.analysis.verdicts.bond_gain import BondVerdict
+from pathlab.report.multipath_remarks import format_hash_test, format_share
+from pathlab.report.multipath_text import MARGIN, BondView
+from pathlab.report.phrases import format_count, format_factor, format_interval
+from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
+from pathlab.report.sections.lazy import Drawing
+from pathlab.report.sections.technology_figures import ROW_SHARE, build_row_axis
+from pathlab.study.answer import Answer
+from pathlab.study.member_shares import MemberShares, StreamsNeeded
+from pathlab.study.multipath import BondWorth
+from pathlab.units import format_rate, format_ratio
+
+PERCENT = 100.0
+
+
+def draw_gains(view: BondView) -> Drawing:
+    """The factor of each bond over the best link alone, with its interval, for each combination."""
+    known = [one for one in view.answers if one.result.gain is not None and one.result.gain.gain is not None]
+    if not known:
+        return Drawing(empty="no bond has every link alone beside it")
+    names = list(dict.fromkeys(one.result.name for one in known))
+    axis = build_row_axis("Bond", names)
+    heights = dict(zip(names, axis.ticks or (), strict=True))
+    combinations = [
+        text for text in view.combinations if any(view.name_combination(one) == text for one in known)
+    ]
+    layers: list[Layer] = [
+        Rule(
+            name=f"the best link alone, {MARGIN}",
+            value=1.0,
+            vertical=True,
+            low=1 / (1 + MARGIN_RATIO),
+            high=1 + MARGIN_RATIO,
+        )
+    ]
+    if (whole := _find_sum(known)) is not None:
+        layers.append(Rule(name="the sum of all links alone", value=whole, vertical=True))
+    for slot, text in enumerate(combinations):
+        shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(combinations))
+        rows = [one for one in known if view.name_combination(one) == text]
+        layers += _draw_combination(slot, text, rows, [heights[one.result.name] + shift for one in rows])
+    return Drawing(
+        sentences=(
+            "Throughput of the bond over that of the best link alone, in pairs of a cycle; lines: 95 % CI, "
+            "corrected for all rows (Holm).",
+            "Open markers: undecided."
+            if any(one.result.verdict is BondVerdict.UNDECIDED for one in known)
+            else "",
+        ),
+        panels=(
+            Panel(x=Axis(label="Factor over the best link", scale=Scale.LOG10), y=axis, layers=tuple(layers)),
+        ),
+    )
+
+
+def _find_sum(known: Sequence[Answer[BondWorth]]) -> float | None:
+    """The sum of the links alone over the best of them, as the median of all rows; None where it varies."""
+    ratios = []
+    for one in known:
+        rates = [link.throughput_bits_per_s.median for link in one.result.links]
+        if rates and None not in rates:
+            ratios.append(sum(rate or 0.0 for rate in rates) / max(rate or 0.0 for rate in rates))
+    if not ratios or max(ratios) > min(ratios) * (1 + MARGIN_RATIO):
+        return None
+    return float(np.median(ratios))
+
+
+def _draw_combination(
+    slot: int, text: str, rows: Sequence[Answer[BondWorth]], heights: Sequence[float]
+) -> Iterator[Layer]:
+    gains = [one.result.gain for one in rows]
+    ends = [
+        [one.gain_interval.low, one.gain_interval.high, None] if one is not None else [None] * 3
+        for one in gains
+    ]
+    yield Curve(
+        name=f"{text}, 95 % CI",
+        x=np.array(ends, dtype=np.float64).ravel(),
+        y=np.repeat(np.array(heights), 3),
+        slot=slot,
+        markers=False,
+        solid=True,
+        legend=False,
+    )
+    undecided = [one.result.verdict is BondVerdict.UNDECIDED for one in rows]
+    for hollow in (False, True):
+        chosen = [place for place, mark in enumerate(undecided) if mark is hollow]
+        if chosen:
+            yield Points(
+                name=f"{text}, undecided" if hollow else text,
+                x=np.array([_read_gain(rows[place]) for place in chosen]),
+                y=np.array([heights[place] for place in chosen]),
+                slot=slot,
+                hollow=hollow,
+                legend=not hollow or all(undecided),
+                hover=tuple(_describe_gain(rows[place].result) for place in chosen),
+            )
+
+
+def _read_gain(one: Answer[BondWorth]) -> float:
+    gain = one.result.gain
+    return math.nan if gain is None or gain.gain is None else gain.gain
+
+
+def _describe_gain(one: BondWorth) -> str:
+    gain = one.gain
+    if gain is None:
+        return one.name
+    ends = (
+        f" (95 % CI {format_interval(gain.gain_interval, format_factor)})"
+        if gain.gain_interval.decided
+        else ""
+    )
+    rate = format_rate(one.throughput_bits_per_s.median)
+    return f"{one.name}: {format_factor(gain.gain)} ×{ends}, {rate}, {one.verdict}"
+
+
+def draw_shares(rows: Sequence[tuple[str, MemberShares]]) -> Drawing:
+    """Each member's share of the bytes sent, medians with quartiles; rows are combinations by name."""
+    axis = build_row_axis("Bond", [name for name, _ in rows])
+    heights = np.array(axis.ticks)
+    members = list(dict.fromkeys(member.name for _, one in rows for member in one.members))
+    count = max(len(one.members) for _, one in rows)
+    layers: list[Layer] = [Rule(name="equal shares", value=PERCENT / count, vertical=True)]
+    for slot, name in enumerate(members):
+        found = [
+            (height, text, one, member)
+            for height, (text, one) in zip(heights, rows, strict=True)
+            for member in one.members
+            if member.name == name and member.sent.median is not None
+        ]
+        y = np.array([height for height, *_ in found])
+        ends = [[member.sent.least, member.sent.most, None] for *_, member in found]
+        layers += [
+            Curve(
+                name=f"{name}, least to most",
+                x=np.array(ends, dtype=np.float64).ravel() * PERCENT,
+                y=np.repeat(y, 3),
+                slot=slot,
+                markers=False,
+                solid=True,
+                legend=False,
+            ),
+            Points(
+                name=name,
+                x=np.array([member.sent.median for *_, member in found], dtype=np.float64) * PERCENT,
+                y=y,
+                slot=slot,
+                hover=tuple(
+                    f"{text}: {name} {format_share(member.sent.median)} {format_hash_test(one)}".rstrip()
+                    for _, text, one, member in found
+                ),
+            ),
+        ]
+    return Drawing(
+        sentences=(
+            f"Of the bytes that the sender sent, headers included; median of up to "
+            f"{format_count(max(one.trials for _, one in rows), 'trial')}, lines: least to most.",
+        ),
+        panels=(
+            Panel(x=Axis(label="Share of a link", unit="%", from_zero=True), y=axis, layers=tuple(layers)),
+        ),
+    )
+
+
+def draw_chances(rows: Sequence[StreamsNeeded]) -> Drawing:
+    """The chance that a good hash uses 90 % of all links, by streams between one pair of hosts."""
+    layers: list[Layer] = [
+        Rule(name=format_ratio(CONFIDENCE_RATIO), value=PERCENT * CONFIDENCE_RATIO, labelled=True)
+    ]
+    by_capacity: dict[tuple[float, ...], list[StreamsNeeded]] = {}
+    for one in rows:
+        sizes = tuple(round(rate / max(one.capacities_bits_per_s), 1) for rate in one.capacities_bits_per_s)
+        by_capacity.setdefault(sizes, []).append(one)
+    for slot, found in enumerate(by_capacity.values()):
+        plan, capacities = found[0].plan, found[0].capacities_bits_per_s
+        most = 2 * max(plan.streams or 1, *(one.streams for one in found))
+        streams = np.arange(1, most + 1)
+        chances = np.array([use_chance(capacities, int(count)) for count in streams])
+        layers.append(
+            Curve(
+                name=" + ".join(map(format_rate, capacities)),
+                x=streams.astype(np.float64),
+                y=PERCENT * chances,
+                slot=slot,
+                markers=False,
+                solid=True,
+            )
+        )
+        used = sorted({one.streams for one in found})
+        layers.append(
+            Points(
+                name="streams of this campaign",
+                x=np.array(used, dtype=np.float64),
+                y=np.array([PERCENT * use_chance(capacities, count) for count in used]),
+                slot=slot,
+                legend=slot == 0,
+                hover=tuple(f"{format_count(count, 'stream')}" for count in used),
+            )
+        )
+    return Drawing(
+        sentences=(
+            "Computed exactly for a hash of ports that spreads streams evenly, where one stream can fill a "
+            "link; of the links as each was measured alone.",
+        ),
+        panels=(
+            Panel(
+                x=Axis(label="Streams", scale=Scale.LOG2),
+                y=Axis(label="Chance to use 90 % of all links", unit="%", from_zero=True),
+                layers=tuple(layers),
+            ),
+        ),
+    )
