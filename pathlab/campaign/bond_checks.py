@@ -47,6 +47,11 @@ def changes_hosts(cell: PlannedCell) -> bool:
     return changed or any(one is not None for one in others)
 
 
+def may_use_all_links(cell: PlannedCell) -> bool:
+    """Whether a combination may use all links of a lab between two hosts, or another one than the first."""
+    return cell.transport == "mptcp" or cell.bond not in (*UNCHANGED, "link-1")
+
+
 def count_links(campaign: Campaign, path: MeasuredPath) -> int | None:
     """Links of the lab that join the two ends of a path directly; None: the path is not in the lab."""
     if campaign.lab is None or path.source not in campaign.lab.hosts:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
+from pathlab.campaign.bond_checks import may_use_all_links
 from pathlab.campaign.cell import PlannedCell, pace_cell
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
@@ -185,7 +186,7 @@ class Estimator:
 
     def _bound_bytes(self, row: PlanRow, facts: PathFacts, traffic_ns: int) -> int | None:
         cell, line = row.cell, facts.rate_bits_per_s
-        if cell.transport == "mptcp" and row.path.capacity_bits_per_s is None and not cell.is_on_one_host:
+        if may_use_all_links(cell) and row.path.capacity_bits_per_s is None and not cell.is_on_one_host:
             line = self._sum_links(row.path.source)
         if cell.transport == "udp" and cell.message_bytes is None:
             return self._bound_datagrams(cell, traffic_ns)
@@ -206,7 +207,7 @@ class Estimator:
         return None if rate is None else ways * _line_bytes(rate, traffic_ns)
 
     def _sum_links(self, host: str) -> int | None:
-        """The rate of all the links of a host of the lab, which MPTCP may use together; None: no limit."""
+        """The rate of all the links of a host of the lab, which a bond may use together; None: no limit."""
         links = self._campaign.lab.links if self._campaign.lab else ()
         ways = [
             [link.direction(end).rate_bits_per_s for end in (0, 1)] for link in links if host in link.between

@@ -93,7 +93,7 @@ class BondedLinks:
         The turn is taken by what the stack hands over, a super-packet of many segments; with ``by_packet``
         the stack hands over single packets (``gso_max_segs 1``).
         """
-        self._require_nft()
+        require_nft()
         addresses = self.shared_addresses
         self._add_shared_addresses()
         for node, own, peer in self._list_directions(addresses):
@@ -282,14 +282,6 @@ class BondedLinks:
         self._run(node, "ip", "link", "set", name, "gso_max_segs", "1")
         self._undo(node, "ip", "link", "set", name, "gso_max_segs", str(before))
 
-    @staticmethod
-    def _require_nft() -> None:
-        if shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
-            raise lab_error(
-                "the program 'nft' is missing, which shares packets in turn",
-                "install it (apt-get install nftables), or leave the levels 'round-robin' out",
-            )
-
     def _let_lacp_through(self) -> None:
         """A bridge keeps LACP's frames to itself, unless its ports are told otherwise."""
         if self._lab.backend != "netem":
@@ -319,6 +311,15 @@ def read_sysctl(lab: Lab, node: str | None, key: str) -> str | None:
     with contextlib.suppress(HostError):
         return lab.namespaces.run(node, "cat", f"/proc/sys/{key.replace('.', '/')}").strip()
     return None
+
+
+def require_nft() -> None:
+    """Raise HostError where the program that shares packets in turn is missing."""
+    if shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin") is None:
+        raise lab_error(
+            "the program 'nft' is missing, which shares packets in turn",
+            "install it (apt-get install nftables), or leave 'round-robin' out of factors.bond",
+        )
 
 
 def require_bonding(lab: Lab) -> None:

@@ -62,16 +62,18 @@ def test_a_sample_of_the_cores_lies_wholly_in_each_steady_window(name: str, prof
 def test_a_shipped_campaign_runs_between_other_hosts(name: str) -> None:
     # Another pair of hosts for its network load, or no such load.
     levels = ['factors.background=["none", "cpu", "disk"]'] if name == "round-trip-loaded" else []
-    campaign = load_campaign(name, levels, paths=["local:local"])
+    profile = "hosts" if name == "multipath" else None  # hosts outside a lab keep their bonds
+    campaign = load_campaign(name, levels, profile=profile, paths=["local:local"])
     assert campaign.lab is None
     assert (estimate_campaign(campaign).bytes_max is None) == (campaign.search is None)  # which offers rates
 
 
 def test_all_experiments_of_the_method_ship() -> None:
     assert set(list_shipped()) == {
-        "windows-vs-streams", "streams-sweep", "throughput-effect", "duration", "cpu-cost", "fixed-product",
-        "iso-product", "quickstart", "lan", "wan", "message-size", "fan-out", "relay-latency", "releases",
-        "observer-cost", "round-trip", "round-trip-loaded", "udp-capacity",
+        "multipath", "windows-vs-streams", "streams-sweep", "throughput-effect", "duration", "cpu-cost",
+        "fixed-product", "iso-product", "quickstart", "lan", "wan", "message-size",
+        "fan-out", "relay-latency", "releases", "observer-cost", "round-trip", "round-trip-loaded",
+        "udp-capacity",
     }  # fmt: skip
 
 
@@ -229,3 +231,20 @@ def test_the_json_schema_speaks_the_files_language() -> None:
     assert trial["additionalProperties"] is False
     assert "null" not in json.dumps(schema)
     assert set(schema["required"]) == {"format", "name", "title", "seed", "paths", "factors"}
+
+
+def test_multipath_has_every_way_at_every_setting_of_a_cycle() -> None:
+    """So that what links carry together is divided by what they carried alone in the same cycle."""
+    for profile in (None, "quick"):
+        rows = [row for row in plan_rows(load_campaign("multipath", profile=profile)) if row.cycle == 0]
+        settings: dict[tuple[object, ...], set[str]] = {}
+        for row in rows:
+            cell = row.cell
+            assert (cell.bond == "mptcp") == (cell.transport == "mptcp")
+            if cell.failover == "none":
+                key = (cell.streams, cell.window_bytes, cell.tcp_reordering, cell.message_bytes)
+                settings.setdefault(key, set()).add(cell.bond)
+        levels = set(load_campaign("multipath").factors.levels("bond"))
+        assert all(found == levels for found in settings.values())
+        assert {row.cell.message_rate_per_s for row in rows if row.cell.message_bytes} == {5000}
+        assert {row.cell.failover for row in rows} >= {"none", "down"}

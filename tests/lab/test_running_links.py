@@ -86,12 +86,13 @@ def test_ipv6_goes_through_a_chain_and_nodes_send_nothing_of_their_own(backend: 
         assert shown == ""
 
 
-def carry(lab: Lab, *flags: str) -> float:
-    """Goodput of one stream from a to b, bit/s."""
-    common = ["--warmup", "500ms", "--duration", "1s", "--congestion", "reno", "--output", "json", *flags]
+def carry(lab: Lab, *flags: str, address: str | None = None, seconds: int = 1) -> float:
+    """Goodput of one stream from a to b, bit/s; to the first link's address unless another is given."""
+    times = ["--warmup", "500ms", "--duration", f"{seconds}s", "--congestion", "reno"]
+    common = [*times, "--output", "json", *flags]
     ours, theirs = os.pipe2(os.O_CLOEXEC)
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    address = lab.topology.address("b", "a")
+    address = address or lab.topology.address("b", "a")
     with os.fdopen(ours, encoding="utf-8") as said:
         words = [str(find_engine()), "receive", "--bind", address, *common]
         receiver = lab.namespaces.spawn("b", words, (null, theirs, null))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from pathlab.campaign.bond_checks import may_use_all_links
 from pathlab.campaign.budget import Estimator, sum_bounds
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
@@ -60,7 +61,7 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
             bytes_max, receivers = estimator.trial(row).bytes_max, row.path.hosts[1:]
             each = None if bytes_max is None else bytes_max // len(receivers)
             for host in receivers:
-                key = (row.path.source, host, row.cell.direction, row.cell.transport == "mptcp")
+                key = (row.path.source, host, row.cell.direction, may_use_all_links(row.cell))
                 sizes[key] = sum_bounds((sizes.get(key, 0), each))
     carried: dict[Place, int | None] = {}
     for (source, destination, direction, multipath), size_bytes in sizes.items():
@@ -74,7 +75,7 @@ def _sum_bytes(campaign: Campaign, rows: Sequence[PlanRow], topology: Topology) 
 
 
 def _list_places(topology: Topology, host: str, peer: str, *, multipath: bool) -> Iterator[Place]:
-    """The directions on the way; with MPTCP any of the links that lie beside each other may take it all."""
+    """The directions on the way; with a bond any link beside another may take it all."""
     for number, end in topology.steps(host, peer):
         node = topology.links[number].between[end]
         for beside in topology.beside(number) if multipath else (number,):

@@ -34,6 +34,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.events import Emit, RunNotice
+from pathlab.runner.hosts.bond_needs import require_bonds
 from pathlab.runner.hosts.calibration import calibrate, choose_counts
 from pathlab.runner.hosts.host_activity import THIS_MACHINE, HostActivity, Measure
 from pathlab.runner.hosts.lab_topology import build_topology
@@ -118,6 +119,7 @@ class Environment:
             self.facts["fallback"] = " ".join([text, *self._drop_refused_congestion()])
             return
         self._lab = lab
+        require_bonds(self._campaign, lab)
         self.facts["lab"] = lab.describe()
 
     def _drop_refused_congestion(self) -> Iterator[str]:

@@ -116,7 +116,7 @@ def test_a_single_level_needs_no_brackets() -> None:
             lambda d: d["lab"].update(topology="lann"),
             "lab.topology: there is no ready-made lab 'lann'; did you mean 'lan'?; expected one of "
             "'bufferbloat', 'lan', 'lossy', 'slac-cern', 'three-hops', 'transatlantic-10g', 'two-links', "
-            "'two-pairs', 'wan-40ms'",
+            "'two-pairs', 'two-unequal-links', 'wan-40ms'",
         ),
         (
             lambda d: d["lab"].update(routers=["east"]),
