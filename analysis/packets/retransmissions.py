@@ -1,8 +1,8 @@
 """Why each segment was sent again, by what the sender knew then.
 
 Sources: RFC 5681 (fast retransmit after three duplicate acknowledgements), RFC 6675 and RFC 8985 (recovery by
-SACK; RACK; tail-loss probe), RFC 6582 (partial acknowledgements), RFC 6298 (timeout), RFC 2883 and RFC 3708
-(spurious ones, by D-SACK).
+SACK; RACK, which needs no SACK above a segment; tail-loss probe), RFC 6582 (partial acknowledgements),
+RFC 6298 (timeout), RFC 2883 and RFC 3708 (spurious ones, by D-SACK).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TIMEOUT_MIN_NS = 180_000_000
 class Cause(IntEnum):
     """Why a segment was sent again."""
 
-    FAST = 1  # SACK blocks above it, three duplicate acknowledgements, or a partial acknowledgement
+    FAST = 1  # SACK blocks above it, three duplicate acknowledgements; without a pause until all is made up
     TIMEOUT = 2  # nothing arrived for the time of a timeout; and all that is sent again until it is made up
     TAIL_PROBE = 3  # the last segment, once, after a pause of a round trip or more
     UNEXPLAINED = 4  # nothing in the capture calls for it
@@ -130,10 +130,9 @@ def _explain(
     )
     for start, end, high, una, edge, count, paused_ns in rows:
         evidence = edge > start or count >= DUPLICATES_MIN
-        partial = una < recovering_below and start <= una
         if una < timed_out_below:
             cause = Cause.TIMEOUT
-        elif (evidence or partial) and not (start <= una and paused_ns >= timeout_ns):
+        elif (evidence or una < recovering_below) and not (start <= una and paused_ns >= timeout_ns):
             cause = Cause.FAST
             recovering_below = max(recovering_below, high)
         elif probes and end >= high and paused_ns >= pause_ns and probed != (una, high):

@@ -33,6 +33,7 @@ SUBCOMMANDS = {
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
+    "inspect": "Explain the TCP packets of a capture.",
     "recommend": "Name the transport and batching for messages at a rate and latency.",
     "reference": "Show published series, to compare own results with.",
     "export": "Write stored results in another format.",

@@ -200,6 +200,31 @@ def check_report(given: Given) -> None:
         check_writable("--out", given["out"] or place)
 
 
+def check_inspection(given: Given) -> None:
+    """The span is two times in their order, the place takes files, and the results are there."""
+    from pathlab.units import parse_time_ns
+
+    ends = []
+    for name, option_name in (("first", "from"), ("last", "to")):
+        with _naming_option(option_name):
+            if given[name] is not None:
+                ends.append(parse_time_ns(given[name], bare_unit="s"))
+    if len(ends) == 2 and ends[0] >= ends[1]:
+        raise UsageError(
+            f"--from {given['first']} is not before --to {given['last']}", hint="name a later end"
+        )
+    if given["formats"] or given["out"] is not None:
+        check_writable("--out", given["out"] or Path())
+    check_figure(given)
+    source = given["source"]
+    if given["trial"] is not None:
+        locate_database(source)
+    elif source.is_dir():
+        raise UsageError(
+            f"'{source}' is a folder", hint="name a capture file, or --trial N of a results folder"
+        )
+
+
 def check_place(option: str) -> Check:
     """A check that the file or folder of an option, where it is given, can be made or written into."""
     name = option.removeprefix("--")

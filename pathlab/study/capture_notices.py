@@ -1,0 +1,97 @@
+"""What limits a capture and what it shows of a connection, as sentences with a stable name each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pathlab.captures.capture import Capture
+from pathlab.study.captured_tcp import CapturedConnection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureNotice:
+    """Something that limits what a capture shows; ``kind`` is a stable name."""
+
+    kind: str
+    text: str
+
+
+def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) -> Iterator[CaptureNotice]:
+    """What limits the capture, then the connection that is shown."""
+    notes, counts = capture.notes, capture.counts
+    if notes.damage is not None:
+        yield CaptureNotice(kind="damaged", text=f"The file is {notes.damage}.")
+    if capture.limited:
+        yield CaptureNotice(
+            kind="limited",
+            text=f"Only the first {notes.records:,} packets were read: no more fit the memory.",
+        )
+    if not notes.records:
+        yield CaptureNotice(kind="empty", text="The capture holds no packet.")
+    elif not len(capture.columns["numbers"]):
+        yield CaptureNotice(kind="no-tcp", text="The capture holds no TCP segment with a whole header.")
+    if notes.dropped_packets:
+        yield CaptureNotice(
+            kind="dropped",
+            text=f"The capture lost {notes.dropped_packets:,} packets by its own counters. What it did not "
+            "see looks like loss.",
+        )
+    if capture.clock_steps:
+        yield CaptureNotice(
+            kind="clock-step",
+            text=f"The clock was set back {capture.clock_steps:,} times: no RTT spans such a step.",
+        )
+    for count, kind, what in (
+        (capture.untimed, "untimed", "packets have no time and were left out"),
+        (sum(capture.unread_links.values()), "link-type", "packets are of a link type that cannot be read"),
+        (counts.fragments, "fragments", "packets are IP fragments and were left out"),
+        (counts.cut, "cut-headers", "packets were captured without their whole header and were left out"),
+    ):
+        if count:
+            yield CaptureNotice(kind=kind, text=f"{count:,} {what}.")
+    if chosen is not None:
+        yield from _list_connection_notices(chosen)
+
+
+def _list_connection_notices(one: CapturedConnection) -> Iterator[CaptureNotice]:
+    trace = one.main.trace
+    if one.is_one_sided:
+        yield CaptureNotice(
+            kind="one-direction",
+            text="Only one direction of the connection was captured: RTT, bytes in flight and the causes of "
+            "retransmissions are not known.",
+        )
+    if one.opening.syn_number is None or one.opening.syn_ack_number is None:
+        yield CaptureNotice(
+            kind="no-handshake",
+            text="The capture does not hold both ends' SYN. MSS and window scale are not known, so "
+            "windows and super-packets are not either.",
+        )
+    missed = trace.unseen_bytes + trace.unseen_acked_bytes
+    if missed:
+        yield CaptureNotice(
+            kind="missed",
+            text=f"{missed:,} bytes were sent that the capture did not see"
+            + (f", {trace.unseen_acked_bytes:,} of them acknowledged" if trace.unseen_acked_bytes else "")
+            + ": it lost packets, or they were lost before it.",
+        )
+    if trace.clock_steps:
+        yield CaptureNotice(
+            kind="clock-step",
+            text=f"By the sender's timestamps the capture's clock was set forward {trace.clock_steps:,} times"
+            ": no RTT spans such a step.",
+        )
+    if trace.super_packets:
+        yield CaptureNotice(
+            kind="super-packets",
+            text=f"{trace.super_packets:,} of {trace.data_packets:,} data packets are larger than the MSS: "
+            "super-packets (GSO, TSO, GRO), captured before they were split or after they were merged. "
+            "Extents count each as one packet.",
+        )
+    if trace.undecided_late:
+        yield CaptureNotice(
+            kind="undecided",
+            text=f"{trace.undecided_late:,} late segments are reordered or retransmitted: neither IP "
+            "identifications, timestamps nor times decide.",
+        )

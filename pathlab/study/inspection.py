@@ -1,0 +1,237 @@
+"""Captures of a trial, or any capture file: flows, the connections with most bytes, and what is amiss.
+
+A trial's captures are compared with the engine's own counters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathlab.captures.capture import Capture, read_capture
+from pathlab.captures.flow_table import CapturedFlow
+from pathlab.captures.links import LINK_NAMES
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.location import locate_database
+from pathlab.store.records import TrialRecord
+from pathlab.study.analyses import StudiedResults
+from pathlab.study.capture_notices import CaptureNotice, list_capture_notices
+from pathlab.study.captured_tcp import CapturedConnection, study_connections
+from pathlab.study.trial_series import read_columns
+
+#: TCP flows that are analysed, those with most bytes.
+ANALYSED_FLOWS = 32
+#: Connections of one flow that are analysed, where its ports are used again and again.
+ANALYSED_USES = 16
+CAPTURES_FOLDER = "captures"
+ENDS = ("sender", "receiver")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptureFacts:
+    """A file in numbers. ``dropped_packets``: by the capture's counters, None: it has none."""
+
+    path: Path
+    form: str
+    link_names: tuple[str, ...]
+    packets: int
+    tcp_packets: int
+    tcp_flows: int
+    udp_flows: int
+    start_ns: int | None
+    end_ns: int | None
+    dropped_packets: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectedCapture:
+    """One file: ``end`` "sender" or "receiver" of a trial, "" for a file alone.
+
+    ``flows``: all. ``connections``: those analysed, most bytes first. ``chosen``: the one that is shown in
+    full, None: there is no TCP connection. ``left_out``: TCP flows that were not analysed.
+    """
+
+    end: str
+    facts: CaptureFacts
+    flows: tuple[CapturedFlow, ...]
+    connections: tuple[CapturedConnection, ...]
+    chosen: CapturedConnection | None
+    left_out: int
+    notices: tuple[CaptureNotice, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CounterCheck:
+    """A number of the engine beside that of the sender's capture; None: not known."""
+
+    name: str
+    unit: str
+    counted: float | None
+    captured: float | None
+
+    @property
+    def difference(self) -> float | None:
+        """Captured less counted."""
+        if self.counted is None or self.captured is None:
+            return None
+        return self.captured - self.counted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """The captures of a trial (``trial_id``), or a file (None)."""
+
+    title: str
+    trial_id: int | None
+    captures: tuple[InspectedCapture, ...]
+    checks: tuple[CounterCheck, ...] = ()
+
+
+def inspect_file(
+    path: Path, *, flow: int | None = None, window_s: tuple[float, float] | None = None
+) -> Inspection:
+    """Inspect one capture file; ``flow``: the number of the flow to show, None: that with most bytes.
+
+    Raises StoreError for a file that cannot be read, and UsageError for a flow that is not there.
+    """
+    found = _inspect(read_capture(path), "", flow, window_s)
+    return Inspection(title=path.name, trial_id=None, captures=(found,))
+
+
+def inspect_trial(
+    results: Path, trial_id: int, *, flow: int | None = None, window_s: tuple[float, float] | None = None
+) -> Inspection:
+    """Inspect the captures of a trial, the sender's first, and compare them with the engine's counters.
+
+    ``flow``: a flow of the sender's capture; the receiver's is found by its addresses. Raises StoreError
+    where the trial has no capture, and UsageError where there is no such trial or flow.
+    """
+    database = locate_database(results)
+    with StudiedResults.open(database) as stored:
+        record = stored.record(trial_id)
+        least_rtt_ns = _read_least_rtt(stored, trial_id)
+    places = [(end, locate_capture(database, trial_id, end)) for end in ENDS]
+    there = [(end, place) for end, place in places if place.is_file()]
+    if not there:
+        raise StoreError(
+            f"trial {trial_id} of '{results}' has no capture",
+            hint='record packet headers with the next run: [trial] capture = "headers"',
+        )
+    captures: list[InspectedCapture] = []
+    for end, place in there:
+        number = flow
+        capture = read_capture(place)
+        if captures and captures[0].chosen is not None:
+            number = _find_same_flow(capture.flows, captures[0].chosen.flow)
+        captures.append(_inspect(capture, end, number, window_s))
+        del capture  # before the next one is read
+    return Inspection(
+        title=f"Trial {trial_id}",
+        trial_id=trial_id,
+        captures=tuple(captures),
+        checks=tuple(_check_counters(record, least_rtt_ns, captures)),
+    )
+
+
+def locate_capture(database: Path, trial_id: int, end: str) -> Path:
+    """Where the capture of one end of a trial is."""
+    return database.parent / CAPTURES_FOLDER / f"trial-{trial_id}-{end}.pcapng"
+
+
+def _inspect(
+    capture: Capture, end: str, number: int | None, window_s: tuple[float, float] | None
+) -> InspectedCapture:
+    streams = [flow for flow in capture.flows if flow.protocol == "TCP"]
+    chosen_flow = None if number is None else _find_flow(capture, number)
+    largest = sorted(streams, key=lambda flow: (-sum(flow.payload_bytes), flow.number))
+    analysed = largest[:ANALYSED_FLOWS]
+    if chosen_flow is not None and chosen_flow not in analysed:
+        analysed.append(chosen_flow)
+    shown = chosen_flow or (largest[0] if largest else None)
+    connections: list[CapturedConnection] = []
+    for flow in analysed:
+        uses = study_connections(capture, flow, window_s if flow is shown else None)
+        connections += [one for _, one in zip(range(ANALYSED_USES), uses, strict=False)]
+    connections.sort(key=lambda one: -one.main.trace.payload_bytes)
+    chosen = next((one for one in connections if one.flow is shown), None)
+    return InspectedCapture(
+        end=end,
+        facts=_describe_capture(capture),
+        flows=capture.flows,
+        connections=tuple(connections),
+        chosen=chosen,
+        left_out=len(streams) - len(analysed),
+        notices=tuple(list_capture_notices(capture, chosen)),
+    )
+
+
+def _find_flow(capture: Capture, number: int) -> CapturedFlow:
+    hint = "leave --flow out: the table numbers the flows"
+    if not 1 <= number <= len(capture.flows):
+        raise UsageError(f"there is no flow {number}: '{capture.path}' has {len(capture.flows)}", hint=hint)
+    flow = capture.flows[number - 1]
+    if flow.protocol != "TCP":
+        raise UsageError(f"flow {number} of '{capture.path}' is {flow.protocol}, not TCP", hint=hint)
+    return flow
+
+
+def _find_same_flow(flows: Sequence[CapturedFlow], wanted: CapturedFlow) -> int | None:
+    """The flow between the same endpoints, in either direction; None where it was not captured."""
+    ends = {str(wanted.a), str(wanted.b)}
+    same = (one.number for one in flows if one.protocol == "TCP" and {str(one.a), str(one.b)} == ends)
+    return next(same, None)
+
+
+def _describe_capture(capture: Capture) -> CaptureFacts:
+    flows = capture.flows
+    types = [one.link_type for one in capture.notes.interfaces]
+    return CaptureFacts(
+        path=capture.path,
+        form=capture.notes.form,
+        link_names=tuple(dict.fromkeys(LINK_NAMES.get(number, f"link type {number}") for number in types)),
+        packets=capture.notes.records,
+        tcp_packets=len(capture.columns["numbers"]),
+        tcp_flows=sum(flow.protocol == "TCP" for flow in flows),
+        udp_flows=sum(flow.protocol == "UDP" for flow in flows),
+        start_ns=min((flow.first_ns for flow in flows), default=None),
+        end_ns=max((flow.last_ns for flow in flows), default=None),
+        dropped_packets=capture.notes.dropped_packets,
+    )
+
+
+def _read_least_rtt(stored: StudiedResults, trial_id: int) -> float | None:
+    """The kernel's shortest RTT of any stream, ns; None where the sender did not read it."""
+    columns = read_columns(stored, trial_id, {"sender_intervals": ("min_rtt_us",)})
+    values = columns.get("sender_intervals", {}).get("min_rtt_us")
+    if values is None:
+        return None
+    known = [float(value) for value in values if value is not None and value == value and value > 0]
+    return min(known) * 1e3 if known else None
+
+
+def _check_counters(
+    record: TrialRecord, least_rtt_ns: float | None, captures: Sequence[InspectedCapture]
+) -> Iterator[CounterCheck]:
+    """The engine's numbers beside those of the sender's capture."""
+    sender = next((one for one in captures if one.end == "sender"), None)
+    if sender is None:
+        return
+    traces = [one.main.trace for one in sender.connections]
+    segments = [one.retransmitted_segments for one in traces]
+    known = bool(traces) and not sender.left_out
+    rtts = [one.rtt.min_ns for one in traces if one.rtt.min_ns is not None]
+    counted = [one for one in segments if one is not None]
+    yield CounterCheck(
+        name="Retransmitted segments",
+        unit="",
+        counted=record.retransmitted_segments,
+        captured=sum(counted) if known and len(counted) == len(segments) else None,
+    )
+    yield CounterCheck(
+        name="Retransmitted bytes",
+        unit="byte",
+        counted=record.retransmitted_bytes,
+        captured=sum(one.retransmitted_bytes for one in traces) if known else None,
+    )
+    yield CounterCheck(name="RTT, minimum", unit="ns", counted=least_rtt_ns, captured=min(rtts, default=None))

@@ -1,0 +1,201 @@
+"""``pathlab inspect``: what it prints and writes, and files, flows and trials that cannot be inspected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import call
+from tests.unit.captures.packets import (
+    ACK,
+    SYN,
+    build_ethernet,
+    build_ipv4,
+    build_tcp,
+    sack,
+    stamp,
+    write_pcap,
+)
+from tests.unit.synthetic_results import make_quickstart, write_results
+
+MS = 1_000_000
+OFFER = bytes((2, 4, 5, 0xB4, 1, 3, 3, 7, 4, 2, 8, 10)) + bytes(8)
+
+
+def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: bool = True) -> Path:
+    """A handshake over 20 ms, 40 segments, one of which is sent again by SACK; captured near the sender."""
+    packets: list[tuple[int, bytes]] = []
+
+    def add(side: int, time_ms: float, header: bytes, payload: int = 0) -> None:
+        ends = ("10.0.0.1", "10.0.0.2")[:: 1 if side == 0 else -1]
+        number = 100 + len(packets)
+        frame = build_ethernet(build_ipv4(header, payload_bytes=payload, addresses=ends, ip_id=number))
+        packets.append((int(time_ms * MS), frame))
+
+    there, back = ports, ports[::-1]
+    add(0, 0, build_tcp(seq=99, flags=SYN, options=OFFER, ports=there))
+    add(1, 20, build_tcp(seq=499, ack=100, flags=SYN | ACK, options=OFFER, ports=back))
+    add(0, 20.1, build_tcp(seq=100, ack=500, options=stamp(20, 0), ports=there))
+    for number in range(40):
+        seq, at = 100 + number * 1000, 30 + number
+        add(0, at, build_tcp(seq=seq, ack=500, options=stamp(at, 1), ports=there), 1000)
+    if loss:
+        hole = sack((1100, 2100))
+        add(1, 80, build_tcp(seq=500, ack=100, options=stamp(2, 20) + hole, ports=back))
+        add(0, 81, build_tcp(seq=100, ack=500, options=stamp(81, 2), ports=there), 1000)
+    add(1, 101, build_tcp(seq=500, ack=40_100, options=stamp(3, 81 if loss else 69), ports=back))
+    return write_pcap(path, packets)
+
+
+def test_a_capture_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = call(["inspect", str(make_connection(tmp_path / "a.pcap"))], capsys)
+    assert said.status == 0
+    lines = [" ".join(line.split()) for line in said.out.splitlines()]
+    assert lines[0].startswith("a.pcap: 46 packets in 101 ms; 1 TCP flow; pcap, Ethernet.")
+    assert "Flow 1: 10.0.0.1:1000 → 10.0.0.2:2000" in lines
+    assert "Captured near the sender" in lines
+    assert "Handshake RTT 20.1 ms" in lines
+    assert "Options, sender MSS 1460 B, window scale 7, SACK, timestamps" in lines
+    assert "Retransmissions 1 (1 fast or SACK recovery)" in lines
+    assert "RTT by timestamps min 20 ms, median 20 ms, p99 20 ms (n=2)" in lines
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_line_is_wider_than_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = call(["inspect", str(make_connection(tmp_path / "a.pcap"))], capsys)
+    assert max(map(len, said.out.splitlines())) <= width
+
+
+def test_the_page_and_the_document_have_the_section(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = make_connection(tmp_path / "a.pcap"), tmp_path / "page"
+    forms = ["--format", "html", "--format", "json", "--format", "md", "--out", str(out)]
+    said = call(["inspect", str(source), *forms, "--quiet"], capsys)
+    assert said.status == 0
+    assert said.out.split() == [f"{out}.html", f"{out}.json", f"{out}.md"]
+    page = Path(f"{out}.html").read_text(encoding="utf-8")
+    assert 'id="inspection"' in page
+    document = json.loads(Path(f"{out}.json").read_text(encoding="utf-8"))
+    sections = {section["key"]: section for section in document["sections"]}
+    assert {"inspection", "capture-1", "definitions"} <= sections.keys()
+    figures = {one["name"]: one for one in sections["capture-1"]["blocks"] if one["type"] == "figure"}
+    assert figures.keys() == {
+        *("time-sequence", "in-flight", "captured-rtt", "captured-rate"),
+        *("retransmission-causes", "reordering-extent"),
+    }
+    assert figures["reordering-extent"]["empty"] == "no segment was reordered"
+    assert figures["time-sequence"].get("empty") is None
+
+
+def test_a_span_of_time_is_drawn_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out = make_connection(tmp_path / "a.pcap"), tmp_path / "page.json"
+    said = call(["inspect", str(source), "--from", "40ms", "--to", "50ms", "--out", str(out)], capsys)
+    assert said.status == 0
+    document = json.loads(out.read_text(encoding="utf-8"))
+    (section,) = [one for one in document["sections"] if one["key"] == "capture-1"]
+    figure = next(one for one in section["blocks"] if one.get("name") == "time-sequence")
+    rows = figure["data"]["rows"]
+    assert {row[1] for row in rows} == {"data"}
+    assert [row[2] for row in rows] == pytest.approx([place / 1000 for place in range(40, 51)])
+
+
+def test_a_figure_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = tmp_path / "sequence.svg"
+    said = call(["inspect", str(make_connection(tmp_path / "a.pcap")), "--figure", str(figure)], capsys)
+    assert said.status == 0
+    assert figure.read_text(encoding="utf-8").startswith("<?xml")
+
+
+def test_one_direction_and_a_late_start_are_stated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frames = [
+        (number * MS, build_ethernet(build_ipv4(build_tcp(seq=number * 100), payload_bytes=100)))
+        for number in range(5)
+    ]
+    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", frames))], capsys)
+    assert said.status == 0
+    assert "! Only one direction of the connection was captured" in said.out
+    assert "! The capture does not hold both ends' SYN" in said.out
+
+
+def test_a_capture_without_tcp_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    udp = bytes((3, 232, 7, 208, 0, 108, 0, 0))
+    frame = build_ethernet(build_ipv4(udp, payload_bytes=100, protocol=17))
+    out = tmp_path / "page.json"
+    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", [(1, frame)])), "--out", str(out)], capsys)
+    assert said.status == 0
+    assert "1 UDP flow" in said.out
+    assert "! The capture holds no TCP segment" in said.out
+    assert "one direction" not in said.out
+    assert "No TCP connection was captured." in out.read_text(encoding="utf-8")
+
+
+def test_an_empty_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", []))], capsys)
+    assert said.status == 0
+    assert "! The capture holds no packet." in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["none.pcap"], 5, "capture 'none.pcap' cannot be read: no such file or directory"),
+        (["text.pcap"], 5, "'text.pcap' is no capture"),
+        (["."], 2, "'.' is a folder"),
+        (["a.pcap", "--flow", "2"], 2, "there is no flow 2: 'a.pcap' has 1"),
+        (["a.pcap", "--from", "2s", "--to", "1s"], 2, "--from 2s is not before --to 1s"),
+        (["a.pcap", "--from", "x"], 2, "--from: "),
+        (["a.pcap", "--trial", "1"], 5, "'a.pcap' is not a PathLab results file"),
+        (["a.pcap", "--format", "html", "--out", "a.json"], 2, "ends as json but --format says html"),
+    ],
+)
+def test_what_cannot_be_inspected(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    status: int,
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_connection(tmp_path / "a.pcap")
+    (tmp_path / "text.pcap").write_text("hello", encoding="utf-8")
+    said = call(["inspect", *arguments], capsys)
+    assert said.status == status
+    assert message in said.err
+    assert "fix: " in said.err
+
+
+def test_trials_without_and_with_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = write_results(make_quickstart(), tmp_path / "results")
+    said = call(["inspect", str(results), "--trial", "1"], capsys)
+    assert said.status == 5
+    assert "trial 1 of" in said.err
+    assert '[trial] capture = "headers"' in said.err
+    assert "there is no trial 999" in call(["inspect", str(results), "--trial", "999"], capsys).err
+    folder = (results if results.is_dir() else results.parent) / "captures"
+    folder.mkdir()
+    make_connection(folder / "trial-1-sender.pcapng")
+    make_connection(folder / "trial-1-receiver.pcapng")
+    out = tmp_path / "page.json"
+    said = call(["inspect", str(results), "--trial", "1", "--out", str(out)], capsys)
+    assert said.status == 0
+    assert "Sender's end: 46 packets" in said.out
+    assert "Receiver's end: 46 packets" in said.out
+    rows = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
+    assert rows[0][3] == "1"
+    names = [
+        block["name"]
+        for section in json.loads(out.read_text(encoding="utf-8"))["sections"]
+        for block in section["blocks"]
+        if block["type"] in ("figure", "table")
+    ]
+    assert len(names) == len(set(names))
+    assert "time-sequence-2" in names
