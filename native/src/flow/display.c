@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/output.h"
 #include "base/units.h"
+#include "flow/datagram_text.h"
 #include "flow/message_text.h"
 #include "flow/sockopts.h"
 
@@ -55,14 +56,15 @@ static void print_peer(const struct pl_counters *counters)
         (void)snprintf(address, sizeof address, "an unnamed socket");
     if (flow->window_bytes > 0)
         pl_format_exact_quantity(flow->window_bytes, PL_UNIT_BYTES, window);
-    (void)printf("%s %s %s, %lld stream%s, %s%s%s, window %s, %u worker%s\n",
-                 flow->transmits && flow->receives ? "exchanging with"
-                 : flow->transmits                 ? "sending to"
-                                                   : "receiving from",
-                 address, pl_transport_name(pl_counters_transport(counters)), (long long)flow->streams,
-                 flow->streams == 1 ? "" : "s", transfer.send != NULL ? transfer.send : transfer.receive,
-                 facts.congestion[0] != 0 ? ", " : "", facts.congestion, window, counters->workers,
-                 counters->workers == 1 ? "" : "s");
+    (void)printf(
+        "%s %s %s, %lld stream%s, %s%s%s, window %s, %u worker%s\n",
+        flow->transmits && flow->receives ? "exchanging with"
+        : flow->transmits                 ? "sending to"
+                                          : "receiving from",
+        address, flow->datagrams.carried ? "udp" : pl_transport_name(pl_counters_transport(counters)),
+        (long long)flow->streams, flow->streams == 1 ? "" : "s",
+        transfer.send != NULL ? transfer.send : transfer.receive, facts.congestion[0] != 0 ? ", " : "",
+        facts.congestion, window, counters->workers, counters->workers == 1 ? "" : "s");
 }
 
 bool pl_display_ready(const struct pl_counters *counters)
@@ -76,13 +78,17 @@ bool pl_display_ready(const struct pl_counters *counters)
                      pl_placement_name(flow->messages.placement), (long long)flow->streams,
                      flow->streams == 1 ? "" : "s");
     pl_message_text_settings(counters);
+    pl_datagram_text_settings(counters);
     if (transfer.reason != NULL)
         (void)printf("zero-copy was requested, but %s\n", transfer.reason);
     (void)printf("%15s  %-8s", "time", "phase");
     if (flow->receives)
         (void)printf("  %14s", "received");
     if (flow->transmits)
-        (void)printf("  %14s  %11s  %9s  %9s", "sent", "retransmits", "rtt", "in flight");
+        (void)printf("  %14s", "sent");
+    if (flow->transmits && counters->datagrams == NULL)
+        (void)printf("  %11s  %9s  %9s", "retransmits", "rtt", "in flight");
+    pl_datagram_text_headings(counters);
     (void)printf("\n");
     return pl_output_flush();
 }
@@ -134,8 +140,9 @@ bool pl_display_interval(const struct pl_counters *counters)
                  (double)interval->span.end_ns / 1e9, pl_phase_name(interval->phase));
     print_rates(counters, step_of(&counters->received, counters->count),
                 step_of(&counters->sent, counters->count), &interval->span);
-    if (counters->flow->transmits)
+    if (counters->flow->transmits && counters->datagrams == NULL)
         print_tcp(counters);
+    pl_datagram_text_interval(counters);
     (void)printf("\n");
     return pl_output_flush();
 }
@@ -221,7 +228,8 @@ bool pl_display_result(const struct pl_counters *counters, const struct pl_endin
             (void)printf("  %11" PRIu64, retransmits);
         (void)printf("  in all\n");
         pl_message_text_result(counters);
-        if (flow->transmits && !flow->receives)
+        pl_datagram_text_result(counters);
+        if (flow->transmits && !flow->receives && counters->datagrams == NULL)
             print_confirmed(counters);
         print_undelivered(counters);
         if (flow->transmits)

@@ -3,7 +3,9 @@
  * $PATHLAB_FAULTS is a list of CALL:FAULT@NTH, separated by commas: the NTH use of CALL (from 1, over all
  * threads) fails with FAULT. NTH may be followed by xK (K uses), + (every use from there on) or /STEP (that
  * use and every STEP-th after it). FAULT is the name of an errno, or `short`: at most half of the requested
- * bytes are transferred. An invalid list ends the program with status 2 and one line.
+
+ * bytes are transferred, or of sendmmsg and recvmmsg half of the messages. An invalid list ends the program
+ with status 2 and one line.
  *
  * $PATHLAB_FAULTS_APPLIED names a file to which each entry of the list is appended when it first applies. */
 #include <errno.h>
@@ -56,7 +58,9 @@
     X(aligned_alloc)                                                                                         \
     X(pwrite)                                                                                                \
     X(pread)                                                                                                 \
-    X(fdatasync)
+    X(fdatasync)                                                                                             \
+    X(sendmmsg)                                                                                              \
+    X(recvmmsg)
 
 #define ENUMERATE(name) CALL_##name,
 #define QUOTE(name) #name,
@@ -69,13 +73,22 @@ static const struct {
     const char *name;
     int value;
 } whats[] = {
-    {"short", SHORT},   {"EINTR", EINTR},
-    {"EAGAIN", EAGAIN}, {"ENOBUFS", ENOBUFS},
-    {"EMFILE", EMFILE}, {"ENFILE", ENFILE},
-    {"ENOMEM", ENOMEM}, {"ECONNRESET", ECONNRESET},
-    {"EPIPE", EPIPE},   {"ETIMEDOUT", ETIMEDOUT},
-    {"EINVAL", EINVAL}, {"EPERM", EPERM},
-    {"ENOSPC", ENOSPC}, {"EIO", EIO},
+    {"short", SHORT},
+    {"EINTR", EINTR},
+    {"EAGAIN", EAGAIN},
+    {"ENOBUFS", ENOBUFS},
+    {"EMFILE", EMFILE},
+    {"ENFILE", ENFILE},
+    {"ENOMEM", ENOMEM},
+    {"ECONNRESET", ECONNRESET},
+    {"EPIPE", EPIPE},
+    {"ETIMEDOUT", ETIMEDOUT},
+    {"EINVAL", EINVAL},
+    {"EPERM", EPERM},
+    {"ENOSPC", ENOSPC},
+    {"EIO", EIO},
+    {"ECONNREFUSED", ECONNREFUSED},
+    {"EMSGSIZE", EMSGSIZE},
 };
 
 /* Applies to the uses first, first + step, first + 2 step, … , last. */
@@ -134,7 +147,7 @@ static int find_what(const char *at, size_t bytes)
 static bool transfers(enum call call)
 {
     return call == CALL_send || call == CALL_recv || call == CALL_splice || call == CALL_write ||
-           call == CALL_read || call == CALL_pwrite;
+           call == CALL_read || call == CALL_pwrite || call == CALL_sendmmsg || call == CALL_recvmmsg;
 }
 
 /* The ending of an entry: nothing, xK, + or /STEP. */
@@ -311,3 +324,21 @@ WRAP(int, socketpair, (int family, int type, int protocol, int ends[2]), (family
 WRAP(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags), -1)
 WRAP(ssize_t, recvmsg, (int fd, struct msghdr *message, int flags), (fd, message, flags), -1)
 WRAP(void *, aligned_alloc, (size_t alignment, size_t bytes), (alignment, bytes), NULL)
+
+int __real_sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags);
+int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags);
+int __wrap_sendmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags)
+{
+    size_t most = count;
+    return fails_or_cuts(CALL_sendmmsg, &most) ? -1 : __real_sendmmsg(fd, messages, (unsigned)most, flags);
+}
+
+int __real_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
+int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout);
+int __wrap_recvmmsg(int fd, struct mmsghdr *messages, unsigned count, int flags, struct timespec *timeout)
+{
+    size_t most = count;
+    return fails_or_cuts(CALL_recvmmsg, &most)
+               ? -1
+               : __real_recvmmsg(fd, messages, (unsigned)most, flags, timeout);
+}
