@@ -13,7 +13,7 @@
 #define CALL_BYTES (256 << 10)
 #define RECEIVE_MIN 4
 #define RECEIVE_MAX 64
-#define COALESCED_BYTES 65536
+#define COALESCED_BYTES INT64_C(65536)
 #define COALESCED_MAX 16
 
 static const char *find_misplaced(const struct pl_flow *flow)

@@ -27,7 +27,7 @@
 /* Datagrams are never fragmented: the size under test would not be the one on the wire. */
 static bool forbid_fragments(int fd, bool v6)
 {
-    const int mode = v6 ? IPV6_PMTUDISC_DO : IP_PMTUDISC_DO;
+    const int mode = IP_PMTUDISC_DO; /* IPV6_PMTUDISC_DO has the same value */
     return setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &mode,
                       sizeof mode) == 0;
 }
