@@ -57,7 +57,7 @@ TCP_INFO_NAMES = (
     "lost_segments total_retrans_segments reordering_segments delivery_rate_bytes_per_s "
     "delivery_rate_app_limited busy_time_us rwnd_limited_us sndbuf_limited_us bytes_sent bytes_acked "
     "bytes_retrans bytes_received delivered_segments rcv_space_bytes snd_wnd_bytes pmtu_bytes "
-    "max_pacing_bytes_per_s"
+    "max_pacing_bytes_per_s reord_seen_events dsack_dups_segments rcv_ooopack_segments"
 )
 TCP_INFO: Names = dict.fromkeys(TCP_INFO_NAMES.split())
 WINDOW: Names = dict.fromkeys(["requested_bytes", "sndbuf_bytes", "rcvbuf_bytes"])
@@ -422,7 +422,7 @@ def test_one_sample_in_the_document_stands_for_both_ends(kind: str) -> None:
 
 
 def test_the_sample_of_an_interval_has_what_is_asked_for_as_well() -> None:
-    assert _documented_record(_section("interval"), "interval") == {*INTERVAL, "tcp_info_raw"}
+    assert _documented_record(_section("interval"), "interval") == {*INTERVAL, "tcp_info_raw", "subflows"}
 
 
 def test_inner_names_pinned_here_are_those_of_the_document() -> None:

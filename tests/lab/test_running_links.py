@@ -7,6 +7,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,8 @@ from tests.lab.test_lab import PAIR, make_lab, ping
 from tests.require import require
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
+
+Record = dict[str, Any]
 
 LINE_BITS_PER_S = 20_000_000
 LINE = Link(between=("a", "b"), rate_bits_per_s=LINE_BITS_PER_S, delay_ns=2_000_000, queue_bytes=60_000)
@@ -86,8 +89,13 @@ def test_ipv6_goes_through_a_chain_and_nodes_send_nothing_of_their_own(backend: 
         assert shown == ""
 
 
-def carry(lab: Lab, *flags: str, address: str | None = None, seconds: int = 1) -> float:
-    """Goodput of one stream from a to b, bit/s; to the first link's address unless another is given."""
+def exchange(
+    lab: Lab, *flags: str, address: str | None = None, seconds: int = 1
+) -> tuple[list[Record], list[Record]]:
+    """One stream from a to b: the records of the sender and of the receiver.
+
+    To the first link's address unless another is given.
+    """
     times = ["--warmup", "500ms", "--duration", f"{seconds}s", "--congestion", "reno"]
     common = [*times, "--output", "json", *flags]
     ours, theirs = os.pipe2(os.O_CLOEXEC)
@@ -99,16 +107,49 @@ def carry(lab: Lab, *flags: str, address: str | None = None, seconds: int = 1) -
         os.close(theirs)
         os.close(null)
         assert any(json.loads(line)["type"] == "listening" for line in said)
-        lab.namespaces.run("a", str(find_engine()), "send", "--address", address, *common)
-        steady = [json.loads(line) for line in said][-1]["phases"]["steady"]
+        sent = lab.namespaces.run("a", str(find_engine()), "send", "--address", address, *common)
+        received = [json.loads(line) for line in said]
         assert receiver.wait(10) == 0
+    return [json.loads(line) for line in sent.splitlines()], received
+
+
+def compute_rate(received: list[Record]) -> float:
+    """Goodput of the receiver's steady window, bit/s."""
+    steady = received[-1]["phases"]["steady"]
     return float(sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"]))
+
+
+def carry(lab: Lab, *flags: str, address: str | None = None, seconds: int = 1) -> float:
+    """Goodput of one stream from a to b, bit/s."""
+    return compute_rate(exchange(lab, *flags, address=address, seconds=seconds)[1])
+
+
+def list_subflows(records: list[Record]) -> dict[tuple[str, str], Record]:
+    """The latest reading of each subflow by its addresses."""
+    intervals = [record for record in records if record["type"] == "interval"]
+    return {(one["local"], one["remote"]): one for record in intervals for one in record["subflows"]}
 
 
 def test_mptcp_takes_both_of_two_links() -> None:
     require(Path("/proc/sys/net/mptcp/enabled").exists(), "MPTCP")
     with make_lab(Topology(hosts=("a", "b"), links=(LINE, replace(LINE)))) as lab:
-        both = carry(lab, "--transport", "mptcp")
+        sent, received = exchange(lab, "--transport", "mptcp")
         together, _ = lab.topology.bottleneck("a", "b", multipath=True)
+        counted = [link["forward"]["delivered_bytes"] for link in lab.counters()]
     assert together == 2 * LINE_BITS_PER_S
-    assert 1.5 * LINE_BITS_PER_S < both < together
+    assert 1.5 * LINE_BITS_PER_S < compute_rate(received) < together
+    ours, theirs = list_subflows(sent), list_subflows(received)
+    assert len(ours) == 2
+    assert theirs.keys() == {(remote, local) for local, remote in ours}
+    assert len({one["id"] for one in ours.values()}) == 2
+    # Each subflow is on a link of its own, and its bytes are those that the link delivered, with headers.
+    carried = sorted(one["bytes_sent"] - one["bytes_retrans"] for one in ours.values())
+    for payload, delivered in zip(carried, sorted(counted), strict=True):
+        assert 0.9 * delivered < payload < delivered
+    assert sum(one["bytes_received"] for one in theirs.values()) >= received[-1]["total_bytes"][0]
+
+
+def test_tcp_has_no_subflows() -> None:
+    with make_lab(PAIR) as lab:
+        sent, received = exchange(lab)
+    assert not any("subflows" in record for record in (*sent, *received))

@@ -58,6 +58,9 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     bool raw = flow->tcp_info == PL_TCP_INFO_RAW;
     if (raw)
         counters->tcp_info_raw = calloc(counters->count, sizeof *counters->tcp_info_raw);
+    bool subflows = flow->transport == PL_MPTCP && flow->tcp_info != PL_TCP_INFO_NONE;
+    if (subflows)
+        counters->subflows = calloc(counters->count, sizeof *counters->subflows);
     bool timed = flow->messages.replies && !flow->accepting;
     if (timed)
         counters->round_trips = create_round_trips(flow);
@@ -68,7 +71,8 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
         (!timed || counters->round_trips != NULL) && create_byte_counters(&counters->sent, counters->count) &&
         create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&
         counters->windows != NULL && counters->missing_bytes != NULL && counters->usage != NULL &&
-        counters->previous_usage != NULL && (!raw || counters->tcp_info_raw != NULL))
+        counters->previous_usage != NULL && (!raw || counters->tcp_info_raw != NULL) &&
+        (!subflows || counters->subflows != NULL))
         return counters;
     pl_counters_free(counters);
 no_memory:
@@ -87,6 +91,7 @@ void pl_counters_free(struct pl_counters *counters)
     free(counters->round_trips);
     free(counters->tcp_info);
     free(counters->tcp_info_raw);
+    free(counters->subflows);
     free(counters->windows);
     free(counters->missing_bytes);
     free(counters->usage);
@@ -160,6 +165,8 @@ static pl_ns take_sample(struct pl_counters *counters)
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
         (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s]), &counters->tcp_info[s],
                                counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
+    for (uint32_t s = 0; s < counters->count && counters->subflows != NULL; s++)
+        pl_subflows_read(pl_stream_data_fd(&counters->streams[s]), &counters->subflows[s]);
     read_usage(counters, counters->usage);
     return now_ns;
 }

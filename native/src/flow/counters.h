@@ -11,6 +11,7 @@
 #include "flow/phases.h"
 #include "flow/pool.h"
 #include "flow/stream.h"
+#include "flow/subflows.h"
 #include "flow/tcp_info.h"
 
 /* The byte counters of one direction; each array has one number per stream. */
@@ -49,6 +50,7 @@ struct pl_counters {
     struct pl_round_trips *round_trips;    /* NULL where none are measured */
     struct pl_tcp_info *tcp_info;          /* per stream, at the last sample */
     struct pl_tcp_info_raw *tcp_info_raw;  /* NULL unless asked for */
+    struct pl_subflows *subflows;          /* per stream, at the last sample; NULL without MPTCP */
     struct pl_window_samples *windows;
     int64_t *missing_bytes; /* per stream: sent but not received by the peer; -1: unknown */
     uint32_t reset_streams; /* streams that either end reset */

@@ -140,6 +140,8 @@ static void write_tcp_info(struct pl_json *j, const struct pl_counters *counters
     if (counters->flow->tcp_info == PL_TCP_INFO_NONE)
         return;
     pl_tcp_info_write(j, "tcp_info", counters->tcp_info, counters->count);
+    if (counters->subflows != NULL)
+        pl_subflows_write(j, "subflows", counters->subflows, counters->count);
     if (counters->tcp_info_raw != NULL)
         pl_tcp_info_write_raw(j, "tcp_info_raw", counters->tcp_info_raw, counters->count);
 }

@@ -48,6 +48,9 @@ static const struct field fields[PL_TCP_INFO_FIELDS] = {
     {"snd_wnd_bytes", 228, 4, ALWAYS_THERE},
     {"pmtu_bytes", 60, 4, ALWAYS_THERE},
     {"max_pacing_bytes_per_s", 112, 8, ABSENT_AT_UINT64_MAX},
+    {"reord_seen_events", 220, 4, ALWAYS_THERE},
+    {"dsack_dups_segments", 216, 4, ALWAYS_THERE},
+    {"rcv_ooopack_segments", 224, 4, ALWAYS_THERE},
 };
 
 #define STATE_OFFSET 0

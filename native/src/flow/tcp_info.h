@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 
-#define PL_TCP_INFO_FIELDS 24
+#define PL_TCP_INFO_FIELDS 27
 
 /* Room for the kernel's struct, which grows from release to release. */
 #define PL_TCP_INFO_RAW_BYTES 512

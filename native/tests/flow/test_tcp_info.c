@@ -50,6 +50,9 @@ static struct tcp_info make_kernel_struct(void)
         .tcpi_snd_wnd = 1018,
         .tcpi_data_segs_in = 1019,
         .tcpi_max_pacing_rate = UINT64_C(0x5122334455667788),
+        .tcpi_dsack_dups = 1020,
+        .tcpi_reord_seen = 1021,
+        .tcpi_rcv_ooopack = 1022,
     };
 }
 
@@ -96,6 +99,9 @@ static void check_lengths(void)
         EXPECT("snd_wnd_bytes", tcpi_snd_wnd),
         EXPECT("pmtu_bytes", tcpi_pmtu),
         EXPECT("max_pacing_bytes_per_s", tcpi_max_pacing_rate),
+        EXPECT("reord_seen_events", tcpi_reord_seen),
+        EXPECT("dsack_dups_segments", tcpi_dsack_dups),
+        EXPECT("rcv_ooopack_segments", tcpi_rcv_ooopack),
     };
     CHECK_EQUAL(sizeof all / sizeof all[0], PL_TCP_INFO_FIELDS);
     uint8_t bytes[sizeof kernel + 64];
@@ -170,7 +176,9 @@ static void check_record(void)
     pl_json_end_object(&j);
     static const char begin[] = "{\"tcp_info\":{\"rtt_us\":[1005,null,77],\"rttvar_us\":[1006,null,1006],";
     static const char end[] =
-        ",\"pmtu_bytes\":[1004,null,1004],\"max_pacing_bytes_per_s\":[1000000,null,null]}}";
+        ",\"pmtu_bytes\":[1004,null,1004],\"max_pacing_bytes_per_s\":[1000000,null,null],"
+        "\"reord_seen_events\":[1021,null,1021],\"dsack_dups_segments\":[1020,null,1020],"
+        "\"rcv_ooopack_segments\":[1022,null,1022]}}";
     CHECK(j.length > sizeof begin + sizeof end);
     CHECK_EQUAL(strncmp(j.data, begin, sizeof begin - 1), 0);
     CHECK_EQUAL(strncmp(j.data + j.length - (sizeof end - 1), end, sizeof end - 1), 0);
