@@ -227,6 +227,8 @@ REFUSED = {
     "lab show lan --figure nope/x.svg": (2, "--figure: there is no folder 'nope'"),
     "campaigns show nope": (2, "there is no campaign 'nope'"),
     "stop nope": (2, "nothing runs in 'nope'"),
+    "inspect nope": (5, "capture 'nope' cannot be read"),
+    "inspect RESULTS": (2, "'RESULTS' is a folder"),
 }
 #: Runs each command line in a process of its own, forked before anything but click is loaded.
 REFUSE = """

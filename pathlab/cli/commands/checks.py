@@ -223,6 +223,14 @@ def check_inspection(given: Given) -> None:
         raise UsageError(
             f"'{source}' is a folder", hint="name a capture file, or --trial N of a results folder"
         )
+    else:
+        try:
+            source.open("rb").close()
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise StoreError(
+                f"capture '{source}' cannot be read: {reason}", hint="name a pcap or pcapng file"
+            ) from error
 
 
 def check_place(option: str) -> Check:
