@@ -30,6 +30,7 @@ from pathlab.runner.events import (
     CampaignStarted,
     Emit,
     Event,
+    LossesNow,
     Preparing,
     RateNow,
     RetransmissionsNow,
@@ -41,7 +42,7 @@ from pathlab.runner.events import (
     Waiting,
 )
 from pathlab.store.flags import Status
-from pathlab.units import format_frequency, format_rate, format_time
+from pathlab.units import format_frequency, format_rate, format_ratio, format_time
 
 REFRESHES_PER_S = 4
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -128,6 +129,7 @@ class LiveView:
         self._rates: deque[float] = deque(maxlen=SPARK_POINTS)
         self._rtts: deque[float] = deque(maxlen=SPARK_POINTS)
         self._retransmitted: int | None = None
+        self._lost_ratio: float | None = None  # of a UDP flow's datagrams
         self._idle_ns: dict[tuple[str, str], float] = {}  # by path: median of the last unloaded probes
         self._path = ("", "")  # of the row that is watched
         self._started = False
@@ -169,7 +171,7 @@ class LiveView:
             yield from self._draw_progress(width)
 
     def _draw_now(self, width: int) -> Text:
-        """Rate, RTT now and idle, retransmissions; their course where there is room."""
+        """Rate, RTT now and idle, retransmissions or loss; their course where there is room."""
         idle_ns = self._idle_ns.get(self._path)
         idle = "" if idle_ns is None else f" (idle {format_time(idle_ns)})"
         rtt = f"RTT {format_time(self._rtts[-1]) if self._rtts[-1] else 'lost'}{idle}" if self._rtts else ""
@@ -179,6 +181,8 @@ class LiveView:
             latest, bits = self._rates[-1], self._message_bits
             rate = format_frequency(latest / bits) if bits else format_rate(latest)
         count = "" if retransmitted is None else f"{retransmitted} retransmissions"
+        if self._lost_ratio is not None:
+            count = f"loss {format_ratio(self._lost_ratio)}"
         if cell_len(GAP.join((rate, rtt, count))) > width:
             count = count.replace("retransmissions", "retr.")
         parts = [(rate, self._rates, "green"), (rtt, self._rtts, "magenta"), (count, (), "")]
@@ -244,6 +248,10 @@ class LiveView:
         elif isinstance(event, RetransmissionsNow):
             if event.row == self._watched:
                 self._retransmitted = event.segments
+        elif isinstance(event, LossesNow):
+            if event.row == self._watched:
+                all_packets = event.lost_packets + event.received_packets
+                self._lost_ratio = event.lost_packets / all_packets if all_packets else None
         elif isinstance(event, TrialEnded):
             self._end_trial(event)
         elif isinstance(event, CampaignEnded) and event.reason is not None:
@@ -294,7 +302,7 @@ class LiveView:
         self._watched, self._path = event.row, (event.source, event.destination)
         self._rates.clear()
         self._rtts.clear()
-        self._retransmitted = None
+        self._retransmitted = self._lost_ratio = None
         self._message_bits, cell = 0, format_combination(event.streams, event.window_bytes)
         if is_of_messages(event.settings):
             cell = describe_message_levels(event.settings, self._varied)

@@ -15,9 +15,11 @@ from pathlab.store.results import Results
 from pathlab.study.answer import measure_records
 from pathlab.study.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
 from pathlab.study.streams import measure_drtt
-from pathlab.units import format_bytes, format_frequency, format_rate, format_time
+from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10
+#: What a row of the plan carries.
+STREAM, MESSAGES, UDP = "stream", "messages", "udp"
 RUNNING_COLUMNS = (
     PrintedColumn("path", 3, left=True, constant="{}"),
     PrintedColumn("combination", left=True, wraps=True),
@@ -25,6 +27,7 @@ RUNNING_COLUMNS = (
     PrintedColumn("n", 1),
     PrintedColumn("median"),
     PrintedColumn("95 % CI", 2),
+    PrintedColumn("loss"),
     PrintedColumn("dRTT"),
     PrintedColumn("round trip"),
     PrintedColumn("p99"),
@@ -52,6 +55,11 @@ def is_of_messages(settings: Mapping[str, Any]) -> bool:
     return settings.get("message_bytes") is not None
 
 
+def is_udp_flow(settings: Mapping[str, Any]) -> bool:
+    """Whether a row of the plan carries datagrams, and no messages."""
+    return settings.get("transport") == "udp" and not is_of_messages(settings)
+
+
 def describe_message_levels(settings: Mapping[str, Any], varied: Collection[str]) -> str:
     """The varied factors of a row of messages, the size first: ``message=64 B batch=8 KiB``."""
     shown = {name: settings[name] for name in ("message_bytes", *settings) if name in varied}
@@ -76,6 +84,8 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
         if record.round_trip_median_ns is not None:
             median, p99 = format_time(record.round_trip_median_ns), format_time(record.round_trip_p99_ns)
             rise = f"  round trip {median}, p99 {p99}"
+    elif is_udp_flow(settings):
+        rise = f"  loss {_describe_loss([record])}"
     elif change_ns is not None:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
     marks = [flag for flag in record.flags if flag != Flag.LAB]
@@ -84,6 +94,7 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
 
 class RunningTable:
     """Throughput and dRTT per cell so far, of messages their rate and round trips: medians of usable trials.
+    Of UDP flows also the loss; their host-limited trials are usable.
 
     Where none is usable, provisional ones are shown, and said to be. ``varied``: the factors that name a cell
     of messages.
@@ -91,20 +102,21 @@ class RunningTable:
 
     def __init__(self, varied: Collection[str] = ()) -> None:
         self._varied = varied
-        self._cells: dict[tuple[str, str, str, bool], list[TrialRecord]] = {}
+        self._cells: dict[tuple[str, str, str, str], list[TrialRecord]] = {}
 
     def add(self, record: TrialRecord, settings: Mapping[str, Any]) -> None:
         """Take a complete trial; its cell moves to the end."""
         control = ["control"] if settings.get("control") else []  # it belongs to no cell
         combination = format_combination(record.streams, record.window_requested_bytes)
-        others, of_messages = describe_levels(settings), is_of_messages(settings)
-        if of_messages:
+        others, kind = describe_levels(settings), UDP if is_udp_flow(settings) else STREAM
+        if is_of_messages(settings):
             combination, others = describe_message_levels(settings, self._varied), ""
+            kind = MESSAGES
         key = (
             f"{record.path_source} to {record.path_destination}",
             combination,
             " ".join([*filter(None, [others]), *control]),
-            of_messages,
+            kind,
         )
         self._cells[key] = [*self._cells.pop(key, []), record]
 
@@ -118,8 +130,9 @@ class RunningTable:
         """The cells measured last; None before the first."""
         rows = []
         for key, records in list(self._cells.items())[-CELLS_SHOWN:]:
-            *names, of_messages = key
-            flags, least_flags = (LAB_FLAGS, ()) if of_messages else (PATH_FLAGS, PROVISIONAL_FLAGS)
+            *names, kind = key
+            of_messages = kind == MESSAGES
+            flags, least_flags = (PATH_FLAGS, PROVISIONAL_FLAGS) if kind == STREAM else (LAB_FLAGS, ())
             counted, mark = [record for record in records if is_counted(record, flags)], ""
             if not counted:
                 counted = [record for record in records if is_counted(record, least_flags)]
@@ -131,9 +144,21 @@ class RunningTable:
             if interval.low is not None and interval.high is not None and not mark:
                 bounds = format_range(formatter(interval.low), formatter(interval.high))
             n = (str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}") + mark
+            loss = _describe_loss(counted) if kind == UDP else ""
             delays = _describe_round_trips(counted) if of_messages else (_describe_drtt(counted), "", "")
-            rows.append((*names, n, formatter(rate.median), bounds, *delays))
+            rows.append((*names, n, formatter(rate.median), bounds, loss, *delays))
         return PrintedTable(columns=RUNNING_COLUMNS, rows=rows, explains=False) if rows else None
+
+
+def _describe_loss(records: Sequence[TrialRecord]) -> str:
+    """Lost of the datagrams sent, over all of the trials that counted them."""
+    counts = [(one.udp_lost_packets, one.udp_sent_packets) for one in records]
+    known = [(lost, sent) for lost, sent in counts if lost is not None and sent]
+    return (
+        format_ratio(sum(lost for lost, _ in known) / sum(sent for _, sent in known))
+        if known
+        else NOT_MEASURED
+    )
 
 
 def _describe_drtt(records: Sequence[TrialRecord]) -> str:

@@ -42,6 +42,7 @@ class NativeEngine(Engine):
         self._sinks: list[EngineJob] = []  # further receivers
         self._rates_bits_per_s: dict[int, float] = {}  # the latest of each receiver
         self._retransmitted_segments: int | None = None  # as last reported
+        self._lost = self._received = 0  # datagrams of a UDP flow so far
 
     def prepare(self) -> None:
         """Start the end that listens, then the one that connects, and wait until both are ready."""
@@ -151,6 +152,11 @@ class NativeEngine(Engine):
             self._rates_bits_per_s[receiver] = sum(record["bytes"]) * 8e9 / span_ns
             if receiver == 0:
                 self.context.observer.rate(sum(self._rates_bits_per_s.values()), record["end_ns"])
+        counts = record.get("datagrams") or {}
+        if record["type"] == "interval" and "received" in counts:
+            self._received += sum(counts["received"])
+            self._lost += sum(counts["lost"])
+            self.context.observer.losses(max(self._lost, 0), self._received)
 
     def run(self) -> None:
         """Say go and wait until the sender has stopped and the receiver has read to the end."""

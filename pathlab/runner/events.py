@@ -119,6 +119,15 @@ class RetransmissionsNow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LossesNow:
+    """Datagrams of a UDP flow lost and received since the first one, over all streams."""
+
+    row: int
+    lost_packets: int
+    received_packets: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEnded:
     """A row has been measured, or has failed, and is stored."""
 
@@ -145,6 +154,7 @@ Event = (
     | RateNow
     | RttNow
     | RetransmissionsNow
+    | LossesNow
     | TrialEnded
     | CampaignEnded
 )
@@ -160,6 +170,7 @@ _NAMES: Mapping[type, str] = {
     RateNow: "rate",
     RttNow: "rtt",
     RetransmissionsNow: "retransmissions",
+    LossesNow: "losses",
     TrialEnded: "trial-ended",
     CampaignEnded: "campaign-ended",
 }

@@ -16,7 +16,7 @@ from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
-from pathlab.runner.events import Emit, RateNow, RetransmissionsNow, RttNow
+from pathlab.runner.events import Emit, LossesNow, RateNow, RetransmissionsNow, RttNow
 from pathlab.runner.hosts.background_hosts import BackgroundLoads
 from pathlab.runner.hosts.bond_setup import RowBond
 from pathlab.runner.hosts.environment import Environment
@@ -229,6 +229,9 @@ class RowRunner:
                     rtt=lambda rtt_ns: self._emit(RttNow(row=spec.row, rtt_ns=rtt_ns)),
                     retransmissions=lambda segments: self._emit(
                         RetransmissionsNow(row=spec.row, segments=segments)
+                    ),
+                    losses=lambda lost, received: self._emit(
+                        LossesNow(row=spec.row, lost_packets=lost, received_packets=received)
                     ),
                     traffic=lambda: self._watch_traffic(data),
                     idle=lambda: self._renew_route(spec, data),

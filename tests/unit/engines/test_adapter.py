@@ -138,7 +138,7 @@ def make_pair(
     nothing: Callable[..., None] = lambda *_: None  # noqa: E731
     observer = TrialObserver(
         rate=lambda rate, _at: rates.append(rate), rtt=nothing, retransmissions=nothing, traffic=nothing,
-        idle=nothing,
+        losses=nothing, idle=nothing,
     )  # fmt: skip
     engine = build_adapter_engine(name)(
         EngineContext(

@@ -78,6 +78,7 @@ class Stage:
         self.on_record: dict[str, Callable[[dict[str, Any]], None]] = {}
         self.rates: list[tuple[float, int]] = []
         self.retransmissions: list[int] = []
+        self.losses: list[tuple[int, int]] = []
         self.probes_ended = 0
         self.kept: list[object] = []
         sending, receiving = (self._open_session(role) for role in ("sender", "receiver"))
@@ -85,6 +86,7 @@ class Stage:
             rate=lambda rate, at_ns: self.rates.append((rate, at_ns)),
             rtt=lambda _rtt_ns: None,
             retransmissions=self.retransmissions.append,
+            losses=lambda lost, received: self.losses.append((lost, received)),
             traffic=lambda: None,
             idle=lambda: None,
         )
@@ -124,6 +126,17 @@ def test_retransmissions_are_reported_when_they_change() -> None:
         stage.on_record["sender"]({"type": "interval", "phase": "steady", "tcp_info": info})
     stage.on_record["sender"]({"type": "interval", "phase": "steady"})
     assert stage.retransmissions == [0, 2, 5]
+
+
+def test_losses_of_a_udp_flow_are_reported_after_each_interval() -> None:
+    stage = make_stage()
+    stage.engine.prepare()
+    interval = {"type": "interval", "phase": "steady", "bytes": [0, 0], "start_ns": 0, "end_ns": 10**8}
+    for lost, received in (([2, 0], [8, 10]), ([-3, 0], [13, 10]), ([1, 1], [9, 9])):
+        stage.on_record["receiver"]({**interval, "datagrams": {"received": received, "lost": lost}})
+    stage.on_record["receiver"](interval)
+    stage.on_record["sender"]({**interval, "datagrams": {"sent": [10, 10]}})
+    assert stage.losses == [(2, 18), (0, 41), (1, 59)]
 
 
 def make_stage(direction: str = "forward", connect_from: str = "sender") -> Stage:
