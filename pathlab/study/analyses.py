@@ -15,6 +15,7 @@ from pathlab.analysis.verdicts.drift import Drift
 from pathlab.store.results import Results
 from pathlab.study import costs, order, throughput
 from pathlab.study.answer import Answer, Answers, StudyOptions
+from pathlab.study.datagram_analyses import DatagramAnalyses
 from pathlab.study.delay import QuantitySpread, ThroughputEffect, describe_distributions, find_effects
 from pathlab.study.latency_analyses import LatencyAnalyses
 from pathlab.study.level_analyses import LevelAnalyses
@@ -52,7 +53,13 @@ def _name_recommended(answer: Answer[Recommendation]) -> str:
 
 
 class Analyses(
-    MessageAnalyses, TechnologyAnalyses, LatencyAnalyses, LevelAnalyses, MultipathAnalyses, LosslessAnalyses
+    MessageAnalyses,
+    DatagramAnalyses,
+    TechnologyAnalyses,
+    LatencyAnalyses,
+    LevelAnalyses,
+    MultipathAnalyses,
+    LosslessAnalyses,
 ):
     """The analyses of METHOD section 4 over stored trials.
 

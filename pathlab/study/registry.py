@@ -34,8 +34,10 @@ UNITS: Mapping[str, str] = MappingProxyType(
     {
         "_bits_per_s": "bit/s",
         "messages_per_s": "1/s",
+        "packets_per_s": "1/s",
         "_ns": "ns",
         "_ns_per_message": "ns",
+        "_ns_per_packet": "ns",
         "_bytes": "byte",
         "_ratio": "ratio",
     }

@@ -1,0 +1,131 @@
+"""What limited a UDP flow: the offered rate, the sending host, the path or the receiving host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.evidence import Evidence, weigh
+from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
+from pathlab.store.records import TrialRecord
+
+#: Below this share of the offered rate the sender did not reach it, as the flag ``rate-missed`` has it.
+REACHED_RATIO = 0.99
+#: From this share of the sent datagrams on a loss limits the flow, as the flag ``host-limited`` has it.
+LOSS_RATIO = 0.001
+
+
+class DatagramLimit(StrEnum):
+    """What kept more datagrams from arriving. The values are stable and machine-readable."""
+
+    OFFERED_RATE = "offered-rate"  # all that was offered was sent, and arrived
+    SENDING_HOST = "sending-host"
+    PATH = "path"
+    RECEIVING_HOST = "receiving-host"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatagramReading:
+    """The figures that the verdict is read from; None: not measured (of ``offered``: no rate was offered)."""
+
+    offered_packets_per_s: float | None
+    sent_packets_per_s: float | None
+    sent_packets: float | None
+    lost_packets: float | None
+    lost_host_packets: float | None
+    lost_path_packets: float | None
+    sender_core_ratio: float | None = None
+    receiver_core_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatagramVerdict:
+    """The limit, or why it is undecided, and the figures against their thresholds.
+
+    ``beside`` are further places where datagrams were lost, or not sent, beyond the threshold.
+    """
+
+    limit: DatagramLimit | None
+    beside: tuple[DatagramLimit, ...]
+    evidence: tuple[Evidence, ...]
+    undecided: Undecided | None = None
+
+    def find(self, name: str) -> float | None:
+        """A figure of the evidence by its name; None where it was not measured."""
+        return next((one.value for one in self.evidence if one.name == name), None)
+
+
+def read_datagrams(record: TrialRecord) -> DatagramReading:
+    """The figures of one trial."""
+    return DatagramReading(
+        offered_packets_per_s=record.udp_offered_packets_per_s,
+        sent_packets_per_s=record.udp_sent_packets_per_s,
+        sent_packets=record.udp_sent_packets,
+        lost_packets=record.udp_lost_packets,
+        lost_host_packets=record.udp_lost_host_packets,
+        lost_path_packets=record.udp_lost_path_packets,
+        sender_core_ratio=record.sender_busiest_core_ratio,
+        receiver_core_ratio=record.receiver_busiest_core_ratio,
+    )
+
+
+def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
+    """The place where the largest share of the offered rate was lost, or not sent.
+
+    A sender without an offered rate sends as fast as its host can: unless datagrams were lost, it is the
+    limit. A loss that no counter explains is of the path, or of a host whose counters were not read: then
+    the verdict is undecided, unless another place lost more.
+    """
+    shares = _measure_shares(reading)
+    evidence = tuple(
+        weigh(name, value, threshold)
+        for name, value, threshold in (
+            ("unsent_ratio", shares[DatagramLimit.SENDING_HOST], 1 - REACHED_RATIO),
+            ("lost_host_ratio", shares[DatagramLimit.RECEIVING_HOST], LOSS_RATIO),
+            ("lost_path_ratio", shares[DatagramLimit.PATH], LOSS_RATIO),
+            ("sender_core_ratio", reading.sender_core_ratio, BUSY_CORE_RATIO),
+            ("receiver_core_ratio", reading.receiver_core_ratio, BUSY_CORE_RATIO),
+        )
+    )
+    bounds = {DatagramLimit.SENDING_HOST: 1 - REACHED_RATIO}
+    found = {
+        place: share
+        for place, share in shares.items()
+        if share is not None and share >= bounds.get(place, LOSS_RATIO)
+    }
+    places = tuple(sorted(found, key=lambda place: -found[place]))
+    unexplained = _measure_unexplained(reading)
+    if reading.sent_packets is None or reading.lost_packets is None:
+        return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
+    if unexplained >= max(LOSS_RATIO, found[places[0]] if places else 0.0):
+        return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
+    if places:
+        return DatagramVerdict(limit=places[0], beside=places[1:], evidence=evidence)
+    offered = reading.offered_packets_per_s is not None
+    limit = DatagramLimit.OFFERED_RATE if offered else DatagramLimit.SENDING_HOST
+    return DatagramVerdict(limit=limit, beside=(), evidence=evidence)
+
+
+def _measure_shares(reading: DatagramReading) -> dict[DatagramLimit, float | None]:
+    """Of what was offered, the share not sent; of what was sent, the shares lost on the path and after it."""
+    offered, sent_per_s, sent = (
+        reading.offered_packets_per_s,
+        reading.sent_packets_per_s,
+        reading.sent_packets,
+    )
+    unsent = None if not offered or sent_per_s is None else max(0.0, 1 - sent_per_s / offered)
+    lost = {
+        DatagramLimit.PATH: reading.lost_path_packets,
+        DatagramLimit.RECEIVING_HOST: reading.lost_host_packets,
+    }
+    shares = {place: None if count is None or not sent else count / sent for place, count in lost.items()}
+    return {DatagramLimit.SENDING_HOST: unsent, **shares}
+
+
+def _measure_unexplained(reading: DatagramReading) -> float:
+    """The share of the sent datagrams of which is not known who lost them."""
+    if not reading.sent_packets or reading.lost_packets is None:
+        return 0.0
+    known = (reading.lost_host_packets or 0) + (reading.lost_path_packets or 0)
+    return max(0.0, reading.lost_packets - known) / reading.sent_packets

@@ -1,0 +1,202 @@
+"""UDP flows by combination: their rates, loss, who lost them, what limits them, and what offloads gain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.study.analyses import Study
+from pathlab.study.datagram_limit import DatagramLimit, DatagramReading, classify_datagrams
+from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
+from tests.unit.runner.trial_records import make_record
+from tests.unit.study.datagram_trials import carry, make_udp_trials
+from tests.unit.synthetic_results import SyntheticResults, make_campaign
+
+SLOW, FAST = {"pacing_bits_per_s": 32_000_000}, {"pacing_bits_per_s": 80_000_000}
+BINS = {"loss_runs": [(1, 1, 30), (4, 4, 5)], "n_reordering": [(0, 0, 9), (3, 3, 1)]}
+
+
+def test_losses_of_the_path_and_of_the_host_are_counted_apart() -> None:
+    slow, fast = Study(make_udp_trials([SLOW, FAST], carry, bins=BINS)).datagrams()
+    assert slow.condition.get("pacing_bits_per_s") == 32_000_000
+    found = slow.result
+    assert (found.packets.lost_path, found.packets.lost_unexplained) == (0, 0)
+    assert found.packets.lost_host == pytest.approx(8 * 40_000 * 0.005, rel=0.1)
+    assert found.loss.loss_ratio == pytest.approx(0.005, rel=0.1)
+    assert found.loss.interval_ratio.contains(0.005)
+    assert found.limit.limit is DatagramLimit.RECEIVING_HOST
+    assert found.offered_packets_per_s == 4_000
+    assert found.received_packets_per_s.interval.contains(3_980)
+    assert found.loss_runs is not None
+    assert (found.loss_runs.runs, found.loss_runs.longest_packets) == (8 * 35, 4)
+    assert found.loss_runs.mean_packets == pytest.approx(50 / 35)
+    assert found.loss_runs.burst_packets == pytest.approx((30 + 80) / 50)
+    assert found.reordered.loss_ratio == pytest.approx(0.001, rel=0.05)
+    assert (found.extent_max_packets, found.late_time_max_ns) == (7, 90_000)
+    beyond = fast.result
+    assert beyond.limit.limit is DatagramLimit.PATH
+    assert beyond.limit.beside == (DatagramLimit.RECEIVING_HOST,)
+    assert beyond.packets.lost_path == pytest.approx(8 * 50_000, rel=0.01)
+    assert beyond.received_packets_per_s.median == pytest.approx(4_975, rel=0.001)
+
+
+def test_host_limited_trials_are_kept_and_lab_limited_ones_are_not() -> None:
+    kept = Study(make_udp_trials([SLOW], carry, flags=("host-limited",))).datagrams()
+    assert kept[0].result.received_packets_per_s.n == 8
+    assert Study(make_udp_trials([SLOW], carry, flags=("lab-limited",))).datagrams() == ()
+
+
+def test_other_trials_have_no_datagrams() -> None:
+    tcp = make_udp_trials([{**SLOW, "transport": "tcp"}], carry)
+    messages = make_udp_trials([{**SLOW, "message_bytes": 64}], carry)
+    for results in (tcp, messages):
+        study = Study(results)
+        for answers in (study.datagrams(), study.offloads(), study.datagram_cost()):
+            assert len(answers) == 0
+
+
+def test_gso_is_compared_with_the_same_flow_without_it_in_each_cycle() -> None:
+    answers = Study(make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry)).offloads()
+    found = {answer.result.metric: answer.result for answer in answers}
+    assert {one.offload for one in found.values()} == {"GSO"}
+    cost = found["CPU/packet, sender"]
+    assert cost.pairs == 8
+    assert cost.ratio == pytest.approx(0.5, rel=0.02)
+    assert cost.interval.contains(0.5)
+    assert found["received"].interval.contains(1.0)
+    few = Study(make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry, cycles=3)).offloads()
+    assert {answer.result.undecided for answer in few} == {Undecided.TOO_FEW_SAMPLES}
+
+
+def test_gso_and_gro_together_have_an_answer_of_their_own() -> None:
+    flows = [{**SLOW, "gso": gso, "gro": gro} for gso in (False, True) for gro in (False, True)]
+    answers = Study(make_udp_trials(flows, carry)).offloads()
+    assert [answer.result.offload for answer in answers[::3]] == ["GSO", "GRO", "GSO + GRO"]
+    alone = make_udp_trials([{**SLOW, "gso": True}], carry)
+    assert Study(alone).offloads() == ()
+
+
+def test_an_offload_that_was_not_granted_is_none() -> None:
+    flows = [{**SLOW, "gso": on} for on in (False, True)]
+    results = make_udp_trials(flows, carry, flags=("gso-not-granted",))
+    assert Study(results).offloads() == ()
+
+
+def make_reading(**given: float | None) -> DatagramReading:
+    known: Mapping[str, float | None] = {
+        **{"offered_packets_per_s": 1000.0, "sent_packets_per_s": 1000.0, "sent_packets": 10_000},
+        **{"lost_packets": 0, "lost_host_packets": 0, "lost_path_packets": 0},
+    }
+    return DatagramReading(**{**known, **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "limit"),
+    [
+        ({}, DatagramLimit.OFFERED_RATE),
+        ({"offered_packets_per_s": None}, DatagramLimit.SENDING_HOST),
+        ({"sent_packets_per_s": 985.0}, DatagramLimit.SENDING_HOST),
+        ({"sent_packets_per_s": 995.0}, DatagramLimit.OFFERED_RATE),
+        ({"lost_packets": 9, "lost_path_packets": 9}, DatagramLimit.OFFERED_RATE),
+        ({"lost_packets": 10, "lost_path_packets": 10}, DatagramLimit.PATH),
+        (
+            {"lost_packets": 30, "lost_path_packets": 10, "lost_host_packets": 20},
+            DatagramLimit.RECEIVING_HOST,
+        ),
+        (
+            {"offered_packets_per_s": None, "lost_packets": 500, "lost_path_packets": 500},
+            DatagramLimit.PATH,
+        ),
+        ({"lost_packets": 50, "lost_host_packets": None, "lost_path_packets": None}, None),
+        ({"lost_packets": 50, "lost_host_packets": 10, "lost_path_packets": None}, None),
+        (
+            {"lost_packets": 50, "lost_host_packets": 30, "lost_path_packets": None},
+            DatagramLimit.RECEIVING_HOST,
+        ),
+        ({"lost_packets": None}, None),
+        ({"sent_packets": None}, None),
+    ],
+)
+def test_the_limit_is_where_most_was_lost_or_not_sent(
+    given: dict[str, float | None], limit: DatagramLimit | None
+) -> None:
+    found = classify_datagrams(make_reading(**given))
+    assert found.limit is limit
+    assert (found.undecided is None) is (limit is not None)
+
+
+def test_figures_and_thresholds_are_the_evidence() -> None:
+    found = classify_datagrams(
+        make_reading(lost_packets=30, lost_host_packets=20, lost_path_packets=10, receiver_core_ratio=0.99)
+    )
+    met = {one.name: one.met for one in found.evidence}
+    assert met == {
+        **{"unsent_ratio": False, "lost_host_ratio": True, "lost_path_ratio": True},
+        **{"sender_core_ratio": None, "receiver_core_ratio": True},
+    }
+    assert found.beside == (DatagramLimit.PATH,)
+
+
+def make_single(blocks: list[tuple[int, int]], runs: list[dict[str, Any]] | None = None) -> SyntheticResults:
+    rows = [
+        {"index": index, "phase": phase, "stream": 0, "received": received, "lost": lost}
+        for index, (phase, received, lost) in enumerate(
+            [("warmup", 500, 500), *(("steady", *block) for block in blocks), ("drain", 5, 0)]
+        )
+    ]
+    series = {"receiver_datagrams": pd.DataFrame(rows)}
+    if runs:
+        series["datagram_histograms"] = pd.DataFrame(runs)
+    return SyntheticResults(make_campaign(), [], [], {1: series}, ())
+
+
+def test_the_loss_of_one_trial_has_the_interval_of_its_blocks() -> None:
+    steady = make_single([(990, 10)] * 20)
+    bursty = make_single([(1000, 0)] * 15 + [(960, 40)] * 5)
+    record = make_record(udp_sent_packets=20_000, udp_lost_packets=200)
+    widths = []
+    for results in (steady, bursty):
+        found = estimate_trial_loss(results, 1, record)
+        assert found is not None
+        assert (found.sent, found.lost, found.loss_ratio) == (20_000, 200, 0.01)
+        assert found.interval_ratio.contains(0.01)
+        widths.append((found.interval_ratio.high or 0) - (found.interval_ratio.low or 0))
+    assert widths[1] > 4 * widths[0]
+
+
+def test_runs_of_lost_datagrams_widen_the_interval() -> None:
+    runs = [{"metric": "loss_runs", "low": 20, "high": 20, "count": 10}]
+    record = make_record(udp_sent_packets=20_000, udp_lost_packets=200)
+    single, run = (estimate_trial_loss(make_single([(990, 10)] * 20, one), 1, record) for one in (None, runs))
+    assert single is not None
+    assert run is not None
+    assert (run.dispersion, single.dispersion) == (20, 1)
+    assert (run.interval_ratio.high or 0) > (single.interval_ratio.high or 1)
+
+
+def test_a_loss_after_the_last_arrival_or_of_nothing() -> None:
+    record = make_record(udp_sent_packets=20_000, udp_lost_packets=500)
+    tail = estimate_trial_loss(make_single([(1000, 0)] * 20), 1, record)
+    assert tail is not None
+    assert tail.interval_ratio.contains(0.025)
+    none = estimate_trial_loss(
+        make_single([(1000, 0)] * 20), 1, make_record(udp_sent_packets=20_000, udp_lost_packets=0)
+    )
+    assert none is not None
+    assert none.interval_ratio.low == 0
+    assert 0 < (none.interval_ratio.high or 0) < 0.001
+    bare = estimate_trial_loss(SyntheticResults(make_campaign(), [], [], {}, ()), 1, record)
+    assert bare is not None
+    assert not bare.interval_ratio.decided
+    for missing in (make_record(), make_record(udp_sent_packets=0, udp_lost_packets=0)):
+        assert estimate_trial_loss(make_single([(1, 0)]), 1, missing) is None
+
+
+def test_histograms_of_a_trial_without_any() -> None:
+    results = make_single([(1000, 0)] * 3)
+    assert read_histograms(results, 1) == {}
+    assert find_loss_runs({}) is None
