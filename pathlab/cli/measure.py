@@ -12,7 +12,7 @@ import click
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.cli.commands.names import TIME, WARMUP
+from pathlab.cli.commands.names import RATE_MAX, TIME, UDP_RATE, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
 from pathlab.store.flags import Status
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pathlab.store.records import TrialRecord
+    from pathlab.study.trial_limit import SingleLimit
 
 LABEL = "measure"
 LONGEST_TRANSFER = "24h"
@@ -37,6 +38,9 @@ OPTIONS = {
     "factors.message_rate": "--message-rate",
     "factors.reply": "--reply",
     "factors.transport": "--transport",
+    "factors.datagram": "--datagram",
+    "factors.gso": "--gso",
+    "factors.gro": "--gro",
     "trial.duration": "--time",
     "trial.warmup": "--warmup",
     "trial.interval": "--interval",
@@ -44,7 +48,12 @@ OPTIONS = {
     "probes.unloaded": "--unloaded",
 }
 #: Factors that the campaign has only where their options are given.
-GIVEN = ("pacing", "transfer", "message", "message_rate", "reply", "transport")
+GIVEN = (
+    *("pacing", "transfer", "message", "message_rate", "reply", "transport"),
+    *("datagram", "gso", "gro"),
+)
+#: Options of UDP flows alone.
+OF_UDP = ("datagram", "gso", "gro")
 
 
 def measure(
@@ -59,6 +68,7 @@ def measure(
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
     direction = _read_direction(settings)
+    settings = _read_datagrams(settings)
     campaign = _campaign(ends, settings, hosts_file)
     # Takes half a second, so after the checks.
     from pathlab.cli.console import TerminalConsole
@@ -126,6 +136,27 @@ def _read_direction(settings: dict[str, Any]) -> str:
     return "both" if settings["both"] else "reverse" if settings["reverse"] else "forward"
 
 
+def _read_datagrams(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with transport and rate of a UDP flow. UsageError for options that it does not have.
+
+    Without a rate it gets a moderate one: nobody floods a path without having said so.
+    """
+    if settings["udp"] and (settings["message"] or settings["transport"] not in (None, "udp")):
+        raise UsageError(
+            "--udp excludes --message and --transport", hint="messages by UDP: --transport udp --message SIZE"
+        )
+    flow = settings["udp"] or (settings["transport"] == "udp" and not settings["message"])
+    given = [name for name in OF_UDP if settings[name] not in (None, False)]
+    rate = settings["pacing"]
+    if not flow and (given or rate == RATE_MAX):
+        option = f"--{given[0]}" if given else f"--rate {RATE_MAX}"
+        raise UsageError(f"{option} is for UDP flows", hint="add --udp")
+    if not flow:
+        return settings
+    pacing = None if rate == RATE_MAX else rate or UDP_RATE
+    return {**settings, "transport": "udp", "pacing": pacing}
+
+
 def _read_times(settings: dict[str, Any]) -> dict[str, str]:
     """Warm-up and duration as in a campaign file. UsageError for a time beside an amount."""
     duration, warmup, transfer = (settings[name] for name in ("duration", "warmup", "transfer"))
@@ -158,10 +189,28 @@ def _in_words_of_options(error: CampaignError) -> str:
     return "; ".join(lines)
 
 
+def _describe_limit(record: TrialRecord, found: SingleLimit) -> dict[str, str | None]:
+    from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
+    from pathlab.report.limit_text import format_limit
+    from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
+
+    if is_of_datagrams(record):
+        datagrams = classify_datagrams(read_datagrams(record))
+        return {
+            "name": datagrams.limit,
+            "undecided": datagrams.undecided,
+            "text": format_datagram_limit(datagrams),
+        }
+    return {
+        "name": found.verdict.limit,
+        "undecided": found.verdict.undecided,
+        "text": format_limit(found),
+    }
+
+
 def _show(folder: Path, direction: str, as_json: bool, console: Console) -> TrialRecord | None:
     """Print the trial and its limit, unless it failed before anything was measured; None without a trial."""
     from pathlab.printed_table import PrintedParagraph
-    from pathlab.report.limit_text import format_limit
     from pathlab.report.text import render_trial
     from pathlab.report.trial_notes import list_remarks
     from pathlab.store.results import Results
@@ -174,8 +223,7 @@ def _show(folder: Path, direction: str, as_json: bool, console: Console) -> Tria
         trial_id, record = records[-1]
         found = classify_record(results, trial_id, record, reverse=direction == "reverse")
         if as_json:
-            verdict, text = found.verdict, format_limit(found)
-            limit = {"name": verdict.limit, "undecided": verdict.undecided, "text": text}
+            limit = _describe_limit(record, found)
             click.echo(json.dumps({**results.export_record(trial_id), "limit": limit}, indent=2))
         elif record.status == Status.COMPLETE or record.received_total_bytes is not None:
             render_trial(record, results, trial_id, console)

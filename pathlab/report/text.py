@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from rich.console import Console
 
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.datagram_text import is_of_datagrams, list_datagram_facts
 from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
+from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
 from pathlab.study.streams import (
     measure_datagram_loss,
@@ -83,7 +85,10 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
     if results is not None:
         _print_streams(record, results, trial_id, console)
     console.print()
-    for label, text in _list_facts(record):
+    facts = (
+        _list_datagram_facts(record, results, trial_id) if is_of_datagrams(record) else _list_facts(record)
+    )
+    for label, text in facts:
         console.print(PrintedParagraph(text, mark=f"{label:<18}"))
     _print_rtts(record, results, trial_id, console)
     if record.flags:
@@ -210,6 +215,25 @@ def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     yield ("Congestion", f"sender {used[0]}, receiver {used[1]} (requested: {requested})")
     for end in ("sender", "receiver"):
         yield (f"CPU, {end}", _cpu_text(record, end))
+    medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
+    yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
+
+
+def _list_datagram_facts(
+    record: TrialRecord, results: StudySource | None, trial_id: int
+) -> Iterator[tuple[str, str]]:
+    """The facts of a UDP flow; without ``results`` those of its series are left out."""
+    loss = None if results is None else estimate_trial_loss(results, trial_id, record)
+    runs = None if results is None else find_loss_runs(read_histograms(results, trial_id))
+    yield from list_datagram_facts(record, loss, runs)
+    for end in ("sender", "receiver"):
+        yield (f"CPU, {end}", _cpu_text(record, end))
+    yield (
+        "Socket buffers",
+        f"sender {format_bytes(record.window_granted_sender_bytes)}, "
+        f"receiver {format_bytes(record.window_granted_receiver_bytes)} per stream "
+        f"(requested {format_window(record.window_requested_bytes)})",
+    )
     medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
     yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
 

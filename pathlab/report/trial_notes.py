@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pathlab.analysis.verdicts.limits import QUEUE_RISE_LEAST_NS
+from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
 from pathlab.report.limit_text import format_limit
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
+from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
 from pathlab.study.streams import measure_drtt
 from pathlab.study.trial_limit import SingleLimit
 from pathlab.units import format_frequency, format_rate, format_time, format_volume
@@ -26,6 +28,10 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
             f"Both directions at once: {format_rate(record.throughput_bits_per_s)} from {first} to {second}, "
             f"{format_rate(record.throughput_reverse_bits_per_s)} back. The other figures are of the first."
         )
+    if is_of_datagrams(record):
+        yield from _describe_dips(record)
+        yield format_datagram_limit(classify_datagrams(read_datagrams(record)))
+        return
     if not record.window_requested_bytes:
         yield from _describe_growth(found)
     yield from _describe_rtts(record, found)
@@ -54,6 +60,11 @@ def _describe_rtts(record: TrialRecord, found: SingleLimit) -> Iterator[str]:
             f"a factor of {DISAGREEING_FACTOR:g} or more. dRTT and effective window use the probes; "
             "TCP's smoothed RTT includes the delays of both ends."
         )
+    yield from _describe_dips(record)
+
+
+def _describe_dips(record: TrialRecord) -> Iterator[str]:
+    """Why an RTT increase is negative."""
     increase_ns = measure_drtt(record)
     if increase_ns is None or increase_ns >= 0:
         return

@@ -109,6 +109,12 @@ def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, i
         (("--reply",), "--reply: native does not support reply without message"),
         (("--message", "64", "-R"), "--reverse or --both: native does not support messages in direction"),
         (("--transport", "pipe"), "--transport: native does not support this transport without message"),
+        (("--gso",), "--gso is for UDP flows"),
+        (("--rate", "max"), "--rate max is for UDP flows"),
+        (("--udp", "--message", "64"), "--udp excludes --message and --transport"),
+        (("--udp", "--datagram", "31"), "--datagram: '31' is out of range"),
+        (("--udp", "--bytes", "1G"), "--bytes: native does not support transfer with a UDP flow"),
+        (("--udp", "--congestion", "reno"), "--congestion: native does not support congestion without TCP"),
         (("-P", "0"), "Invalid value for '--streams' / '-P'"),
     ],
 )
@@ -118,3 +124,37 @@ def test_a_bad_value_is_one_line_with_its_option(options: tuple[str, ...], messa
     first, second = done.stderr.splitlines()
     assert first.startswith(f"pathlab: {message}")
     assert second.startswith("  fix: ")
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ((), {"udp_offered_packets_per_s": 1250.0}),  # the default, which floods nobody
+        (("--rate", "2Mbit/s", "-P", "3", "-R"), {"udp_offered_packets_per_s": 250.0, "streams": 3}),
+        (("--rate", "max", "--gso", "--gro"), {"udp_offered_packets_per_s": None}),
+    ],
+)
+def test_a_udp_flow_is_measured_at_the_offered_rate(
+    options: tuple[str, ...], expected: dict[str, float]
+) -> None:
+    require_engine()
+    done = measure("--udp", "--datagram", "1000", "--time", "500ms", "--warmup", "100ms", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    trial = json.loads(done.stdout)["trial"]
+    assert {**expected, "datagram_bytes": 1000, "udp_foreign_packets": 0}.items() <= trial.items()
+    counts = [trial[f"udp_{name}_packets"] for name in ("sent", "received", "lost")]
+    assert counts[0] == counts[1] + counts[2] > 0
+    if "--gro" not in options:  # whose socket counts several datagrams as one
+        assert trial["udp_lost_host_packets"] + trial["udp_lost_path_packets"] == counts[2]
+    for kind in ("sender_datagrams", "receiver_datagrams"):
+        assert f'"{kind}"' in done.stdout
+
+
+@pytest.mark.engine
+def test_a_udp_flow_on_a_terminal_names_loss_and_limit() -> None:
+    require_engine()
+    done = measure("--udp", "--time", "500ms", "--warmup", "100ms")
+    assert done.returncode == 0, done.stderr
+    for text in ("Sent  ", "Received  ", "Loss  ", "Reordering  ", "CPU per packet  ", "Limited by: "):
+        assert text in done.stdout

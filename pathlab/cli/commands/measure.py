@@ -16,7 +16,7 @@ from pathlab.cli.commands.declaration import (
     json_flag,
     option,
 )
-from pathlab.cli.commands.names import TIME, WARMUP
+from pathlab.cli.commands.names import RATE_MAX, TIME, UDP_RATE, WARMUP
 
 command = declare(
     "measure",
@@ -26,7 +26,7 @@ command = declare(
     A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
     """,
     ENDS,
-    option("--streams", "-P", type=click.IntRange(1, 4096), default=1, help="TCP connections."),
+    option("--streams", "-P", type=click.IntRange(1, 4096), default=1, help="TCP connections, or UDP flows."),
     option("--window", "-w", default="auto", help="Socket buffer per stream, such as 256K."),
     option("--time", "-t", "duration", help=f"Steady window; a bare number is seconds. [default: {TIME}]"),
     option(
@@ -36,9 +36,16 @@ command = declare(
     ),
     flag("--reverse", "-R", help="The second HOST sends."),
     flag("--both", help="Both send at once."),
+    flag("--udp", help="Send UDP datagrams: measures loss, reordering and jitter."),
     option(
-        "--rate", "pacing", help="Highest rate of each direction, all streams together, such as 40Mbit/s."
+        "--rate",
+        "pacing",
+        help="Highest rate of each direction, all streams together, such as 40Mbit/s; with --udp the rate "
+        f"offered, or `{RATE_MAX}`, as fast as possible. [default: TCP none, UDP {UDP_RATE}]",
     ),
+    option("--datagram", help="UDP: payload of each datagram, such as 64. [default: the path's MTU]"),
+    flag("--gso", help="UDP: the sender hands over several datagrams at once (UDP_SEGMENT)."),
+    flag("--gro", help="UDP: the receiver takes several datagrams at once (UDP_GRO)."),
     option("--message", help="Send messages of this size, such as 64B, instead of a stream of bytes."),
     option(
         "--message-rate", type=click.IntRange(1), help="Messages per second. [default: as many as possible]"

@@ -34,6 +34,8 @@ LOCAL = "local"
 RESULTS_ROOT = Path("results")
 #: Steady window and warm-up of a measurement.
 TIME, WARMUP = "10s", "1s"
+#: Rate of a UDP flow that is measured without one: it floods no access line. The word for no rate.
+UDP_RATE, RATE_MAX = "10Mbit/s", "max"
 #: Given for a name where all names are to be listed.
 LIST = "list"
 #: Of ``pathlab.report.report_builder.COMPARISON_FORMS``
