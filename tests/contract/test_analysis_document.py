@@ -19,6 +19,7 @@ from tests.unit.message_results import TCP, make_message_results
 from tests.unit.multipath_results import Bonds, make_multipath_results
 from tests.unit.search_results import count_link, write_search_results
 from tests.unit.study.build_samples import measure_levels
+from tests.unit.study.datagram_trials import carry_flow, make_udp_trials
 from tests.unit.study.message_trials import carry, make_message_trials
 from tests.unit.study.trials import make_sweep
 from tests.unit.synthetic_results import write_results
@@ -31,6 +32,8 @@ MESSAGE_ANALYSES = ("message_rates", "message_cost", "write_cost", "batching", "
 LATENCY_ANALYSES = ("message_latency", "message_knee", "message_tails", "message_front")
 #: Those that have answers where round trips of technologies were measured, with and without load.
 TECHNOLOGY_ANALYSES = ("technologies", "technology_overhead", "loaded_round_trips")
+#: Those that have answers where UDP flows were measured, with and without GSO or GRO.
+DATAGRAM_ANALYSES = ("datagrams", "datagram_cost", "offloads")
 #: Those that have answers where several links were used, and where one of them failed.
 MULTIPATH_ANALYSES = (
     *("multipath", "member_shares", "streams_needed", "bond_latency", "failover"),
@@ -74,7 +77,7 @@ def test_the_document_has_the_keys_that_its_version_promises(folder: Path, call:
     empty = {name for name, answers in document["analyses"].items() if not answers}
     assert empty == {
         *(*MESSAGE_ANALYSES, *LATENCY_ANALYSES, *TECHNOLOGY_ANALYSES, *MULTIPATH_ANALYSES),
-        *("releases", "observer_cost", "lossless_rate"),
+        *(*DATAGRAM_ANALYSES, "releases", "observer_cost", "lossless_rate"),
     }
     interval = document["analyses"]["surface"][0]["result"]["capacity"]["interval"]
     assert sorted(interval) == promised["interval"]
@@ -93,6 +96,19 @@ def test_round_trips_have_the_keys_that_the_version_promises(tmp_path: Path, cal
     options = [word for name in LATENCY_ANALYSES for word in ("--only", name)]
     document = json.loads(call("analyze", str(tmp_path / "messages"), "--json", *options).out)
     promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
+    for name, answers in document["analyses"].items():
+        assert answers
+        for answer in answers:
+            assert sorted(answer["result"]) == promised[name]
+
+
+def test_udp_flows_have_the_keys_that_the_version_promises(tmp_path: Path, call: Call) -> None:
+    results = make_udp_trials([{"gso": on} for on in (False, True)], carry_flow, cycles=2)
+    write_results(results, tmp_path / "datagrams")
+    options = [word for name in DATAGRAM_ANALYSES for word in ("--only", name)]
+    document = json.loads(call("analyze", str(tmp_path / "datagrams"), "--json", *options).out)
+    promised = json.loads(GOLDEN.read_text(encoding="utf-8"))["results"]
+    assert list(document["analyses"]) == list(DATAGRAM_ANALYSES)
     for name, answers in document["analyses"].items():
         assert answers
         for answer in answers:

@@ -57,7 +57,7 @@ def make_udp_trials(
     return SyntheticResults(make_campaign(environment=environment or {}), plan, trials, series, ())
 
 
-def carry(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
+def carry_flow(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
     """A path that drops what is above 5,000 packets/s, and a host that drops 0.5 % of what arrives.
 
     A tenth of a percent is reordered. GSO makes a datagram cost the sender half.

@@ -13,7 +13,7 @@ from pathlab.study.analyses import Study
 from pathlab.study.datagram_limit import DatagramLimit, DatagramReading, classify_datagrams
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from tests.unit.runner.trial_records import make_record
-from tests.unit.study.datagram_trials import carry, make_udp_trials
+from tests.unit.study.datagram_trials import carry_flow, make_udp_trials
 from tests.unit.synthetic_results import SyntheticResults, make_campaign
 
 SLOW, FAST = {"pacing_bits_per_s": 32_000_000}, {"pacing_bits_per_s": 80_000_000}
@@ -21,7 +21,7 @@ BINS = {"loss_runs": [(1, 1, 30), (4, 4, 5)], "n_reordering": [(0, 0, 9), (3, 3,
 
 
 def test_losses_of_the_path_and_of_the_host_are_counted_apart() -> None:
-    slow, fast = Study(make_udp_trials([SLOW, FAST], carry, bins=BINS)).datagrams()
+    slow, fast = Study(make_udp_trials([SLOW, FAST], carry_flow, bins=BINS)).datagrams()
     assert slow.condition.get("pacing_bits_per_s") == 32_000_000
     found = slow.result
     assert (found.packets.lost_path, found.packets.lost_unexplained) == (0, 0)
@@ -45,14 +45,14 @@ def test_losses_of_the_path_and_of_the_host_are_counted_apart() -> None:
 
 
 def test_host_limited_trials_are_kept_and_lab_limited_ones_are_not() -> None:
-    kept = Study(make_udp_trials([SLOW], carry, flags=("host-limited",))).datagrams()
+    kept = Study(make_udp_trials([SLOW], carry_flow, flags=("host-limited",))).datagrams()
     assert kept[0].result.received_packets_per_s.n == 8
-    assert Study(make_udp_trials([SLOW], carry, flags=("lab-limited",))).datagrams() == ()
+    assert Study(make_udp_trials([SLOW], carry_flow, flags=("lab-limited",))).datagrams() == ()
 
 
 def test_other_trials_have_no_datagrams() -> None:
-    tcp = make_udp_trials([{**SLOW, "transport": "tcp"}], carry)
-    messages = make_udp_trials([{**SLOW, "message_bytes": 64}], carry)
+    tcp = make_udp_trials([{**SLOW, "transport": "tcp"}], carry_flow)
+    messages = make_udp_trials([{**SLOW, "message_bytes": 64}], carry_flow)
     for results in (tcp, messages):
         study = Study(results)
         for answers in (study.datagrams(), study.offloads(), study.datagram_cost()):
@@ -60,7 +60,8 @@ def test_other_trials_have_no_datagrams() -> None:
 
 
 def test_gso_is_compared_with_the_same_flow_without_it_in_each_cycle() -> None:
-    answers = Study(make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry)).offloads()
+    flows = [{**SLOW, "gso": on} for on in (False, True)]
+    answers = Study(make_udp_trials(flows, carry_flow)).offloads()
     found = {answer.result.metric: answer.result for answer in answers}
     assert {one.offload for one in found.values()} == {"GSO"}
     cost = found["CPU/packet, sender"]
@@ -68,21 +69,23 @@ def test_gso_is_compared_with_the_same_flow_without_it_in_each_cycle() -> None:
     assert cost.ratio == pytest.approx(0.5, rel=0.02)
     assert cost.interval.contains(0.5)
     assert found["received"].interval.contains(1.0)
-    few = Study(make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry, cycles=3)).offloads()
+    few = Study(
+        make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry_flow, cycles=3)
+    ).offloads()
     assert {answer.result.undecided for answer in few} == {Undecided.TOO_FEW_SAMPLES}
 
 
 def test_gso_and_gro_together_have_an_answer_of_their_own() -> None:
     flows = [{**SLOW, "gso": gso, "gro": gro} for gso in (False, True) for gro in (False, True)]
-    answers = Study(make_udp_trials(flows, carry)).offloads()
+    answers = Study(make_udp_trials(flows, carry_flow)).offloads()
     assert [answer.result.offload for answer in answers[::3]] == ["GSO", "GRO", "GSO + GRO"]
-    alone = make_udp_trials([{**SLOW, "gso": True}], carry)
+    alone = make_udp_trials([{**SLOW, "gso": True}], carry_flow)
     assert Study(alone).offloads() == ()
 
 
 def test_an_offload_that_was_not_granted_is_none() -> None:
     flows = [{**SLOW, "gso": on} for on in (False, True)]
-    results = make_udp_trials(flows, carry, flags=("gso-not-granted",))
+    results = make_udp_trials(flows, carry_flow, flags=("gso-not-granted",))
     assert Study(results).offloads() == ()
 
 
