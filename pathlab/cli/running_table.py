@@ -55,7 +55,7 @@ def is_of_messages(settings: Mapping[str, Any]) -> bool:
     return settings.get("message_bytes") is not None
 
 
-def is_udp_flow(settings: Mapping[str, Any]) -> bool:
+def carries_datagrams(settings: Mapping[str, Any]) -> bool:
     """Whether a row of the plan carries datagrams, and no messages."""
     return settings.get("transport") == "udp" and not is_of_messages(settings)
 
@@ -84,7 +84,7 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
         if record.round_trip_median_ns is not None:
             median, p99 = format_time(record.round_trip_median_ns), format_time(record.round_trip_p99_ns)
             rise = f"  round trip {median}, p99 {p99}"
-    elif is_udp_flow(settings):
+    elif carries_datagrams(settings):
         rise = f"  loss {_describe_loss([record])}"
     elif change_ns is not None:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
@@ -108,7 +108,7 @@ class RunningTable:
         """Take a complete trial; its cell moves to the end."""
         control = ["control"] if settings.get("control") else []  # it belongs to no cell
         combination = format_combination(record.streams, record.window_requested_bytes)
-        others, kind = describe_levels(settings), UDP if is_udp_flow(settings) else STREAM
+        others, kind = describe_levels(settings), UDP if carries_datagrams(settings) else STREAM
         if is_of_messages(settings):
             combination, others = describe_message_levels(settings, self._varied), ""
             kind = MESSAGES
