@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from pathlab.analysis.verdicts.limits import Limit
@@ -19,6 +18,7 @@ from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
+from tests.lab.trusting import Trusting
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
@@ -67,21 +67,6 @@ streams = 8
 window = "32KiB"
 congestion = "reno"
 """
-
-
-class Trusting:
-    """Results whose trials are judged even if a busy machine makes them lab-limited."""
-
-    def __init__(self, source: StudiedResults) -> None:
-        self._source = source
-
-    def trials(self) -> pd.DataFrame:
-        frame = self._source.trials()
-        frame["flags"] = [tuple(flag for flag in flags if flag != "lab-limited") for flags in frame["flags"]]
-        return frame
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._source, name)
 
 
 @pytest.fixture
