@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from pathlab.analysis.planning.loss_search import SearchRule
 from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.search_model import SearchSettings
 from pathlab.campaign.source_text import Finding
 from pathlab.units import SECOND_NS, format_bytes, format_exact_rate, format_rate, format_ratio, format_time
+
+if TYPE_CHECKING:
+    from pathlab.analysis.planning.loss_search import SearchRule
 
 #: Payload of a datagram that fills an Ethernet frame by IPv4: what is assumed where the path decides.
 DATAGRAM_BYTES = 1472

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT, SearchRule
 from pathlab.campaign.file_table import FileTable
 from pathlab.campaign.quantities import COUNT, RATE, RATIO, Bounds
+
+if TYPE_CHECKING:
+    from pathlab.analysis.planning.loss_search import SearchRule
+
+#: ``pathlab.analysis.planning.loss_search.TRIALS_BEFORE_VERDICT``, which takes long to import.
+TRIALS_LEAST = 3
 
 
 class SearchSettings(FileTable):
@@ -30,7 +35,7 @@ class SearchSettings(FileTable):
     resolution_ratio: Annotated[float, Bounds(RATIO)] = Field(
         0.02, alias="resolution", description="How far apart the two rates that hold the answer may be."
     )
-    trials_max: Annotated[int, Bounds(COUNT, TRIALS_BEFORE_VERDICT, 100)] = Field(
+    trials_max: Annotated[int, Bounds(COUNT, TRIALS_LEAST, 100)] = Field(
         5, description="Trials at one rate after which it is undecided; the first look is after three."
     )
     burst: Annotated[int, Bounds(COUNT, 1, 10_000)] = Field(
@@ -56,6 +61,8 @@ class SearchSettings(FileTable):
     @property
     def rule(self) -> SearchRule:
         """What the search's decisions follow."""
+        from pathlab.analysis.planning.loss_search import SearchRule  # with numpy, after the checks
+
         return SearchRule(
             loss_ratio=self.loss_ratio,
             lowest_bits_per_s=self.lowest_bits_per_s,

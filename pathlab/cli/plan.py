@@ -9,14 +9,13 @@ from typing import Any
 import click
 from rich.console import Console
 
-from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT
 from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
 from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.design import count_cells
 from pathlab.campaign.factors import format_level, format_levels, name_levels
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from pathlab.campaign.search_model import SearchSettings
+from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
 from pathlab.cli.choices import Choices
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
@@ -169,7 +168,7 @@ def _list_search_sums(search: SearchSettings, estimate: CampaignEstimate) -> Ite
     yield (
         f"Each finds the highest rate from {format_rate(rule.lowest_bits_per_s)} to "
         f"{format_rate(rule.highest_bits_per_s)} with a loss of {format_ratio(rule.loss_ratio)} at most, "
-        f"within {format_ratio(rule.resolution_ratio)}; {TRIALS_BEFORE_VERDICT} to {rule.trials_max} trials "
+        f"within {format_ratio(rule.resolution_ratio)}; {TRIALS_LEAST} to {rule.trials_max} trials "
         f"at each of about {rule.steps + 2} rates."
     )
 

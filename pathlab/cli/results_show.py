@@ -12,6 +12,7 @@ from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
@@ -99,7 +100,11 @@ def print_overview(results: Path, console: Console, *, limit: int | None, offset
         for line in _describe_campaign(stored, counts):
             console.print(PrintedParagraph(line))
         if offset == 0 and counts.trials:
-            _print_combinations(stored.conditions(), limit, console)
+            rates = describe_lossless_rates(stored)
+            for text in rates:
+                console.print(PrintedParagraph(text, "bold"))
+            if stored.conditions() or not rates:
+                _print_combinations(stored.conditions(), limit, console)
         _print_trials(stored, counts, limit, offset, console)
 
 

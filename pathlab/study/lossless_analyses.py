@@ -14,7 +14,6 @@ class LosslessAnalyses(AnalysesBase):
 
     @analysis(
         "Highest rate with little loss",
-        AnswerColumn("combination", "name"),
         AnswerColumn("answer", "text"),
         AnswerColumn("loss at most", "limit_ratio"),
         AnswerColumn("ending", "ending", meaning="of every finished search; empty: they differ"),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.serial import MEDIAN_METHOD, ordered_median_interval
 from pathlab.analysis.estimators.trial_loss import pool_trial_loss
@@ -22,7 +23,7 @@ from pathlab.campaign.cell import RATE_FACTOR
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import format_levels
 from pathlab.campaign.order import list_varied
-from pathlab.store.flags import Status
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import PlanRecord
 from pathlab.study.answer import Answer
 from pathlab.study.rate_searches import (
@@ -38,6 +39,8 @@ from pathlab.study.selection import ExclusionCount, SampleSelection
 from pathlab.study.trials import TrialTable, list_values
 from pathlab.units import format_rate, format_ratio
 
+#: Column, of a comparison, of the rate that a search found.
+LOSSLESS_COLUMN = "lossless_rate_bits_per_s"
 #: Why a trial of a search is in no loss.
 SENDER_SHORT, NOT_COUNTED = "sender-short", "not-counted"
 _COUNTS = (
@@ -69,7 +72,8 @@ class StoredTrial:
 class TriedRate:
     """One rate over all cycles.
 
-    ``loss_ratio`` and its interval are of all packets of the trials counted; ``verdicts`` count the cycles'.
+    ``loss_ratio`` and its interval are of all packets of the trials counted; the interval has the confidence
+    of one look of a search (``SearchRule.confidence_ratio``). ``verdicts`` count those of the cycles.
     ``host_lost``, ``path_lost``, ``refused`` and ``reordered`` are packets of these trials; None: of some it
     is not known. ``short`` are trials in which the sender did not reach the rate.
     """
@@ -167,6 +171,20 @@ def measure_lossless_rates(
             window_bytes=window,
             autotuned=window is None,
         )
+
+
+def read_found_rates(table: TrialTable, plan: Sequence[PlanRecord], model: Mapping[str, Any]) -> Floats:
+    """For each trial the rate that its search found, at one usable trial of each search; NaN elsewhere."""
+    found, rule = np.full(len(table), np.nan), find_rule(model)
+    trials = _read_trials(table)
+    places = {
+        trial.plan_row: place for place, trial in enumerate(trials) if Flag.LAB_LIMITED not in trial.flags
+    }
+    for search in list_searches(plan, trials, rule) if rule is not None else ():
+        usable = [places[row] for row in search.measured if row in places]
+        if usable and search.state.ending == SearchEnding.FOUND:
+            found[usable[-1]] = search.state.below_bits_per_s or np.nan
+    return found
 
 
 def _read_trials(table: TrialTable) -> list[StoredTrial]:
@@ -302,6 +320,7 @@ def _measure_rate(
         [trial.udp_sent_packets or 0 for trial in counted],
         [min(trial.udp_lost_packets or 0, trial.udp_sent_packets or 0) for trial in counted],
         burst_packets=rule.burst_packets,
+        confidence_ratio=rule.confidence_ratio,  # that of the verdicts, which it agrees with
     )
     short = sum(is_short(one, rule) for one in read)
     return TriedRate(

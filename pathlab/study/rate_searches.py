@@ -104,8 +104,13 @@ def find_rule(model: Mapping[str, Any]) -> SearchRule | None:
 
 def name_search(row: PlanRecord) -> SearchKey:
     """The search that a row of the plan belongs to."""
-    settings = tuple(sorted((name, level) for name, level in row.settings.items() if name != RATE_FACTOR))
+    settings = tuple(sorted(drop_rate(row.settings).items()))
     return SearchKey(row.cycle, row.path_source, row.path_destination, settings)
+
+
+def drop_rate(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a row without the rate that its search tried."""
+    return {name: level for name, level in settings.items() if name != RATE_FACTOR}
 
 
 def read_rate(row: PlanRecord) -> int:
@@ -192,7 +197,10 @@ def describe_ending(state: SearchState, rule: SearchRule) -> str:
             return f"not found: {limited}, the lowest rate"
         return f"not found: {limited}; {loss} up to {below}"
     if state.below_bits_per_s is None:
-        return f"not found: undecided at the lowest rate, {format_rate(rule.lowest_bits_per_s)}"
+        lowest = format_rate(rule.lowest_bits_per_s)
+        if state.rates and not state.rates[0].all_lost.trials:
+            return f"not found: no trial at the lowest rate, {lowest}, could be used"
+        return f"not found: undecided at the lowest rate, {lowest}"
     if state.above_bits_per_s is None:
         return f"not found: undecided above {below}"
     return f"not found: undecided {between}"

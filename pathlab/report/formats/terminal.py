@@ -8,6 +8,12 @@ from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.blocks import Notice
+from pathlab.report.lossless_text import EXPLANATION as EXPLANATION_OF_RATES
+from pathlab.report.lossless_text import (
+    count_rate_tables_left,
+    describe_lossless_rates,
+    tabulate_lossless_rates,
+)
 from pathlab.report.message_scope import list_message_paths
 from pathlab.report.message_table import (
     explain_messages,
@@ -51,6 +57,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         console.print(PrintedParagraph(lead, "bold"))
         for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
             console.print(PrintedParagraph(line, mark="  "))
+    _print_lossless_rates(study, console)
     technologies = describe_technologies(study)
     for text in (*technologies[:1], *describe_latencies(study)):
         console.print(PrintedParagraph(text, "bold"))
@@ -89,6 +96,21 @@ def _print_links(study: Analyses, console: Console) -> None:
         console.print(PrintedParagraph(text, "dim"))
     if tables:
         console.print()
+
+
+def _print_lossless_rates(study: Analyses, console: Console) -> None:
+    """Print the answer of every search, the rates tried, and what the columns mean."""
+    for text in describe_lossless_rates(study):
+        console.print(PrintedParagraph(text, "bold"))
+    tables = list(tabulate_lossless_rates(study))
+    for table in tables:
+        console.print()
+        table.print_to(console)
+    if tables:
+        console.print(PrintedParagraph(EXPLANATION_OF_RATES, "dim"))
+    if left := count_rate_tables_left(study.lossless_rate()):
+        text = f"{format_count(left, 'more table')}: pathlab analyze RESULTS --only lossless_rate"
+        console.print(PrintedParagraph(text, "dim"))
 
 
 def _print_technologies(study: Analyses, console: Console) -> None:

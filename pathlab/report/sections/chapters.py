@@ -15,6 +15,7 @@ from pathlab.report.sections import (
     duration,
     effect,
     limits,
+    lossless_rate,
     message_latency,
     messages,
     multipath,
@@ -31,6 +32,7 @@ from pathlab.report.sections.shortfalls import Shortfall, build_shortfalls
 from pathlab.store.flags import Flag
 
 SECTIONS: tuple[LazySection, ...] = (
+    lossless_rate.SECTION,
     releases.SECTION,
     multipath.SECTION,
     cells.COMBINATIONS,
@@ -109,6 +111,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    yield from lossless_rate.outline_opening_rates(inputs)
     yield from multipath.outline_opening_multipath(inputs)
     yield from list_plots(technologies.outline_opening_technologies(inputs))
     yield from message_latency.outline_opening_front(inputs)

@@ -16,6 +16,7 @@ from pathlab.report.blocks import (
     TableBlock,
 )
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_text import describe_latencies
 from pathlab.report.multipath_text import describe_multipath
 from pathlab.report.recommendation_text import (
@@ -29,6 +30,7 @@ from pathlab.report.recommendation_text import (
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.report.sections.fan_out import list_fan_out_sentences
 from pathlab.report.sections.lazy import build_blocks
+from pathlab.report.sections.lossless_rate import outline_opening_rates
 from pathlab.report.sections.message_latency import outline_opening_front
 from pathlab.report.sections.messages import outline_opening
 from pathlab.report.sections.multipath import outline_opening_multipath
@@ -51,10 +53,13 @@ def build_opening(inputs: ReportInputs) -> Section:
     messages = describe_messages(inputs.study)
     technologies = describe_technologies(inputs.study)
     links = describe_multipath(inputs.study)
-    leads = (*compared, *links[:1], *technologies[:1], *describe_latencies(inputs.study), *messages[:1])
+    rates = describe_lossless_rates(inputs.study)
+    leads = (*rates, *compared, *links[:1], *technologies[:1])
+    leads = (*leads, *describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
     remarks = (*links[1:], *technologies[1:], *messages[1:])
     blocks += [Bullets(items=remarks)] if remarks else []
+    blocks += build_blocks(outline_opening_rates(inputs))
     blocks += build_blocks((*outline_opening_multipath(inputs), *outline_opening_technologies(inputs)))
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:

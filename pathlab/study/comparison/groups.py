@@ -10,6 +10,8 @@ import numpy as np
 
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN, read_found_rates
+from pathlab.study.rate_searches import drop_rate, is_searching
 from pathlab.study.selection import (
     COMPARISON_FLAGS,
     ExclusionCount,
@@ -55,8 +57,12 @@ class ComparedResults:
     """The plan's settings and the trials of one of the results, read once."""
 
     def __init__(self, source: StudySource) -> None:
-        self.settings = {row.row: row.settings for row in source.plan()}
-        self.table = read_study_trials(source)
+        plan, model = source.plan(), source.campaign.model
+        self.settings = {row.row: row.settings for row in plan}
+        self.table = read_study_trials(source, plan)
+        if is_searching(model):  # whose rates are steps towards one answer of each cycle
+            self.settings = {row: drop_rate(settings) for row, settings in self.settings.items()}
+            self.table.frame[LOSSLESS_COLUMN] = read_found_rates(self.table, plan, model)
         self.imported = self.table.flagged(Flag.IMPORTED)
 
 

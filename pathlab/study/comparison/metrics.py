@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.two_samples import measure_halves_distance, split_halves
 from pathlab.store.flags import Flag
 from pathlab.study.comparison.groups import CellSamples
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from pathlab.study.message_latency import measure_cpu_per_message
 from pathlab.study.message_loss import read_round_trips_ns
 from pathlab.study.selection import Sample
@@ -68,6 +69,13 @@ METRICS: Mapping[str, ComparedMetric] = {
             title="throughput",
             unit="bit/s",
             read=lambda sample: sample.rates_bits_per_s,
+            higher_is_better=True,
+        ),
+        ComparedMetric(
+            name="lossless-rate",
+            title="highest UDP rate with little loss",
+            unit="bit/s",
+            read=lambda sample: sample.get(LOSSLESS_COLUMN),
             higher_is_better=True,
         ),
         ComparedMetric(

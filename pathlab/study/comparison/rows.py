@@ -37,6 +37,7 @@ from pathlab.study.comparison.metrics import (
     find_noise,
 )
 from pathlab.study.comparison.mismatch import check_shared
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from pathlab.study.selection import ExclusionCount, Sample
 from pathlab.study.trials import StudySource, list_values
 from pathlab.units import format_time
@@ -256,8 +257,7 @@ def _align(
     """A row, without a verdict, for each shared combination and metric that either side measured."""
     before, after = sides
     names = {
-        cell: rules.metrics or choose_metrics([before[cell].condition], DEFAULT_METRICS)
-        for cell in sorted(before.keys() & after.keys())
+        cell: rules.metrics or _choose_metrics(before[cell]) for cell in sorted(before.keys() & after.keys())
     }
     wanted = {name for chosen in names.values() for name in chosen}
     noise = {name: find_noise(sides, again, METRICS[name]) for name in wanted}
@@ -267,6 +267,13 @@ def _align(
         for name in chosen
     ]
     return [replace(row, label=label, noise=noise[row.metric.name]) for row in rows if row is not None]
+
+
+def _choose_metrics(sample: Sample) -> tuple[str, ...]:
+    """What trials are compared in: those of searches in what each cycle found."""
+    if LOSSLESS_COLUMN in sample.table.frame:
+        return ("lossless-rate",)
+    return choose_metrics([sample.condition], DEFAULT_METRICS)
 
 
 def _list_unlike(label: str, sides: tuple[CellSamples, CellSamples]) -> Iterator[ConditionDifference]:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT
 from pathlab.campaign.budget import Estimator, estimate_campaign
 from pathlab.campaign.order import plan_rows
-from pathlab.campaign.search_model import SearchSettings
+from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
 from pathlab.errors import CampaignError
 from tests.unit.campaign.campaign_samples import make_sample
 from tests.unit.search_results import make_search_campaign
@@ -29,6 +30,7 @@ def list_search_mistakes(**changes: Any) -> list[str]:
 
 
 def test_rule_of_the_table() -> None:
+    assert TRIALS_LEAST == TRIALS_BEFORE_VERDICT
     rule = SearchSettings.model_validate(SEARCH).rule
     assert (rule.loss_ratio, rule.lowest_bits_per_s, rule.highest_bits_per_s) == (0.001, 50 * 10**6, 10**9)
     assert (rule.resolution_ratio, rule.trials_max, rule.burst_packets, rule.scale) == (0.02, 5, 4, "log")

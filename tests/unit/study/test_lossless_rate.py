@@ -13,6 +13,7 @@ from pathlab.analysis.planning.loss_search import RateVerdict, SearchEnding
 from pathlab.campaign.order import PlanRow
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answers
+from pathlab.study.comparison.rows import ChangeVerdict, compare_results
 from pathlab.study.lossless_rate import LosslessRate
 from tests.unit.search_results import (
     SEARCH,
@@ -100,3 +101,19 @@ def test_cycles_that_end_differently_are_each_named(tmp_path: Path) -> None:
     assert "not found: limited by the sending host at 3" in found.text
     (reason,) = [one for one in answer.selection.excluded if one.reason == "sender-short"]
     assert reason.trials == sum(rate.short for rate in found.rates) > 0
+
+
+def test_two_campaigns_are_compared_by_what_each_cycle_found(tmp_path: Path) -> None:
+    coarse: dict[str, Any] = {"cycles": 6, "search": {**SEARCH, "resolution": "20%"}, **ONE}
+    before = write_search_results(tmp_path / "before", count_link(30e6), **coarse)
+    after = write_search_results(tmp_path / "after", count_link(70e6), **coarse)
+    with StudiedResults.open(before) as first, StudiedResults.open(after) as second:
+        found = compare_results([("before", first), ("after", second)])
+        (row,) = found.rows
+    assert row.metric.name == "lossless-rate"
+    assert (row.change.first_n, row.change.second_n) == (6, 6)
+    assert row.verdict is ChangeVerdict.BETTER
+    assert row.before_median is not None
+    assert row.after_median is not None
+    assert row.before_median < 31e6
+    assert 55e6 < row.after_median < 71e6
