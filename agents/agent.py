@@ -57,7 +57,7 @@ class Agent:
         self._caps = caps or limits.Caps()
         self._program = program
         self._features = ["activity", "adapters", "counters", "discovery", "facts", "lock"] + (
-            ["engine"] if engine else []
+            ["captures", "engine"] if engine else []
         )
         self._decoder = FrameDecoder()
         self._outbox = Outbox(frames_out)
@@ -83,6 +83,9 @@ class Agent:
             "peer.start": self._jobs.start_peer,
             "adapter.start": self._jobs.start_adapter,
             "adapter.check": self._jobs.check_adapters,
+            "capture.start": self._jobs.start_capture,
+            "capture.read": self._jobs.captures.read,
+            "capture.close": self._jobs.captures.close,
             "counters.start": self._watches.start,
             "counters.stop": self._watches.stop,
             "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},
@@ -106,6 +109,7 @@ class Agent:
         finally:
             signal.set_wakeup_fd(-1)
             self._jobs.kill_all()
+            self._jobs.captures.close_all()
             if self._host_lock is not None:
                 self._host_lock.release()
             self._flush_last()

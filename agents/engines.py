@@ -136,7 +136,7 @@ class EngineProcess:
     """One running engine. OSError when it cannot be started.
 
     A ``token`` becomes the first line of its stdin; it is neither kept nor ever part of the command.
-    ``rule`` is what its hello has to state.
+    ``rule`` is what its hello has to state, ``inherited`` are descriptors that it keeps.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class EngineProcess:
         control: bool,
         token: Optional[str] = None,
         rule: HelloRule = ENGINE_HELLO,
+        inherited: Tuple[int, ...] = (),
     ) -> None:
         self.number = number
         self._rule = rule
@@ -160,6 +161,7 @@ class EngineProcess:
             stderr=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
+            pass_fds=inherited,
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None

@@ -8,9 +8,10 @@ import os
 import selectors
 import sys
 import time
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from pathlab.agents import limits
+from pathlab.agents.captures import Captures, check_options
 from pathlab.agents.engines import (
     ADAPTER_HELLO,
     ENGINE_HELLO,
@@ -48,6 +49,7 @@ class Jobs:
         self._digests: Dict[str, str] = {}
         self._running: Dict[int, EngineProcess] = {}
         self._last = 0
+        self.captures = Captures()
 
     def __iter__(self) -> Iterator[EngineProcess]:
         """Those whose end was not reported yet; one may be taken out meanwhile."""
@@ -72,6 +74,27 @@ class Jobs:
         answer = self._start(command, clamped, control=control, token=token)
         requested = {name: request["limits"].get(name) for name in clamped}
         return {**answer, "requested": requested, "engine_sha256": self._digest(engine)}
+
+    def start_capture(self, request: Message) -> Dict[str, Any]:
+        """``pathlab-engine capture`` into a file of this agent, as a job like an engine."""
+        engine = self._engines[OWN_BUILD]
+        if engine is None:
+            raise RequestError("engine", "this agent was started without an engine")
+        try:
+            check_options(request["options"])
+            clamped = limits.clamp_limits(request["limits"], self._caps)
+            command = build_command(engine, "capture", {**request["options"], "control": "stdin"}, clamped)
+        except ValueError as error:
+            raise RequestError("capture", str(error)) from error
+        descriptor = self.captures.open()
+        try:
+            command += ["--descriptor", str(descriptor)]
+            answer = self._start(command, clamped, control=True, inherited=(descriptor,))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        self.captures.keep(answer["job"], descriptor)
+        return answer
 
     def _digest(self, engine: str) -> Optional[str]:
         """SHA-256 of an engine's file, read once; None where it cannot be read."""
@@ -136,13 +159,20 @@ class Jobs:
         control: bool,
         token: Optional[str] = None,
         rule: HelloRule = ENGINE_HELLO,
+        inherited: Tuple[int, ...] = (),
     ) -> Dict[str, Any]:
         if len(self._running) >= limits.MAX_JOBS:
             raise RequestError("engine", f"{limits.MAX_JOBS} engines run already, the most at a time")
         try:
             number = self._last + 1
             job = EngineProcess(
-                number, command, seconds=clamped["seconds"], control=control, token=token, rule=rule
+                number,
+                command,
+                seconds=clamped["seconds"],
+                control=control,
+                token=token,
+                rule=rule,
+                inherited=inherited,
             )
         except OSError as error:
             raise RequestError("engine", f"cannot start {command[0]}: {error.strerror or error}") from error

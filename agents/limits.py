@@ -38,6 +38,10 @@ MAX_PROBE_GAP_NS = 60_000_000_000
 MIN_PROBE_TIMEOUT_NS = 1_000_000
 MAX_PROBE_TIMEOUT_NS = 60_000_000_000
 
+MAX_CAPTURES = 8
+MAX_CAPTURE_BYTES = 16 * 1024**3  # of one file
+CAPTURE_PIECE_BYTES = 256 * 1024  # of one answer
+
 OUTBOX_HIGH_BYTES = 1024 * 1024  # above: engines are not read, counters skip a beat
 OUTBOX_LOW_BYTES = 256 * 1024  # below: they are again
 OUTBOX_HARD_BYTES = 4 * 1024 * 1024  # above: requests wait as well

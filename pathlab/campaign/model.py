@@ -102,6 +102,16 @@ class TrialSettings(FileTable):
         description="The longest wait, after the sender stopped, for what is still queued to arrive. Then "
         "the connections are reset; the trial is complete and marked undelivered-data.",
     )
+    capture: Literal["none", "headers"] = Field(
+        "none",
+        description="Whether packet headers of the traffic are recorded at both ends (docs/CAPTURES.md). A "
+        "host without the privilege records none; see `on_missing`.",
+    )
+    capture_limit_bytes: Annotated[int, Bounds(BYTES, 64 * 1024, 16 * 1024**3)] = Field(
+        128 * 1024**2,
+        alias="capture_bytes",
+        description="Size of one capture at which it ends; about 90 bytes for each packet.",
+    )
 
 
 class ProbeSettings(FileTable):
@@ -210,7 +220,8 @@ class Campaign(FileTable):
     )
     on_missing: Literal["skip", "fail"] = Field(
         "skip",
-        description="When a host lacks what a technology of `engine` needs: leave its trials out, or fail.",
+        description="When a host lacks what a technology of `engine` needs: leave its trials out, or fail. "
+        "When it may not record packets (`capture`): measure without, or fail.",
     )
     concurrency: Annotated[int, Bounds(COUNT, 1, 1000)] = Field(
         1, description="Trials at once, on paths that have no host in common."

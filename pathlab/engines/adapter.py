@@ -95,6 +95,7 @@ class AdapterEngine(Engine):
         path, cell = spec.path, spec.cell
         self._start("receiver", "answer", cell.cpus_receiver, {}, ports=path.destination_ports)
         port = self._wait("receiver", "listening", START_S)["port"]
+        self.context.listening(port)
         times = {
             "local_address": path.source_address,
             "port": port,

@@ -50,6 +50,7 @@ class EngineContext:
     ``sending`` is the session with the end whose data are counted, ``sinks`` are those with further
     receivers. Whatever the engine starts is handed to
     ``keep``, so that it ends with the trial; ``end_probes`` may be called when the steady window is over.
+    ``listening`` is called with the port of the end that listens, before the other one connects.
     """
 
     spec: TrialSpec
@@ -61,6 +62,7 @@ class EngineContext:
     keep: Callable[[EngineJob], None]
     end_probes: Callable[[], None]
     sinks: tuple[Session, ...] = ()
+    listening: Callable[[int], None] = lambda _port: None
 
 
 class Engine(ABC):

@@ -90,6 +90,7 @@ class Iperf3Engine(Engine):
         listen = {"argument": "-p", "address": address, "ports": ports}
         server = self._start(self._server, server_arguments(spec), listen)
         self._port = int(server.wait_for("listening", SETUP_TIMEOUT_S)["port"])
+        self.context.listening(self._port)
 
     def run(self) -> None:
         """Start the client, and read what both ends print when they end."""

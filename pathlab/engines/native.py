@@ -67,6 +67,8 @@ class NativeEngine(Engine):
             connect = {"address": path.destination_address, "bind": path.source_address}
         self._start("receive", listening, listen)
         port = self._jobs[listening].wait_for("listening", SETUP_TIMEOUT_S)["port"]
+        if port is not None:
+            self.context.listening(port)
         self._start("send", self._connecting, connect if port is None else {**connect, "port": port})
         for role in (self._connecting, "sender", "receiver"):
             self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
@@ -90,6 +92,7 @@ class NativeEngine(Engine):
         addresses = (path.destination_address, *(sink.address for sink in path.sinks))
         ports = [job.wait_for("listening", SETUP_TIMEOUT_S)["port"] for job in receivers]
         texts = [_join_port(address, port) for address, port in zip(addresses, ports, strict=True)]
+        self.context.listening(ports[0])
         # The system chooses the address that faces each receiver.
         sender = self._start("send", "sender", {"receivers": ",".join(texts)})
         for job in (sender, *receivers):

@@ -54,8 +54,8 @@ class EngineExit:
 class EngineJob:
     """One engine on a host. Every record is kept, in order; all methods may be called from any thread.
 
-    ``subcommand``, ``pid`` (on its host), ``limits`` (as the agent enforces them) and ``engine_sha256`` (of
-    the native engine; None: another program) are fixed.
+    ``number`` (of the agent), ``subcommand``, ``pid`` (on its host), ``limits`` (as the agent enforces them)
+    and ``engine_sha256`` (of the native engine; None: another program) are fixed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class EngineJob:
         self.pid = int(answer["pid"])
         self.limits: dict[str, Any] = dict(answer["limits"])
         self.engine_sha256: str | None = answer.get("engine_sha256")
-        self._session, self._number = session, number
+        self._session, self.number = session, number
         self._on_record = on_record
         self._changed = threading.Condition()
         self._records: list[Record] = []
@@ -134,12 +134,12 @@ class EngineJob:
 
     def command(self, line: str) -> None:
         """Give it one command line (``go``, ``stop``, …). HostError when it cannot take it."""
-        self._session.request("engine.command", job=self._number, line=line)
+        self._session.request("engine.command", job=self.number, line=line)
 
     def kill(self) -> None:
         """Have it ended: SIGTERM, and SIGKILL a second later. Nothing happens when it has ended already."""
         if not self.ended:
-            self._session.request("engine.kill", job=self._number)
+            self._session.request("engine.kill", job=self.number)
 
     # Called by the session.
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pathlab.agents.protocol import OWN_BUILD
+from pathlab.errors import ProtocolError
 from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
 from pathlab.remote.jobs import CounterWatch, EngineJob, Record
 from pathlab.remote.transport import Transport
@@ -71,6 +73,31 @@ class Session(Exchange):
         if build != OWN_BUILD:
             fields["build"] = build
         return self._start_job("engine.start", fields, subcommand, on_record)
+
+    def start_capture(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
+        """Start ``pathlab-engine capture`` with these flags; the agent keeps its file. HostError: refused."""
+        fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
+        return self._start_job("capture.start", fields, "capture", None)
+
+    def read_capture(self, job: EngineJob, offset: int) -> tuple[bytes, int]:
+        """Bytes of a capture's file from ``offset`` on, none at its end, and the size of the file.
+
+        HostError where the host cannot read it, ProtocolError where its answer has no bytes.
+        """
+        answer = self.request("capture.read", job=job.number, offset=offset)
+        try:
+            size = answer["size_bytes"]
+            if isinstance(size, bool) or not isinstance(size, int):
+                raise ValueError("its size is no integer")
+            return base64.b64decode(answer["base64"], validate=True), size
+        except (KeyError, TypeError, ValueError) as error:
+            raise ProtocolError(
+                f"host '{self.host}': a piece of a capture cannot be used: {error}"
+            ) from error
+
+    def close_capture(self, job: EngineJob) -> None:
+        """Have the file of a capture removed."""
+        self.request("capture.close", job=job.number)
 
     def start_discovery(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
         """Start the host's prober of paths; its options and batches are those of agents/PROTOCOL.md."""

@@ -6,7 +6,8 @@ Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since
 keeps failing), ``background`` (what a background load did alone), ``background-missing`` (why it does not
 run), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
 done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial); ``left-out``
-(trials of technologies that a host lacks); ``search`` (what a search for the lossless rate found).
+(trials of technologies that a host lacks); ``capture-missing`` (packet headers that are not recorded, or
+not kept); ``search`` (what a search for the lossless rate found).
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
+import functools
 import hashlib
 import os
 import sqlite3
@@ -15,6 +16,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.store.capture_files import ENDS, copy_captures, remove_captures
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
@@ -76,7 +78,8 @@ def prune_results(
 ) -> Pruned:
     """Delete failed and interrupted trials, and the series of trials begun before a time, permanently.
 
-    A trial's figures stay when only its series go. Raises UsageError when nothing is named.
+    Captures go with the series. A trial's figures stay when only its series go. Raises UsageError when
+    nothing is named.
     """
     if not failed and series_before is None:
         raise UsageError("nothing is named to be pruned", hint="Give --failed or --series-older-than.")
@@ -94,13 +97,26 @@ def prune_results(
             for number in sorted(failed_ids):
                 for table in (ORIGIN, TRIAL):
                     connection.execute(sa.delete(table).where(table.c.trial_id == number))
+            _forget_captures(connection, series_ids - failed_ids)
     after = None
     if not dry_run:
+        freed_bytes = sum(remove_captures(results.folder, number) for number in series_ids)
+        before_bytes += freed_bytes
         _shrink(results.path)
         after = results.path.stat().st_size
     return Pruned(
         trials=len(failed_ids), series=series, size_before_bytes=before_bytes, size_after_bytes=after
     )
+
+
+def _forget_captures(connection: sa.Connection, numbers: set[int]) -> None:
+    """Trials that are kept say that their captures are gone."""
+    for end in ENDS:
+        kept = TRIAL.c[f"capture_{end}_sha256"]
+        gone = {f"capture_{end}_{name}": None for name in ("bytes", "sha256")}
+        for number in sorted(numbers):
+            changed = sa.update(TRIAL).where(TRIAL.c.trial_id == number, kept.is_not(None))
+            connection.execute(changed.values({**gone, f"capture_{end}_missing": "pruned"}))
 
 
 def merge_results(sources: list[Path], out: Path) -> Path:
@@ -205,7 +221,8 @@ def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> Non
         row = plan[record.plan_row]
         moved = dataclasses.replace(record, plan_row=row.row, cycle=row.cycle)
         series = {kind: results.series_table(number, kind) for kind in kinds.get(number, ())}
-        merged.add_trial(moved, series, origin=origins.get(number))
+        place = functools.partial(copy_captures, results.folder, number, merged.folder)
+        merged.add_trial(moved, series, origin=origins.get(number), place=place)
 
 
 def _find_databases(folder: Path) -> list[Path]:

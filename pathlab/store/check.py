@@ -1,4 +1,4 @@
-"""A results file held against itself: every page, row, column and series."""
+"""A results file held against itself: every page, row, column and series, and the captures beside it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError
+from pathlab.store.capture_files import check_captures
 from pathlab.store.database import connect_reading, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
@@ -36,7 +37,9 @@ class Check:
 
 
 def check_results(path: Path) -> Check:
-    """Hold a results file against itself: SQLite, keys, counts, digests, series, types; nothing is changed.
+    """Hold a results file against itself: SQLite, keys, counts, digests, series, types, captures.
+
+    Nothing is changed.
 
     Raises StoreError when it cannot be opened at all.
     """
@@ -56,6 +59,7 @@ def check_results(path: Path) -> Check:
             series += 1
             if fault:
                 faults.append(fault)
+        faults += check_captures(connection, database.parent)
     return Check(path=database, trials=trials, series=series, faults=tuple(faults))
 
 

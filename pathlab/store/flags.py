@@ -94,6 +94,11 @@ class Flag(_Described):
         "bond-changed",
         "a bond of an end changed during the trial: its mode, members or their state",
     )
+    CAPTURE_INCOMPLETE = (
+        "capture-incomplete",
+        "packet headers were requested, and an end has none, or not all (capture_sender_missing, "
+        "capture_sender_dropped_packets and those of the receiver)",
+    )
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
     SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"

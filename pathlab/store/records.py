@@ -384,6 +384,32 @@ class TrialRecord:
         float | None,
         "UDP: CPU time of the receiving engine's threads in the steady window, per datagram received in it",
     ] = None
+    capture_sender_packets: Annotated[int | None, "packets in the sender's capture; empty: none was kept"] = (
+        None
+    )
+    capture_sender_dropped_packets: Annotated[
+        int | None, "packets that the sender's capture lost, since its ring was full"
+    ] = None
+    capture_sender_bytes: Annotated[
+        int | None, "size of `captures/trial-N-sender.pcapng` beside this file; N is `trial_id`"
+    ] = None
+    capture_sender_sha256: Annotated[str | None, "SHA-256 of that file"] = None
+    capture_sender_missing: Annotated[
+        str | None, "why the sender's capture was requested and has no packets, or ends before the traffic"
+    ] = None
+    capture_receiver_packets: Annotated[
+        int | None, "packets in the receiver's capture; empty: none was kept"
+    ] = None
+    capture_receiver_dropped_packets: Annotated[
+        int | None, "packets that the receiver's capture lost, since its ring was full"
+    ] = None
+    capture_receiver_bytes: Annotated[
+        int | None, "size of `captures/trial-N-receiver.pcapng` beside this file; N is `trial_id`"
+    ] = None
+    capture_receiver_sha256: Annotated[str | None, "SHA-256 of that file"] = None
+    capture_receiver_missing: Annotated[
+        str | None, "why the receiver's capture was requested and has no packets, or ends before the traffic"
+    ] = None
 
     @property
     def traffic_ns(self) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
@@ -12,6 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.store.capture_files import StoredCapture, read_captures
 from pathlab.store.check import check_results
 from pathlab.store.database import create_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
@@ -205,12 +206,18 @@ class Results:
         return self._read(JournalRecord, sa.select(JOURNAL).order_by(JOURNAL.c.journal_id))
 
     def add_trial(
-        self, trial: TrialRecord, series: Mapping[str, pa.Table], *, origin: OriginRecord | None = None
+        self,
+        trial: TrialRecord,
+        series: Mapping[str, pa.Table],
+        *,
+        origin: OriginRecord | None = None,
+        place: Callable[[int], object] | None = None,
     ) -> int:
         """Store one trial with its series in one transaction and return its id.
 
-        ``origin`` says where an imported trial comes from; its number is replaced. When this returns, the
-        trial is on the disk. Raises UsageError for a value or a kind of series
+        ``origin`` says where an imported trial comes from; its number is replaced. ``place`` puts the files
+        of a trial of this number in their place before it is committed. When this returns, the trial is on
+        the disk. Raises UsageError for a value or a kind of series
         that does not fit, StoreError when the trial could not be stored.
         """
         row, blobs = to_row(trial), encode_blobs(series)
@@ -220,6 +227,8 @@ class Results:
             if origin is not None:
                 known = dataclasses.replace(origin, trial_id=number)
                 connection.execute(sa.insert(ORIGIN), to_row(known))
+            if place is not None:
+                place(number)
         return number
 
     def trials(self, **where: Any) -> pd.DataFrame:
@@ -273,6 +282,11 @@ class Results:
         if numbers is not None:
             query = query.where(ORIGIN.c.trial_id.between(numbers.start, numbers.stop - 1))
         return {origin.trial_id: origin for origin in self._read(OriginRecord, query)}
+
+    def captures(self, numbers: range | None = None) -> list[StoredCapture]:
+        """Return the captures that trials have by their columns; ``numbers``: only of these trials."""
+        with self.reading() as connection:
+            return list(read_captures(connection, self.folder, numbers))
 
     def stream_series(self, kind: str) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of every trial's series of one kind, by trial, for ``decode_series``.

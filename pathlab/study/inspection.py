@@ -13,6 +13,7 @@ from pathlab.captures.capture import Capture, read_capture
 from pathlab.captures.flow_table import CapturedFlow
 from pathlab.captures.links import LINK_NAMES
 from pathlab.errors import StoreError, UsageError
+from pathlab.store.capture_files import ENDS, locate_capture
 from pathlab.store.location import locate_database
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import StudiedResults
@@ -24,8 +25,6 @@ from pathlab.study.trial_series import read_columns
 ANALYSED_FLOWS = 32
 #: Connections of one flow that are analysed, where its ports are used again and again.
 ANALYSED_USES = 16
-CAPTURES_FOLDER = "captures"
-ENDS = ("sender", "receiver")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +110,7 @@ def inspect_trial(
     with StudiedResults.open(database) as stored:
         record = stored.record(trial_id)
         least_rtt_ns = _read_least_rtt(stored, trial_id)
-    places = [(end, locate_capture(database, trial_id, end)) for end in ENDS]
+    places = [(end, locate_capture(database.parent, trial_id, end)) for end in ENDS]
     there = [(end, place) for end, place in places if place.is_file()]
     if not there:
         raise StoreError(
@@ -132,11 +131,6 @@ def inspect_trial(
         captures=tuple(captures),
         checks=tuple(_check_counters(record, least_rtt_ns, captures)),
     )
-
-
-def locate_capture(database: Path, trial_id: int, end: str) -> Path:
-    """Where the capture of one end of a trial is."""
-    return database.parent / CAPTURES_FOLDER / f"trial-{trial_id}-{end}.pcapng"
 
 
 def _inspect(

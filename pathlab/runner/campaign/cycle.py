@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
@@ -26,6 +26,8 @@ from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.record import build_record
 from pathlab.runner.trial.series import build_series
+from pathlab.runner.trial.trial_captures import CapturedEnd
+from pathlab.store.capture_files import place_captures
 from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
@@ -220,13 +222,32 @@ class CycleRunner:
         spec, data, outcome = measured.spec, measured.data, measured.outcome
         tables = build_series(data, outcome.lab, spec)
         record = build_record(spec, data, outcome, tables)
-        self._parts.results.add_trial(record, tables)
+        lost = self._add_trial(record, tables, data.captures)
         self._parts.emit(TrialEnded(record=record, settings=dict(measured.task.row.settings)))
+        for text in lost:
+            self._parts.journal.add("capture-missing", text, row=record.plan_row)
         if measured.clock_jump_ns:
             jump_s = measured.clock_jump_ns / 1e9
             text = f"the wall clock jumped by {jump_s:+.1f} s during a trial; its times are not affected"
             self._parts.journal.add("clock-jump", text, row=record.plan_row, facts={"jump_s": jump_s})
         return record
+
+    def _add_trial(
+        self, record: TrialRecord, tables: Mapping[str, pa.Table], captures: Mapping[str, CapturedEnd]
+    ) -> list[str]:
+        """Store a trial with its captures; one line for each capture that could not be kept."""
+        results, lost = self._parts.results, []
+        files = {end: captured.file for end, captured in captures.items() if captured.file is not None}
+
+        def place(number: int) -> None:
+            lost.extend(place_captures(results.folder, number, files))
+
+        try:
+            results.add_trial(record, tables, place=place if files else None)
+        finally:
+            for captured in captures.values():
+                captured.drop()
+        return lost
 
     def _handle_end(self, record: TrialRecord, measured: RowResult, schedule: Schedule) -> None:
         """What follows from a trial's end: another attempt, a quarantine, bytes counted."""

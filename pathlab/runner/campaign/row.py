@@ -26,6 +26,7 @@ from pathlab.runner.trial.clock_watch import ClockWatch
 from pathlab.runner.trial.probing import PathProber
 from pathlab.runner.trial.record import Outcome
 from pathlab.runner.trial.safety_limit import SafetyAbort
+from pathlab.runner.trial.trial_captures import CapturePlan
 from pathlab.store.flags import Flag, Stage, Status
 
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
@@ -102,8 +103,9 @@ class RowRunner:
         routes: RouteWatch,
         backgrounds: BackgroundLoads,
         emit: Emit,
+        captures: CapturePlan | None = None,
     ) -> None:
-        self._campaign = campaign
+        self._campaign, self._captures = campaign, captures
         self._environment = environment
         self._routes = routes
         self._backgrounds = backgrounds
@@ -276,7 +278,16 @@ class RowRunner:
             )
             sinks = tuple(environment.session(sink.host) for sink in spec.path.sinks)
             load = self._backgrounds.plan(spec.path, spec.cell.background)
-            trial = Trial(spec, source, destination, allowed=allowed, data=data, sinks=sinks, load=load)
+            trial = Trial(
+                spec,
+                source,
+                destination,
+                allowed=allowed,
+                data=data,
+                sinks=sinks,
+                load=load,
+                captures=self._captures,
+            )
             watched = not spec.path.one_host and not changes_hosts(spec.cell)
             data.route = self._routes.read(spec.path) if watched else None
             self._trials.add(trial)

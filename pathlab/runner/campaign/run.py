@@ -31,6 +31,7 @@ from pathlab.runner.campaign.slots import Timetable, describe_missed
 from pathlab.runner.campaign.waiting import StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
 from pathlab.runner.hosts.background_hosts import BackgroundLoads
+from pathlab.runner.hosts.capture_check import find_unable
 from pathlab.runner.hosts.changes import describe_programs, find_changes, read_last_routes
 from pathlab.runner.hosts.environment import Environment, list_hosts
 from pathlab.runner.hosts.other_build import choose_other_build
@@ -40,6 +41,8 @@ from pathlab.runner.hosts.run_lock import name_run
 from pathlab.runner.hosts.technology_check import LeftOut, find_left_out
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import BACKGROUND, BACKGROUND_MISSING, ENDED, FINISHED, RESUMED, STARTED
+from pathlab.runner.trial.trial_captures import CapturePlan
+from pathlab.store.capture_files import remove_unfinished
 from pathlab.store.flags import Flag, Stage, Status
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -110,9 +113,13 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         contextlib.ExitStack() as opened,
     ):
         left_out = find_left_out(campaign, plan_rows(campaign), environment.session)
+        unable = find_unable(campaign, plan_rows(campaign), environment.session)
         results = opened.enter_context(_open_results(source, folder, environment.facts))
         StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
-        run = CampaignRun(campaign, environment, results, emit, against=against, left_out=left_out)
+        captures = CapturePlan(folder=results.folder, unable=unable)
+        run = CampaignRun(
+            campaign, environment, results, emit, against=against, left_out=left_out, captures=captures
+        )
         try:
             run.announce()
             run.begin()
@@ -159,9 +166,11 @@ class CampaignRun(RunParts):
         *,
         against: Path | None = None,
         left_out: LeftOut,
+        captures: CapturePlan,
     ) -> None:
         super().__init__(campaign, results, emit)
         self._environment, self._against, self._left_out = environment, against, left_out
+        self._captures = captures
         measurable = {number: row for number, row in self.rows.items() if number not in left_out.rows}
         self._precision = Precision(campaign, measurable)
         self._searches: RateSearches | None = None
@@ -200,6 +209,10 @@ class CampaignRun(RunParts):
             self.journal.add("changed", f"since the run before: {change}")
         if self._left_out.rows:
             self.journal.add("left-out", self._left_out.describe())
+        for host, reason in self._captures.unable.items():
+            text = f"{host} records no packet headers, and its trials are measured without them: {reason}"
+            self.journal.add("capture-missing", text)
+        remove_unfinished(self.results.folder)
         marked = any(entry.kind == "changed" for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
 
@@ -260,7 +273,9 @@ class CampaignRun(RunParts):
         """Run what is unfinished, in the plan's order, until it is done or something ends it."""
         records = self.results.records()
         todo = self._measurable(records)
-        runner = RowRunner(self.campaign, self._environment, self._routes, self._backgrounds, self.emit)
+        runner = RowRunner(
+            self.campaign, self._environment, self._routes, self._backgrounds, self.emit, self._captures
+        )
         cycles = CycleRunner(self, runner)
         cycles.remember(records, self._flags)
         try:

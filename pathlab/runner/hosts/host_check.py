@@ -18,6 +18,7 @@ from pathlab.remote.engine import engine_version, find_engine
 from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
+from pathlab.runner.hosts.capture_check import check_host_captures
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
 from pathlab.runner.hosts.host_activity import HostActivity, check_activity, measure_activity
 from pathlab.runner.hosts.technology_check import check_host_technologies
@@ -146,6 +147,10 @@ def _check_technologies(host: OpenHost) -> Iterator[HostCheck]:
         yield HostCheck("technologies", "optional", f"cannot be looked for: {error}")
 
 
+def _check_captures(host: OpenHost) -> Iterator[HostCheck]:
+    yield check_host_captures(host.session)
+
+
 def _check_clock(host: OpenHost) -> Iterator[HostCheck]:
     off_ns = host.clock_off_ns
     if abs(off_ns) > CLOCK_OFF_NS:
@@ -161,5 +166,6 @@ HOST_CHECKS: tuple[Callable[[OpenHost], Iterator[HostCheck]], ...] = (
     _check_probes,
     _check_facts,
     _check_technologies,
+    _check_captures,
     _check_clock,
 )

@@ -33,6 +33,7 @@ from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, Loa
 from pathlab.runner.trial.bond_record import BondReading
 from pathlab.runner.trial.probing import PathProber, find_histogram_interval_ns
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
+from pathlab.runner.trial.trial_captures import CapturedEnd, CapturePlan, TrialCaptures
 
 #: Time between the probes that find out whether a queue is empty.
 QUEUE_PROBE_INTERVAL_NS = 100_000_000
@@ -61,6 +62,7 @@ class TrialData:
     traffic_began: bool = False
     engine_sha256: str | None = None  # of the sender's engine
     background: BackgroundRates | None = None  # of the load beside the traffic
+    captures: dict[str, CapturedEnd] = field(default_factory=dict)  # by end: sender, receiver
     bond: BondReading | None = None  # of the links under the trial
 
 
@@ -81,6 +83,7 @@ class Trial:
         data: TrialData,
         sinks: tuple[Session, ...] = (),
         load: LoadPlan | None = None,
+        captures: CapturePlan | None = None,
     ) -> None:
         self.spec = spec
         self._allowed, self._sinks = allowed, sinks
@@ -95,11 +98,13 @@ class Trial:
             ports=path.destination_ports,
         )
         self._safety = SafetyWatch(spec.safety_limits, spec.probes.interval_ns)
+        self._captures = TrialCaptures(spec, captures, self._sending, self._receiving)
         self._token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._engine: Engine | None = None
         self._load_plan = load
         self._background: BackgroundLoad | None = None
+        self._cancelled = False
         self._probing: list[EngineJob] = []  # the loaded probes while they are sent
         self._probes: dict[str, EngineJob] = {}  # by the name of the TrialData field that keeps its records
 
@@ -110,7 +115,14 @@ class Trial:
             watches = self._start_counters()
             self._move_traffic(observer)
             self._probe_unloaded(observer)
+        except HostError:
+            if not self._cancelled:  # what led to a failure is in its capture
+                self.data.captures = self._captures.fetch()
+            raise
+        else:
+            self.data.captures = self._captures.fetch()
         finally:
+            self._captures.close()
             if self._engine is not None:
                 self.data.sender, self.data.receiver = self._engine.collect()
                 self.data.engine_sha256 = self._engine.sha256
@@ -148,6 +160,7 @@ class Trial:
                 keep=self._jobs.append,
                 end_probes=self._end_loaded_probes,
                 sinks=self._sinks,
+                listening=lambda port: self._captures.start(port, engine.lifetime_s),
             )
         )
         engine.prepare()
@@ -178,6 +191,7 @@ class Trial:
         except HostError:
             if self._safety.reason is None:  # stopped early, an engine may have no result
                 raise
+        self._captures.stop()
         observer.traffic()
         if self._background is not None and self._safety.reason is None:
             self._end_background(self._background)
@@ -250,6 +264,7 @@ class Trial:
 
     def cancel(self) -> None:
         """End it from another thread: whoever waits in ``run`` gets a HostError."""
+        self._cancelled = True
         for job in [*self._jobs, *self._prober.jobs]:
             with contextlib.suppress(PathlabError):
                 job.kill()

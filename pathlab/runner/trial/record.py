@@ -31,6 +31,7 @@ from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.series import list_intervals
 from pathlab.runner.trial.steady_rates import is_window_uneven, sum_rates_per_s
+from pathlab.runner.trial.trial_captures import describe_captures
 from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.interval_histograms import measure_probe_histograms
 from pathlab.store.records import TrialRecord
@@ -114,6 +115,7 @@ def build_record(
         **measure_messages(spec, data),
         **measure_datagrams(spec, data, tables),
         **describe_adapter(data),
+        **describe_captures(data.captures),
         **(data.background.figures if data.background is not None else {}),
         **(measure_failover(data.bond.failure, data.sender, data.receiver) if data.bond else {}),
     )
@@ -178,6 +180,8 @@ def _find_flags(
         yield Flag.CONGESTION_NOT_GRANTED
     yield from refused
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
+    if any(end.is_incomplete for end in data.captures.values()):
+        yield Flag.CAPTURE_INCOMPLETE
     if is_hop_long(record):
         yield Flag.ADAPTER_HOP
     if is_rate_missed(spec, data) or is_datagram_rate_missed(spec, data):

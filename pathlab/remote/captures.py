@@ -1,0 +1,68 @@
+"""A capture on a host: started, stopped, and read to its end."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+
+from pathlab.errors import HostError, PathlabError
+from pathlab.remote.jobs import EngineJob, Record
+from pathlab.remote.session import Session
+
+FEATURE = "captures"
+#: Stage of the engine's error where a host may not record packets.
+PRIVILEGE = "privilege"
+START_TIMEOUT_S = 10.0
+#: From the command to the result: the ring is read within 50 ms, and at the end for a second at most.
+STOP_TIMEOUT_S = 10.0
+
+
+class RemoteCapture:
+    """A running ``pathlab-engine capture``; ``host`` is where. Packets are recorded once this is made.
+
+    HostError where the host cannot record, with the engine's own words.
+    """
+
+    def __init__(self, session: Session, options: Mapping[str, str | int], *, seconds: float) -> None:
+        self.host = session.host
+        self._session = session
+        if FEATURE not in session.hello.get("features", ()):
+            raise HostError("its agent cannot record packets", host=self.host, stage="agent")
+        self.job: EngineJob = session.start_capture(options, seconds=seconds)
+        try:
+            self.ready = self.job.wait_for("ready", START_TIMEOUT_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def stop(self) -> None:
+        """Let no more packets in. One that has ended, or whose host is gone, is no error."""
+        with contextlib.suppress(PathlabError):
+            if not self.job.ended:
+                self.job.command("stop")
+
+    def wait_for_result(self) -> Record:
+        """What it states at its end. HostError where it states nothing."""
+        return self.job.wait_for("result", STOP_TIMEOUT_S)
+
+    def read(self) -> Iterator[bytes]:
+        """The file in pieces, after its result; each is requested when the one before was taken."""
+        offset = 0
+        while True:
+            piece, size_bytes = self._session.read_capture(self.job, offset)
+            if not piece:
+                if offset < size_bytes:
+                    raise self._fail(f"ended after {offset} of {size_bytes} bytes")
+                return
+            yield piece
+            offset += len(piece)
+
+    def close(self) -> None:
+        """End it where it still runs, and have its file removed. Never raises."""
+        with contextlib.suppress(PathlabError):
+            self.job.kill()
+        with contextlib.suppress(PathlabError):
+            self._session.close_capture(self.job)
+
+    def _fail(self, text: str) -> HostError:
+        return HostError(f"capture: {text}", host=self.host, stage="agent")
