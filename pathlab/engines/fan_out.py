@@ -94,6 +94,8 @@ def _merge_values(key: str, values: Sequence[Any]) -> Any:
         return None
     if key == "tcp_info_raw":
         return _merge_structs(values)
+    if key == "subflows":
+        return _merge_subflows(values)
     if key == "phases":
         known = [{name: _add_spans(phase) for name, phase in phases.items()} for phases in known]
         return _merge(known)
@@ -120,6 +122,16 @@ def _interleave(parts: Sequence[list[Any] | None]) -> list[Any]:
 
 def _number_sockets(sockets: Sequence[Record]) -> list[Record]:
     return [{**socket, "stream": stream} for stream, socket in enumerate(sockets)]
+
+
+def _merge_subflows(parts: Sequence[list[Record] | None]) -> list[Record]:
+    """Subflows of all streams, with the streams' numbers at the sender."""
+    numbered = [
+        {**subflow, "stream": subflow["stream"] * len(parts) + place}
+        for place, part in enumerate(parts)
+        for subflow in part or ()
+    ]
+    return sorted(numbered, key=lambda subflow: int(subflow["stream"]))
 
 
 def _merge_structs(parts: Sequence[Mapping[str, Any] | None]) -> dict[str, Any] | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import json
 import math
 import operator
@@ -16,9 +17,9 @@ import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from pathlab.errors import UsageError
+from pathlab.store.columns import Column
 from pathlab.store.records import (
     CampaignRecord,
-    Column,
     HostRecord,
     JournalRecord,
     OriginRecord,
@@ -133,10 +134,13 @@ _KNOWN_TYPES: dict[type, Mapping[str, ColumnType]] = {}  # to read annotations a
 
 
 def column_types(record: type) -> Mapping[str, ColumnType]:
-    """Return the columns of a record, in order, from its annotations. Raises TypeError for a wrong one."""
+    """Return the columns of a record, then those of its bases, from the annotations.
+
+    Raises TypeError for a wrong one.
+    """
     if record not in _KNOWN_TYPES:
         hints = get_type_hints(record, include_extras=True)
-        names = [field.name for field in dataclasses.fields(record)]
+        names = [name for part in record.__mro__ for name in inspect.get_annotations(part)]
         _KNOWN_TYPES[record] = {name: _column_type(name, hints[name]) for name in names}
     return _KNOWN_TYPES[record]
 

@@ -92,6 +92,11 @@ _PROBE_HISTOGRAMS: Mapping[str, SeriesColumn | str] = {
     "reordered": SeriesColumn("answered after a later probe (RFC 4737)", unit="count"),
     **_DURATIONS,
 }
+_REORDERING: Mapping[str, SeriesColumn | str] = {
+    "reord_seen_events": SeriesColumn("how often it saw reordering since the connection began", unit="count"),
+    "dsack_dups_segments": "retransmitted ones that the peer had already (DSACK), since the connection began",
+    "rcv_ooopack_segments": "received before an earlier one since the connection began",
+}
 SERIES: Mapping[str, SeriesKind] = {
     "intervals": _kind(
         {
@@ -136,6 +141,9 @@ SERIES: Mapping[str, SeriesKind] = {
             "snd_wnd_bytes": "window that the peer allows",
             "pmtu_bytes": "path MTU that the kernel knows",
             "max_pacing_bytes_per_s": "pacing rate of the socket; empty: not limited",
+            "reord_seen_events": _REORDERING["reord_seen_events"],
+            "dsack_dups_segments": _REORDERING["dsack_dups_segments"],
+            "rcv_ooopack_segments": _REORDERING["rcv_ooopack_segments"],
             "snd_cwnd_bytes": "imported: congestion window",
             "packets": SeriesColumn("imported: datagrams in the interval", unit="packets"),
             "lost_packets": "imported: lost datagrams in the interval",
@@ -182,6 +190,28 @@ SERIES: Mapping[str, SeriesKind] = {
             ),
         },
         both_ends=False,
+    ),
+    "subflows": _kind(
+        {
+            **_INTERVAL,
+            "stream": SeriesColumn("MPTCP connection", unit="count from 0", needed=True, complete=True),
+            "id": SeriesColumn("the kernel's number of the subflow; empty: not stated", unit="number"),
+            "local": SeriesColumn("address of this end", TEXT, needed=True),
+            "local_port": SeriesColumn("port of this end", unit="number"),
+            "remote": SeriesColumn("address of the other end", TEXT, needed=True),
+            "remote_port": SeriesColumn("port of the other end", unit="number"),
+            "bytes_sent": "sent since the subflow began, retransmissions included",
+            "bytes_acked": "acknowledged since the subflow began",
+            "bytes_received": "received since the subflow began",
+            "bytes_retrans": "retransmitted since the subflow began",
+            "rtt_us": "kernel's smoothed RTT",
+            "min_rtt_us": "minimum RTT that the kernel saw",
+            "snd_cwnd_segments": "congestion window",
+            "total_retrans_segments": "segments retransmitted since the subflow began",
+            "lost_segments": "segments estimated as lost at this time",
+            **_REORDERING,
+            "snd_mss_bytes": "segment size",
+        }
     ),
     "tcp_info_raw": _kind(
         {

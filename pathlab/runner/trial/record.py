@@ -29,6 +29,7 @@ from pathlab.runner.trial.datagram_record import (
 from pathlab.runner.trial.failover import measure_failover
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
+from pathlab.runner.trial.retransmission_record import measure_retransmissions
 from pathlab.runner.trial.series import list_intervals
 from pathlab.runner.trial.steady_rates import is_window_uneven, sum_rates_per_s
 from pathlab.runner.trial.trial_captures import describe_captures
@@ -103,6 +104,7 @@ def build_record(
         duration_ns=spec.cell.duration_ns if spec.cell.transfer_bytes is None else 0,
         **flow,
         **_count_traffic(spec, data),
+        **measure_retransmissions(data),
         probe_method=_text(probing, "method"),
         probe_stamps=_text(probing, "stamps"),
         **probes,
@@ -123,17 +125,13 @@ def build_record(
 
 
 def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
-    """The columns of bytes, retransmissions and connections over the whole trial."""
+    """The columns of bytes and connections over the whole trial."""
     sent, received = first(data.sender, "result"), first(data.receiver, "result")
-    last_info = _last_tcp_info(data.sender)
     return {
         "window_in_flight_max_bytes": _most_in_flight(data.sender),
         "received_total_bytes": _sum_known((received or {}).get("total_bytes", ())),
         "sent_total_bytes": _sent_bytes(sent),
         "undelivered_bytes": _undelivered_bytes(spec, sent, received),
-        "retransmitted_bytes": _sum_known(last_info.get("bytes_retrans", ())),
-        "retransmitted_segments": _sum_known(last_info.get("total_retrans_segments", ())),
-        "retransmitted_steady_segments": _count_steady_retransmits(data.sender),
         # Of unauthenticated peers; the accepting end alone states them.
         "rejected_connections": _sum_known(end.get("rejected") for end in (received, sent) if end),
     }
@@ -314,33 +312,9 @@ def _text(record: Record | None, key: str) -> str | None:
     return str(value) if value else None
 
 
-def _last_tcp_info(records: Sequence[Record]) -> Record:
-    """The final TCP_INFO of a result, else of the last interval seen."""
-    result = first(records, "result")
-    if result and result.get("tcp_info"):
-        final: Record = result["tcp_info"]
-        return final
-    intervals = list_intervals(records)
-    return intervals[-1].get("tcp_info", {}) if intervals else {}
-
-
 def _sum_known(values: Iterable[int | None]) -> int | None:
     known = [value for value in values if value is not None]
     return sum(known) if known else None
-
-
-def _count_steady_retransmits(records: Sequence[Record]) -> int | None:
-    """Retransmissions in the steady window: its last reading less the one before it, over all streams."""
-    intervals = list_intervals(records)
-    steady = [place for place, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
-    if not steady:
-        return None
-    readings = [record.get("tcp_info", {}).get("total_retrans_segments") or () for record in intervals]
-    last = readings[steady[-1]]
-    before = readings[steady[0] - 1] if steady[0] else [0] * len(last)
-    if not last or len(before) != len(last) or None in (*last, *before):
-        return None
-    return int(sum(last)) - int(sum(before))
 
 
 def _most_in_flight(records: Sequence[Record]) -> int | None:

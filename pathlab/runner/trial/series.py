@@ -56,6 +56,8 @@ def build_series(
     tables: dict[str, pa.Table | None] = {
         "sender_intervals": _interval_table(data.sender),
         "receiver_intervals": _interval_table(data.receiver),
+        "sender_subflows": _subflow_table(data.sender),
+        "receiver_subflows": _subflow_table(data.receiver),
         "sender_tcp_info_raw": _raw_table(data.sender),
         "receiver_tcp_info_raw": _raw_table(data.receiver),
         "sender_workers": _worker_table(data.sender, "sender"),
@@ -158,6 +160,18 @@ def _interval_table(records: Sequence[Record]) -> pa.Table | None:
         name: build_array(values, pa.int64()) for name, values in columns.items() if name != "phase"
     } | {"phase": build_array(columns["phase"], pa.string()).dictionary_encode()}
     return pa.Table.from_arrays([arrays[name] for name in columns], names=list(columns))
+
+
+def _subflow_table(records: Sequence[Record]) -> pa.Table:
+    """The open subflows of MPTCP at the end of each interval."""
+    return _build(
+        "subflows",
+        (
+            {**subflow, **{name: record[name] for name in ("index", "start_ns", "end_ns")}}
+            for record in list_intervals(records)
+            for subflow in record.get("subflows") or ()
+        ),
+    )
 
 
 def _raw_table(records: Sequence[Record]) -> pa.Table | None:

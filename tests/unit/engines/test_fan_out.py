@@ -139,3 +139,15 @@ def test_structs_of_different_kernels_are_not_joined() -> None:
         record["tcp_info_raw"]["bytes"] = 8
     for record in of_kind(merge_receivers([make_receiver(1), older], 4), "interval"):
         assert record["tcp_info_raw"] is None
+
+
+def test_subflows_bear_the_streams_numbers_at_the_sender() -> None:
+    def make_interval(*streams: int) -> Records:
+        subflows = [{"stream": stream, "id": 1, "bytes_sent": 5} for stream in streams]
+        span = {"start_ns": 0, "end_ns": MS, "bytes": [1, 1], "workers": []}
+        return [{"type": "interval", "phase": "steady", **span, "subflows": subflows}]
+
+    (merged,) = merge_receivers([make_interval(0, 0, 1), make_interval(0)], 4)
+    assert [subflow["stream"] for subflow in merged["subflows"]] == [0, 0, 1, 2]
+    (unknown,) = merge_receivers([[{**make_interval()[0], "subflows": None}], make_interval(1)], 4)
+    assert [subflow["stream"] for subflow in unknown["subflows"]] == [3]
