@@ -3,7 +3,7 @@
 FILE gets one JSON object: ``cpu_s`` (user and system time of the command and of what it waited for),
 ``peak_rss_bytes`` and ``peak_rss_is_bound``: the kernel counts the peak from before the command was loaded,
 so a command smaller than this process (about 10 MB) shows this one's size, an upper bound. SIGTERM kills
-the command. The exit status is the command's.
+the command, SIGINT is passed on to it. The exit status is the command's.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ def main(arguments: list[str]) -> int:
     """Run ``arguments[1:]``, write its cost to the file ``arguments[0]``; returns its exit status."""
     child = subprocess.Popen(arguments[1:])
     signal.signal(signal.SIGTERM, lambda *_: child.kill())
+    signal.signal(signal.SIGINT, lambda *_: child.send_signal(signal.SIGINT))
     _, status, usage = os.wait4(child.pid, 0)
     own_rss_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     cost = {

@@ -107,10 +107,10 @@ class Program:
     def __exit__(self, *_: object) -> None:
         self.end()
 
-    def end(self) -> None:
+    def end(self, signal_number: signal.Signals = signal.SIGTERM) -> None:
         """End it if it still runs."""
         if self._process is not None and self._process.poll() is None:
-            self._process.send_signal(signal.SIGTERM)
+            self._process.send_signal(signal_number)
             if self._process.wait(2.0) is None:
                 self._process.send_signal(signal.SIGKILL)
                 self._process.wait(2.0)

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -85,6 +86,7 @@ class Tool:
     sender: Command
     parse: Parser  # of what the receiver and the sender wrote
     stays: bool = False  # the receiver has to be ended
+    end_signal: signal.Signals = signal.SIGTERM  # by this signal
     is_pair: bool = False  # the sender's command starts both ends
 
 
@@ -236,7 +238,7 @@ def build_bare(folder: Path) -> Tool | None:
     return Tool(
         name="bare",
         path=str(program),
-        version=f"bare_messages.c, {_read_version('compiler', compiler)}",
+        version=f"bare_messages.c, {read_version('compiler', compiler)}",
         receiver=_start_bare,
         sender=_start_bare,
         parse=parse_bare,
@@ -252,19 +254,18 @@ _PEERS: dict[str, tuple[str, str | None, Command, Command, Parser, bool]] = {
 }
 
 
+def find_engine_tool(receiver: Command, sender: Command, parse: Parser) -> Tool:
+    """The engine with commands of its ends. HostError: no engine."""
+    engine = find_engine()
+    version = f"pathlab-engine {engine_version(engine)}"
+    return Tool(
+        name="engine", path=str(engine), version=version, receiver=receiver, sender=sender, parse=parse
+    )
+
+
 def find_tools(*peers: str) -> tuple[dict[str, Tool], list[str]]:
     """The engine and those of the peers that are there, and a line for each other. HostError: no engine."""
-    engine = find_engine()
-    tools = {
-        "engine": Tool(
-            name="engine",
-            path=str(engine),
-            version=f"pathlab-engine {engine_version(engine)}",
-            receiver=_receive_engine,
-            sender=_send_engine,
-            parse=parse_engine,
-        )
-    }
+    tools = {"engine": find_engine_tool(_receive_engine, _send_engine, parse_engine)}
     missing = []
     for name in peers:
         variable, default, receiver, sender, parse, stays = _PEERS[name]
@@ -278,7 +279,7 @@ def find_tools(*peers: str) -> tuple[dict[str, Tool], list[str]]:
         tools[name] = Tool(
             name=name,
             path=path,
-            version=_read_version(name, path),
+            version=read_version(name, path),
             receiver=receiver,
             sender=sender,
             parse=parse,
@@ -287,11 +288,12 @@ def find_tools(*peers: str) -> tuple[dict[str, Tool], list[str]]:
     return tools, missing
 
 
-def _read_version(name: str, path: str) -> str:
+def read_version(name: str, path: str) -> str:
+    """The first line that a program prints of its version."""
     quiet = ["--nolog"] if name == "neper" else []  # it would leave a log file in the current folder
     done = subprocess.run(
         [path, *quiet, "--version"], capture_output=True, text=True, timeout=10, check=False
     )
     lines = (done.stdout + done.stderr).strip().splitlines()
     version = lines[0] if lines else "version not stated"
-    return f"{name} tcp_stream {version}" if name == "neper" else version
+    return f"{name} {Path(path).name} {version}" if name == "neper" else version

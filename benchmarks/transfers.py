@@ -59,6 +59,11 @@ class Transfer:
         return self.unexplained_s + self.stolen_s <= self.quiet_s
 
     @property
+    def cpu_ns_per_message(self) -> float:
+        """CPU time of both ends per message, or datagram, that came."""
+        return self.cpu_s * 1e9 / (self.received_bytes / self.message_bytes)
+
+    @property
     def messages_per_s(self) -> float:
         """Messages of one size."""
         return self.rate_bits_per_s / 8 / self.message_bytes
@@ -137,7 +142,7 @@ class Bench:
         if sender.wait(self._load.seconds + _END_TIMEOUT_S) != 0:
             raise TransferError(f"{tool.name}: {sender.describe_end()}")
         if receiver is not None and tool.stays:
-            receiver.end()
+            receiver.end(tool.end_signal)
         elif receiver is not None and receiver.wait(_END_TIMEOUT_S) != 0:
             raise TransferError(f"{tool.name}: {receiver.describe_end()}")
 
