@@ -16,6 +16,7 @@ from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.store.capture_files import StoredCapture
 from pathlab.store.flags import Flag
 from pathlab.store.overview import Counts, TrialLine, count_stored_trials, stream_lines
 from pathlab.store.results import Results
@@ -84,6 +85,10 @@ def _print_json(results: Path) -> None:
             "planned": counts.planned,
             "unfinished": counts.unfinished,
             "trials": dict(counts.by_status),
+            "captures": [
+                {**asdict(capture), "path": str(capture.path), "exists": capture.path.is_file()}
+                for capture in stored.captures()
+            ],
             "origins": [asdict(origin) for origin in stored.origins().values()],
             "size_bytes": stored.path.stat().st_size,
         }
@@ -158,10 +163,19 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         version = f" {origin.program_version}" if origin.program_version else ""
         text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
         console.print(PrintedParagraph(f"trial {text} (SHA-256 begins with {origin.file_sha256[:12]})"))
+    for capture in stored.captures(numbers):
+        console.print(PrintedParagraph(_format_capture(capture)))
     if shown < trials:
         last = offset + shown
         following = f"next: --offset {last}; " if last < trials else ""
         console.print(f"Trials {offset + 1:,} to {last:,} of {trials:,}; {following}all: --limit 0.")
+
+
+def _format_capture(capture: StoredCapture) -> str:
+    name = f"{capture.path.parent.name}/{capture.path.name}"
+    dropped = f", {capture.dropped_packets:,} dropped" if capture.dropped_packets else ""
+    gone = "" if capture.path.is_file() else "; the file was deleted"
+    return f"trial {capture.trial_id}: capture {name}, {capture.packets or 0:,} packets{dropped}{gone}"
 
 
 def _format_combination(condition: MeasuredCondition, cell: Cell) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,12 @@ from scapy.utils import RawPcapNgReader
 
 import pathlab
 from pathlab.errors import HostError
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.sections.trials import plot_trial
 from pathlab.store.capture_files import FOLDER
 from pathlab.store.check import check_results
 from pathlab.store.flags import Flag
+from pathlab.study.analyses import StudiedResults
 from tests.integration.conducting import AB, LAB, campaign_of, journal, run, stored
 from tests.require import require
 
@@ -48,6 +52,25 @@ def test_both_ends_of_each_trial_are_kept_from_the_first_syn_on(tmp_path: Path) 
     assert [record.capture_sender_missing for record in records] == [None, None]
     assert not any(Flag.CAPTURE_INCOMPLETE in record.flags for record in records)
     assert check_results(tmp_path).faults == ()
+
+
+def test_what_shows_results_names_the_files(tmp_path: Path) -> None:
+    run(campaign_of(paths=AB, lab=LAB, trial=CAPTURE), tmp_path)
+    (tmp_path / FOLDER / "trial-1-receiver.pcapng").unlink()
+    show = [sys.executable, "-m", "pathlab", "results", "show", str(tmp_path)]
+    text, document = (
+        subprocess.run([*show, *more], capture_output=True, text=True, timeout=60, check=True).stdout
+        for more in ([], ["--json"])
+    )
+    lines = [line for line in " ".join(text.split()).split("trial 1: ") if line.startswith("capture ")]
+    assert lines[0].startswith("capture captures/trial-1-sender.pcapng, ")
+    assert "the file was deleted" not in lines[0]
+    assert lines[1].split("; ")[1].startswith("the file was deleted")
+    listed = json.loads(document)["captures"]
+    assert [(one["end"], one["exists"]) for one in listed] == [("sender", True), ("receiver", False)]
+    with StudiedResults.open(tmp_path) as stored_results:
+        plot = plot_trial(ReportInputs(stored_results), 1)
+    assert "Packet headers of the sender: captures/trial-1-sender.pcapng (" in plot.sentence
 
 
 def test_nothing_is_recorded_unless_it_is_requested(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ OF_ANY: Mapping[str, Notice] = {
             short="The route changed during the campaign. {where} it may have affected trials.",
         ),
         Notice(
+            kind=Flag.CAPTURE_INCOMPLETE,
+            short="{where} packet headers of an end are missing or incomplete.",
+            details="The figures do not depend on them. The trials' columns capture_sender_missing and "
+            "capture_receiver_missing say why.",
+        ),
+        Notice(
             kind=Flag.UNDELIVERED_DATA,
             short="{where} some data had not arrived when the drain time was up, and the connections were "
             "reset. The steady window was over by then, so its figures are valid.",

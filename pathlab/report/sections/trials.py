@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Block, Fold, Paragraph, Question, Section, list_blocks
@@ -19,6 +20,7 @@ from pathlab.report.sections.trial_panels import (
     build_round_trips,
     build_windows,
 )
+from pathlab.store.capture_files import ENDS, locate_capture
 from pathlab.store.flags import Flag, Status
 from pathlab.store.interval_histograms import PROBE_HISTOGRAMS
 from pathlab.store.records import TrialRecord
@@ -156,7 +158,9 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
         condition=f"{_name_ends(record)} · {_name_medium(record)} · {record.started_utc[:10]}",
-        sentence=_describe_trial(record, sent, found, joined),
+        sentence=" ".join(
+            filter(None, (_describe_trial(record, sent, found, joined), _name_captures(record, trial_id)))
+        ),
         panels=tuple(panels),
         shared_x=True,
         empty=None if panels else f"trial {trial_id} kept no series",
@@ -212,6 +216,20 @@ def _mark_steady(record: TrialRecord) -> tuple[Span, ...]:
         return ()
     start_s = record.warmup_ns / 1e9
     return (Span(name="steady window", start=start_s, end=start_s + record.steady_ns / 1e9),)
+
+
+def _name_captures(record: TrialRecord, trial_id: int) -> str:
+    """The files of its packet headers, and why an end has none or not all; empty: none was requested."""
+    sentences = []
+    for end in ENDS:
+        missing = getattr(record, f"capture_{end}_missing")
+        if getattr(record, f"capture_{end}_sha256") is not None:
+            packets = getattr(record, f"capture_{end}_packets")
+            path = locate_capture(Path(), trial_id, end)
+            sentences.append(f"Packet headers of the {end}: {path} ({packets or 0:,} packets).")
+        if missing is not None:
+            sentences.append(f"Not all packet headers of the {end}: {missing.rstrip('.')}.")
+    return " ".join(sentences)
 
 
 def _describe_trial(record: TrialRecord, sent: StreamTable | None, found: Container[str], joined: int) -> str:
