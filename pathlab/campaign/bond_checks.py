@@ -7,13 +7,17 @@ when a lab starts: ``pathlab.lab.bonds``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 from pathlab.campaign.cell import PlannedCell
+from pathlab.campaign.lab_model import LabDirection
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.multipath_factors import KERNEL_BONDS, SINGLE_LINKS, UNCHANGED
 from pathlab.campaign.source_text import Finding
 
 MULTIPATH = frozenset(("bond", "tcp_reordering", "mptcp_subflows", "mptcp_scheduler", "failover"))
+#: What one direction of a link is, without its ends.
+_LINE_KEYS = set(LabDirection.model_fields)
 
 
 def check_bonds(campaign: Campaign, measured: Iterable[PlannedCell]) -> Iterator[Finding]:
@@ -103,12 +107,32 @@ def _check_path(
         if links < SINGLE_LINKS[level]:
             expected = f"at least {SINGLE_LINKS[level]} links between them, or no such level"
             yield "bond", f"bond '{level}': {_state_links(links)} {ends}", expected
-    elif links < 2 and level != "emulated":
+    elif links < 2:
         expected = "at least two links between them, or other levels of bond"
         yield "bond", f"bond '{level}': {_state_links(links)} {ends}", expected
+    elif level == "emulated" and not _are_lines(campaign, path):
+        what = f"bond 'emulated' makes lines of the links between {ends}, which differ"
+        yield "bond", what, "links alike but for the delay, the second no shorter, or no such level"
+    if level == "emulated" and campaign.lab is not None and campaign.lab.backend == "netem":
+        yield "bond", "bond 'emulated' needs the emulator", "backend 'packet', 'tun' or 'auto'"
     if level in KERNEL_BONDS and campaign.lab is not None and campaign.lab.backend == "tun":
         what = f"bond '{level}' needs links of Ethernet, which those of the backend 'tun' are not"
         yield "bond", what, "backend 'netem', 'packet' or 'auto'"
+
+
+def _are_lines(campaign: Campaign, path: MeasuredPath) -> bool:
+    """Whether the links of a path may be lines of one: alike but for a delay that rises evenly."""
+    ends = {path.source, path.destination}
+    links = [link for link in campaign.lab.links if set(link.between) == ends] if campaign.lab else []
+    if any(link.between != links[0].between for link in links):
+        return False
+    for end in (0, 1):
+        ways = [link.direction(end).model_dump(include=_LINE_KEYS) for link in links]
+        delays = [way.pop("delay_ns") for way in ways]
+        steps = {later - earlier for earlier, later in pairwise(delays)}
+        if len(steps) > 1 or min(steps, default=0) < 0 or any(way != ways[0] for way in ways):
+            return False
+    return True
 
 
 def _check_failover(campaign: Campaign) -> Iterator[Finding]:

@@ -15,6 +15,7 @@ import shutil
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pathlab.errors import HostError
@@ -151,13 +152,22 @@ class BondedLinks:
         if mode == "802.3ad":
             self._await_lacp()
 
-    def carry_by_links(self, settings: LinkSettings) -> None:
-        """Let the emulator carry, on the first link, what all links would: several lines in one."""
+    def carry_by_lines(self) -> None:
+        """Let the emulator carry, on the first link, what all links would: a line for each, in turn.
+
+        The links are alike but for the delay, of which the second one's is repeated. Raises HostError for
+        links of netem, which has no lines.
+        """
+        if self._lab.backend == "netem":
+            raise lab_error("netem has no links of several lines", "use the backend 'packet' or 'tun'")
         number = self.numbers[0]
         link = self._lab.topology.links[number]
         self._failed[number] = (link.direction(0).as_settings(), link.direction(1).as_settings())
-        for end in (0, 1):
-            self._lab.change_link(number, end, settings)
+        second = self._lab.topology.links[self.numbers[1]]
+        for end, settings in enumerate(self._failed[number]):
+            more_ns = second.direction(end).delay_ns - settings.delay_ns
+            lines = replace(settings, lines=len(self.numbers), line_delay_ns=more_ns)
+            self._lab.change_link(number, end, lines)
 
     def set_reordering(self, segments: int) -> None:
         """What TCP assumes of reordering before it has seen any, at both nodes."""

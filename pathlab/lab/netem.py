@@ -30,6 +30,7 @@ def is_possible(settings: LinkSettings) -> bool:
         or settings.reorder_ratio  # it hurries some instead of holding them back
         or settings.ecn_bytes
         or settings.cross_bits_per_s
+        or settings.lines > 1
         or settings.aqm != "none"
     )
 

@@ -31,6 +31,8 @@ class LinkSettings:
     Elliott, per packet: good to bad (``burst_enter_ratio``), back (``burst_leave_ratio``), loss while bad
     (``burst_loss_ratio``); ``loss_ratio`` then holds while good. ``ecn_bytes``: backlog above which packets
     that allow it are marked. ``cross_bits_per_s``: others' packets in the same queue; they do not give way.
+    ``lines``: the emulator's packets take so many lines in turn, each of this rate and queue and longer than
+    the one before by ``line_delay_ns``.
     """
 
     rate_bits_per_s: int | None = None
@@ -47,6 +49,8 @@ class LinkSettings:
     ecn_bytes: int | None = None
     aqm: str = "none"
     cross_bits_per_s: int | None = None
+    lines: int = 1
+    line_delay_ns: int = 0
 
     def as_settings(self) -> LinkSettings:
         """These alone, of a link its first direction."""
@@ -68,6 +72,8 @@ class LinkSettings:
             "duplicate_ratio": self.duplicate_ratio,
             "ecn_bytes": self.ecn_bytes or 0,
             "cross_bits_per_s": self.cross_bits_per_s or 0,
+            "lines": self.lines if self.lines > 1 else 0,
+            "line_delay_ns": self.line_delay_ns,
         }
         spec += "".join(f",{key}={value:.9g}" for key, value in rare.items() if value or whole)
         if self.aqm == "codel":

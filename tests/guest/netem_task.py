@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.errors import HostError
+from pathlab.lab.bonds import BondedLinks
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
 
@@ -41,7 +42,7 @@ def ping(lab: Lab, address: str, count: int) -> dict[str, Any]:
     return {"received": received, "least_ns": rtts[0], "median_ns": rtts[len(rtts) // 2]}
 
 
-def carry(lab: Lab, address: str, *flags: str) -> dict[str, Any]:
+def carry(lab: Lab, address: str, *flags: str, streams: int = 2) -> dict[str, Any]:
     """One trial from a to b; what the receiver counted in its steady window."""
     common = ["--token", TOKEN, "--warmup", "1s", "--duration", "3s", "--output", "json", *flags]
     read_end, write_end = os.pipe()
@@ -54,7 +55,8 @@ def carry(lab: Lab, address: str, *flags: str) -> dict[str, Any]:
         for line in lines:
             if json.loads(line)["type"] == "listening":
                 break
-        send = [ENGINE, "send", "--address", address, "--port", "5210", "--streams", "2", *common]
+        count = ["--streams", str(streams)]
+        send = [ENGINE, "send", "--address", address, "--port", "5210", *count, *common]
         lab.namespaces.run("a", *send)
         records = read_records(lines.read())
     receiver.wait(10)
@@ -62,17 +64,33 @@ def carry(lab: Lab, address: str, *flags: str) -> dict[str, Any]:
     return {"bits_per_s": sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"])}
 
 
-def bond(lab: Lab) -> dict[str, Any]:
-    """The two links of a lab as one, by the kernel's bonding in round robin; a trial over it."""
-    for number, node in enumerate(("a", "b"), start=1):
-        run = lab.namespaces.run
-        run(node, "ip", "link", "add", "bond0", "type", "bond", "mode", "balance-rr")
-        for slave in ("wan0", "wan1"):
-            run(node, "ip", "link", "set", slave, "down")
-            run(node, "ip", "link", "set", slave, "master", "bond0")
-        run(node, "ip", "link", "set", "bond0", "up")
-        run(node, "ip", "address", "add", f"192.0.2.{number}/24", "dev", "bond0")
-    return carry(lab, "192.0.2.2")
+#: The kernel's bonding as campaigns name it: mode and policy of its hash.
+MODES = {
+    "balance-rr": ("balance-rr", None),
+    "balance-xor-l2": ("balance-xor", "layer2"),
+    "balance-xor-l34": ("balance-xor", "layer3+4"),
+    "802.3ad": ("802.3ad", "layer3+4"),
+}
+
+
+def bond(lab: Lab, mode: str, policy: str | None) -> dict[str, Any]:
+    """The two links of a lab bonded by the kernel; a trial over them, and what is left of it after."""
+    before = lab.namespaces.run("a", "ip", "address", "show")
+    links = BondedLinks(lab, ("a", "b"))
+    links.bond(mode, policy)
+    text = lab.namespaces.run("a", "cat", "/proc/net/bonding/bond0")
+    counted = [link["forward"]["delivered_bytes"] for link in lab.counters()]
+    streams = 8 if policy else 2  # a hash needs several
+    carried = carry(lab, links.shared_addresses[1], streams=streams)
+    after = [link["forward"]["delivered_bytes"] for link in lab.counters()]
+    links.undo()
+    alone = ping(lab, TWICE.address("b", "a"), 3)["received"]
+    return {
+        **carried,
+        "links": [late - early for early, late in zip(counted, after, strict=True)],
+        "text": text,
+        "is_undone": lab.namespaces.run("a", "ip", "address", "show") == before and alone == 3,
+    }
 
 
 def main() -> None:
@@ -92,7 +110,7 @@ def main() -> None:
     with Lab(Topology(hosts=("a", "b"), links=(lossy,)), engine=Path(ENGINE), backend="netem") as lab:
         answer["lossy"] = ping(lab, PAIR.address("b", "a"), 400)
     with Lab(TWICE, engine=Path(ENGINE)) as lab:
-        answer["bonded"] = bond(lab)
+        answer["bonded"] = {name: bond(lab, *mode) for name, mode in MODES.items()}
     sys.stdout.write(json.dumps(answer) + "\n")
 
 

@@ -158,7 +158,7 @@ def test_a_kernel_without_bonding_or_a_scheduler_is_one_line(
     monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     with pytest.raises(HostError, match="'nft' is missing") as caught:
         BondedLinks(lab, ("a", "b")).share_in_turn(by_packet=False)
-    assert "apt-get install nftables" in str(caught.value)
+    assert "apt-get install nftables" in str(caught.value.hint)
 
 
 @pytest.mark.quiet
@@ -175,3 +175,21 @@ def test_the_truth_of_equal_and_of_unequal_links() -> None:
             pair.undo()
     assert rates["equal", "both"] / (2 * rates["equal", "one"]) == pytest.approx(1, abs=0.02)
     assert rates["unequal", "both"] < 0.9 * rates["unequal", "one"]
+
+
+def test_lines_of_the_emulator_reorder_by_what_the_second_one_is_longer() -> None:
+    longer = replace(LINE, delay_ns=LINE.delay_ns + 5_000_000)
+    with make_lab(Topology(hosts=("a", "b"), links=(LINE, longer))) as lab:
+        pair = BondedLinks(lab, ("a", "b"))
+        pair.carry_by_lines()
+        assert (lab.topology.links[0].lines, lab.topology.links[0].line_delay_ns) == (2, 5_000_000)
+        assert pair.find_rate(0, 0) == RATE_BITS_PER_S
+        rtts_ns = ping(lab, "a", "b", count=40)["rtts_ns"]
+        rate = carry(lab)
+        pair.undo()
+        assert lab.topology.links[0] == LINE
+        alone_ns = ping(lab, "a", "b", count=10)["rtts_ns"]
+    assert rate > 1.5 * PAYLOAD * RATE_BITS_PER_S
+    assert min(rtts_ns) == pytest.approx(20e6, abs=2e6)
+    assert max(rtts_ns) >= 29e6  # both ways over the longer line
+    assert sorted(alone_ns)[5] == pytest.approx(20e6, abs=2e6)

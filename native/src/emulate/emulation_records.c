@@ -59,6 +59,8 @@ void pl_write_link_settings(struct pl_json *j, const char *key, const struct pl_
     pl_json_double(j, "duplicate_ratio", settings->duplicate_ratio);
     pl_json_u64(j, "cross_bits_per_s", settings->cross_bits_per_s);
     pl_json_u64(j, "ecn_bytes", settings->ecn_bytes);
+    pl_json_u64(j, "lines", settings->lines);
+    pl_json_u64(j, "line_delay_ns", settings->line_delay_ns);
     pl_json_string(j, "aqm", pl_aqm_name(settings->aqm));
     pl_json_u64(j, "target_ns", settings->target_ns);
     pl_json_u64(j, "interval_ns", settings->interval_ns);

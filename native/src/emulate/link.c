@@ -50,16 +50,20 @@ void pl_link_init(struct pl_link *link, const struct pl_link_settings *settings,
 {
     memset(link, 0, sizeof *link);
     link->settings = *settings;
-    link->free_at_ns = INT64_MIN;
-    link->last_due_ns = INT64_MIN;
     link->latest_ns = INT64_MIN;
-    link->earlier_until_ns = INT64_MIN;
+    for (unsigned i = 0; i < PL_LINES_MAX; i++) {
+        link->lines[i] = (struct pl_line){
+            .free_at_ns = INT64_MIN,
+            .last_due_ns = INT64_MIN,
+            .earlier_until_ns = INT64_MIN,
+            .cross_due_ns = INT64_MIN,
+        };
+    }
     for (unsigned i = 0; i < PL_DRAW_CROSS; i++) {
         link->draws[i] = mix(mix(seed + GOLDEN) + GOLDEN * (direction * (unsigned)PL_DRAW_CROSS + i + 1U));
     }
     link->draws[PL_DRAW_CROSS] =
         mix(mix(seed + GOLDEN) + GOLDEN * (2U * (unsigned)PL_DRAW_CROSS + direction + 1U));
-    link->cross_due_ns = INT64_MIN;
 }
 
 /* What a rate carries in a time: whole bits, and further bit-nanoseconds, up to 10^18. The product itself
@@ -81,21 +85,35 @@ static struct volume volume_between(pl_ns from_ns, pl_ns to_ns, uint64_t rate_bi
                            .bit_ns = rest_ns * (rate_bits_per_s % NS_PER_S)};
 }
 
-uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
+static uint64_t line_backlog_bytes(const struct pl_link *link, const struct pl_line *line, pl_ns now_ns)
 {
-    if (link->free_at_ns <= now_ns) {
+    if (line->free_at_ns <= now_ns) {
         return 0;
     }
-    pl_ns earlier_ns = link->earlier_until_ns > now_ns ? link->earlier_until_ns : now_ns;
-    struct volume earlier = volume_between(now_ns, earlier_ns, link->earlier_bits_per_s);
-    struct volume later = volume_between(earlier_ns, link->free_at_ns, link->settings.rate_bits_per_s);
+    pl_ns earlier_ns = line->earlier_until_ns > now_ns ? line->earlier_until_ns : now_ns;
+    struct volume earlier = volume_between(now_ns, earlier_ns, line->earlier_bits_per_s);
+    struct volume later = volume_between(earlier_ns, line->free_at_ns, link->settings.rate_bits_per_s);
     uint64_t bit_ns = earlier.bit_ns + later.bit_ns;
-    if (link->earlier_until_ns < link->free_at_ns) {
-        bit_ns += link->free_remainder;
+    if (line->earlier_until_ns < line->free_at_ns) {
+        bit_ns += line->free_remainder;
     }
     uint64_t bits = earlier.bits + later.bits + bit_ns / NS_PER_S;
     bool is_whole = bits % 8U == 0 && bit_ns % NS_PER_S == 0;
     return bits / 8U + (is_whole ? 0 : 1);
+}
+
+static unsigned count_lines(const struct pl_link_settings *settings)
+{
+    return settings->lines > 1 ? (unsigned)settings->lines : 1U;
+}
+
+uint64_t pl_link_backlog_bytes(const struct pl_link *link, pl_ns now_ns)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < count_lines(&link->settings); i++) {
+        bytes += line_backlog_bytes(link, &link->lines[i], now_ns);
+    }
+    return bytes;
 }
 
 /* The rate, rounded down, that carries these bytes in this time: at most a queue's, so no product overflows.
@@ -112,30 +130,30 @@ static uint64_t rate_of(uint64_t bytes, uint64_t time_ns)
 }
 
 /* Book `size_bytes` on the serializer; returns when its last bit has left. */
-static pl_ns serialize(struct pl_link *link, pl_ns now_ns, uint32_t size_bytes)
+static pl_ns serialize(const struct pl_link *link, struct pl_line *line, pl_ns now_ns, uint32_t size_bytes)
 {
     uint64_t rate = link->settings.rate_bits_per_s;
-    if (link->free_at_ns < now_ns) {
-        link->free_at_ns = now_ns;
-        link->free_remainder = 0;
+    if (line->free_at_ns < now_ns) {
+        line->free_at_ns = now_ns;
+        line->free_remainder = 0;
     }
     if (rate == 0) {
-        return link->free_at_ns; /* after the packets queued under an earlier rate */
+        return line->free_at_ns; /* after the packets queued under an earlier rate */
     }
-    uint64_t bit_ns = (uint64_t)size_bytes * 8U * NS_PER_S + link->free_remainder;
-    link->free_at_ns += (pl_ns)(bit_ns / rate);
-    link->free_remainder = bit_ns % rate;
-    return link->free_at_ns;
+    uint64_t bit_ns = (uint64_t)size_bytes * 8U * NS_PER_S + line->free_remainder;
+    line->free_at_ns += (pl_ns)(bit_ns / rate);
+    line->free_remainder = bit_ns % rate;
+    return line->free_at_ns;
 }
 
-static bool is_queue_full(const struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes,
-                          uint32_t size_bytes)
+static bool is_queue_full(const struct pl_link *link, const struct pl_line *line, pl_ns now_ns,
+                          uint64_t backlog_bytes, uint32_t size_bytes)
 {
     const struct pl_link_settings *settings = &link->settings;
     if (settings->rate_bits_per_s == 0) {
         return false;
     }
-    if (link->free_at_ns > now_ns && link->free_at_ns - now_ns > WAIT_NS_MAX) {
+    if (line->free_at_ns > now_ns && line->free_at_ns - now_ns > WAIT_NS_MAX) {
         return true;
     }
     return settings->queue_bytes > 0 && backlog_bytes + size_bytes > settings->queue_bytes;
@@ -151,11 +169,11 @@ static pl_ns advance(struct pl_link *link, pl_ns now_ns)
 }
 
 /* Admit the cross-traffic packets due by now. */
-static void admit_cross(struct pl_link *link, pl_ns now_ns)
+static void admit_cross(struct pl_link *link, struct pl_line *line, pl_ns now_ns)
 {
     const struct pl_link_settings *settings = &link->settings;
     if (settings->cross_bits_per_s == 0 || settings->rate_bits_per_s == 0) {
-        link->cross_due_ns = INT64_MIN;
+        line->cross_due_ns = INT64_MIN;
         return;
     }
     double mean_gap_ns = CROSS_BYTES * 8.0 * (double)NS_PER_S / (double)settings->cross_bits_per_s;
@@ -163,45 +181,54 @@ static void admit_cross(struct pl_link *link, pl_ns now_ns)
     if (playback_ns < CROSS_PLAYBACK_NS_MIN) {
         playback_ns = CROSS_PLAYBACK_NS_MIN;
     }
-    if (link->cross_due_ns < now_ns - playback_ns) {
-        link->cross_due_ns = now_ns - playback_ns;
+    if (line->cross_due_ns < now_ns - playback_ns) {
+        line->cross_due_ns = now_ns - playback_ns;
     }
-    while (link->cross_due_ns <= now_ns) {
-        pl_ns due_ns = link->cross_due_ns;
-        if (is_queue_full(link, due_ns, pl_link_backlog_bytes(link, due_ns), CROSS_BYTES)) {
+    while (line->cross_due_ns <= now_ns) {
+        pl_ns due_ns = line->cross_due_ns;
+        if (is_queue_full(link, line, due_ns, line_backlog_bytes(link, line, due_ns), CROSS_BYTES)) {
             link->counters.cross_dropped_packets++;
         } else {
             link->counters.cross_packets++;
-            (void)serialize(link, due_ns, CROSS_BYTES);
+            (void)serialize(link, line, due_ns, CROSS_BYTES);
         }
-        link->cross_due_ns += (pl_ns)(-log1p(-draw(link, PL_DRAW_CROSS)) * mean_gap_ns);
+        line->cross_due_ns += (pl_ns)(-log1p(-draw(link, PL_DRAW_CROSS)) * mean_gap_ns);
+    }
+}
+
+/* Packets already accepted by a line keep their times; what is left of the old rate's unit goes. */
+static void change_line(struct pl_link *link, struct pl_line *line, const struct pl_link_settings *settings,
+                        pl_ns now_ns)
+{
+    const struct pl_link_settings *before = &link->settings;
+    admit_cross(link, line, now_ns);
+    if (settings->rate_bits_per_s != before->rate_bits_per_s) {
+        uint64_t backlog_bytes = line_backlog_bytes(link, line, now_ns);
+        if (backlog_bytes > 0) {
+            uint64_t left_ns = (uint64_t)(line->free_at_ns - now_ns);
+            line->earlier_bits_per_s = rate_of(backlog_bytes, left_ns);
+            line->earlier_until_ns = line->free_at_ns;
+        }
+        line->free_remainder = 0; /* its unit was the old rate */
+    }
+    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
+        settings->interval_ns != before->interval_ns) {
+        memset(&line->codel, 0, sizeof line->codel);
     }
 }
 
 void pl_link_change(struct pl_link *link, const struct pl_link_settings *settings, pl_ns now_ns)
 {
     now_ns = advance(link, now_ns);
-    admit_cross(link, now_ns);
-    if (settings->rate_bits_per_s != link->settings.rate_bits_per_s) {
-        uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
-        if (backlog_bytes > 0) {
-            uint64_t left_ns = (uint64_t)(link->free_at_ns - now_ns);
-            link->earlier_bits_per_s = rate_of(backlog_bytes, left_ns);
-            link->earlier_until_ns = link->free_at_ns;
-        }
-        link->free_remainder = 0; /* its unit was the old rate */
-    }
-    const struct pl_link_settings *before = &link->settings;
-    if (settings->aqm != before->aqm || settings->target_ns != before->target_ns ||
-        settings->interval_ns != before->interval_ns) {
-        memset(&link->codel, 0, sizeof link->codel);
+    for (unsigned i = 0; i < count_lines(&link->settings); i++) {
+        change_line(link, &link->lines[i], settings, now_ns);
     }
     link->settings = *settings;
 }
 
 /* Whether CoDel drops or marks this packet. */
-static bool apply_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_bytes, uint32_t size_bytes,
-                        bool markable)
+static bool apply_codel(const struct pl_link *link, struct pl_line *line, pl_ns now_ns,
+                        uint64_t backlog_bytes, uint32_t size_bytes, bool markable)
 {
     const struct pl_codel_times times = {
         .target_ns = (pl_ns)link->settings.target_ns,
@@ -209,25 +236,27 @@ static bool apply_codel(struct pl_link *link, pl_ns now_ns, uint64_t backlog_byt
     };
     const struct pl_codel_packet packet = {
         .arrival_ns = now_ns,
-        .leave_ns = link->free_at_ns > now_ns ? link->free_at_ns : now_ns,
+        .leave_ns = line->free_at_ns > now_ns ? line->free_at_ns : now_ns,
         .ahead_bytes = backlog_bytes,
         .size_bytes = size_bytes,
         .markable = markable,
     };
-    return link->settings.aqm == PL_AQM_CODEL && pl_codel_decide(&link->codel, &times, &packet);
+    return link->settings.aqm == PL_AQM_CODEL && pl_codel_decide(&line->codel, &times, &packet);
 }
 
-static pl_ns decide_due(struct pl_link *link, pl_ns sent_ns, double jitter, bool reordered)
+static pl_ns decide_due(const struct pl_link *link, struct pl_line *line, pl_ns sent_ns, double jitter,
+                        bool reordered)
 {
     const struct pl_link_settings *settings = &link->settings;
     pl_ns due_ns = sent_ns + (pl_ns)settings->delay_ns + (pl_ns)(jitter * (double)settings->jitter_ns);
+    due_ns += (pl_ns)settings->line_delay_ns * (line - link->lines);
     if (reordered) {
         return due_ns + (pl_ns)settings->reorder_ns;
     }
-    if (due_ns < link->last_due_ns) {
-        due_ns = link->last_due_ns;
+    if (due_ns < line->last_due_ns) {
+        due_ns = line->last_due_ns;
     }
-    link->last_due_ns = due_ns;
+    line->last_due_ns = due_ns;
     return due_ns;
 }
 
@@ -240,16 +269,17 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
     bool duplicate = draw(link, PL_DRAW_DUPLICATE) < settings->duplicate_ratio;
 
     now_ns = advance(link, now_ns);
-    admit_cross(link, now_ns);
+    struct pl_line *line = &link->lines[link->counters.arrived_packets % count_lines(settings)];
+    admit_cross(link, line, now_ns);
     link->counters.arrived_packets++;
     link->counters.arrived_bytes += size_bytes;
-    uint64_t backlog_bytes = pl_link_backlog_bytes(link, now_ns);
-    if (is_queue_full(link, now_ns, backlog_bytes, size_bytes)) {
+    uint64_t backlog_bytes = line_backlog_bytes(link, line, now_ns);
+    if (is_queue_full(link, line, now_ns, backlog_bytes, size_bytes)) {
         link->counters.queue_dropped_packets++;
         return (struct pl_link_verdict){.fate = PL_FATE_QUEUE_DROPPED};
     }
     bool markable = ecn != PL_ECN_NOT_CAPABLE;
-    bool unwanted = apply_codel(link, now_ns, backlog_bytes, size_bytes, markable);
+    bool unwanted = apply_codel(link, line, now_ns, backlog_bytes, size_bytes, markable);
     if (unwanted && !markable) {
         link->counters.aqm_dropped_packets++;
         return (struct pl_link_verdict){.fate = PL_FATE_AQM_DROPPED};
@@ -257,7 +287,7 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
     bool congested = unwanted || (settings->ecn_bytes > 0 && backlog_bytes > settings->ecn_bytes);
     bool mark = congested && markable && ecn != PL_ECN_CE;
     link->counters.marked_packets += mark ? 1 : 0;
-    pl_ns sent_ns = serialize(link, now_ns, size_bytes);
+    pl_ns sent_ns = serialize(link, line, now_ns, size_bytes);
     if (lost) {
         link->counters.lost_packets++;
         return (struct pl_link_verdict){.fate = PL_FATE_LOST, .mark = mark};
@@ -266,6 +296,6 @@ struct pl_link_verdict pl_link_admit(struct pl_link *link, pl_ns now_ns, uint32_
         .fate = PL_FATE_DELIVERED,
         .duplicate = duplicate,
         .mark = mark,
-        .due_ns = decide_due(link, sent_ns, jitter, reordered),
+        .due_ns = decide_due(link, line, sent_ns, jitter, reordered),
     };
 }

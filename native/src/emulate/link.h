@@ -14,6 +14,8 @@
  * and the serializer, not CoDel, are never delivered, and do not respond to congestion. After a pause without
  * packets the last 8000 of them, and at least 200 ms, are played back, so that the queue has converged.
  *
+ * Several lines (`lines`) take the packets in turn, so that a longer or a fuller one reorders.
+ *
  * Sizes are bytes at IP level. A lost packet has used its share of the rate; a dropped one has not. No
  * sockets, no clock, no allocation: the caller passes `now_ns`. */
 #ifndef PL_LINK_H
@@ -56,20 +58,26 @@ struct pl_link_counters {
     uint64_t marked_packets;                       /* includes packets then lost on the wire */
 };
 
+/* One of the lines of a link: with several, packets take them in turn, whatever their sizes are. Each has the
+ * link's rate and a queue of its own; the further ones are longer by `line_delay_ns` each. */
+struct pl_line {
+    struct pl_codel codel;
+    pl_ns free_at_ns;        /* when the serializer will have sent all accepted packets ... */
+    uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
+    pl_ns last_due_ns;       /* keeps packets in order */
+    pl_ns cross_due_ns;      /* arrival of the next cross-traffic packet */
+    /* Packets accepted under an earlier rate keep their due times: they drain until `earlier_until_ns`. */
+    pl_ns earlier_until_ns;
+    uint64_t earlier_bits_per_s;
+};
+
 struct pl_link {
     struct pl_link_settings settings;
     struct pl_link_counters counters;
     uint64_t draws[PL_DRAWS]; /* splitmix64 states */
     bool bad_state;
-    struct pl_codel codel;
-    pl_ns free_at_ns;        /* when the serializer will have sent all accepted packets ... */
-    uint64_t free_remainder; /* ... and this many rate-ths of a nanosecond later */
-    pl_ns last_due_ns;       /* keeps packets in order */
-    pl_ns latest_ns;         /* latest `now_ns` so far */
-    pl_ns cross_due_ns;      /* arrival of the next cross-traffic packet */
-    /* Packets accepted under an earlier rate keep their due times: they drain until `earlier_until_ns`. */
-    pl_ns earlier_until_ns;
-    uint64_t earlier_bits_per_s;
+    pl_ns latest_ns; /* latest `now_ns` so far */
+    struct pl_line lines[PL_LINES_MAX];
 };
 
 /* Begin an empty link. `direction` (0, 1) makes the draws of the two directions of one seed independent. */

@@ -39,6 +39,8 @@ static const struct key *find_key(const char *name)
         PL_KEY(ecn_bytes, KIND_INTEGER, 1000000000000),
         PL_KEY(target_ns, KIND_INTEGER, TIME_NS_MAX),
         PL_KEY(interval_ns, KIND_INTEGER, TIME_NS_MAX),
+        PL_KEY(lines, KIND_INTEGER, PL_LINES_MAX),
+        PL_KEY(line_delay_ns, KIND_INTEGER, TIME_NS_MAX),
         PL_KEY(loss_ratio, KIND_RATIO, 1),
         PL_KEY(ge_enter_ratio, KIND_RATIO, 1),
         PL_KEY(ge_leave_ratio, KIND_RATIO, 1),

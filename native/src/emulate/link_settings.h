@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+enum { PL_LINES_MAX = 16 };
+
 /* Active queue management in front of the drop-tail bound. */
 enum pl_aqm { PL_AQM_NONE, PL_AQM_CODEL };
 
@@ -23,6 +25,8 @@ struct pl_link_settings {
     uint64_t cross_bits_per_s; /* cross traffic on the same link, in bursts of one packet; 0: none */
     uint64_t ecn_bytes;        /* an ECN-capable packet that meets a longer queue is marked; 0: never */
     enum pl_aqm aqm;
+    uint64_t lines;                  /* that take the packets in turn, each of this rate and queue; 0: one */
+    uint64_t line_delay_ns;          /* by which each further line is longer than the one before it */
     uint64_t target_ns, interval_ns; /* of CoDel; above 0 where `aqm` is PL_AQM_CODEL */
 };
 

@@ -235,6 +235,31 @@ static void check_reordering_and_duplication(void)
     CHECK(twice > 412 && twice < 588); /* 4 deviations of 22 */
 }
 
+/* Two lines of 10 Mbit/s in turn, the second 5 ms longer, with a queue of two packets each. */
+static void check_lines(void)
+{
+    struct pl_link link = link_of(
+        "rate_bits_per_s=10000000,delay_ns=1000000,queue_bytes=3000,lines=2,line_delay_ns=5000000", 1, 0);
+    const pl_ns serial_ns = 1200000; /* 1500 bytes */
+    const pl_ns due_ns[] = {serial_ns, serial_ns + 5000000, 2 * serial_ns, 2 * serial_ns + 5000000};
+    for (unsigned i = 0; i < 4; i++) {
+        struct pl_link_verdict verdict = admit(&link, 0, PACKET_BYTES);
+        CHECK(verdict.fate == PL_FATE_DELIVERED);
+        CHECK_EQUAL(verdict.due_ns, 1000000 + due_ns[i]);
+    }
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 0), 6000);
+    CHECK(admit(&link, 0, PACKET_BYTES).fate == PL_FATE_QUEUE_DROPPED); /* the first line's queue */
+    CHECK(admit(&link, 0, PACKET_BYTES).fate == PL_FATE_QUEUE_DROPPED);
+    CHECK_EQUAL(link.counters.queue_dropped_packets, 2);
+
+    struct pl_link_settings one = settings_of("rate_bits_per_s=10000000,delay_ns=1000000");
+    pl_link_change(&link, &one, 3000000);
+    CHECK_EQUAL(pl_link_backlog_bytes(&link, 3000000), 0);
+    for (unsigned i = 0; i < 2; i++) {
+        CHECK_EQUAL(admit(&link, 3000000, PACKET_BYTES).due_ns, 4000000 + (pl_ns)(i + 1) * serial_ns);
+    }
+}
+
 static void check_change(void)
 {
     struct pl_link link = link_of("rate_bits_per_s=12000000,queue_bytes=15000,delay_ns=1000000", 1, 0);
@@ -427,6 +452,7 @@ int main(void)
     check_cross_traffic_has_settled();
     check_jitter_keeps_order();
     check_reordering_and_duplication();
+    check_lines();
     check_change();
     check_time_never_goes_back();
     check_ecn_threshold();

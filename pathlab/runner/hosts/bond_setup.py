@@ -81,6 +81,9 @@ class RowBond:
             links.share_by_hash(HASHED_ROUTES[level])
         elif level in KERNEL_BONDS:
             links.bond(*KERNEL_BONDS[level])
+        elif level == "emulated":
+            links.carry_by_lines()
+            return addresses
         else:
             return addresses
         return links.shared_addresses

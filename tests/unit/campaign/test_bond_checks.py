@@ -11,7 +11,11 @@ from pathlab.campaign.order import plan_rows
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 
 ONE = {"hosts": ["a", "b"], "links": [{"between": ["a", "b"]}]}
-TWO = {"hosts": ["a", "b"], "links": [{"between": ["a", "b"]}, {"between": ["b", "a"]}]}
+TWO = {"hosts": ["a", "b"], "links": [{"between": ["a", "b"]}, {"between": ["a", "b"]}]}
+UNLIKE = {
+    "hosts": ["a", "b"],
+    "links": [{"between": ["a", "b"], "rate": "50Mbit/s"}, {"between": ["a", "b"], "rate": "20Mbit/s"}],
+}
 PATH = {"paths": [{"source": "a", "destination": "b"}]}
 REAL: dict[str, Any] = {"paths": [{"source": "local", "destination": "local"}]}
 
@@ -21,7 +25,16 @@ def in_lab(lab: dict[str, Any], **factors: Any) -> dict[str, Any]:
 
 
 def test_levels_that_a_lab_of_two_links_has_are_planned() -> None:
-    levels = ["link-1", "link-2", "round-robin", "round-robin-packets", "ecmp-l3", "ecmp-l4", "balance-rr"]
+    levels = [
+        "emulated",
+        "link-1",
+        "link-2",
+        "round-robin",
+        "round-robin-packets",
+        "ecmp-l3",
+        "ecmp-l4",
+        "balance-rr",
+    ]
     campaign = make_sample(**in_lab(TWO, bond=[*levels, "none"], tcp_reordering=[3, 127, "default"]))
     rows = plan_rows(campaign)
     assert {row.cell.bond for row in rows} == {*levels, "none"}
@@ -47,6 +60,8 @@ def test_mptcp_is_planned_where_a_constraint_leaves_other_transports_out() -> No
         (in_lab(ONE, bond="link-2"), "factors.bond", "expected at least 2 links between them"),
         (in_lab(TWO, bond="link-3"), "factors.bond", "bond 'link-3': 2 links join"),
         (in_lab(TWO, bond="mptcp"), "factors.bond", "bond 'mptcp' with transport 'tcp' uses one link"),
+        (in_lab(UNLIKE, bond="emulated"), "factors.bond", "makes lines of the links"),
+        (in_lab({**TWO, "backend": "netem"}, bond="emulated"), "factors.bond", "needs the emulator"),
         (in_lab(TWO, bond="existing"), "factors.bond", "reads a bond of real hosts"),
         (in_lab(TWO, mptcp_subflows=2), "factors.mptcp_subflows", "no effect on transport 'tcp'"),
         (in_lab(TWO, mptcp_scheduler="x"), "factors.mptcp_scheduler", "no effect on transport 'tcp'"),
