@@ -15,7 +15,7 @@ from pathlab.errors import PathlabError
 from pathlab.store.capture_files import check_captures
 from pathlab.store.database import connect_reading, open_engine, read_meta
 from pathlab.store.faults import translate_faults
-from pathlab.store.flags import Status
+from pathlab.store.flags import Flag, Status
 from pathlab.store.location import locate_database
 from pathlab.store.older_files import add_missing_columns
 from pathlab.store.row_check import list_type_faults, list_value_faults
@@ -92,13 +92,15 @@ def _check_trials(connection: sa.Connection) -> Iterator[str]:
     if set(plan) != set(range(len(plan))):
         yield f"the plan has {len(plan)} rows, and they are not numbered 0 to {len(plan) - 1}"
     done: dict[int, int] = {}
-    query = sa.select(TRIAL.c.trial_id, TRIAL.c.plan_row, TRIAL.c.cycle, TRIAL.c.status)
-    for number, plan_row, cycle, status in connection.execute(query):
+    columns = (TRIAL.c.trial_id, TRIAL.c.plan_row, TRIAL.c.cycle, TRIAL.c.status, TRIAL.c.flags)
+    for number, plan_row, cycle, status, flags in connection.execute(sa.select(*columns)):
         if plan_row not in plan:
             yield f"trial {number} measured plan row {plan_row}, which is not there"
         elif plan[plan_row] != cycle:
             yield f"trial {number} belongs to another cycle than its plan row {plan_row}"
-        if status == Status.COMPLETE and done.setdefault(plan_row, number) != number:
+        if status != Status.COMPLETE or (isinstance(flags, tuple) and Flag.LAB_LIMITED in flags):
+            continue  # a trial in which the lab was at its limit is measured again
+        if done.setdefault(plan_row, number) != number:
             both = f"{done[plan_row]} and {number}"
             yield f"plan row {plan_row} is complete twice, by trials {both}"
 

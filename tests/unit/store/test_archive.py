@@ -100,6 +100,12 @@ def test_each_kind_of_damage_is_named(tmp_path: Path, statement: str, fault: str
     assert any(fault in said for said in check_results(folder).faults), check_results(folder).faults
 
 
+def test_a_lab_limited_trial_may_be_measured_again(tmp_path: Path) -> None:
+    folder = fill_results(tmp_path / "stored")
+    damage(folder, "UPDATE trial SET status = 'complete', flags = '[\"lab-limited\"]' WHERE trial_id = 2")
+    assert check_results(folder).faults == ()
+
+
 def test_a_torn_database_is_named(tmp_path: Path) -> None:
     path = fill_results(tmp_path / "stored") / "results.db"
     connection = sqlite3.connect(path)
