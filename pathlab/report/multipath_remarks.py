@@ -31,6 +31,7 @@ GRO_OFF = "GRO was off at the receiver: TCP's counters see every packet."
 GRO_UNKNOWN = (
     "The receiver's GRO state is not known; where GRO is on, it hides reordering from TCP's counters."
 )
+PROVISIONAL = " (provisional: only lab-limited trials)"
 BY_ADDRESS = (
     "hashes addresses alone: between one pair of hosts all streams share one link, and more streams cannot "
     "help"
@@ -157,6 +158,7 @@ def describe_bond_latencies(study: Analyses) -> Iterator[str]:
             pairs = max(one.first_n for one in few if one is not None)
             because = f" (no interval: {format_count(pairs, 'cycle')}, {MINIMUM_TRIALS} needed)"
         size = format_bytes(load[0])
+        because += PROVISIONAL if all(one.provisional for one in rows) else ""
         yield f"Median round trip of {size} messages {offered}: {', '.join(texts)}{because}."
 
 
@@ -184,7 +186,8 @@ def describe_failovers(study: Analyses) -> Iterator[str]:
             for one in found
             if one.failure == failure
         ]
-        yield f"When a link {how}, {'; '.join(texts)}."
+        limited = all(one.provisional for one in found if one.failure == failure)
+        yield f"When a link {how}, {'; '.join(texts)}{PROVISIONAL if limited else ''}."
 
 
 def format_recovery(one: Failover) -> str:

@@ -162,7 +162,9 @@ def _explain_undecided(rows: Sequence[BondWorth]) -> str:
             pairs = max((one.pairs for one in gains), default=0)
             texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_PAIRS} needed")
         elif reason is Undecided.NO_SAMPLES:
-            texts.append("no cycle with every link alone")
+            texts.append("no cycle with a usable trial of the bond and of every link alone")
+        elif reason is Undecided.PROVISIONAL:
+            texts.append("only lab-limited trials; repeat on an idle machine")
         elif reason is Undecided.NOT_MEASURED:
             texts.append("not every link was measured alone: add bond levels link-1, link-2 ...")
         elif reason is Undecided.INCONCLUSIVE:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from pathlab.campaign.multipath_factors import HASHED_ROUTES, KERNEL_BONDS, SING
 from pathlab.store.flags import Flag
 from pathlab.study.message_rates import MESSAGE_SIZE, read_level
 from pathlab.study.message_setups import MESSAGE_RATE
-from pathlab.study.selection import LAB_FLAGS, PATH_FLAGS, Rules, Sample, select
+from pathlab.study.selection import LAB_FLAGS, PROVISIONAL_FLAGS, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable
 
 BOND, REORDERING, TRANSPORT = "bond", "tcp_reordering", "transport"
@@ -70,11 +70,14 @@ class BondVariant:
 class BondCell:
     """The trials of one way to use the links, with one combination of streams and window.
 
-    ``sample`` are those that count, without a failing link. ``name``: ``round-robin, tcp reordering 127``.
+    ``sample`` are those that count, without a failing link. Where none does they are those whose only flaw is
+    that the lab was at its limit, and the cell is ``provisional``: no verdict takes them.
+    ``name``: ``round-robin, tcp reordering 127``.
     """
 
     variant: BondVariant
     sample: Sample
+    provisional: bool = False
     name: str = ""
 
     @property
@@ -139,6 +142,17 @@ def count_lab_links(environment: Mapping[str, Any], condition: Condition) -> int
     return sum(set(link.get("between") or ()) == ends for link in links) or None
 
 
+def list_links(table: TrialTable, condition: Condition) -> set[int]:
+    """The numbers of the links of which the results have a trial alone on this path, usable or not."""
+    ends = condition.path_source, condition.path_destination
+    found = {
+        _read_variant(one).link
+        for one in dict.fromkeys(table.conditions)
+        if (one.path_source, one.path_destination) == ends
+    }
+    return {number for number in found if number is not None}
+
+
 def is_multipath(table: TrialTable) -> bool:
     """Whether the plan says for any trial how several links are used."""
     return any(one.get(BOND) not in (None, NO_BOND) for one in dict.fromkeys(table.conditions))
@@ -153,7 +167,7 @@ def list_bond_groups(table: TrialTable, *, failing: bool = False) -> tuple[BondG
     if not is_multipath(table):
         return ()
     found: list[BondGroup] = []
-    for messages, flags in ((False, PATH_FLAGS), (True, LAB_FLAGS)):
+    for messages, flags in ((False, PROVISIONAL_FLAGS), (True, ())):
         rules = Rules(
             flags=(*flags, Flag.BOND_CHANGED),
             as_requested=True,
@@ -174,7 +188,7 @@ def _split(sample: Sample, *, failing: bool) -> Iterator[BondGroup]:
     for streams, window, part in kept.by_cell():
         variants = [_read_variant(part.table.conditions[place]) for place in part.places]
         cells = [
-            BondCell(variant=one, sample=part.take([other == one for other in variants]))
+            _build_cell(one, part.take([other == one for other in variants]))
             for one in sorted(set(variants), key=_order)
         ]
         if any(not cell.variant.is_single for cell in cells):
@@ -185,6 +199,16 @@ def _split(sample: Sample, *, failing: bool) -> Iterator[BondGroup]:
                 sample=part,
                 cells=_name_cells(cells),
             )
+
+
+def _build_cell(variant: BondVariant, part: Sample) -> BondCell:
+    """The cell of its trials that are not lab-limited; of all of them where every one is."""
+    limited = np.any([part.table.flagged(flag)[part.places] for flag in LAB_FLAGS], axis=0)
+    if limited.all():
+        return BondCell(variant=variant, sample=part, provisional=True)
+    for flag in LAB_FLAGS:
+        part = part.exclude(part.table.flagged(flag)[part.places], flag)
+    return BondCell(variant=variant, sample=part)
 
 
 def _read_variant(condition: Condition) -> BondVariant:
@@ -205,9 +229,7 @@ def _name_cells(cells: Sequence[BondCell]) -> tuple[BondCell, ...]:
     for cell in cells:
         alike = [one.variant for one in cells if one.variant.bond == cell.variant.bond]
         varying = [name for name in VARIANTS if len({one.get(name) for one in alike}) > 1]
-        named.append(
-            BondCell(variant=cell.variant, sample=cell.sample, name=_name_variant(cell.variant, varying))
-        )
+        named.append(replace(cell, name=_name_variant(cell.variant, varying)))
     return tuple(named)
 
 

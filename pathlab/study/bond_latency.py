@@ -23,7 +23,8 @@ class BondLatency:
     """Round trips of one way to use the links; ``median_ratio`` and ``p99_ratio`` are over ``baseline``.
 
     ``baseline`` is the first link alone, None where it was not measured or is this one. ``missed``: trials
-    that did not keep the offered rate, left out.
+    that did not keep the offered rate, left out. ``provisional``: every trial was lab-limited, so that
+    nothing is compared.
     """
 
     name: str
@@ -37,6 +38,7 @@ class BondLatency:
     baseline: str | None
     median_ratio: GroupShift | None
     p99_ratio: GroupShift | None
+    provisional: bool = False
 
 
 def measure_bond_latencies(table: TrialTable) -> tuple[Answer[BondLatency], ...]:
@@ -57,10 +59,11 @@ def _measure(group: BondGroup) -> Iterator[tuple[BondCell, BondLatency]]:
     for place, cell in enumerate(group.cells):
         links = group.find_links(cell)
         first = group.cells.index(links[0]) if links else place
+        compared = first != place and not (cell.provisional or group.cells[first].provisional)
         ratios = {}
         for name in QUANTILES:
             before, after = group.match_values([values[name][first], values[name][place]])
-            ratios[name] = compare_paired(before, after) if first != place else None
+            ratios[name] = compare_paired(before, after) if compared else None
         kept = _keep(cell)
         yield (
             cell,
@@ -73,9 +76,10 @@ def _measure(group: BondGroup) -> Iterator[tuple[BondCell, BondLatency]]:
                 missed=len(cell.sample) - len(kept),
                 median_ns=measure_spread(read_round_trips_ns(kept, "median")),
                 p99_ns=measure_spread(read_round_trips_ns(kept, "p99")),
-                baseline=links[0].name if first != place else None,
+                baseline=links[0].name if compared else None,
                 median_ratio=ratios["median"],
                 p99_ratio=ratios["p99"],
+                provisional=cell.provisional,
             ),
         )
 

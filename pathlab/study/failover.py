@@ -20,7 +20,7 @@ class Failover:
 
     ``failure``: how it fails. ``dip_ratio``: the least rate of one interval, of that before. ``recovery_ns``:
     until the rate is 90 % of what the other links had carried; trials that did not recover in their
-    window count as that. ``retransmitted_bytes``: until then.
+    window count as that. ``retransmitted_bytes``: until then. ``provisional``: every trial was lab-limited.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Failover:
     dip_ratio: Spread
     recovery_ns: Recovery
     retransmitted_bytes: Spread
+    provisional: bool = False
 
 
 def measure_failovers(table: TrialTable) -> tuple[Answer[Failover], ...]:
@@ -51,6 +52,7 @@ def measure_failovers(table: TrialTable) -> tuple[Answer[Failover], ...]:
                 dip_ratio=measure_spread(cell.sample.get("failover_dip_ratio")),
                 recovery_ns=_estimate(cell.sample),
                 retransmitted_bytes=measure_spread(cell.sample.get("failover_retransmitted_bytes")),
+                provisional=cell.provisional,
             ),
         )
         for group in list_bond_groups(table, failing=True)

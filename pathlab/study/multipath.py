@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,14 @@ from pathlab.analysis.verdicts.bond_gain import (
     evaluate_bond,
 )
 from pathlab.study.answer import Answer, Spread, measure_spread
-from pathlab.study.bond_cells import ROUND_ROBIN, BondCell, BondGroup, count_lab_links, list_bond_groups
+from pathlab.study.bond_cells import (
+    ROUND_ROBIN,
+    BondCell,
+    BondGroup,
+    count_lab_links,
+    list_bond_groups,
+    list_links,
+)
 from pathlab.study.trials import Condition, TrialTable
 
 
@@ -34,7 +41,9 @@ class LinkRate:
 class BondWorth:
     """One way to use several links, against each of them alone.
 
-    ``gain`` is None unless every link was measured alone (an existing bond of a host has none).
+    ``gain`` is None unless every link was measured alone (an existing bond of a host has none);
+    ``lacking`` then says whether a link has no trial alone (not measured), or none that counts (no samples).
+    ``provisional``: every trial of the bond or of a link was lab-limited, so that there is no verdict.
     ``throughput_bits_per_s`` is that of the bond. ``turn_limit_bits_per_s``, of packets in turn over unequal
     links: as many go over each link, so that each carries as much as the slowest.
     """
@@ -46,6 +55,8 @@ class BondWorth:
     links: tuple[LinkRate, ...]
     gain: BondGain | None
     turn_limit_bits_per_s: float | None = None
+    provisional: bool = False
+    lacking: Undecided | None = None
 
     @property
     def verdict(self) -> BondVerdict:
@@ -55,7 +66,7 @@ class BondWorth:
     @property
     def undecided(self) -> Undecided | None:
         """Why there is no verdict."""
-        return Undecided.NOT_MEASURED if self.gain is None else self.gain.undecided
+        return self.lacking if self.gain is None else self.gain.undecided
 
     @property
     def best_link(self) -> str | None:
@@ -89,6 +100,11 @@ def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[An
     return tuple(answer for family in families.values() for answer in _compare(family, environment))
 
 
+def is_provisional(group: BondGroup, cell: BondCell) -> bool:
+    """Whether a comparison of a bond with its links has only lab-limited trials on one side."""
+    return cell.provisional or any(link.provisional for link in group.find_links(cell))
+
+
 def make_bond_answer(group: BondGroup, cell: BondCell, result: Any) -> Answer[Any]:
     """The answer on one way to use the links."""
     return Answer(
@@ -113,25 +129,60 @@ def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
 def _compare(
     family: Sequence[tuple[BondGroup, BondCell]], environment: Mapping[str, Any]
 ) -> Iterator[Answer[BondWorth]]:
-    found: list[BondGain | None] = []
-    for group, cell in family:
-        links = group.find_links(cell)
-        rates = group.match_cycles([cell, *links])
-        every = count_lab_links(environment, group.condition) in (None, len(links))
-        found.append(evaluate_bond(rates[0], rates[1:]) if len(links) > 1 and every else None)
-    corrected = iter(correct_bonds([one for one in found if one is not None]))
-    for (group, cell), one in zip(family, found, strict=True):
+    found = [_evaluate(group, cell, environment) for group, cell in family]
+    tested = [
+        (group, cell, gain)
+        for (group, cell), gain in zip(family, found, strict=True)
+        if gain is not None and not is_provisional(group, cell)
+    ]
+    corrected = iter(correct_bonds([gain for *_, gain in tested]))
+    for (group, cell), plain in zip(family, found, strict=True):
+        provisional = is_provisional(group, cell)
+        gain = None
+        if plain is not None:
+            gain = _leave_untested(plain) if provisional else next(corrected)
         links_alone = measure_links(group, cell)
+        measured = {one.number for one in links_alone} < list_links(cell.sample.table, group.condition)
         worth = BondWorth(
             name=cell.name,
             bond=cell.variant.bond,
             message_bytes=group.message_bytes,
             throughput_bits_per_s=measure_spread(cell.sample.rates_bits_per_s),
             links=links_alone,
-            gain=None if one is None else next(corrected),
+            gain=gain,
             turn_limit_bits_per_s=_find_turn_limit(cell, links_alone),
+            provisional=provisional,
+            lacking=None
+            if gain is not None
+            else Undecided.NO_SAMPLES
+            if measured
+            else Undecided.NOT_MEASURED,
         )
         yield make_bond_answer(group, cell, worth)
+
+
+def _evaluate(group: BondGroup, cell: BondCell, environment: Mapping[str, Any]) -> BondGain | None:
+    """The gain before any correction; None unless every link was measured alone."""
+    links = group.find_links(cell)
+    if len(links) < 2 or count_lab_links(environment, group.condition) not in (None, len(links)):
+        return None
+    rates = group.match_cycles([cell, *links])
+    return evaluate_bond(rates[0], rates[1:])
+
+
+def _leave_untested(gain: BondGain) -> BondGain:
+    """The figures without intervals and verdicts: of provisional trials."""
+    reason = Undecided.PROVISIONAL
+    return replace(
+        gain,
+        gain_interval=replace(gain.gain_interval, low=None, high=None, undecided=reason),
+        efficiency_interval=replace(gain.efficiency_interval, low=None, high=None, undecided=reason),
+        verdict=BondVerdict.UNDECIDED,
+        sum_verdict=SumVerdict.UNDECIDED,
+        more_cycles=None,
+        undecided=reason,
+        sum_undecided=reason,
+    )
 
 
 def _find_turn_limit(cell: BondCell, links: tuple[LinkRate, ...]) -> float | None:

@@ -149,7 +149,7 @@ class Recommendation:
 
 
 def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
-    """The recommendation of every condition but those of messages, in the order of first measurement."""
+    """The recommendation of every condition in order of measurement, but of messages and failing links."""
     limits: dict[Condition, dict[Levels, CellLimit]] = {}
     for answer in study.limits(TRIALS_PER_CELL):
         if answer.streams is not None:
@@ -162,8 +162,8 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
     answers = []
     for measured in study.conditions():
         key = measured.key
-        if key.is_of_messages:
-            continue
+        if key.is_of_messages or key.get("failover") not in (None, "none"):
+            continue  # nothing is recommended for a link that fails
         group = build_candidates(measured, limits.get(key, {}))
         found = recommend(group, measured.name, capacities.get(key))
         found = replace(

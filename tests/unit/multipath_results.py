@@ -47,6 +47,7 @@ class Bonds:
     good_hash: bool = True
     failover: bool = False
     messages_per_s: int | None = None
+    limited: Sequence[str] = ()  # levels whose trials are lab-limited
     seed: int = 3
 
 
@@ -68,7 +69,9 @@ def make_multipath_results(bonds: Bonds | None = None) -> SyntheticResults:
             plan.append(row)
             factor = drift * float(np.exp(rng.normal(0, bonds.noise_ratio)))
             carried = list(_carry(bonds, settings["bond"], settings["streams"], rng))
-            trials.append(_make_trial(bonds, row, [factor * rate for rate in carried], rng))
+            trial = _make_trial(bonds, row, [factor * rate for rate in carried], rng)
+            flags = ("lab", "lab-limited") if settings["bond"] in bonds.limited else ("lab",)
+            trials.append(replace(trial, flags=flags))
             series[len(trials)] = _make_series(bonds, row, trials[-1], carried)
     lab = {
         "backend": "emu-packet",

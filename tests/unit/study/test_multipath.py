@@ -69,6 +69,22 @@ def test_without_every_link_alone_there_is_no_efficiency() -> None:
     assert answer.result.gain is None  # the lab has a third link
 
 
+def test_lab_limited_trials_show_figures_and_decide_nothing() -> None:
+    answers = study(rates=UNEQUAL, limited=("link-1",), streams=(1,)).multipath()
+    for answer in answers:
+        one = answer.result
+        assert one.provisional
+        assert one.gain is not None
+        assert one.gain.gain is not None
+        assert (one.verdict, one.undecided) == (BondVerdict.UNDECIDED, Undecided.PROVISIONAL)
+        assert one.gain.sum_verdict is SumVerdict.UNDECIDED
+        assert not one.gain.gain_interval.decided
+        assert not one.is_held_by_slowest
+    answers = study(rates=UNEQUAL, limited=("mptcp",), streams=(1,)).multipath()
+    assert find(answers, "mptcp", 1).undecided is Undecided.PROVISIONAL
+    assert find(answers, "round-robin", 1).verdict is BondVerdict.HARMS
+
+
 def test_trials_with_a_failing_link_are_no_part_of_efficiency() -> None:
     found = study(failover=True)
     assert found.multipath() == ()

@@ -51,6 +51,12 @@ def test_a_link_that_was_not_measured_alone_is_named_as_the_reason() -> None:
     assert "not every link was measured alone: add bond levels link-1, link-2" in lead
 
 
+def test_lab_limited_trials_are_a_reason_once() -> None:
+    lead = describe_multipath(study(rates=UNEQUAL, limited=(*SINGLES, "round-robin", "mptcp")))[0]
+    assert "no with" not in lead
+    assert lead.count("only lab-limited trials; repeat on an idle machine") == 1
+
+
 def test_each_statement_is_made_once() -> None:
     texts = " ".join(describe_multipath(study(reordering=(3, 127))))
     for statement in (
