@@ -23,6 +23,7 @@ from pathlab.store.schema import TRIAL
 
 FOLDER = "captures"
 ENDS = ("sender", "receiver")
+_COLUMNS = ("packets", "dropped_packets", "bytes", "sha256")
 _UNFINISHED = ".part"
 _NAME = re.compile(r"trial-(\d+)-(sender|receiver)\.pcapng")
 _PIECE_BYTES = 1 << 20
@@ -116,7 +117,8 @@ def read_captures(
     connection: sa.Connection, folder: Path, numbers: range | None = None
 ) -> Iterator[StoredCapture]:
     """The captures of all trials, or of some, by their columns, in the order of the trials."""
-    query = sa.select(TRIAL).order_by(TRIAL.c.trial_id)
+    names = [f"capture_{end}_{name}" for end in ENDS for name in _COLUMNS]
+    query = sa.select(TRIAL.c.trial_id, *(TRIAL.c[name] for name in names)).order_by(TRIAL.c.trial_id)
     query = query.where(sa.or_(*(TRIAL.c[f"capture_{end}_sha256"].is_not(None) for end in ENDS)))
     if numbers is not None:
         query = query.where(TRIAL.c.trial_id.between(numbers.start, numbers.stop - 1))

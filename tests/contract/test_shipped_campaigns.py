@@ -226,7 +226,8 @@ def test_the_json_schema_is_current() -> None:
 def test_the_json_schema_speaks_the_files_language() -> None:
     schema = build_json_schema()
     trial = schema["$defs"]["TrialSettings"]
-    assert list(trial["properties"]) == ["warmup", "duration", "interval", "drain"]
+    names = ["warmup", "duration", "interval", "drain", "capture", "capture_bytes"]
+    assert list(trial["properties"]) == names
     assert trial["properties"]["interval"]["default"] == "100ms"
     assert trial["additionalProperties"] is False
     assert "null" not in json.dumps(schema)
