@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
-from pathlab.agents.counters import cpu, nics, qdiscs, softnet, tcp
+from pathlab.agents.counters import cpu, nic_drops, nics, qdiscs, softnet, tcp, udp
 from pathlab.agents.counters.text import read_text
 
 
@@ -24,8 +24,12 @@ class CounterSource(NamedTuple):
 
 SOURCES = (
     CounterSource("nics", "/proc/net/dev", nics.read_nic_counters, nics.compare_nics),
+    CounterSource(
+        "nic_drops", "rtnetlink RTM_GETLINK", nic_drops.read_nic_drops, nic_drops.compare_nic_drops
+    ),
     CounterSource("softnet", "/proc/net/softnet_stat", softnet.read_softnet, softnet.compare_softnet),
     CounterSource("tcp", "/proc/net/snmp and netstat", tcp.read_tcp_counters, tcp.compare_tcp),
+    CounterSource("udp", "/proc/net/snmp and snmp6", udp.read_udp_counters, tcp.compare_tcp),
     CounterSource("qdiscs", "rtnetlink RTM_GETQDISC", qdiscs.read_qdiscs, qdiscs.compare_qdiscs),
 )
 

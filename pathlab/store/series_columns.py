@@ -278,6 +278,9 @@ SERIES: Mapping[str, SeriesKind] = {
             "rx_packets": "received packets in the span",
             "rx_errors": "received with an error in the span",
             "rx_dropped": "received but dropped in the span",
+            "rx_missed": "part of rx_dropped: the host had no room, such as a full ring",
+            "rx_fifo": "dropped in the span since the device's own buffer was full",
+            "rx_nohandler": "dropped in the span by an inactive member of a bond",
             "tx_bytes": "sent bytes in the span",
             "tx_packets": "sent packets in the span",
             "tx_errors": "sent with an error in the span",
@@ -296,6 +299,13 @@ SERIES: Mapping[str, SeriesKind] = {
         },
     ),
     "tcp": _kind(
+        {
+            **_SPAN,
+            "name": SeriesColumn("counter, the kernel's name; empty: not read in this span", TEXT),
+            "value": "increase in the span",
+        },
+    ),
+    "udp": _kind(
         {
             **_SPAN,
             "name": SeriesColumn("counter, the kernel's name; empty: not read in this span", TEXT),

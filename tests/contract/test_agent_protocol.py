@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from pathlab import agents
 from pathlab._version import VERSION
 from pathlab.agents.adapters.manifest import list_adapter_files
-from pathlab.agents.counters import nics, qdiscs, softnet
+from pathlab.agents.counters import nic_drops, nics, qdiscs, softnet
 from pathlab.agents.counters.cpu import SHARES
 from pathlab.agents.counters.watch import SOURCES
 from pathlab.agents.protocol import (
@@ -261,6 +261,7 @@ def test_a_counters_sample_has_the_fields_that_the_document_shows() -> None:
     assert list(documented["cores"][0]) == ["core", *SHARES]
     (nic,) = nics.compare_nics({"eth0": (0,) * 8}, {"eth0": (0,) * 8})
     assert list(documented["nics"][0]) == list(nic)
+    assert list(documented["nic_drops"][0]) == ["interface", *nic_drops.COUNTERS]
     lines = softnet.parse_softnet("0 " * 13)
     compared = softnet.compare_softnet(lines, lines)
     assert compared is not None

@@ -103,5 +103,10 @@ def test_a_shaper_of_a_lab_node_shows_its_drops_and_its_backlog() -> None:
     assert shaper["drops"] == int(dropped.group(1))
     names = {part["interface"] for sample in samples for part in sample["nics"]}
     assert names - {"lo"} == {"v0", "v1"}  # the others are down
+    assert "udp" not in watch.absent
+    reasons = [find(sample["nic_drops"], "v1") for sample in samples]  # of this namespace, not of the host's
+    assert all(part["rx_missed"] == part["rx_fifo"] == 0 for part in reasons)
+    handed = ("UdpOutDatagrams", "UdpSndbufErrors")  # the second: dropped by the shaper
+    assert sum(sample["udp"].get(name, 0) for sample in samples for name in handed) == PACKETS
     # Interfaces are read before qdiscs: one more packet may have left in between.
     assert 1 <= sum(find(sample["nics"], "v1")["rx_packets"] for sample in samples) <= shaper["packets"]

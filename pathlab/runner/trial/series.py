@@ -245,10 +245,11 @@ def _counter_tables(samples: Sequence[Record], start: Record) -> dict[str, pa.Ta
         "softnet": (
             (sample, core) for sample in samples for core in (sample.get("softnet") or {}).get("cores", ())
         ),
-        "tcp": _tcp_rows(samples),
+        "tcp": _protocol_rows(samples, "tcp"),
+        "udp": _protocol_rows(samples, "udp"),
+        "nics": ((sample, row) for sample in samples for row in _nic_rows(sample)),
+        "qdiscs": ((sample, row) for sample in samples for row in sample.get("qdiscs") or ()),
     }
-    for part in ("nics", "qdiscs"):
-        rows[part] = [(sample, row) for sample in samples for row in sample.get(part) or ()]
     origin_ns = start["monotonic_ns"]
     return {
         kind: _build(
@@ -262,14 +263,20 @@ def _counter_tables(samples: Sequence[Record], start: Record) -> dict[str, pa.Ta
     }
 
 
-def _tcp_rows(samples: Sequence[Record]) -> Iterable[tuple[Record, Record]]:
+def _protocol_rows(samples: Sequence[Record], part: str) -> Iterable[tuple[Record, Record]]:
     """One row per counter that changed; a span that was not read has a null row, unless none was."""
-    if all(sample.get("tcp") is None for sample in samples):
+    if all(sample.get(part) is None for sample in samples):
         return
     for sample in samples:
-        counters = sample["tcp"]
+        counters = sample.get(part)
         if counters is None:
             yield sample, {"name": None, "value": None}
         else:
             for name, value in counters.items():
                 yield sample, {"name": name, "value": value}
+
+
+def _nic_rows(sample: Record) -> Iterable[Record]:
+    """The counters of each interface, with the reasons of its drops where the host states them."""
+    drops = {row["interface"]: row for row in sample.get("nic_drops") or ()}
+    return ({**row, **drops.get(row["interface"], {})} for row in sample.get("nics") or ())

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pathlab.agents.counters.netlink import DumpInterruptedError
 from pathlab.agents.counters.qdiscs import (
-    DumpInterruptedError,
     Qdisc,
     QdiscId,
     QdiscReading,
@@ -200,17 +200,16 @@ def test_differences_and_levels_by_interface_and_handle() -> None:
 def test_a_dump_that_is_interrupted_is_requested_again_but_not_for_ever(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reading = QdiscReading(qdiscs={}, interfaces={})
-    outcomes: list[QdiscReading | Exception] = [DumpInterruptedError(), DumpInterruptedError(), reading]
+    outcomes: list[list[bytes] | Exception] = [DumpInterruptedError(), DumpInterruptedError(), []]
 
-    def dump() -> QdiscReading:
+    def dump(*_request: object) -> list[bytes]:
         outcome = outcomes.pop(0)
         if isinstance(outcome, Exception):
             raise outcome
         return outcome
 
-    monkeypatch.setattr("pathlab.agents.counters.qdiscs._dump", dump)
-    assert read_qdiscs() is reading
+    monkeypatch.setattr("pathlab.agents.counters.netlink._dump", dump)
+    assert read_qdiscs() == QdiscReading(qdiscs={}, interfaces={})
     outcomes[:] = [DumpInterruptedError() for _ in range(3)]
     with pytest.raises(DumpInterruptedError):
         read_qdiscs()
