@@ -99,9 +99,10 @@ static uint32_t send_messages(struct source *source, struct pl_stream *stream, u
     if (count <= 0)
         return on_refusal(source, stream, phase, count < 0 ? errno : EAGAIN);
     uint64_t datagrams = (uint64_t)count * source->segments;
+    size_t bytes = (size_t)datagrams * source->bytes;
     add(&link->sent[phase], datagrams);
-    add(&stream->sent_bytes, datagrams * source->bytes);
-    (void)pl_worker_count(worker, datagrams * source->bytes);
+    add(&stream->sent_bytes, bytes);
+    (void)pl_worker_count(worker, bytes);
     return (uint32_t)count;
 }
 
