@@ -82,7 +82,7 @@ def _check_cell(cell: PlannedCell) -> Iterator[Finding]:
     if cell.is_on_one_host:
         what = f"bond '{cell.bond}' joins two hosts, and messages stay on one with '{cell.placement}'"
         yield ("factors", "bond"), f"{what}; expected placement 'host'"
-    if cell.family == "ipv6" and cell.bond not in SINGLE_LINKS:
+    if cell.family == "ipv6" and cell.bond not in ("mptcp", "emulated"):
         yield ("factors", "bond"), f"bond '{cell.bond}' is of IPv4; expected no family 'ipv6' there"
     if cell.addresses is not None:
         yield ("factors", "bond"), f"bond '{cell.bond}' chooses the addresses; expected no addresses"

@@ -143,11 +143,11 @@ class RowRunner:
         engine_flag = load_engine(task.row.cell.engine).flag
         if engine_flag is not None:
             flags.append(engine_flag)
-        refusal: HostError | None = None
+        refusal: PathlabError | None = None
         try:
             with self._lock:
                 path = bond.set_up(path)
-        except HostError as error:
+        except PathlabError as error:
             refusal = error  # nothing of the row can be measured
         cooled = refusal is not None or self._cool_down(task, path)
         if not cooled or not self._busy_disks.isdisjoint(path.hosts):
@@ -164,6 +164,8 @@ class RowRunner:
             bond.read_again()
         except HostError as error:
             outcome = _fail(outcome, error, error.stage)
+        except PathlabError as error:
+            outcome = _fail(outcome, error, Stage.CONTROLLER)
         jump_ns = clock.read_jump_ns()
         if jump_ns:
             flags.append(Flag.CLOCK_JUMPED)

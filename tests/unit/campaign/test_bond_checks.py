@@ -68,6 +68,7 @@ def test_mptcp_is_planned_where_a_constraint_leaves_other_transports_out() -> No
         ({**REAL, "factors": {"streams": 1, "bond": "round-robin"}}, "factors.bond", "are not in the lab"),
         ({**REAL, "factors": {"streams": 1, "bond": "link-1"}}, "factors.bond", "changes hosts"),
         ({**REAL, "factors": {"streams": 1, "tcp_reordering": 9}}, "factors.tcp_reordering", "changes hosts"),
+        (in_lab({**TWO, "ipv6": True}, bond="link-1", family="ipv6"), "factors.bond", "is of IPv4"),
         (in_lab({**TWO, "backend": "tun"}, bond="802.3ad"), "factors.bond", "needs links of Ethernet"),
         (in_lab(TWO, bond="roundrobin"), "factors.bond", "roundrobin"),
         (in_lab(TWO, tcp_reordering=2), "factors.tcp_reordering", "2"),

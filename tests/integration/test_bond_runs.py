@@ -1,0 +1,110 @@
+"""Campaigns over two links of a lab, by the command line: what is stored, and a controller that is killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+import pathlab
+from tests.integration.running import all_end_within, running
+from tests.require import require, require_namespaces
+
+pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.quiet]
+
+CAMPAIGN = """
+format = 1
+name = "links"
+title = "Links"
+seed = 7
+cycles = {cycles}
+order = "given"
+where = "failover == 'none' or bond == 'round-robin'"
+[[paths]]
+source = "a"
+destination = "b"
+[factors]
+bond = ["link-1", "link-2", "round-robin"]
+streams = 1
+tcp_reordering = 127
+failover = ["none", "silent"]
+[trial]
+warmup = "500ms"
+duration = "{duration}"
+[failover]
+return_after = "300ms"
+[probes]
+unloaded = 3
+[lab]
+topology = "two-links"
+"""
+ARGUMENTS = ["run", "links.toml", "--out", "out"]
+
+
+@pytest.fixture(autouse=True)
+def _needed() -> None:
+    require_namespaces()
+    require(shutil.which("nft", path="/usr/sbin:/usr/bin"), "nft (Debian: nftables)")
+
+
+def test_members_settings_and_the_failure_of_a_link_are_stored(tmp_path: Path) -> None:
+    (tmp_path / "links.toml").write_text(CAMPAIGN.format(cycles=1, duration="1500ms"))
+    with running(ARGUMENTS, tmp_path) as run:
+        status, screen = run.read_to_end()
+    assert status == 0, screen
+    with pathlab.open(tmp_path / "out") as results:
+        settings = {row.row: row.settings for row in results.plan()}
+        found = {}
+        for number, record in results.records_by_id().items():
+            level, failure = (settings[record.plan_row][name] for name in ("bond", "failover"))
+            members = results.series_table(number, "members").to_pylist()
+            lines = results.series_table(number, "settings").to_pylist()
+            found[level, failure] = record, members, {line["name"]: line for line in lines}
+    assert {key: record.status for key, (record, _, _) in found.items()} == dict.fromkeys(
+        [("link-1", "none"), ("link-2", "none"), ("round-robin", "none"), ("round-robin", "silent")],
+        "complete",
+    )
+    for (level, failure), (record, members, stated) in found.items():
+        assert [(row["end"], row["link"]) for row in members] == [
+            *(("sender", 0), ("sender", 1), ("receiver", 0), ("receiver", 1))
+        ]
+        assert all(row["rate_bits_per_s"] == 50_000_000 for row in members)
+        assert stated["tcp_reordering"]["sender"] == stated["tcp_reordering"]["receiver"] == "127"
+        received = [row["rx_bytes"] for row in members[2:]]
+        used = [number for number in (0, 1) if received[number] > 0.05 * sum(received)]
+        expected = {"link-1": [0], "link-2": [1]}.get(level, [0, 1])
+        assert used == expected
+        if level == "round-robin":
+            assert "super-packets" in stated["bond"]["sender"]
+        assert (record.failover_member is None) == (failure == "none")
+        assert "bond-changed" not in record.flags
+    failed = found["round-robin", "silent"][0]
+    assert failed.failover_member in ("wan0", "wan1")
+    assert failed.failover_at_ns is not None
+    assert failed.failover_returned_at_ns is not None
+    assert failed.failover_dip_ratio is not None
+    assert 450_000_000 <= failed.failover_at_ns <= 900_000_000  # 30 % to 40 %, and what a busy machine adds
+    assert failed.failover_returned_at_ns > failed.failover_at_ns
+    assert failed.failover_dip_ratio < 0.5
+    assert (failed.failover_recovery_ns is None) == (failed.failover_censored is not None)
+
+
+def test_a_killed_controller_leaves_no_process_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    (tmp_path / "links.toml").write_text(CAMPAIGN.format(cycles=1, duration="3s"))
+    with running(ARGUMENTS, tmp_path) as run:
+        run.read_until("round-robin")
+        with all_end_within(run, 10):
+            os.kill(run.process.pid, signal.SIGKILL)
+    with pathlab.open(tmp_path / "out") as results:
+        done = len(results.records())
+        assert done < len(results.plan())
+    with running(ARGUMENTS, tmp_path) as run:
+        status, screen = run.read_to_end(120)
+    assert status == 0, screen
+    with pathlab.open(tmp_path / "out") as results:
+        complete = [record.plan_row for record in results.records() if record.status == "complete"]
+        assert sorted(complete) == [row.row for row in results.plan()]
+        assert not results.unfinished()
