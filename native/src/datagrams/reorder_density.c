@@ -65,18 +65,27 @@ static uint64_t window_at(const struct pl_reorder_density *density, unsigned pla
     return density->window[(density->window_first + place) % WINDOW];
 }
 
-/* The lowest number from the receive index on that is in the window or was early; UINT64_MAX for none. */
+/* The lowest of `numbers` from the receive index on; `lowest` where that is lower. Nothing is below the index
+ * itself, which is nearly always there. */
+static uint64_t lowest_present(const struct pl_reorder_density *density, const uint64_t *numbers,
+                               unsigned count, uint64_t lowest)
+{
+    for (unsigned i = 0; i < count && lowest != density->index; i++) {
+        if (numbers[i] >= density->index && numbers[i] < lowest)
+            lowest = numbers[i];
+    }
+    return lowest;
+}
+
+/* The lowest number from the receive index on that is in the window or was early. */
 static uint64_t next_present(const struct pl_reorder_density *density)
 {
-    uint64_t lowest = UINT64_MAX;
-    for (unsigned i = 0; i < density->window_count; i++) {
-        uint64_t number = window_at(density, i);
-        if (number >= density->index && number < lowest)
-            lowest = number;
-    }
-    for (unsigned i = 0; i < density->early_count; i++)
-        lowest = density->early[i] < lowest ? density->early[i] : lowest;
-    return lowest;
+    unsigned until_end = WINDOW - density->window_first;
+    unsigned ahead = density->window_count < until_end ? density->window_count : until_end;
+    const uint64_t *window = density->window;
+    uint64_t lowest = lowest_present(density, density->early, density->early_count, UINT64_MAX);
+    lowest = lowest_present(density, window + density->window_first, ahead, lowest);
+    return lowest_present(density, window, density->window_count - ahead, lowest);
 }
 
 /* Assigns the next receive index, which skips lost numbers, to the first arrival in the window. */
