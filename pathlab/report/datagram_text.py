@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlab.analysis.estimators.trial_loss import TrialLoss
 from pathlab.report.phrases import format_count
 from pathlab.store.records import TrialRecord
-from pathlab.study.datagram_limit import DatagramLimit, DatagramVerdict
+from pathlab.study.datagram_limit import LOSS_RATIO, DatagramLimit, DatagramVerdict
 from pathlab.study.datagram_trial import LossRuns
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
 
@@ -18,6 +18,7 @@ LIMITS = {
     DatagramLimit.PATH: "the path",
     DatagramLimit.RECEIVING_HOST: "the receiving host",
 }
+LOSS_BOUND = format_ratio(LOSS_RATIO)
 #: What a limit's own figure says; the share fills the gap.
 _REASONS = {
     DatagramLimit.SENDING_HOST: ("unsent_ratio", "it did not send {} of the offered datagrams"),
@@ -40,7 +41,8 @@ def list_datagram_facts(
 ) -> Iterator[tuple[str, str]]:
     """The facts of a UDP flow, each with its label."""
     yield ("Sent", _describe_sending(record))
-    received = f"{format_rate(record.throughput_bits_per_s)} ({_packets(record.udp_received_packets_per_s)})"
+    packets = format_packet_rate(record.udp_received_packets_per_s)
+    received = f"{format_rate(record.throughput_bits_per_s)} ({packets})"
     yield ("Received", f"{received}, by the receiver's count, over {format_time(record.steady_ns)}")
     yield ("Loss", describe_loss(record, loss))
     attribution = describe_attribution(
@@ -77,11 +79,11 @@ def _describe_sending(record: TrialRecord) -> str:
     sent_per_s, size = record.udp_sent_packets_per_s, record.datagram_bytes
     rate = None if sent_per_s is None or size is None else sent_per_s * size * 8
     offered = record.udp_offered_packets_per_s
-    asked = "as fast as possible" if offered is None else f"offered {_packets(offered)}"
-    return f"{format_rate(rate)} ({_packets(sent_per_s)} of {format_bytes(size)}; {asked})"
+    asked = "as fast as possible" if offered is None else f"offered {format_packet_rate(offered)}"
+    return f"{format_rate(rate)} ({format_packet_rate(sent_per_s)} of {format_bytes(size)}; {asked})"
 
 
-def _packets(per_s: float | None) -> str:
+def format_packet_rate(per_s: float | None) -> str:
     """``8.49 k packets/s``."""
     if per_s is None:
         return NOT_MEASURED
@@ -156,7 +158,7 @@ def describe_limit_reason(found: DatagramVerdict, place: DatagramLimit) -> str:
     name, text = _REASONS.get(place, ("", ""))
     share = found.find(name)
     if place is DatagramLimit.OFFERED_RATE:
-        return "it was sent, and less than 0.1 % was lost"
+        return f"it was sent, and less than {LOSS_BOUND} was lost"
     words = [text.format(format_ratio(share))] if share else []
     if place is DatagramLimit.SENDING_HOST and not share:
         words = ["it sent as fast as it could"]

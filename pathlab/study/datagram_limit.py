@@ -96,7 +96,7 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
     }
     places = tuple(sorted(found, key=lambda place: -found[place]))
     unexplained = _measure_unexplained(reading)
-    if reading.sent_packets is None or reading.lost_packets is None:
+    if None in (reading.sent_packets, reading.sent_packets_per_s, reading.lost_packets):
         return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
     if unexplained >= max(LOSS_RATIO, found[places[0]] if places else 0.0):
         return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)

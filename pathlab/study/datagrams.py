@@ -7,17 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.trial_loss import TrialLoss, pool_trial_loss
 from pathlab.analysis.verdicts.paired_samples import compare_paired
+from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.batching import pair_cycles
 from pathlab.study.datagram_limit import DatagramReading, DatagramVerdict, classify_datagrams
 from pathlab.study.datagram_trial import LossRuns, find_loss_runs, merge_histograms, read_histograms
 from pathlab.study.message_rates import read_level
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.selection import Rules, Sample, select
 from pathlab.study.trials import StudySource, TrialTable
 
 OFFLOADS = ("gso", "gro")
@@ -56,6 +58,7 @@ class DatagramFigures:
 
     ``loss`` and ``reordered`` are pooled over the trials; their intervals allow for bursts and for a loss
     that changes from trial to trial (``estimators.trial_loss``). ``limit`` is that of the medians.
+    ``provisional``: every trial was lab-limited.
     """
 
     datagram_bytes: int | None
@@ -75,6 +78,7 @@ class DatagramFigures:
     sender_cpu_ns_per_packet: Spread
     receiver_cpu_ns_per_packet: Spread
     limit: DatagramVerdict
+    provisional: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +99,20 @@ class OffloadGain:
 def select_datagrams(table: TrialTable, *apart: str) -> Iterator[tuple[int, int | None, Sample]]:
     """Streams, window and trials of every combination of UDP flows.
 
-    A host that limits is part of the answer: its trials are kept.
+    A host that limits is part of the answer: its trials are kept. Lab-limited ones are taken where a
+    combination has no others. Imported trials, of which the sender's rate is not known, are none of them.
     """
-    rules = Rules(flags=LAB_FLAGS, as_requested=False, needed=(SENT,), apart=apart)
+    rules = Rules(flags=(), needed=("udp_sent_packets_per_s",), apart=apart)
     for sample in select(table, rules):
-        if sample.condition.is_udp and len(sample):
-            yield from sample.by_cell()
+        for streams, window, part in sample.by_cell() if sample.condition.is_udp else ():
+            limited = find_lab_limited(part)
+            kept = part if limited.all() else part.exclude(limited, Flag.LAB_LIMITED)
+            yield streams, window, kept
+
+
+def find_lab_limited(part: Sample) -> NDArray[np.bool_]:
+    """Which of the trials say nothing for certain, as the lab was at its limit."""
+    return part.table.flagged(Flag.LAB_LIMITED)[part.places]
 
 
 def measure_datagram_flows(source: StudySource, table: TrialTable) -> tuple[Answer[DatagramFigures], ...]:
@@ -147,6 +159,7 @@ def describe_datagrams(source: StudySource, part: Sample) -> DatagramFigures:
                 receiver_core_ratio=measure_spread(part.get("receiver_busiest_core_ratio")).median,
             )
         ),
+        provisional=bool(find_lab_limited(part).all()),
     )
 
 
@@ -160,6 +173,8 @@ def compare_offloads(table: TrialTable) -> tuple[Answer[OffloadGain], ...]:
     """Every combination with GSO, GRO or both beside the one without, in pairs of a cycle."""
     answers = []
     for streams, window, every in select_datagrams(table, *OFFLOADS):
+        if find_lab_limited(every).all():
+            continue  # a ratio of two unsound figures decides nothing
         levels = _split_offloads(every)
         plain = levels.pop((False, False), None)
         if plain is None:

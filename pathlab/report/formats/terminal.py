@@ -8,6 +8,9 @@ from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.blocks import Notice
+from pathlab.report.datagram_answers import describe_flows, list_other_recommendations
+from pathlab.report.datagram_table import EXPLANATION as FLOW_EXPLANATION
+from pathlab.report.datagram_table import count_flows_left, tabulate_flows
 from pathlab.report.lossless_text import EXPLANATION as EXPLANATION_OF_RATES
 from pathlab.report.lossless_text import (
     count_rate_tables_left,
@@ -51,7 +54,13 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
     for text in links[1:]:
         console.print(PrintedParagraph(text, mark="  "))
     _print_links(study, console)
-    answers = [describe_recommendation(answer.result) for answer in study.recommend()]
+    flows = describe_flows(study)
+    for text in flows[:1]:
+        console.print(PrintedParagraph(text, "bold"))
+    for text in flows[1:]:
+        console.print(PrintedParagraph(text, mark="  "))
+    _print_flows(study, console)
+    answers = [describe_recommendation(answer.result) for answer in list_other_recommendations(study)]
     for words in answers:
         lead = f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead
         console.print(PrintedParagraph(lead, "bold"))
@@ -66,7 +75,8 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
     _print_technologies(study, console)
     for path in list_message_paths(study.conditions()):
         _print_messages(study, path, console)
-    conditions = [one for one in study.conditions() if not one.key.is_of_messages]
+    shown = {answer.condition for answer in study.datagrams()}
+    conditions = [one for one in study.conditions() if not one.key.is_of_messages and one.key not in shown]
     for condition in conditions:
         console.print()
         tabulate_cells(condition).print_to(console)
@@ -81,6 +91,21 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
             where = f"{notice.path}: " if several and notice.path else ""
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
+
+
+def _print_flows(study: Analyses, console: Console) -> None:
+    """Print the tables of UDP flows, and what their columns mean."""
+    tables = list(tabulate_flows(study))
+    for table in tables:
+        console.print()
+        table.print_to(console)
+    if tables:
+        provisional = any(answer.result.provisional for answer in study.datagrams())
+        text = f"{FLOW_EXPLANATION} {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
+        console.print(PrintedParagraph(text, "dim"))
+    if left := count_flows_left(study):
+        text = f"{format_count(left, 'more row')}: pathlab analyze RESULTS --only datagrams"
+        console.print(PrintedParagraph(text, "dim"))
 
 
 def _print_links(study: Analyses, console: Console) -> None:

@@ -171,7 +171,9 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
 def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_table(RATES, inputs.conditions)
     yield lazy_text(list_caveats, inputs.conditions)
-    yield from outline_table(UDP, [one for one in inputs.conditions if one.key.is_udp])
+    flows = {answer.condition for answer in inputs.answers("datagrams")}  # which have a chapter of their own
+    imported = [one for one in inputs.conditions if one.key.is_udp and one.key not in flows]
+    yield from outline_table(UDP, imported)
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:

@@ -12,6 +12,7 @@ from pathlab.report.sections import (
     cells,
     certainty,
     cpu,
+    datagrams,
     duration,
     effect,
     limits,
@@ -40,6 +41,7 @@ SECTIONS: tuple[LazySection, ...] = (
     cells.SECTION,
     surface.SECTION,
     duration.SECTION,
+    datagrams.SECTION,
     messages.SECTION,
     technologies.SECTION,
     message_latency.SECTION,
@@ -112,6 +114,7 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
     yield from lossless_rate.outline_opening_rates(inputs)
+    yield from datagrams.outline_opening_datagrams(inputs)
     yield from multipath.outline_opening_multipath(inputs)
     yield from list_plots(technologies.outline_opening_technologies(inputs))
     yield from message_latency.outline_opening_front(inputs)

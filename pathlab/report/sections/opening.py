@@ -15,6 +15,7 @@ from pathlab.report.blocks import (
     Subheading,
     TableBlock,
 )
+from pathlab.report.datagram_answers import describe_flows, list_other_recommendations
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_text import describe_latencies
@@ -28,6 +29,7 @@ from pathlab.report.recommendation_text import (
     shorten_recommendation,
 )
 from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections.datagrams import outline_opening_datagrams
 from pathlab.report.sections.fan_out import list_fan_out_sentences
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.report.sections.lossless_rate import outline_opening_rates
@@ -48,18 +50,20 @@ Answers = Sequence[Answer[Recommendation]]
 
 def build_opening(inputs: ReportInputs) -> Section:
     """What carries messages best, then the answer of every condition; of several first a table of all."""
-    answers = inputs.study.recommend()
+    answers = list_other_recommendations(inputs.study)
+    flows = describe_flows(inputs.study)
     compared = tuple(list_comparisons(inputs))
     messages = describe_messages(inputs.study)
     technologies = describe_technologies(inputs.study)
     links = describe_multipath(inputs.study)
     rates = describe_lossless_rates(inputs.study)
-    leads = (*rates, *compared, *links[:1], *technologies[:1])
+    leads = (*rates, *compared, *flows[:1], *links[:1], *technologies[:1])
     leads = (*leads, *describe_latencies(inputs.study), *messages[:1])
     blocks: list[Block] = [Paragraph(text=text, lead=True) for text in leads]
-    remarks = (*links[1:], *technologies[1:], *messages[1:])
+    remarks = (*flows[1:], *links[1:], *technologies[1:], *messages[1:])
     blocks += [Bullets(items=remarks)] if remarks else []
     blocks += build_blocks(outline_opening_rates(inputs))
+    blocks += build_blocks(outline_opening_datagrams(inputs))
     blocks += build_blocks((*outline_opening_multipath(inputs), *outline_opening_technologies(inputs)))
     blocks += [figure.build() for figure in (*outline_opening_front(inputs), *outline_opening(inputs))]
     if not answers and not blocks:
