@@ -16,6 +16,7 @@ from pathlab.study.failover import Failover, measure_failovers
 from pathlab.study.member_shares import MemberShares, StreamsNeeded, measure_member_shares, plan_streams
 from pathlab.study.multipath import BondWorth, compare_bonds
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
+from pathlab.study.subflow_shares import SubflowShares, measure_subflow_shares
 
 _BOND = AnswerColumn("bond", "name")
 _COMBINATION = AnswerColumn("combination", "part")
@@ -26,6 +27,17 @@ _TRIALS = AnswerColumn("n", "trials")
 def _format_shares(answer: Answer[MemberShares]) -> str:
     texts = [(one.name, one.sent.median) for one in answer.result.members]
     return ", ".join(f"{name} {share:.1%}" for name, share in texts if share is not None)
+
+
+def _format_subflows(answer: Answer[SubflowShares]) -> str:
+    texts = []
+    for one in answer.result.subflows:
+        if one.sent.median is not None:
+            ratio, rtt_ns = one.retransmitted_ratio.median, one.rtt_ns.median
+            text = f"{one.local} {one.sent.median:.1%}"
+            text += f", retransmitted {ratio:.2%}" if ratio is not None else ""
+            texts.append(text + (f", RTT {rtt_ns / 1e6:.1f} ms" if rtt_ns is not None else ""))
+    return "; ".join(texts)
 
 
 class MultipathAnalyses(AnalysesBase):
@@ -76,6 +88,21 @@ class MultipathAnalyses(AnalysesBase):
         Counters of members include headers and acknowledgements. Verdicts are corrected (Holm) over all rows.
         """
         return measure_member_shares(self.study_source, self.study_table(), self._generator("member_shares"))
+
+    @analysis(
+        "Share of each MPTCP subflow",
+        _BOND,
+        _COMBINATION,
+        _TRIALS,
+        AnswerColumn("shares", _format_subflows, meaning="of all bytes sent, by the sender's address"),
+        per="way to use several links",
+    )
+    def subflow_shares(self) -> Iterable[Answer[SubflowShares]]:
+        """What the subflows between each pair of addresses carried, by the sender's kernel.
+
+        All connections of a trial together; counters include retransmissions.
+        """
+        return measure_subflow_shares(self.study_source, self.study_table())
 
     @analysis(
         "Streams needed to use 90 % of all links",

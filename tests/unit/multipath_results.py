@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from pathlab.store.records import HostRecord, PlanRecord, TrialRecord
-from pathlab.store.series_columns import SERIES as SERIES_KINDS
 from tests.unit.message_results import Setup, make_message_trial, make_round_trips
 from tests.unit.synthetic_results import (
     INTERVAL_NS,
@@ -145,7 +144,6 @@ def _make_trial(
         "dsack_duplicate_segments": seen // 10,
         "out_of_order_segments": 9 * seen,
     }
-    counters = {name: value for name, value in counters.items() if name in TrialRecord.__dataclass_fields__}
     if bonds.messages_per_s is not None:
         base = 20e6 if bond != "round-robin" else 24e6
         setup = Setup(row.settings, base_ns=base, capacity_per_s=1e9)
@@ -181,8 +179,8 @@ def _make_series(
     if bonds.messages_per_s is not None:
         return {**found, "round_trips": make_round_trips(record, samples=400)}
     found |= make_series(record)
-    if row.settings["bond"] == "mptcp" and "subflows" in SERIES_KINDS:
-        found["subflows"] = _count_subflows(row.settings["streams"], carried)
+    if row.settings["bond"] == "mptcp":
+        found["sender_subflows"] = _count_subflows(row.settings["streams"], carried)
     return found
 
 
@@ -212,20 +210,22 @@ def _count_members(bonds: Bonds, carried: Sequence[float]) -> pd.DataFrame:
 
 
 def _count_subflows(streams: int, carried: Sequence[float]) -> pd.DataFrame:
-    """Cumulative bytes of each subflow at the end of every interval of the steady window."""
-    steps = STEADY_NS // INTERVAL_NS
+    """Counters since each subflow began at the end of every interval, from the warm-up on."""
+    steps = 2 * STEADY_NS // INTERVAL_NS
     return pd.DataFrame(
         {
-            "end": "sender",
             "index": step,
-            "phase": "steady",
             "start_ns": step * INTERVAL_NS,
             "end_ns": (step + 1) * INTERVAL_NS,
             "stream": stream,
             "id": number + 1,
-            "local": f"198.18.{number}.1:40000",
-            "remote": f"198.18.{number}.2:5000",
+            "local": f"198.18.{number}.1",
+            "local_port": 40000 + stream,
+            "remote": f"198.18.{number}.2",
+            "remote_port": 5000,
             "bytes_sent": int((step + 1) * rate / 8 / streams * INTERVAL_NS / 1e9),
+            "bytes_retrans": (step + 1) * 1448,
+            "rtt_us": 20_000 + 10_000 * number,
         }
         for step in range(steps)
         for stream in range(streams)

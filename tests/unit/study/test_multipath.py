@@ -143,6 +143,37 @@ def test_streams_needed_are_those_of_the_hash_and_none_for_addresses() -> None:
     assert needed["ecmp-l3"].chance_ratio is None
 
 
+def test_shares_of_subflows_are_those_of_the_steady_window() -> None:
+    (answer,) = study(rates=UNEQUAL, streams=(8,)).subflow_shares()
+    one = answer.result
+    assert (one.name, one.trials) == ("mptcp", 8)
+    assert [(sub.local, sub.remote) for sub in one.subflows] == [
+        ("198.18.0.1", "198.18.0.2"),
+        ("198.18.1.1", "198.18.1.2"),
+    ]
+    whole = sum(UNEQUAL)
+    assert [sub.sent.median for sub in one.subflows] == pytest.approx(
+        [rate / whole for rate in UNEQUAL], abs=0.01
+    )
+    assert [sub.rtt_ns.median for sub in one.subflows] == [20e6, 30e6]
+    carried = UNEQUAL[0] * 0.95 / 8 / 8 * 3
+    ratio = one.subflows[0].retransmitted_ratio.median
+    assert ratio == pytest.approx(30 * 1448 / carried, rel=0.05)
+
+
+def test_reordering_is_counted_for_each_level_and_never_pooled() -> None:
+    found = study(reordering=(3, 127), streams=(1,)).tcp_reordering()
+    levels = {one.result.tcp_reordering for one in found if one.result.bond == "round-robin"}
+    assert levels == {3, 127}
+    turn = next(one.result for one in found if one.result.bond == "round-robin")
+    assert turn.trials == 8
+    assert turn.seen_events.median == 400
+    assert turn.spurious_ratio == pytest.approx(40 / 80)
+    assert turn.gro is True
+    single = next(one.result for one in found if one.result.bond == "link-1")
+    assert single.seen_events.median == 0
+
+
 def test_recovery_counts_the_trials_that_never_did() -> None:
     found = {one.result.name: one.result for one in study(failover=True, streams=(1,)).failover()}
     mptcp, turn = found["mptcp"], found["round-robin"]

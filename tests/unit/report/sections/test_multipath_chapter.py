@@ -115,7 +115,12 @@ def test_the_chapter_has_figures_and_tables() -> None:
     report = arrange_report(inputs)
     (chapter,) = [one for one in report.sections if one.key == "multipath"]
     tables = {block.name for block in list_blocks(chapter.blocks) if isinstance(block, TableBlock)}
-    assert tables == {"multipath-table", "member-shares-table", "streams-needed-table"}
+    assert tables == {
+        "multipath-table",
+        "member-shares-table",
+        "subflow-shares-table",
+        "streams-needed-table",
+    }
     figures = [block.name for block in list_blocks(chapter.blocks) if isinstance(block, Plot)]
     assert figures == ["member-shares-1", "hash-streams-1"]
     assert "multipath-1" in [figure.name for figure in list_figures(report)]
