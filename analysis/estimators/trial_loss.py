@@ -23,6 +23,8 @@ from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 METHOD = "korn-graubard"
+#: A lower end below this is 0: no count distinguishes it from none.
+LEAST_RATIO = 1e-9
 #: Trials without which the variation between trials is not known.
 TRIALS_MIN = 2
 
@@ -138,4 +140,4 @@ def _bound_ratio(lost: float, sent: float, confidence_ratio: float) -> tuple[flo
     tail = (1 - confidence_ratio) / 2
     low = 0.0 if lost <= 0 else float(special.betaincinv(lost, sent - lost + 1, tail))
     high = 1.0 if lost >= sent else float(special.betaincinv(lost + 1, sent - lost, 1 - tail))
-    return low, high
+    return (low if low >= LEAST_RATIO else 0.0), high

@@ -17,6 +17,8 @@ Scale = Literal["log", "linear"]
 TRIALS_BEFORE_VERDICT = 3
 #: Trials in which the sender falls short before the rate is beyond it.
 SHORT_TRIALS = 2
+#: Trials that say nothing are made up for, until a rate has had this many times its trials.
+TRIES_PER_TRIAL = 2
 #: A sender may miss the offered rate by half the resolution, and by no more than this.
 SHORTFALL_MAX_RATIO = 0.02
 #: Digits of a rate that is tried.
@@ -48,7 +50,8 @@ class SearchEnding(StrEnum):
 class SearchRule:
     """What is searched for, and how surely.
 
-    A rate is confirmed by ``TRIALS_BEFORE_VERDICT`` to ``trials_max`` trials. ``burst_packets``: packets
+    A rate is confirmed by ``TRIALS_BEFORE_VERDICT`` to ``trials_max`` trials; those that are not usable come
+    on top, up to as many again. ``burst_packets``: packets
     that are lost together, as ``pool_trial_loss`` takes them. Rates are in bit/s of payload.
     """
 
@@ -111,8 +114,8 @@ class SearchRule:
 
     @property
     def trials_bound(self) -> int:
-        """Trials that no search exceeds: both ends of an undecided range are bisected, one more each."""
-        return (2 + 2 * (self.steps + 1)) * self.trials_max
+        """Trials that no search exceeds: both ends of an undecided range bisected, half not usable."""
+        return (2 + 2 * (self.steps + 1)) * self.trials_max * TRIES_PER_TRIAL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,20 +226,22 @@ def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -
         )
         for counts in (lost, on_path)
     )
+    unusable = len(trials) - len(short) - len(used)
+    is_last = len(trials) - unusable >= rule.trials_max or len(trials) >= TRIES_PER_TRIAL * rule.trials_max
     verdict = None
     if any(trial.aborted for trial in trials):
         verdict = RateVerdict.UNDECIDED
     elif len(short) >= SHORT_TRIALS:
         verdict = RateVerdict.SENDER
     elif len(used) >= TRIALS_BEFORE_VERDICT:
-        verdict = _classify(all_lost, path_lost, rule.loss_ratio, is_last=len(trials) >= rule.trials_max)
-    if verdict is None and len(trials) >= rule.trials_max:
+        verdict = _classify(all_lost, path_lost, rule.loss_ratio, is_last=is_last)
+    if verdict is None and is_last:
         verdict = RateVerdict.UNDECIDED
     return RateLoss(
         rate_bits_per_s=rate_bits_per_s,
         trials=len(trials),
         short=len(short),
-        unusable=len(trials) - len(short) - len(used),
+        unusable=unusable,
         all_lost=all_lost,
         path_lost=path_lost,
         is_host_known=is_host_known,

@@ -44,6 +44,13 @@ def test_variation_between_trials_widens() -> None:
     assert varied.high - varied.low > 4 * (equal.high - equal.low)
 
 
+def test_a_lower_end_that_no_count_shows_is_none() -> None:
+    varied = pool_trial_loss([5000, 3000, 5000, 5000], [0, 50, 0, 1]).interval_ratio
+    assert varied.low == 0
+    assert varied.high is not None
+    assert varied.high > 0.05
+
+
 def test_everything_lost_and_nothing_sent() -> None:
     everything = pool_trial_loss([1000] * 3, [1000] * 3)
     assert (everything.loss_ratio, everything.interval_ratio.high) == (1, 1)

@@ -86,10 +86,17 @@ def test_what_the_receiving_host_lost_is_not_the_path() -> None:
 
 
 def test_trials_that_say_nothing_end_as_undecided() -> None:
-    few = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 4, RULE)
+    few = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 9, RULE)
     assert few.verdict is None
-    found = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 5, RULE)
-    assert (found.verdict, found.unusable) == (RateVerdict.UNDECIDED, 5)
+    found = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 10, RULE)
+    assert (found.verdict, found.unusable) == (RateVerdict.UNDECIDED, 10)
+    made_up = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 6 + [trial(MBIT)] * 3, RULE)
+    assert (made_up.verdict, made_up.all_lost.trials) == (RateVerdict.BELOW, 3)
+
+
+def test_a_trial_that_a_safety_limit_ended_is_the_last_at_its_rate() -> None:
+    aborted = LossTrial(rate_bits_per_s=MBIT, sent_packets=0, lost_packets=0, aborted=True)
+    assert evaluate_rate(MBIT, [aborted], RULE).verdict == RateVerdict.UNDECIDED
 
 
 def test_trials_after_a_verdict_do_not_change_it() -> None:
@@ -99,7 +106,7 @@ def test_trials_after_a_verdict_do_not_change_it() -> None:
 
 def test_sizes() -> None:
     assert RULE.steps == 7  # a factor of ten in parts of 2 %: 117 of them
-    assert (RULE.trials_expected, RULE.trials_bound) == (36, 90)
+    assert (RULE.trials_expected, RULE.trials_bound) == (36, 180)
     assert RULE.confidence_ratio == pytest.approx(1 - 0.05 / 3)
     near = SearchRule(loss_ratio=0.01, lowest_bits_per_s=1000, highest_bits_per_s=1010)
     assert near.steps == 0
