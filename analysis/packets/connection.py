@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pathlab.analysis.packets.delivery import Late, LateSegments, find_late_segments
-from pathlab.analysis.packets.reduction import TimeSpan, TraceCurve, reduce_curve, sum_over_time
+from pathlab.analysis.packets.reduction import PART, TimeSpan, TraceCurve, reduce_curve, sum_over_time
 from pathlab.analysis.packets.retransmissions import Cause, Retransmissions, explain_retransmissions
 from pathlab.analysis.packets.round_trips import (
     RttSamples,
@@ -18,7 +18,16 @@ from pathlab.analysis.packets.round_trips import (
     measure_by_acks,
     measure_by_timestamps,
 )
-from pathlab.analysis.packets.segments import ECN_MARKED, HAS_IP_ID, SYN, Flags, Integers, Segments
+from pathlab.analysis.packets.segments import (
+    ECN_MARKED,
+    HAS_IP_ID,
+    SYN,
+    Flags,
+    Integers,
+    Rows,
+    Segments,
+    Words,
+)
 from pathlab.analysis.packets.sequence_space import (
     ReturnedAcks,
     SentData,
@@ -195,24 +204,27 @@ def analyze_direction(
         sack_permitted=facts.sack_permitted,
     )
     windows = scale_windows(back, acks, facts.window_scale)
-    flight = sample_flight(data, acks, windows)
     if span is None:
         span = TimeSpan(start_ns=facts.origin_ns, end_ns=_find_end(there, back), origin_ns=facts.origin_ns)
-    curves = _draw_curves(there, back, data, acks, late, explained, windows, flight, rtts, ack_rtts, span)
-    payload = there.payload_bytes[data.rows].astype(np.int64)
-    again = payload[explained.places]
+    payload = there.payload_bytes if len(data) == len(there) else there.payload_bytes[data.rows]
+    fresh = _find_new_bytes(late, payload)
+    again = payload[explained.places].astype(np.int64)
+    flight, in_flight = _study_flight(data, acks, windows, span)
+    curves = _draw_curves(
+        there, back, data, acks, late, explained, fresh, windows, in_flight, rtts, ack_rtts, span
+    )
     mss = facts.mss_bytes
     return DirectionTrace(
         packets=len(there),
         data_packets=int((payload > 0).sum()),
-        payload_bytes=int(payload.sum()),
-        new_bytes=_count_new_bytes(late, payload),
-        segments=None if mss is None else int(-(-payload // mss).sum()),
+        payload_bytes=int(payload.sum(dtype=np.int64)),
+        new_bytes=int(fresh.sum(dtype=np.int64)),
+        segments=None if mss is None else _count_segments(payload, mss),
         super_packets=0 if mss is None else int((payload > mss).sum()),
         largest_payload_bytes=int(payload.max(initial=0)),
         retransmitted={cause: int((explained.causes == cause).sum()) for cause in Cause},
         retransmitted_bytes=int(again.sum()),
-        retransmitted_segments=None if mss is None else int(np.maximum(-(-again // mss), 1).sum()),
+        retransmitted_segments=None if mss is None else _count_segments(np.maximum(again, 1), mss),
         spurious=int(explained.spurious.sum()),
         dsack_blocks=explained.dsack_blocks,
         unmatched_dsack_blocks=explained.unmatched_dsack_blocks,
@@ -227,7 +239,7 @@ def analyze_direction(
         acks=len(acks),
         sack_blocks=len(back.sack_rows),
         zero_windows=find_zero_windows(back),
-        flight=_summarize_flight(flight),
+        flight=flight,
         rtt=_summarize_rtts(rtts),
         ack_rtt=_summarize_rtts(ack_rtts),
         ecn_marked=int((there.marks & ECN_MARKED > 0).sum()),
@@ -235,7 +247,7 @@ def analyze_direction(
         unseen_acked_bytes=_count_unseen_acked(data, acks),
         acks_captured=len(back) > 0,
         has_ip_ids=bool((there.marks & HAS_IP_ID > 0).any()),
-        duration_ns=int(np.ptp(data.times_ns[payload > 0])) if (payload > 0).any() else 0,
+        duration_ns=_measure_duration(data, payload),
         clock_steps=len(after),
         curves=curves,
     )
@@ -245,11 +257,18 @@ def _find_end(there: Segments, back: Segments) -> int:
     return max((int(side.times_ns.max()) for side in (there, back) if len(side)), default=0)
 
 
-def _count_new_bytes(late: LateSegments, payload: Integers) -> int:
-    """Payload seen for the first time; SYN and FIN are no payload."""
+def _find_new_bytes(late: LateSegments, payload: Words) -> Words:
+    """Payload that each segment carried for the first time; SYN and FIN are no payload."""
+    if not len(late.places):
+        return payload
     fresh = payload.copy()
     fresh[late.places] = np.minimum(late.new_bytes, payload[late.places])
-    return int(fresh.sum())
+    return fresh
+
+
+def _count_segments(payload: Words | Integers, mss_bytes: int) -> int:
+    """Packets as segments of the MSS."""
+    return int(((payload + np.uint32(mss_bytes - 1)) // np.uint32(mss_bytes)).sum(dtype=np.int64))
 
 
 def _count_unseen_acked(data: SentData, acks: ReturnedAcks) -> int:
@@ -259,12 +278,28 @@ def _count_unseen_acked(data: SentData, acks: ReturnedAcks) -> int:
     """
     if not len(data) or not len(acks):
         return 0
-    latest = find_latest(data.numbers, acks.numbers)
-    known = latest >= 0
-    high = np.maximum.accumulate(data.ends)[latest[known]]
-    own = acks.acks[known]
-    before = np.concatenate((high[:1], own[:-1]))
-    return int(np.maximum(own - np.maximum(high, before), 0).sum())
+    missed, acked = 0, None
+    for start in range(0, len(acks), PART):
+        part = slice(start, start + PART)
+        latest = find_latest(data.numbers, acks.numbers[part])
+        known = latest >= 0
+        latest, own = latest[known], acks.acks[part][known]
+        if not len(own):
+            continue
+        high = np.maximum(data.high_before[latest], data.ends_at(latest))
+        before = np.concatenate(([high[0] if acked is None else acked], own[:-1]))
+        missed += int(np.maximum(own - np.maximum(high, before), 0).sum())
+        acked = own[-1]
+    return missed
+
+
+def _measure_duration(data: SentData, payload: Words) -> int:
+    """From the first to the last segment with payload, ns."""
+    holds = payload > 0
+    if not holds.any():
+        return 0
+    first, last = int(holds.argmax()), len(holds) - 1 - int(holds[::-1].argmax())
+    return max(0, int(data.times_ns[last] - data.times_ns[first]))
 
 
 def _summarize_rtts(samples: RttSamples) -> RttSummary:
@@ -277,18 +312,44 @@ def _summarize_rtts(samples: RttSamples) -> RttSummary:
     )
 
 
+def _study_flight(
+    data: SentData, acks: ReturnedAcks, windows: Rows, span: TimeSpan
+) -> tuple[FlightSummary, tuple[TraceCurve, TraceCurve]]:
+    """Bytes in flight in numbers, and its curve and that of the window."""
+    flight = sample_flight(data, acks, windows)
+    scaled = len(windows) > 0 and int(windows[0]) >= 0  # of all or of none
+    return _summarize_flight(flight), (
+        reduce_curve(flight.times_ns, flight.in_flight_bytes, span),
+        reduce_curve(*((flight.times_ns, flight.window_bytes) if scaled else _NO_CURVE), span),
+    )
+
+
+def _draw_window_edges(acks: ReturnedAcks, windows: Rows, span: TimeSpan, base: int) -> TraceCurve:
+    if not len(windows) or int(windows[0]) < 0:
+        return reduce_curve(*_NO_CURVE, span)
+    return reduce_curve(acks.times_ns, acks.own_acks + windows, span, base=base)
+
+
+def _draw_sack_edges(back: Segments, acks: ReturnedAcks, span: TimeSpan, base: int) -> TraceCurve:
+    places, _, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
+    return reduce_curve(acks.times_ns[places], right, span, base=base)
+
+
 def _summarize_flight(flight: FlightSamples) -> FlightSummary:
     if not len(flight.in_flight_bytes):
         return FlightSummary()
-    known = flight.window_bytes >= 0
-    windows = flight.window_bytes[known]
-    full = flight.in_flight_bytes[known] >= FULL_RATIO * windows
+    scaled = int(flight.window_bytes[0]) >= 0  # of all or of none
+    windows = flight.window_bytes if scaled else flight.window_bytes[:0]
+    full = 0
+    for start in range(0, len(windows), PART):
+        part = slice(start, start + PART)
+        full += int((flight.in_flight_bytes[part] >= FULL_RATIO * windows[part]).sum())
     return FlightSummary(
         in_flight_max_bytes=int(flight.in_flight_bytes.max()),
         in_flight_median_bytes=float(np.median(flight.in_flight_bytes)),
         window_min_bytes=int(windows.min()) if len(windows) else None,
         window_max_bytes=int(windows.max()) if len(windows) else None,
-        full_ratio=float(full.mean()) if len(windows) else None,
+        full_ratio=full / len(windows) if len(windows) else None,
     )
 
 
@@ -299,8 +360,9 @@ def _draw_curves(
     acks: ReturnedAcks,
     late: LateSegments,
     explained: Retransmissions,
-    windows: Integers,
-    flight: FlightSamples,
+    fresh: Words,
+    windows: Rows,
+    in_flight: tuple[TraceCurve, TraceCurve],
     rtts: RttSamples,
     ack_rtts: RttSamples,
     span: TimeSpan,
@@ -309,32 +371,26 @@ def _draw_curves(
     base += int(bool(len(data)) and bool(there.flags[data.rows[0]] & SYN))  # the first byte of data is 0
 
     def trace(chosen: Integers | Flags) -> TraceCurve:
-        return reduce_curve(data.times_ns[chosen], data.starts[chosen] - base, span)
+        return reduce_curve(data.times_ns[chosen], data.starts[chosen], span, base=base)
 
-    places, _, right = locate_sack_blocks(back, acks.rows, acks.own_acks)
-    known = windows >= 0
-    payload = there.payload_bytes.astype(np.int64)
-    fresh = payload[data.rows]
-    fresh[late.places] = np.minimum(late.new_bytes, fresh[late.places])
     reordered = late.select(Late.REORDERED)
     extents = late.extents[late.extents > 0]
     return DirectionCurves(
-        segments=reduce_curve(data.times_ns, data.starts - base, span),
-        acks=reduce_curve(acks.times_ns, acks.acks - base, span),
-        window_edges=reduce_curve(acks.times_ns[known], (acks.own_acks + windows)[known] - base, span),
-        sack_edges=reduce_curve(acks.times_ns[places], right - base, span),
+        segments=reduce_curve(data.times_ns, data.starts, span, base=base),
+        acks=reduce_curve(acks.times_ns, acks.acks, span, base=base),
+        window_edges=_draw_window_edges(acks, windows, span, base),
+        sack_edges=_draw_sack_edges(back, acks, span, base),
         retransmissions={cause: trace(explained.places[explained.causes == cause]) for cause in Cause},
         spurious=trace(explained.places[explained.spurious]),
         reordered=trace(reordered),
-        in_flight=reduce_curve(flight.times_ns, flight.in_flight_bytes, span),
-        windows=reduce_curve(flight.times_ns[flight.window_bytes >= 0], _known(flight.window_bytes), span),
+        in_flight=in_flight[0],
+        windows=in_flight[1],
         rtts=reduce_curve(rtts.times_ns, rtts.rtts_ns, span),
         ack_rtts=reduce_curve(ack_rtts.times_ns, ack_rtts.rtts_ns, span),
-        wire_bytes_per_s=sum_over_time(there.times_ns, payload, span, RATE_PARTS),
+        wire_bytes_per_s=sum_over_time(there.times_ns, there.payload_bytes, span, RATE_PARTS),
         new_bytes_per_s=sum_over_time(data.times_ns, fresh, span, RATE_PARTS),
         extents=dict(zip(*(part.tolist() for part in np.unique(extents, return_counts=True)), strict=True)),
     )
 
 
-def _known(windows: Integers) -> Integers:
-    return windows[windows >= 0]
+_NO_CURVE = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))

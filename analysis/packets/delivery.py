@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from pathlab.analysis.packets.segments import HAS_IP_ID, HAS_TIMESTAMPS, Flags, Integers, Segments
+from pathlab.analysis.packets.segments import HAS_IP_ID, HAS_TIMESTAMPS, Flags, Integers, Rows, Segments
 from pathlab.analysis.packets.sequence_space import ReturnedAcks, SentData, find_latest
 
 #: Share of the steps of IP identifications that are small and upwards where they count packets.
@@ -84,7 +84,7 @@ def find_late_segments(
     kinds[~filling] = _classify_seen(segments, data, places[~filling], acks, counting)
     reordered = kinds == Late.REORDERED
     extents = np.where(reordered, places - opened_by, 0)
-    beyond = np.maximum(data.ends[places] - data.high_before[places], 0)
+    beyond = np.maximum(data.ends_at(places) - data.high_before[places], 0)
     return LateSegments(
         places=places,
         kinds=kinds,
@@ -108,7 +108,7 @@ def _fill_holes(data: SentData, places: Integers, gaps: Integers) -> tuple[Integ
     hole_bytes = int((right - left).sum())
     if not len(gaps) or not len(places):
         return filled, opened_by, hole_bytes
-    starts, ends = data.starts[places], np.minimum(data.ends[places], data.high_before[places])
+    starts, ends = data.starts[places], np.minimum(data.ends_at(places), data.high_before[places])
     bounds = np.unique(np.concatenate((starts, ends, left, right)))
     hole = np.searchsorted(left, bounds[:-1], side="right") - 1
     is_open = (hole >= 0) & (bounds[:-1] < right[np.maximum(hole, 0)])
@@ -155,8 +155,8 @@ def _is_counting(segments: Segments, data: SentData) -> bool:
 
 def _classify_fillers(
     segments: Segments,
-    rows: Integers,
-    overtaken: Integers,
+    rows: Rows,
+    overtaken: Rows,
     late_times_ns: Integers,
     counting: bool,
     base_rtt_ns: int | None,
@@ -187,8 +187,8 @@ def _classify_seen(
     if len(acks):
         latest = find_latest(acks.numbers, data.numbers[places])
         known = acks.acks[np.maximum(latest, 0)]
-        probe: Flags = (data.ends[places] - data.starts[places] == 1) & (latest >= 0)
-        probe &= (segments.payload_bytes[data.rows[places]] == 1) & (data.ends[places] <= known)
+        probe: Flags = (data.ends_at(places) - data.starts[places] == 1) & (latest >= 0)
+        probe &= (segments.payload_bytes[data.rows[places]] == 1) & (data.ends_at(places) <= known)
         kinds[probe] = int(Late.PROBE)
     if counting:
         in_order = np.flatnonzero(data.in_order)
@@ -196,7 +196,7 @@ def _classify_seen(
             np.maximum(np.searchsorted(data.starts[in_order], data.starts[places], "right") - 1, 0)
         ]
         first, again = data.rows[found], data.rows[places]
-        same = (data.starts[found] == data.starts[places]) & (data.ends[found] == data.ends[places])
+        same = (data.starts[found] == data.starts[places]) & (data.ends_at(found) == data.ends_at(places))
         same &= segments.ip_ids[first] == segments.ip_ids[again]
         same &= segments.ts_values[first] == segments.ts_values[again]
         same &= segments.marks[first] & segments.marks[again] & HAS_IP_ID > 0

@@ -118,7 +118,7 @@ def _explain(
             column.tolist()
             for column in (
                 data.starts[places],
-                data.ends[places],
+                data.ends_at(places),
                 data.high_before[places],
                 unacked,
                 edges,
@@ -167,7 +167,7 @@ def _find_spurious(
         return spurious, len(duplicate), len(duplicate)
     starts = np.unique(data.starts[places])
     kind = np.searchsorted(starts, data.starts[places]).tolist()
-    numbers, ends = data.numbers[places].tolist(), data.ends[places].tolist()
+    numbers, ends = data.numbers[places].tolist(), data.ends_at(places).tolist()
     latest = [-1] * len(starts)
     unmatched = next_one = 0
     below = (np.searchsorted(starts, left[duplicate], side="right") - 1).tolist()

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pathlab.analysis.packets.segments import HAS_TIMESTAMPS, Integers, Segments
+from pathlab.analysis.packets.reduction import PART
+from pathlab.analysis.packets.segments import HAS_TIMESTAMPS, Integers, Rows, Segments, Words
 from pathlab.analysis.packets.sequence_space import (
     ReturnedAcks,
     SentData,
     find_epochs,
+    find_rows,
     unwrap_words,
 )
+
+Places: TypeAlias = Integers | Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +53,8 @@ def measure_by_timestamps(
     their own. A receiver that delays its acknowledgement makes the sample longer. ``breaks``: numbers of
     packets before which the capture has a gap or its clock a step; no sample spans one.
     """
-    stamped = np.flatnonzero(segments.marks[data.rows] & HAS_TIMESTAMPS)
-    echoing = np.flatnonzero(back.marks[acks.rows] & HAS_TIMESTAMPS)
+    stamped = _find_changes(segments.ts_values, segments.marks, data.rows)
+    echoing = _find_changes(back.ts_echoes, back.marks, acks.rows)
     if not len(stamped) or not len(echoing):
         return _take_samples(data, acks, stamped[:0], echoing[:0], breaks)
     values = unwrap_words(segments.ts_values[data.rows[stamped]], 0)
@@ -59,7 +65,7 @@ def measure_by_timestamps(
     echoes, echoing = echoes[first], echoing[first]
     places = np.minimum(np.searchsorted(values, echoes), len(values) - 1)
     sent = stamped[places]
-    good = (values[places] == echoes) & (acks.own_acks[echoing] >= data.ends[sent])
+    good = (values[places] == echoes) & (acks.own_acks[echoing] >= data.ends_at(sent))
     return _take_samples(data, acks, sent[good], echoing[good], breaks)
 
 
@@ -76,23 +82,36 @@ def measure_by_acks(
     newly acknowledged was sent twice. Neither is one where the byte had arrived before a missing one, which a
     SACK block showed: its acknowledgement waited for the missing byte.
     """
-    in_order = np.flatnonzero(data.in_order)
+    in_order = find_rows(data.in_order)
     if not len(in_order) or not len(acks):
-        return _take_samples(data, acks, in_order[:0], acks.rows[:0], breaks)
+        return _take_samples(data, acks, in_order[:0], in_order[:0], breaks)
     before = np.concatenate((np.minimum(acks.own_acks[:1], data.starts[:1]), acks.acks[:-1]))
     advancing = np.flatnonzero(acks.own_acks > before)
     ack, previous = acks.own_acks[advancing], before[advancing]
-    place = np.searchsorted(data.starts[in_order], ack - 1, side="right") - 1
+    starts = data.starts if len(in_order) == len(data) else data.starts[in_order]
+    place = np.searchsorted(starts, ack - 1, side="right") - 1
     sent = in_order[np.maximum(place, 0)]
-    good = (place >= 0) & (data.ends[sent] >= ack)
+    good = (place >= 0) & (data.ends_at(sent) >= ack)
+    del starts
     edges = acks.sack_edges[np.maximum(advancing - 1, 0)]
     good &= edges < ack
     if len(retransmitted):
         order = retransmitted[np.argsort(data.starts[retransmitted], kind="stable")]
-        furthest = np.maximum.accumulate(data.ends[order])
+        furthest = np.maximum.accumulate(data.ends_at(order))
         below = np.searchsorted(data.starts[order], ack) - 1
         good &= (below < 0) | (furthest[np.maximum(below, 0)] <= previous)
     return _take_samples(data, acks, sent[good], advancing[good], breaks)
+
+
+def _find_changes(values: Words, marks: NDArray[np.uint8], rows: Rows) -> Integers:
+    """Places in ``rows`` of timestamps unlike the one before; few, as clocks tick in milliseconds."""
+    known = marks[rows] & HAS_TIMESTAMPS > 0
+    if known.all():
+        found = values if len(rows) == len(values) else values[rows]
+        return np.flatnonzero(np.concatenate(([True], found[1:] != found[:-1]))[: len(found)])
+    places = np.flatnonzero(known)
+    found = values[rows[places]]
+    return places[np.concatenate(([True], found[1:] != found[:-1]))[: len(found)]]
 
 
 def _find_rises(values: Integers) -> Integers:
@@ -102,7 +121,7 @@ def _find_rises(values: Integers) -> Integers:
 
 
 def _take_samples(
-    data: SentData, acks: ReturnedAcks, sent: Integers, answered: Integers, breaks: Integers
+    data: SentData, acks: ReturnedAcks, sent: Places, answered: Places, breaks: Integers
 ) -> RttSamples:
     """Samples of pairs that are in order and within one stretch of the capture."""
     first, last = data.numbers[sent], acks.numbers[answered]
@@ -121,19 +140,26 @@ def find_clock_steps(segments: Segments) -> tuple[Integers, Integers]:
     does not. A step is where more than ``STEP_LEAST_NS`` passed by the capture and less than half of it by
     the timestamps, whose rate is that of the whole connection.
     """
-    rows = np.flatnonzero(segments.marks & HAS_TIMESTAMPS)
+    rows = find_rows(segments.marks & HAS_TIMESTAMPS > 0)
     if len(rows) < STEP_SEGMENTS_MIN:
         return _NO_STEPS
-    passed = np.diff(segments.times_ns[rows])
-    ticked = np.diff(unwrap_words(segments.ts_values[rows], 0))
-    ordinary = (passed < STEP_LEAST_NS) & (passed >= 0) & (ticked >= 0)
-    ticks, elapsed = int(ticked[ordinary].sum()), int(passed[ordinary].sum())
+    ticks = elapsed = 0
+    pauses: list[Integers] = []
+    for start in range(0, len(rows) - 1, PART):
+        part = rows[start : start + PART + 1]
+        passed, ticked = np.diff(segments.times_ns[part]), np.diff(segments.ts_values[part]).view(np.int32)
+        ordinary = (passed < STEP_LEAST_NS) & (passed >= 0) & (ticked >= 0)
+        ticks += int(ticked[ordinary].sum(dtype=np.int64))
+        elapsed += int(passed[ordinary].sum())
+        pauses.append(np.flatnonzero(passed > STEP_LEAST_NS) + start)
     if ticks < STEP_TICKS_MIN:
         return _NO_STEPS
-    by_sender = ticked * (elapsed / ticks)
-    steps = np.flatnonzero((passed > STEP_LEAST_NS) & (by_sender < passed / 2))
-    numbers = segments.numbers[rows].astype(np.int64)
-    return numbers[steps], numbers[steps + 1]
+    pause = np.concatenate(pauses)
+    before, after = rows[pause], rows[pause + 1]
+    passed = segments.times_ns[after] - segments.times_ns[before]
+    ticked = (segments.ts_values[after] - segments.ts_values[before]).view(np.int32)
+    steps = ticked * (elapsed / ticks) < passed / 2
+    return segments.numbers[before[steps]].astype(np.int64), segments.numbers[after[steps]].astype(np.int64)
 
 
 #: The shortest step forward that is looked for; a keep-alive interval is longer, but its timestamps advance.

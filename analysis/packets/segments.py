@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Words: TypeAlias = NDArray[np.uint32]
 Integers: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.int32]
 Flags: TypeAlias = NDArray[np.bool_]
 
 FIN, SYN, RST, PSH, ACK, URG, ECE, CWR = (1 << bit for bit in range(8))

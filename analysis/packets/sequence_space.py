@@ -9,7 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Segments, Words
+from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Rows, Segments, Words
+
+
+def find_rows(chosen: Flags) -> Rows:
+    """Places of what is True. They are as short as fits: there may be millions."""
+    return np.flatnonzero(chosen).astype(np.int32)
 
 
 def unwrap_words(words: Words, base: int) -> Integers:
@@ -35,19 +40,24 @@ def _as_signed(difference: int) -> int:
 class SentData:
     """The segments of one direction that take up sequence space: data, SYN, FIN.
 
-    ``rows``: places in its ``Segments``. ``starts`` and ``ends``: unwrapped, SYN and FIN count as one byte.
+    ``rows``: places in its ``Segments``. ``starts``: unwrapped. ``lengths``: SYN and FIN count as one byte.
     ``high_before``: the highest end of all segments before; of the first one, its own start.
     """
 
-    rows: Integers
+    rows: Rows
     numbers: Words
     times_ns: Integers
     starts: Integers
-    ends: Integers
+    lengths: Words
     high_before: Integers
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def ends_at(self, places: Rows | Integers | Flags | slice) -> Integers:
+        """The first sequence number behind each segment of ``places``."""
+        ends: Integers = self.starts[places] + self.lengths[places]
+        return ends
 
     @property
     def in_order(self) -> Flags:
@@ -64,7 +74,7 @@ class ReturnedAcks:
     far; ``NO_EDGE`` before the first one.
     """
 
-    rows: Integers
+    rows: Rows
     numbers: Words
     times_ns: Integers
     own_acks: Integers
@@ -80,51 +90,54 @@ NO_EDGE = int(np.iinfo(np.int64).min)
 
 def collect_data(segments: Segments) -> SentData:
     """The segments that take up sequence space. Resets are left out: their numbers need not be in it."""
-    lengths = segments.payload_bytes.astype(np.int64)
-    lengths += (segments.flags & SYN > 0).astype(np.int64) + (segments.flags & FIN > 0)
-    chosen = (lengths > 0) & (segments.flags & RST == 0)
-    rows = np.flatnonzero(chosen)
+    lengths = segments.payload_bytes.copy()
+    edges = np.flatnonzero(segments.flags & (SYN | FIN))
+    lengths[edges] += (segments.flags[edges] & SYN > 0).astype(np.uint32) + (segments.flags[edges] & FIN > 0)
+    rows = find_rows((lengths > 0) & (segments.flags & RST == 0))
     whole = len(rows) == len(segments)
     sequences = segments.sequences if whole else segments.sequences[rows]
+    lengths = lengths if whole else lengths[rows]
     starts = unwrap_words(sequences, int(sequences[0]) if len(rows) else 0)
-    ends = starts + (lengths if whole else lengths[rows])
-    high = np.maximum.accumulate(ends)
-    high[1:] = high[:-1]
-    high[:1] = starts[:1]
+    high = np.empty(len(rows) + 1, dtype=np.int64)
+    high[0] = starts[0] if len(rows) else 0
+    np.add(starts, lengths, out=high[1:])
+    np.maximum.accumulate(high, out=high)
     return SentData(
         rows=rows,
         numbers=segments.numbers if whole else segments.numbers[rows],
         times_ns=segments.times_ns if whole else segments.times_ns[rows],
         starts=starts,
-        ends=ends,
-        high_before=high,
+        lengths=lengths,
+        high_before=high[:-1],
     )
 
 
 def collect_acks(segments: Segments, data: SentData) -> ReturnedAcks:
     """What ``segments`` of the other direction acknowledge of ``data``."""
-    rows = np.flatnonzero((segments.flags & ACK > 0) & (segments.flags & RST == 0))
+    rows = find_rows(segments.flags & (ACK | RST) == ACK)
+    whole = len(rows) == len(segments)
     base = int(data.starts[0]) if len(data) else 0
-    own = unwrap_words(segments.acks[rows], base)
+    own = unwrap_words(segments.acks if whole else segments.acks[rows], base)
     edges = np.full(len(rows), NO_EDGE)
     places, _, right = locate_sack_blocks(segments, rows, own)
     above = right > own[places]
     np.maximum.at(edges, places[above], right[above])
+    np.maximum.accumulate(edges, out=edges)
     return ReturnedAcks(
         rows=rows,
-        numbers=segments.numbers[rows],
-        times_ns=segments.times_ns[rows],
+        numbers=segments.numbers if whole else segments.numbers[rows],
+        times_ns=segments.times_ns if whole else segments.times_ns[rows],
         own_acks=own,
-        acks=np.maximum.accumulate(own) if len(own) else own,
-        sack_edges=np.maximum.accumulate(edges) if len(edges) else edges,
+        acks=np.maximum.accumulate(own),
+        sack_edges=edges,
     )
 
 
 def locate_sack_blocks(
-    segments: Segments, rows: Integers, own_acks: Integers
+    segments: Segments, rows: Rows, own_acks: Integers
 ) -> tuple[Integers, Integers, Integers]:
     """SACK blocks of the segments in ``rows``: their places there, left and right edges, unwrapped."""
-    places = np.searchsorted(rows, segments.sack_rows)
+    places = np.searchsorted(rows, segments.sack_rows.astype(np.int32))
     known = places < len(rows)
     known[known] = rows[places[known]] == segments.sack_rows[known]
     places = places[known]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Segments
+from pathlab.analysis.packets.reduction import PART
+from pathlab.analysis.packets.segments import ACK, FIN, RST, SYN, Flags, Integers, Rows, Segments, Words
 from pathlab.analysis.packets.sequence_space import ReturnedAcks, SentData, find_latest
 
 #: A sender that fills so much of the window is limited by it.
@@ -22,8 +23,8 @@ class FlightSamples:
     """
 
     times_ns: Integers
-    in_flight_bytes: Integers
-    window_bytes: Integers
+    in_flight_bytes: Words
+    window_bytes: Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,44 +41,48 @@ def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> F
     The segment has no data, no SYN and no FIN, repeats acknowledgement and window of the one before, and data
     is outstanding. With SACK blocks the window may differ (RFC 6675, section 2).
     """
-    if not len(acks):
-        return np.zeros(0, dtype=np.bool_)
-    rows = acks.rows
-    bare = (back.payload_bytes[rows] == 0) & (back.flags[rows] & (SYN | FIN) == 0)
-    same = np.concatenate(([False], acks.own_acks[1:] == acks.acks[:-1]))
-    windows = back.windows[rows]
-    alike = np.concatenate(([False], windows[1:] == windows[:-1]))
+    found = np.zeros(len(acks), dtype=np.bool_)
     selective = np.zeros(len(back), dtype=np.bool_)
     selective[back.sack_rows] = True
-    sent = find_latest(data.numbers, acks.numbers)
-    high = np.maximum.accumulate(data.ends)[np.maximum(sent, 0)] if len(data) else acks.acks
-    outstanding = (sent >= 0) & (high > acks.own_acks)
-    found: Flags = bare & same & (alike | selective[rows]) & outstanding
+    for start in range(1, len(acks) if len(data) else 0, PART):
+        part = slice(start, start + PART)
+        same = acks.own_acks[part] == acks.acks[start - 1 : start - 1 + PART][: len(acks) - start]
+        places = np.flatnonzero(same) + start
+        rows = acks.rows[places]
+        bare = (back.payload_bytes[rows] == 0) & (back.flags[rows] & (SYN | FIN) == 0)
+        alike = back.windows[rows] == back.windows[acks.rows[places - 1]]
+        sent = find_latest(data.numbers, acks.numbers[places])
+        last = np.maximum(sent, 0)
+        high = np.maximum(data.high_before[last], data.ends_at(last))
+        outstanding = (sent >= 0) & (high > acks.own_acks[places])
+        found[places] = bare & (alike | selective[rows]) & outstanding
     return found
 
 
-def scale_windows(back: Segments, acks: ReturnedAcks, window_scale: int | None) -> Integers:
+def scale_windows(back: Segments, acks: ReturnedAcks, window_scale: int | None) -> Rows:
     """The window of each acknowledgement in bytes; -1 for each where the scale is not known.
 
     The window of a SYN is not scaled (RFC 7323, section 2.2).
     """
     if window_scale is None:
-        return np.full(len(acks), -1)
-    windows = back.windows[acks.rows].astype(np.int64)
+        return np.full(len(acks), -1, dtype=np.int32)
+    windows = back.windows[acks.rows].astype(np.int32)  # at most 65,535 << 14
     return np.where(back.flags[acks.rows] & SYN > 0, windows, windows << window_scale)
 
 
-def sample_flight(data: SentData, acks: ReturnedAcks, windows_bytes: Integers) -> FlightSamples:
+def sample_flight(data: SentData, acks: ReturnedAcks, windows_bytes: Rows) -> FlightSamples:
     """Bytes in flight and the window after each segment of data that follows an acknowledgement."""
-    latest = find_latest(acks.numbers, data.numbers)
-    known = latest >= 0
-    places = latest[known]
-    highest = np.maximum(data.high_before[known], data.ends[known])
-    return FlightSamples(
-        times_ns=data.times_ns[known],
-        in_flight_bytes=np.maximum(highest - acks.acks[places], 0),
-        window_bytes=windows_bytes[places],
-    )
+    first = int(np.searchsorted(data.numbers, acks.numbers[0])) if len(acks) else len(data)
+    in_flight = np.empty(len(data) - first, dtype=np.uint32)
+    windows = np.empty(len(data) - first, dtype=np.int32)
+    for start in range(first, len(data), PART):
+        part = slice(start, start + PART)
+        places = find_latest(acks.numbers, data.numbers[part])
+        highest = np.maximum(data.high_before[part], data.ends_at(part))
+        out = slice(start - first, start - first + len(places))
+        in_flight[out] = np.clip(highest - acks.acks[places], 0, 0xFFFFFFFF)
+        windows[out] = windows_bytes[places]
+    return FlightSamples(times_ns=data.times_ns[first:], in_flight_bytes=in_flight, window_bytes=windows)
 
 
 def find_zero_windows(back: Segments) -> ZeroWindows:

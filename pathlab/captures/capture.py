@@ -1,6 +1,7 @@
 """A capture file in memory: its flows, and the TCP segments of each as arrays.
 
-About 40 bytes are kept of each TCP packet, so that a limit of packets bounds the memory.
+About 40 bytes are kept of each TCP packet, so that a limit of packets bounds the memory. Each column is one
+array as long as the file may need; the system gives it memory only where it is written.
 """
 
 from __future__ import annotations
@@ -50,7 +51,14 @@ _COLUMNS: dict[str, type[np.generic]] = {
     "ts_echoes": np.uint32,
     "ip_ids": np.uint16,
 }
-_SACK_COLUMNS = ("numbers", "ordinals", "left", "right")
+_SACK_COLUMNS: dict[str, type[np.generic]] = {
+    "numbers": np.uint32,
+    "ordinals": np.uint8,
+    "left": np.uint32,
+    "right": np.uint32,
+}
+#: Headers of IPv4 and TCP, and of a record: no TCP packet takes less of a file.
+_LEAST_BYTES = 56
 _COMPRESSED = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"\xfd7zX": "xz", b"BZh": "bzip2"}
 
 
@@ -140,7 +148,7 @@ def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
     Raises StoreError as ``open_capture``, and UsageError where no packet has a link type that can be read.
     """
     notes, batches = open_capture(path)
-    reader = _CaptureReader(notes)
+    reader = _CaptureReader(notes, path.stat().st_size // _LEAST_BYTES + 1)
     for batch in batches:
         reader.add(batch)
         if reader.tcp_packets >= packets_max:
@@ -158,7 +166,7 @@ def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
 class _CaptureReader:
     """Collects what ``Capture`` holds, batch by batch."""
 
-    def __init__(self, notes: CaptureNotes) -> None:
+    def __init__(self, notes: CaptureNotes, capacity: int) -> None:
         self.tcp_packets = 0
         self._notes = notes
         self._table = FlowTable()
@@ -169,7 +177,7 @@ class _CaptureReader:
         self._steps = 0
         self._last_ns: dict[int, int] = {}
         self._syns: dict[int, SynOptions] = {}
-        self._columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
+        self._columns = {name: np.empty(capacity, dtype=form) for name, form in _COLUMNS.items()}
         self._sack: dict[str, list[NDArray[Any]]] = {name: [] for name in _SACK_COLUMNS}
 
     def add(self, batch: RecordBatch) -> None:
@@ -237,8 +245,9 @@ class _CaptureReader:
             "ts_echoes": options.ts_echoes,
             "ip_ids": np.maximum(packets.ip_ids, 0),
         }
+        new = slice(self.tcp_packets, self.tcp_packets + len(at))
         for name, values in found.items():
-            self._columns[name].append(values.astype(_COLUMNS[name]))
+            self._columns[name][new] = values
         sack = options.sack
         blocks: tuple[NDArray[Any], ...] = (
             sack.packets + self.tcp_packets,
@@ -247,29 +256,26 @@ class _CaptureReader:
             sack.right,
         )
         for name, column in zip(_SACK_COLUMNS, blocks, strict=True):
-            self._sack[name].append(column)
+            self._sack[name].append(column.astype(_SACK_COLUMNS[name]))
         for row in np.flatnonzero(flags & SYN).tolist()[: max(0, SYNS_MAX - len(self._syns))]:
             header = data[at[row] : min(int(at[row]) + 60, int(packets.ends[row]))].tobytes()
             self._syns[self.tcp_packets + row] = read_syn_options(header)
         self.tcp_packets += len(at)
 
     def finish(self, path: Path, *, limited: bool) -> Capture:
-        columns: dict[str, NDArray[Any]] = {}
-        keys = _join(self._columns.pop("keys"), np.uint32)
+        keys = self._columns.pop("keys")[: self.tcp_packets]
         narrow = keys.astype(np.uint16) if 2 * len(self._table) <= 1 << 16 else keys
         order = np.argsort(narrow, kind="stable").astype(np.uint32)
         starts = np.concatenate(([0], np.cumsum(np.bincount(keys, minlength=2 * len(self._table)))))
-        sack = {
-            name: _join(self._sack[name], np.int64 if name == "ordinals" else np.uint32)
-            for name in _SACK_COLUMNS
-        }
+        sack = {name: _join(self._sack[name], form) for name, form in _SACK_COLUMNS.items()}
         sack["keys"] = keys[sack["numbers"]]
         by_key = np.argsort(sack["keys"], kind="stable")
-        sack = {name: values[by_key] for name, values in sack.items()}
-        del keys, narrow
+        for name, values in sack.items():
+            sack[name] = values[by_key]
+        del keys, narrow, by_key
+        columns: dict[str, NDArray[Any]] = {"numbers": order}
         for name in [name for name in _COLUMNS if name != "keys"]:
-            columns[name] = _join(self._columns.pop(name), _COLUMNS[name])[order]
-        columns["numbers"] = order
+            columns[name] = self._columns.pop(name)[order]
         return Capture(
             path=path,
             notes=self._notes,

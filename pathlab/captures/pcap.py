@@ -23,7 +23,7 @@ from pathlab.captures.records import (
 
 #: Units per second by the magic number as it is stored in the writer's byte order.
 MAGICS = {0xA1B2C3D4: 1_000_000, 0xA1B23C4D: 1_000_000_000}
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 8 << 20
 #: No packet is longer; libpcap's own limit is 256 KiB for all link types that are read here.
 RECORD_BYTES_MAX = 32 << 20
 _HEADER_BYTES, _RECORD_HEADER_BYTES = 24, 16

@@ -30,7 +30,7 @@ SECTION, INTERFACE, PACKET_OLD, SIMPLE, STATISTICS, ENHANCED = 0x0A0D0D0A, 1, 2,
 #: Blocks of no use here that are no surprise: names, journal, secrets, custom blocks.
 _KNOWN_OTHERS = {4, 9, 10, 0xBAD, 0x40000BAD}
 _ORDER_MAGIC = 0x1A2B3C4D
-PIECE_BYTES = 16 << 20
+PIECE_BYTES = 8 << 20
 BLOCK_BYTES_MAX = 32 << 20
 OPTIONS_MAX = 16  # of a packet, that are looked at
 _OPTION_NAME, _OPTION_RESOLUTION, _OPTION_OFFSET = 2, 9, 14

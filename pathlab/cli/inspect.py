@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 from pathlib import Path
 
-import click
-from rich.console import Console
-
-from pathlab.cli.console import TerminalConsole
-from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
-from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
-from pathlab.report.plots.figure_file import check_figure_file
-from pathlab.report.sections.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
-from pathlab.report.sections.inspection_text import (
-    describe_capture,
-    describe_check,
-    list_connection_facts,
-)
-from pathlab.study.inspection import InspectedCapture, Inspection, inspect_file, inspect_trial
+from pathlab.study.inspection import inspect_file, inspect_trial
 from pathlab.units import parse_time_ns
 
-STEM = "inspection"
-#: Which columns of the connections go first where they do not fit: the largest number.
-PRIORITIES = (0, 0, 1, 6, 3, 2, 0, 5, 2, 3, 4, 7, 8)
-WHOLE_NS = 1 << 62
+#: ``M_MMAP_THRESHOLD`` of glibc's ``malloc.h``, and the size from which an array gets pages of its own.
+_MMAP_THRESHOLD, _OWN_PAGES_BYTES = -3, 1 << 20
 
 
 def inspect(
@@ -38,12 +24,15 @@ def inspect(
     *,
     quiet: bool,
 ) -> None:
-    """Print what the packets show, and write it in the forms named."""
-    forms = choose_forms(formats, out) if formats or out is not None else ()
-    places = {name: _place(name, out, several=len(forms) > 1) for name in forms}
-    load_libraries(forms)
-    if figure is not None:
-        check_figure_file(figure, "--figure")
+    """Print what the packets show, and write it in the forms named.
+
+    The modules that write are loaded once the packets are no longer in memory.
+    """
+    if "pdf" in formats or (out is not None and out.suffix.lower() == ".pdf"):
+        from pathlab.report.formats.forms import load_libraries
+
+        load_libraries(("pdf",))
+    _return_memory_at_once()
     window_s = None
     if first is not None or last is not None:
         ends_ns = [parse_time_ns(text, bare_unit="s") for text in (first or "0s", last or "24h")]
@@ -52,65 +41,17 @@ def inspect(
         found = inspect_file(source, flow=flow, window_s=window_s)
     else:
         found = inspect_trial(source, trial, flow=flow, window_s=window_s)
-    _print_inspection(found, TerminalConsole(quiet=quiet))
-    if figure is not None:
-        _draw(found, figure)
-        click.echo(str(figure))
-    report = build_inspection(found) if forms else None
-    for name, place in places.items():
-        if report is not None:
-            click.echo(str(FORMS[name].write(report, place)))
+    from pathlab.cli.inspection_output import show_inspection
+
+    show_inspection(found, formats, out, figure, quiet=quiet)
 
 
-def _place(name: str, out: Path | None, *, several: bool) -> Path:
-    """As of a report, but named ``inspection`` where a folder, or nothing, is named."""
-    if out is None or out.is_dir():
-        return (out or Path()) / f"{STEM}{FORMS[name].ending}"
-    return place_form(name, Path(), out, several=several)
+def _return_memory_at_once() -> None:
+    """Let the C library give memory of arrays back when they end; it keeps up to 32 MiB of each otherwise.
 
-
-def _draw(found: Inspection, figure: Path) -> None:
-    from pathlab.report.plots.printed import write_figure  # takes a second to load
-    from pathlab.report.sections.inspection_figures import plot_connection
-
-    chosen = next((one.chosen for one in found.captures if one.chosen is not None), None)
-    if chosen is not None:
-        write_figure(next(plot_connection(chosen, "", "")), figure)
-
-
-def _print_inspection(found: Inspection, console: Console) -> None:
-    for number, capture in enumerate(found.captures):
-        if number:
-            console.print()
-        _print_capture(capture, console)
-    if found.checks:
-        console.print()
-        columns = [PrintedColumn(CHECK_COLUMNS[0], left=True), *map(PrintedColumn, CHECK_COLUMNS[1:])]
-        rows = [describe_check(check) for check in found.checks]
-        title = "Sender's capture against the engine's counters"
-        PrintedTable(columns=columns, rows=rows, title=title).print_to(console)
-
-
-def _print_capture(capture: InspectedCapture, console: Console) -> None:
-    name = f"{capture.end.capitalize()}'s end" if capture.end else capture.facts.path.name
-    console.print(PrintedParagraph(f"{name}: {describe_capture(capture)}", "bold"))
-    if capture.chosen is not None:
-        console.print(PrintedParagraph(f"Flow {capture.chosen.flow.number}: {capture.chosen.name}"))
-        facts = list(list_connection_facts(capture.chosen))
-        width = max(len(label) for label, _ in facts)
-        for label, text in facts:
-            console.print(PrintedParagraph(text, mark=f"  {label:<{width}}  "))
-    if len(capture.connections) > 1:
-        console.print()
-        columns = [
-            PrintedColumn(heading, priority=priority, left=heading in ("From", "To"))
-            for heading, priority in zip(COLUMNS, PRIORITIES, strict=True)
-        ]
-        rows = [format_connection(one) for one in capture.connections]
-        table = PrintedTable(columns=columns, rows=rows, title="TCP connections", elsewhere="--format json")
-        table.print_to(console)
-        if capture.left_out:
-            text = f"{capture.left_out:,} smaller TCP flows are not analysed; --flow N shows one."
-            console.print(PrintedParagraph(text, "dim"))
-    for notice in capture.notices:
-        console.print(PrintedParagraph(notice.text, "bold yellow", mark="! "))
+    Columns of a large capture are of that size, and would take a tenth more memory. Another C library than
+    glibc has no such setting.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(_MMAP_THRESHOLD, _OWN_PAGES_BYTES)

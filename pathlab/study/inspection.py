@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pathlab.captures.capture import Capture, read_capture
 from pathlab.captures.flow_table import CapturedFlow
@@ -16,10 +17,11 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.store.capture_files import ENDS, locate_capture
 from pathlab.store.location import locate_database
 from pathlab.store.records import TrialRecord
-from pathlab.study.analyses import StudiedResults
 from pathlab.study.capture_notices import CaptureNotice, list_capture_notices
 from pathlab.study.captured_tcp import CapturedConnection, study_connections
-from pathlab.study.trial_series import read_columns
+
+if TYPE_CHECKING:  # large to import, and a capture alone does without
+    from pathlab.study.trials import StudySource
 
 #: TCP flows that are analysed, those with most bytes.
 ANALYSED_FLOWS = 32
@@ -106,6 +108,8 @@ def inspect_trial(
     ``flow``: a flow of the sender's capture; the receiver's is found by its addresses. Raises StoreError
     where the trial has no capture, and UsageError where there is no such trial or flow.
     """
+    from pathlab.study.analyses import StudiedResults  # large, and a file alone does without
+
     database = locate_database(results)
     with StudiedResults.open(database) as stored:
         record = stored.record(trial_id)
@@ -194,8 +198,10 @@ def _describe_capture(capture: Capture) -> CaptureFacts:
     )
 
 
-def _read_least_rtt(stored: StudiedResults, trial_id: int) -> float | None:
+def _read_least_rtt(stored: StudySource, trial_id: int) -> float | None:
     """The kernel's shortest RTT of any stream, ns; None where the sender did not read it."""
+    from pathlab.study.trial_series import read_columns
+
     columns = read_columns(stored, trial_id, {"sender_intervals": ("min_rtt_us",)})
     values = columns.get("sender_intervals", {}).get("min_rtt_us")
     if values is None:

@@ -11,7 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pathlab.cli.commands.names import COMPARISON_ENDINGS, HOST_FILE_NAME, LIST, LOCAL, list_analyses
+from pathlab.cli.commands.names import (
+    COMPARISON_ENDINGS,
+    HOST_FILE_NAME,
+    LIST,
+    LOCAL,
+    REPORT_FORMS,
+    list_analyses,
+)
 from pathlab.errors import StoreError, UsageError
 from pathlab.host_names import find_name_fault, parse_destination
 from pathlab.store.location import locate_database
@@ -200,6 +207,16 @@ def check_report(given: Given) -> None:
         check_writable("--out", given["out"] or place)
 
 
+def _check_ending(formats: tuple[str, ...], out: Path | None) -> None:
+    """A single form has the ending of its own."""
+    ending = "" if out is None or out.is_dir() else out.suffix.lower()
+    if len(set(formats)) == 1 and ending in {f".{form}" for form in REPORT_FORMS} - {f".{formats[0]}"}:
+        raise UsageError(
+            f"'{out}' ends as {ending[1:]} but --format says {formats[0]}",
+            hint=f"give a name that ends in .{formats[0]}, or leave --format out",
+        )
+
+
 def check_inspection(given: Given) -> None:
     """The span is two times in their order, the place takes files, and the results are there."""
     from pathlab.units import parse_time_ns
@@ -214,6 +231,7 @@ def check_inspection(given: Given) -> None:
             f"--from {given['first']} is not before --to {given['last']}", hint="name a later end"
         )
     if given["formats"] or given["out"] is not None:
+        _check_ending(given["formats"], given["out"])
         check_writable("--out", given["out"] or Path())
     check_figure(given)
     source = given["source"]

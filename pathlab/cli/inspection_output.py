@@ -1,0 +1,89 @@
+"""What ``pathlab inspect`` prints and writes of an inspection."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from pathlab.cli.console import TerminalConsole
+from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
+from pathlab.report.formats.forms import FORMS, choose_forms, place_form
+from pathlab.report.plots.printed import write_figure
+from pathlab.report.sections.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
+from pathlab.report.sections.inspection_figures import plot_connection
+from pathlab.report.sections.inspection_text import describe_capture, describe_check, list_connection_facts
+from pathlab.study.inspection import InspectedCapture, Inspection
+
+STEM = "inspection"
+#: Which columns of the connections go first where they do not fit: the largest number.
+PRIORITIES = (0, 0, 1, 6, 3, 2, 0, 5, 2, 3, 4, 7, 8)
+
+
+def show_inspection(
+    found: Inspection, formats: Sequence[str], out: Path | None, figure: Path | None, *, quiet: bool
+) -> None:
+    """Print the inspection, write it in the forms named, and draw its first figure into ``figure``."""
+    forms = choose_forms(formats, out) if formats or out is not None else ()
+    places = {name: _place(name, out, several=len(forms) > 1) for name in forms}
+    _print_inspection(found, TerminalConsole(quiet=quiet))
+    if figure is not None:
+        _draw(found, figure)
+        click.echo(str(figure))
+    if places:
+        report = build_inspection(found)
+        for name, place in places.items():
+            click.echo(str(FORMS[name].write(report, place)))
+
+
+def _place(name: str, out: Path | None, *, several: bool) -> Path:
+    """As of a report, but named ``inspection`` where a folder, or nothing, is named."""
+    if out is None or out.is_dir():
+        return (out or Path()) / f"{STEM}{FORMS[name].ending}"
+    return place_form(name, Path(), out, several=several)
+
+
+def _draw(found: Inspection, figure: Path) -> None:
+    chosen = next((one.chosen for one in found.captures if one.chosen is not None), None)
+    if chosen is not None:
+        write_figure(next(plot_connection(chosen, "", "")), figure)
+
+
+def _print_inspection(found: Inspection, console: Console) -> None:
+    for number, capture in enumerate(found.captures):
+        if number:
+            console.print()
+        _print_capture(capture, console)
+    if found.checks:
+        console.print()
+        columns = [PrintedColumn(CHECK_COLUMNS[0], left=True), *map(PrintedColumn, CHECK_COLUMNS[1:])]
+        rows = [describe_check(check) for check in found.checks]
+        title = "Sender's capture against the engine's counters"
+        PrintedTable(columns=columns, rows=rows, title=title).print_to(console)
+
+
+def _print_capture(capture: InspectedCapture, console: Console) -> None:
+    name = f"{capture.end.capitalize()}'s end" if capture.end else capture.facts.path.name
+    console.print(PrintedParagraph(f"{name}: {describe_capture(capture)}", "bold"))
+    if capture.chosen is not None:
+        console.print(PrintedParagraph(f"Flow {capture.chosen.flow.number}: {capture.chosen.name}"))
+        facts = list(list_connection_facts(capture.chosen))
+        width = max(len(label) for label, _ in facts)
+        for label, text in facts:
+            console.print(PrintedParagraph(text, mark=f"  {label:<{width}}  "))
+    if len(capture.connections) > 1:
+        console.print()
+        columns = [
+            PrintedColumn(heading, priority=priority, left=heading in ("From", "To"))
+            for heading, priority in zip(COLUMNS, PRIORITIES, strict=True)
+        ]
+        rows = [format_connection(one) for one in capture.connections]
+        table = PrintedTable(columns=columns, rows=rows, title="TCP connections", elsewhere="--format json")
+        table.print_to(console)
+        if capture.left_out:
+            text = f"{capture.left_out:,} smaller TCP flows are not analysed; --flow N shows one."
+            console.print(PrintedParagraph(text, "dim"))
+    for notice in capture.notices:
+        console.print(PrintedParagraph(notice.text, "bold yellow", mark="! "))
