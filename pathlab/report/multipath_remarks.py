@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
@@ -119,6 +119,29 @@ def _find_unit(one: MemberShares) -> str | None:
     if one.super_packets is None:
         return TURNS.get(one.bond)
     return "super-packet" if one.super_packets else "packet"
+
+
+def describe_tcp_reordering(study: Analyses) -> Iterator[str]:
+    """How often TCP saw reordering over each bond, for each level of ``tcp_reordering``."""
+    found = [one.result for one in study.tcp_reordering() if one.result.message_bytes is None]
+    for level in dict.fromkeys(one.tcp_reordering for one in found):
+        texts = []
+        rows = [one for one in found if one.tcp_reordering == level and one.seen_events.median]
+        for bond in dict.fromkeys(one.bond for one in rows if one.bond is not None):
+            own = [one for one in rows if one.bond == bond]
+            seen = _join_ends([one.seen_events.median for one in own], "{:,.0f}".format)
+            spurious = _join_ends([one.spurious_ratio for one in own], format_ratio)
+            share = f", {spurious} of retransmissions spurious" if spurious else ""
+            texts.append(f"{bond} {seen} times per trial{share}")
+        if texts:
+            name = "default" if level is None else str(level)
+            yield f"Reordering as TCP saw it, tcp_reordering {name}: {'; '.join(texts)}."
+
+
+def _join_ends(values: Sequence[float | None], write: Callable[[float], str]) -> str:
+    """``3 to 5``: the least and the largest; empty for none."""
+    known = sorted(value for value in values if value is not None)
+    return " to ".join(dict.fromkeys(map(write, (known[0], known[-1])))) if known else ""
 
 
 def describe_thresholds(study: Analyses) -> Iterator[str]:

@@ -15,6 +15,7 @@ from pathlab.report.multipath_remarks import (
     describe_failovers,
     describe_hashes,
     describe_statements,
+    describe_tcp_reordering,
     describe_thresholds,
 )
 from pathlab.report.phrases import (
@@ -97,6 +98,7 @@ def describe_multipath(study: Analyses) -> tuple[str, ...]:
     remarks = [text for view in views for text in _list_view_remarks(view)]
     beside = [
         *describe_hashes(study),
+        *(describe_tcp_reordering(study) if leads else ()),
         *describe_thresholds(study),
         *describe_bond_latencies(study),
         *describe_failovers(study),

@@ -16,7 +16,7 @@ from pathlab.study.comparison.metrics import ChosenMetrics
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.message_rates import MESSAGE_SIZE, read_level
 from pathlab.study.releases import describe_releases
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, select
+from pathlab.study.selection import Rules, Sample, select
 from pathlab.study.trials import Condition, StudySource, TrialTable
 
 #: Counters of reordering; segments out of order are also those behind a loss.
@@ -75,13 +75,14 @@ def has_reordering(table: TrialTable) -> bool:
 def count_reordering(source: StudySource, table: TrialTable) -> tuple[Answer[ReorderingSeen], ...]:
     """The counters of every combination with some reordering; with several links, of every combination.
 
-    Levels of ``tcp_reordering`` are never pooled. Trials that a host limited are taken: they count as well.
+    Levels of ``tcp_reordering`` are never pooled. Trials that a host or the lab limited are taken: they
+    count as well.
     """
     everything = is_multipath(table)
     offloads = {host.name: host.facts for host in source.hosts()}
     return tuple(
         make_cell_answer(part, (streams, window), _count(part, offloads))
-        for sample in select(table, Rules(flags=LAB_FLAGS, as_requested=True, needed=(), messages=True))
+        for sample in select(table, Rules(flags=(), as_requested=True, needed=(), messages=True))
         for streams, window, part in _keep(sample).by_cell()
         if _has_some(part, everything=everything)
     )

@@ -148,7 +148,7 @@ class MultipathAnalyses(AnalysesBase):
         AnswerColumn("failure", "failure"),
         _TRIALS,
         AnswerColumn("least rate", "dip_ratio.median", detail="dip_ratio.interval"),
-        AnswerColumn("recovered", "recovery_ns.recovered"),
+        AnswerColumn("recovered", "recovery_ns.recovered", "", meaning="trials, of n"),
         AnswerColumn("after", "recovery_ns.median", "ns", "recovery_ns.interval"),
         AnswerColumn("retransmitted", "retransmitted_bytes.median"),
         AnswerColumn("undecided", "recovery_ns.undecided"),

@@ -14,6 +14,7 @@ from pathlab.analysis.verdicts.hash_shares import HashVerdict
 from pathlab.study.analyses import Study
 from pathlab.study.answer import Answer
 from pathlab.study.multipath import BondWorth
+from pathlab.study.registry import ANALYSES
 from tests.unit.multipath_results import BONDS, EQUAL, SINGLES, UNEQUAL, Bonds, make_multipath_results
 from tests.unit.synthetic_results import make_quickstart
 
@@ -172,6 +173,17 @@ def test_reordering_is_counted_for_each_level_and_never_pooled() -> None:
     assert turn.gro is True
     single = next(one.result for one in found if one.result.bond == "link-1")
     assert single.seen_events.median == 0
+
+
+def test_lab_limited_trials_count_reordering_too() -> None:
+    found = study(limited=("round-robin",), streams=(1,)).tcp_reordering()
+    assert [one.result.trials for one in found if one.result.bond == "round-robin"] == [8]
+
+
+def test_counts_have_no_unit_of_time() -> None:
+    (answer, *_) = study(failover=True, streams=(1,)).failover()
+    (column,) = [one for one in ANALYSES["failover"].columns if one.heading == "recovered"]
+    assert column.find_unit(answer) == ""
 
 
 def test_recovery_counts_the_trials_that_never_did() -> None:

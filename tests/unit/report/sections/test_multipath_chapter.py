@@ -69,6 +69,16 @@ def test_each_statement_is_made_once() -> None:
         assert texts.count(statement) == 1, statement
 
 
+def test_reordering_is_stated_for_each_level_of_the_threshold() -> None:
+    texts = describe_multipath(study(reordering=(3, 127), streams=(1, 8)))
+    said = [text for text in texts if text.startswith("Reordering as TCP saw it, ")]
+    assert sorted(said) == sorted(
+        f"Reordering as TCP saw it, tcp_reordering {level}: round-robin 400 times per trial, 50 % of "
+        "retransmissions spurious."
+        for level in (3, 127)
+    )
+
+
 def test_no_difference_between_thresholds_only_where_the_data_show_it() -> None:
     levels = (*SINGLES, "round-robin")
     shown = " ".join(describe_multipath(study(levels=levels, reordering=(3, 127), streams=(1,))))
