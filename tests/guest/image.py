@@ -18,7 +18,7 @@ from tests.require import require, require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = ROOT / "build" / "guest"
-MODULES = ("sch_netem", "veth", "bridge", "bonding", "sctp", "tun")
+MODULES = ("sch_netem", "sch_fq", "veth", "bridge", "bonding", "sctp", "tun")
 PYTHON = Path("/usr/bin/python3")
 PROGRAMS = ("/bin/ip", "/sbin/tc", "/usr/bin/unshare", str(PYTHON))
 #: Of Python's library: what a lab cannot need.

@@ -1,6 +1,7 @@
 #include "flow/datagram_link.h"
 
 #include <errno.h>
+#include <linux/errqueue.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "flow/datagram_pacing.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"
@@ -21,6 +23,8 @@
 #define UDP_GRO 104
 #endif
 
+/* Entries of the error queue read in one turn. */
+#define ERRORS_OF_TURN 64
 /* For the peer to make its part of the sockets of all streams. */
 #define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)
 
@@ -30,6 +34,22 @@ static bool forbid_fragments(int fd, bool v6)
     const int mode = IP_PMTUDISC_DO; /* IPV6_PMTUDISC_DO has the same value */
     return setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU_DISCOVER : IP_MTU_DISCOVER, &mode,
                       sizeof mode) == 0;
+}
+
+/* UDP has no autotuning, and its default room is that of a few milliseconds: the kernel cuts this request
+ * down to net.core.rmem_max. */
+static void widen_receive_buffer(int fd)
+{
+    const int most = INT32_MAX / 2;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &most, sizeof most);
+}
+
+/* Lets the kernel say of each datagram that its queues drop it (ENOBUFS), and that ICMP has reported it. */
+static bool report_errors(int fd, bool v6)
+{
+    const int one = 1;
+    return setsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_RECVERR : IP_RECVERR, &one, sizeof one) ==
+           0;
 }
 
 static bool set_socket(int fd, int family, const void *context, struct pl_error *error)
@@ -42,8 +62,12 @@ static bool set_socket(int fd, int family, const void *context, struct pl_error 
     const char *failed = NULL;
     if (!pl_set_data_socket(fd, family, flow, error))
         return false;
+    if (flow->receives && flow->window_bytes == 0)
+        widen_receive_buffer(fd);
     if (!forbid_fragments(fd, v6))
         failed = "this kernel cannot forbid fragments of datagrams";
+    else if (flow->transmits && !report_errors(fd, v6))
+        failed = "this kernel does not report the errors of datagrams";
     else if (flow->transmits && datagrams->segments > 1 &&
              setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
         failed = "--gso: this kernel has no UDP_SEGMENT (Linux 4.18)";
@@ -120,6 +144,9 @@ static bool connect_all(const struct pl_flow *flow, struct pl_datagram_link *lin
     for (uint32_t i = 0; !flow->accepting && i < (uint32_t)flow->streams; i++)
         if (!pl_udp_connect(streams[i].fd, links[i].fd, &settings, error))
             return false;
+    for (uint32_t i = 0; i < (uint32_t)flow->streams; i++)
+        if (!pl_datagram_pace(links[i].fd, flow, error))
+            return false;
     return true;
 }
 
@@ -150,6 +177,35 @@ void pl_datagram_links_free(struct pl_datagram_links *links)
     free(links->links);
     free(links->reorderings);
     free(links);
+}
+
+/* Whether an entry of the error queue is ICMP's: IP_RECVERR or IPV6_RECVERR with a struct sock_extended_err.
+ */
+static bool is_of_icmp(struct msghdr *message)
+{
+    for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head != NULL; head = CMSG_NXTHDR(message, head)) {
+        struct sock_extended_err cause;
+        bool queued = (head->cmsg_level == IPPROTO_IP && head->cmsg_type == IP_RECVERR) ||
+                      (head->cmsg_level == IPPROTO_IPV6 && head->cmsg_type == IPV6_RECVERR);
+        if (!queued || head->cmsg_len < CMSG_LEN(sizeof cause))
+            continue;
+        memcpy(&cause, CMSG_DATA(head), sizeof cause);
+        return cause.ee_origin == SO_EE_ORIGIN_ICMP || cause.ee_origin == SO_EE_ORIGIN_ICMP6;
+    }
+    return false;
+}
+
+uint32_t pl_datagram_link_take_errors(const struct pl_datagram_link *link)
+{
+    uint32_t found = 0;
+    for (int i = 0; i < ERRORS_OF_TURN; i++) {
+        alignas(struct cmsghdr) uint8_t control[256];
+        struct msghdr message = {.msg_control = control, .msg_controllen = sizeof control};
+        if (recvmsg(link->fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0)
+            break;
+        found += is_of_icmp(&message) ? 1 : 0;
+    }
+    return found;
 }
 
 uint64_t pl_datagram_link_sent(const struct pl_datagram_link *link)

@@ -77,6 +77,10 @@ struct pl_datagram_links *pl_datagram_links_open(const struct pl_flow *flow, str
                                                  struct pl_error *error);
 void pl_datagram_links_free(struct pl_datagram_links *links);
 
+/* Reads what the kernel has queued about datagrams of this end. Returns how many of them ICMP has reported.
+ */
+uint32_t pl_datagram_link_take_errors(const struct pl_datagram_link *link);
+
 /* Datagrams that the kernel has taken; 0 for NULL. */
 uint64_t pl_datagram_link_sent(const struct pl_datagram_link *link);
 /* Lets the main thread see the counts. */

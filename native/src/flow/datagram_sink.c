@@ -131,9 +131,10 @@ static void receive(struct pl_worker *worker, struct pl_stream *stream)
             sink->messages[i].msg_hdr.msg_controllen = sizeof sink->controls[i].room;
         int count = recvmmsg(link->fd, sink->messages, sink->count, MSG_DONTWAIT, NULL);
         worker->calls++;
-        /* An error is ICMP's answer to what this end has sent; reading it has cleared it. */
-        if (count < 0 && errno != EAGAIN && errno != EINTR)
-            atomic_fetch_add_explicit(&link->unreachable, 1, memory_order_relaxed);
+        /* What ICMP says of datagrams that this end has sent makes the socket readable as well. */
+        if (count <= 0 && worker->shared->transmits)
+            atomic_fetch_add_explicit(&link->unreachable, pl_datagram_link_take_errors(link),
+                                      memory_order_relaxed);
         if (count > 0)
             take_messages(worker, stream, count);
         if (count < (int)sink->count)

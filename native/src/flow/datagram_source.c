@@ -1,13 +1,20 @@
 /* The role that sends datagrams: many with one system call, at an offered rate or as fast as possible. */
 #include <errno.h>
 #include <poll.h>
+#include <stdalign.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "base/events.h"
 #include "datagrams/send_schedule.h"
+#include "flow/datagram_pacing.h"
 #include "flow/datagram_worker.h"
 #include "messages/schedule.h"
+
+/* From <asm/socket.h>, which older systems lack. */
+#ifndef SCM_TXTIME
+#define SCM_TXTIME 61
+#endif
 
 #define BATCH 64
 /* A wait is cut into pieces, since a command does not end it. */
@@ -20,14 +27,26 @@
 /* What is later than this is given up, so that a stall is not followed by a burst without end. */
 #define LATE_NS (20 * PL_NS_PER_MS)
 
+/* Handed over so long before they are due where the kernel keeps the time, in calls of half of it. */
+#define AHEAD_NS (2 * PL_NS_PER_MS)
+
+/* Room for the time at which a message is to leave. */
+struct time_control {
+    alignas(struct cmsghdr) uint8_t room[CMSG_SPACE(sizeof(uint64_t))];
+};
+
 struct source {
     struct pl_worker *worker;
     struct mmsghdr messages[BATCH];
     struct iovec parts[BATCH];
-    size_t bytes;      /* payload of a datagram */
-    uint32_t segments; /* datagrams of a message */
-    uint32_t batch;    /* messages of a call */
-    pl_ns base_ns;     /* the sender's start */
+    struct time_control controls[BATCH];
+    pl_ns at_ns[BATCH]; /* when each message of a call leaves */
+    pl_ns ahead_ns;     /* 0: the kernel sends at once */
+    pl_ns offset_ns;    /* of the kernel's clock for these times */
+    size_t bytes;       /* payload of a datagram */
+    uint32_t segments;  /* datagrams of a message */
+    uint32_t batch;     /* messages of a call */
+    pl_ns base_ns;      /* the sender's start */
     pl_ns steady_ns;
     pl_ns end_ns;
     pl_ns served_ns;
@@ -41,16 +60,31 @@ static void add(_Atomic uint64_t *counter, uint64_t count)
                           memory_order_relaxed);
 }
 
-static void fill(const struct source *source, const struct pl_datagram_link *link, uint32_t messages,
-                 enum pl_datagram_phase phase, pl_ns now_ns)
+static enum pl_datagram_phase find_phase(const struct source *source, pl_ns at_ns)
 {
-    struct pl_datagram_header header = {.sequence = pl_datagram_link_sent(link),
-                                        .sent_ns = now_ns - source->base_ns,
-                                        .check = link->check_out,
-                                        .phase = phase};
+    return at_ns < source->steady_ns ? PL_DATAGRAM_WARMUP : PL_DATAGRAM_STEADY;
+}
+
+static void set_time(struct source *source, uint32_t message)
+{
+    uint64_t leaves_ns = (uint64_t)(source->at_ns[message] + source->offset_ns);
+    struct cmsghdr *head = CMSG_FIRSTHDR(&source->messages[message].msg_hdr);
+    memcpy(CMSG_DATA(head), &leaves_ns, sizeof leaves_ns);
+}
+
+static void fill(struct source *source, const struct pl_datagram_link *link, uint32_t messages,
+                 enum pl_datagram_phase phase)
+{
+    struct pl_datagram_header header = {
+        .sequence = pl_datagram_link_sent(link), .check = link->check_out, .phase = phase};
     uint8_t *at = source->worker->write_buffer;
-    for (uint32_t i = 0; i < messages * source->segments; i++, at += source->bytes, header.sequence++)
-        pl_datagram_header_encode(&header, at);
+    for (uint32_t i = 0; i < messages; i++) {
+        header.sent_ns = source->at_ns[i] - source->base_ns;
+        for (uint32_t j = 0; j < source->segments; j++, at += source->bytes, header.sequence++)
+            pl_datagram_header_encode(&header, at);
+        if (source->ahead_ns > 0)
+            set_time(source, i);
+    }
 }
 
 /* Whether an errno is what ICMP has reported of an earlier datagram. */
@@ -58,6 +92,15 @@ static bool is_unreachable(int cause)
 {
     return cause == ECONNREFUSED || cause == EHOSTUNREACH || cause == ENETUNREACH || cause == EHOSTDOWN ||
            cause == ENOPROTOOPT || cause == ENONET || cause == EACCES;
+}
+
+/* Without an entry in the error queue it is this end's own routing that refuses. */
+static void count_unreachable(struct pl_datagram_link *link, int cause)
+{
+    uint32_t reported = pl_datagram_link_take_errors(link);
+    if (reported == 0 && cause == ECONNREFUSED)
+        reported = 1;
+    atomic_fetch_add_explicit(&link->unreachable, reported, memory_order_relaxed);
 }
 
 /* The first message of a call was not taken. Returns how many are over: 1 where the kernel has refused it, 0
@@ -76,7 +119,7 @@ static uint32_t on_refusal(struct source *source, struct pl_stream *stream, enum
         return 0;
     }
     if (is_unreachable(cause))
-        atomic_fetch_add_explicit(&link->unreachable, 1, memory_order_relaxed);
+        count_unreachable(link, cause);
     else if (cause != ENOBUFS && cause != ENOMEM && cause != EPERM) {
         pl_datagram_fail_sending(worker, stream, cause);
         return 1;
@@ -85,14 +128,14 @@ static uint32_t on_refusal(struct source *source, struct pl_stream *stream, enum
     return 1;
 }
 
-/* Sends up to `messages` at `now_ns`. Returns how many are over: sent, or refused. */
-static uint32_t send_messages(struct source *source, struct pl_stream *stream, uint32_t messages,
-                              pl_ns now_ns)
+/* Sends up to `messages`, whose times are set and belong to one phase. Returns how many are over: sent, or
+ * refused. */
+static uint32_t send_messages(struct source *source, struct pl_stream *stream, uint32_t messages)
 {
     struct pl_worker *worker = source->worker;
     struct pl_datagram_link *link = stream->link;
-    enum pl_datagram_phase phase = now_ns < source->steady_ns ? PL_DATAGRAM_WARMUP : PL_DATAGRAM_STEADY;
-    fill(source, link, messages, phase, now_ns);
+    enum pl_datagram_phase phase = find_phase(source, source->at_ns[0]);
+    fill(source, link, messages, phase);
     int count = sendmmsg(link->fd, source->messages, messages, MSG_DONTWAIT | MSG_NOSIGNAL);
     worker->calls++;
     add(&link->calls, 1);
@@ -112,6 +155,8 @@ static bool goes_on(struct source *source, pl_ns now_ns)
     struct pl_worker *worker = source->worker;
     if (now_ns - source->served_ns >= SERVE_NS) {
         source->served_ns = now_ns;
+        if (source->ahead_ns > 0)
+            source->offset_ns = pl_datagram_txtime_offset_ns(worker->streams[0]->link->fd);
         pl_datagram_serve(worker, 0, NULL);
         pl_datagram_tick(worker, now_ns);
     }
@@ -137,8 +182,11 @@ static void send_fast(struct source *source)
 {
     struct pl_stream *stream;
     for (pl_ns now_ns = pl_now_ns(); goes_on(source, now_ns) && (stream = take_turn(source)) != NULL;
-         now_ns = pl_now_ns())
-        (void)send_messages(source, stream, source->batch, now_ns);
+         now_ns = pl_now_ns()) {
+        for (uint32_t i = 0; i < source->batch; i++)
+            source->at_ns[i] = now_ns;
+        (void)send_messages(source, stream, source->batch);
+    }
 }
 
 static void begin_schedule(const struct source *source, struct pl_send_schedule *schedule, pl_ns start_ns)
@@ -149,26 +197,32 @@ static void begin_schedule(const struct source *source, struct pl_send_schedule 
                            shared->streams);
 }
 
-/* Gives up what is too late. */
+/* Gives up what is too late, in whole messages. */
 static void give_up(struct source *source, struct pl_send_schedule *schedule, pl_ns now_ns)
 {
-    pl_ns late_ns = now_ns - schedule->due_ns - LATE_NS;
-    if (late_ns <= 0)
-        return;
     double period_ns = (double)schedule->step_ns + (double)schedule->part / (double)schedule->whole;
-    enum pl_datagram_phase phase = now_ns < source->steady_ns ? PL_DATAGRAM_WARMUP : PL_DATAGRAM_STEADY;
-    add(&source->worker->streams[0]->link->given_up[phase],
-        (uint64_t)((double)late_ns / period_ns) * source->segments);
-    begin_schedule(source, schedule, now_ns - LATE_NS);
+    double late = (double)(now_ns - schedule->due_ns - LATE_NS) / period_ns;
+    if (late < 1)
+        return;
+    uint64_t messages = (uint64_t)late;
+    add(&source->worker->streams[0]->link->given_up[find_phase(source, now_ns)], messages * source->segments);
+    begin_schedule(source, schedule, schedule->due_ns + (pl_ns)((double)messages * period_ns));
 }
 
-/* Messages of one stream that are due at `now_ns`: with several streams, one each in turn. */
-static uint32_t count_due(const struct source *source, struct pl_send_schedule schedule, pl_ns now_ns)
+/* The messages of one stream that are to be handed over at `now_ns`, all in one phase: with several streams,
+ * one each in turn. Sets their times. */
+static uint32_t collect_due(struct source *source, struct pl_send_schedule schedule, pl_ns now_ns)
 {
     uint32_t due = 0;
     uint32_t most = source->worker->count > 1 ? 1 : source->batch;
-    for (; due < most && schedule.due_ns <= now_ns; due++)
+    pl_ns until_ns = pl_earlier(now_ns + source->ahead_ns, source->end_ns - 1);
+    for (; due < most && schedule.due_ns <= until_ns; due++) {
+        bool early = source->ahead_ns > 0 && schedule.due_ns > now_ns;
+        source->at_ns[due] = early ? schedule.due_ns : now_ns;
+        if (find_phase(source, source->at_ns[due]) != find_phase(source, source->at_ns[0]))
+            break;
         pl_send_schedule_advance(&schedule);
+    }
     return due;
 }
 
@@ -180,7 +234,7 @@ static bool send_due(struct source *source, struct pl_send_schedule *schedule, p
     if (stream == NULL)
         return false;
     give_up(source, schedule, now_ns);
-    uint32_t over = send_messages(source, stream, count_due(source, *schedule, now_ns), now_ns);
+    uint32_t over = send_messages(source, stream, collect_due(source, *schedule, now_ns));
     pl_histogram_add(&errors->call_ns, pl_now_ns() - now_ns);
     for (uint32_t i = 0; i < over; i++) {
         pl_histogram_add(&errors->error_ns, now_ns - schedule->due_ns);
@@ -195,13 +249,14 @@ static void send_at_rate(struct source *source)
     struct pl_send_schedule schedule;
     begin_schedule(source, &schedule, source->base_ns);
     for (pl_ns now_ns = pl_now_ns(); goes_on(source, now_ns); now_ns = pl_now_ns()) {
-        if (schedule.due_ns <= now_ns) {
+        if (schedule.due_ns <= now_ns + source->ahead_ns && schedule.due_ns < source->end_ns) {
             if (!send_due(source, &schedule, now_ns))
                 return;
             continue;
         }
         pl_ns spun_ns = atomic_load_explicit(&worker->spun_ns, memory_order_relaxed);
-        pl_ns until_ns = pl_earlier(pl_earlier(schedule.due_ns, source->end_ns), now_ns + RECHECK_NS);
+        pl_ns next_ns = schedule.due_ns - source->ahead_ns / 2;
+        pl_ns until_ns = pl_earlier(pl_earlier(next_ns, source->end_ns), now_ns + RECHECK_NS);
         (void)pl_wait_until(until_ns, &spun_ns);
         atomic_store_explicit(&worker->spun_ns, spun_ns, memory_order_relaxed);
         worker->calls++;
@@ -222,6 +277,15 @@ static bool await_start(struct pl_worker *worker)
     return !pl_datagram_is_over(worker);
 }
 
+static void add_time_control(struct source *source, uint32_t message)
+{
+    struct msghdr *head = &source->messages[message].msg_hdr;
+    head->msg_control = source->controls[message].room;
+    head->msg_controllen = sizeof source->controls[message].room;
+    *CMSG_FIRSTHDR(head) = (struct cmsghdr){
+        .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_TXTIME, .cmsg_len = CMSG_LEN(sizeof(uint64_t))};
+}
+
 static void prepare(struct source *source, struct pl_worker *worker)
 {
     const struct pl_shared *shared = worker->shared;
@@ -234,7 +298,12 @@ static void prepare(struct source *source, struct pl_worker *worker)
     for (uint32_t i = 0; i < source->batch; i++) {
         source->parts[i] = (struct iovec){.iov_base = worker->write_buffer + i * room, .iov_len = room};
         source->messages[i].msg_hdr = (struct msghdr){.msg_iov = &source->parts[i], .msg_iovlen = 1};
+        if (shared->hands_over_early)
+            add_time_control(source, i);
     }
+    source->ahead_ns = shared->hands_over_early ? AHEAD_NS : 0;
+    if (shared->hands_over_early)
+        source->offset_ns = pl_datagram_txtime_offset_ns(worker->streams[0]->link->fd);
     source->base_ns = shared->accepting ? atomic_load(&shared->first_byte_ns) : atomic_load(&shared->run_ns);
     source->steady_ns = source->base_ns + shared->warmup_ns;
     source->end_ns = source->base_ns + shared->offered_ns;

@@ -145,6 +145,7 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     if (flow->datagrams.carried)
         shared->datagram_rate_bits_per_s = pl_flow_datagram_rate(flow);
     shared->paces_datagrams = flow->pacing != PL_PACING_KERNEL;
+    shared->hands_over_early = flow->pacing == PL_PACING_TXTIME;
     shared->warmup_ns = flow->warmup_ns;
     shared->drain_timeout_ns = flow->drain_timeout_ns;
     shared->accepting = flow->accepting;
@@ -215,7 +216,8 @@ static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *stream
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
         if (pl_transport_is_tcp(flow->transport) && flow->messages.bytes == 0 && !flow->datagrams.carried)
             (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
-        if (flow->pacing == PL_PACING_KERNEL && !pl_pace_stream(pl_stream_data_fd(&streams[i]), rate, error))
+        if (flow->pacing == PL_PACING_KERNEL && !flow->datagrams.carried &&
+            !pl_pace_stream(streams[i].fd, rate, error))
             return false;
     }
     return true;

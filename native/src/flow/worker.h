@@ -50,6 +50,7 @@ struct pl_shared {
     const struct pl_datagram_settings *datagrams;
     int64_t datagram_rate_bits_per_s; /* payload of all streams; 0: as fast as possible */
     bool paces_datagrams;             /* by its threads, not by the kernel */
+    bool hands_over_early;            /* with the times at which the kernel is to send them */
     pl_ns warmup_ns;
     pl_ns drain_timeout_ns;
     pl_ns
