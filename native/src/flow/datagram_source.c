@@ -69,7 +69,8 @@ static void set_time(struct source *source, uint32_t message)
 {
     uint64_t leaves_ns = (uint64_t)(source->at_ns[message] + source->offset_ns);
     struct cmsghdr *head = CMSG_FIRSTHDR(&source->messages[message].msg_hdr);
-    memcpy(CMSG_DATA(head), &leaves_ns, sizeof leaves_ns);
+    if (head != NULL)
+        memcpy(CMSG_DATA(head), &leaves_ns, sizeof leaves_ns);
 }
 
 static void fill(struct source *source, const struct pl_datagram_link *link, uint32_t messages,

@@ -70,6 +70,17 @@ bool pl_udp_connect(int stream_fd, int udp_fd, const struct pl_udp_settings *set
     return true;
 }
 
+/* To the address, or where another program has its port to one that is free. False with errno set. */
+static bool bind_socket(int fd, struct pl_address *own)
+{
+    if (bind(fd, (const struct sockaddr *)&own->storage, own->length) == 0)
+        return true;
+    if (errno != EADDRINUSE || pl_address_port(own) == 0)
+        return false;
+    set_port(own, 0);
+    return bind(fd, (const struct sockaddr *)&own->storage, own->length) == 0;
+}
+
 int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl_error *error)
 {
     struct pl_address own;
@@ -89,7 +100,7 @@ int pl_udp_open(int stream_fd, const struct pl_udp_settings *settings, struct pl
     if (settings->accepting)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     bool set = settings->set_socket(fd, pl_address_family(&own), settings->context, error);
-    if (set && bind(fd, (const struct sockaddr *)&own.storage, own.length) == 0)
+    if (set && bind_socket(fd, &own))
         return fd;
     if (set)
         pl_error_set(error, PL_SETUP, "channel", errno, "cannot open UDP port %lld",

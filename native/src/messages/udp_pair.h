@@ -1,8 +1,8 @@
 /* The two UDP sockets that belong to an admitted stream. Each is connected to the other one, at the addresses
  * of the stream: it receives from nobody else, and nobody else can be made its target. The accepting end uses
- * the port on which it listens, which firewalls let pass, and states it once it is connected itself: only
- * then may data come. So the accepting end connects and then states its port; the other end states its port
- * and then connects. */
+ * the port on which it listens, which firewalls let pass, or a free one where another program has it, and
+ * states it once it is connected itself: only then may data come. So the accepting end connects and then
+ * states its port; the other end states its port and then connects. */
 #ifndef PL_UDP_PAIR_H
 #define PL_UDP_PAIR_H
 
