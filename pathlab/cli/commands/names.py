@@ -11,7 +11,7 @@ from pathlib import Path
 
 #: ``pathlab.study.comparison.metrics.METRICS``
 METRICS = (
-    *("throughput", "lossless-rate", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss"),
+    *("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss", "lossless-rate"),
     *("messages", "round-trip-median", "round-trip-p99", "cpu-message"),
 )
 #: ``pathlab.study.comparison.rows.ComparisonRules``

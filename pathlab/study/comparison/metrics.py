@@ -72,13 +72,6 @@ METRICS: Mapping[str, ComparedMetric] = {
             higher_is_better=True,
         ),
         ComparedMetric(
-            name="lossless-rate",
-            title="highest UDP rate with little loss",
-            unit="bit/s",
-            read=lambda sample: sample.get(LOSSLESS_COLUMN),
-            higher_is_better=True,
-        ),
-        ComparedMetric(
             name="loaded-rtt",
             title="median RTT under load",
             unit="ns",
@@ -109,6 +102,13 @@ METRICS: Mapping[str, ComparedMetric] = {
             unit="ratio",
             read=lambda sample: sample.measure_datagram_loss(),
             bound=_bound_loss,
+        ),
+        ComparedMetric(
+            name="lossless-rate",
+            title="highest UDP rate with little loss",
+            unit="bit/s",
+            read=lambda sample: sample.get(LOSSLESS_COLUMN),
+            higher_is_better=True,
         ),
         ComparedMetric(
             name="messages",
