@@ -123,8 +123,9 @@ class LossTrial:
     """One trial of a search.
 
     ``host_lost_packets`` are those of ``lost_packets`` that the receiving host lost; None: not known.
-    ``sent_ratio`` is the rate sent over the rate offered; None: not known. ``usable``: whether the trial
-    says anything about the path. ``aborted``: a safety limit ended it, so the rate is not tried again.
+    ``sent_ratio`` is the rate sent over the rate offered; None: not known. ``usable`` False: something
+    besides the path may have lost packets, as a lab at its limit does; such a trial can show no more than
+    that the path loses less. ``aborted``: a safety limit ended it, so the rate is not tried again.
     """
 
     rate_bits_per_s: int
@@ -140,8 +141,9 @@ class LossTrial:
 class RateLoss:
     """What the trials at one rate show. ``verdict``: None until it is clear, or no trial is left.
 
-    ``all_lost`` counts every lost packet, ``path_lost`` those that the receiving host did not lose.
-    ``short`` are the trials in which the sender did not reach the rate, ``unusable`` other ones.
+    ``all_lost`` counts every lost packet of ``choose_counted``, ``path_lost`` those that the receiving host
+    did not lose. ``short`` are the trials in which the sender did not reach the rate, ``unusable`` others
+    that are not usable.
     """
 
     rate_bits_per_s: int
@@ -216,25 +218,23 @@ def evaluate_rate(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: Searc
 
 def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -> RateLoss:
     short = [trial for trial in trials if is_short(trial, rule)]
-    used = [trial for trial in trials if _is_used(trial, rule)]
-    is_host_known = bool(used) and all(trial.host_lost_packets is not None for trial in used)
-    sent, lost = [trial.sent_packets for trial in used], [trial.lost_packets for trial in used]
-    on_path = [max(0, trial.lost_packets - (trial.host_lost_packets or 0)) for trial in used]
-    all_lost, path_lost = (
-        pool_trial_loss(
-            sent, counts, burst_packets=rule.burst_packets, confidence_ratio=rule.confidence_ratio
-        )
-        for counts in (lost, on_path)
-    )
-    unusable = len(trials) - len(short) - len(used)
+    counted = choose_counted(trials, rule)
+    used = [trial for trial in counted if trial.usable]
+    is_host_known = bool(counted) and all(trial.host_lost_packets is not None for trial in counted)
+    all_lost = _pool(counted, [trial.lost_packets for trial in counted], rule)
+    on_path = [max(0, trial.lost_packets - (trial.host_lost_packets or 0)) for trial in counted]
+    path_lost = _pool(counted, on_path, rule)
+    unusable = sum(not trial.usable and not is_short(trial, rule) for trial in trials)
     is_last = len(trials) - unusable >= rule.trials_max or len(trials) >= TRIES_PER_TRIAL * rule.trials_max
     verdict = None
     if any(trial.aborted for trial in trials):
         verdict = RateVerdict.UNDECIDED
     elif len(short) >= SHORT_TRIALS:
         verdict = RateVerdict.SENDER
-    elif len(used) >= TRIALS_BEFORE_VERDICT:
+    elif len(counted) >= TRIALS_BEFORE_VERDICT:
         verdict = _classify(all_lost, path_lost, rule.loss_ratio, is_last=is_last)
+        if len(used) < len(counted) and verdict != RateVerdict.BELOW:
+            verdict = None
     if verdict is None and is_last:
         verdict = RateVerdict.UNDECIDED
     return RateLoss(
@@ -249,8 +249,24 @@ def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -
     )
 
 
-def _is_used(trial: LossTrial, rule: SearchRule) -> bool:
-    return trial.usable and not trial.aborted and not is_short(trial, rule) and trial.sent_packets > 0
+def choose_counted(trials: Sequence[LossTrial], rule: SearchRule) -> list[LossTrial]:
+    """The trials whose loss is that of the rate: the usable ones, or all where too few are usable."""
+    sent = [
+        trial
+        for trial in trials
+        if trial.sent_packets > 0 and not trial.aborted and not is_short(trial, rule)
+    ]
+    usable = [trial for trial in sent if trial.usable]
+    return usable if len(usable) >= TRIALS_BEFORE_VERDICT else sent
+
+
+def _pool(trials: Sequence[LossTrial], lost: Sequence[int], rule: SearchRule) -> TrialLoss:
+    return pool_trial_loss(
+        [trial.sent_packets for trial in trials],
+        lost,
+        burst_packets=rule.burst_packets,
+        confidence_ratio=rule.confidence_ratio,
+    )
 
 
 def is_short(trial: LossTrial, rule: SearchRule) -> bool:

@@ -17,6 +17,7 @@ from pathlab.analysis.planning.loss_search import (
     RateVerdict,
     SearchEnding,
     SearchRule,
+    choose_counted,
     is_short,
 )
 from pathlab.campaign.cell import RATE_FACTOR
@@ -313,8 +314,9 @@ def _measure_rate(
     rate: int, trials: Sequence[StoredTrial], verdicts: Counter[RateVerdict], rule: SearchRule
 ) -> TriedRate:
     read = [read_trial(trial, rate) for trial in trials]
+    chosen = choose_counted(read, rule)
     counted = [
-        trial for trial, one in zip(trials, read, strict=True) if one.usable and not is_short(one, rule)
+        trial for trial, one in zip(trials, read, strict=True) if any(one is other for other in chosen)
     ]
     pooled = pool_trial_loss(
         [trial.udp_sent_packets or 0 for trial in counted],

@@ -154,7 +154,7 @@ def is_settled(record: CountedTrial) -> bool:
 
 
 def read_trial(record: CountedTrial, rate_bits_per_s: int) -> LossTrial:
-    """What a trial says of its rate; nothing where the lab was at its limit, or nothing was counted."""
+    """What a trial says of its rate: where the lab was at its limit, no more than a bound of the loss."""
     sent, lost = record.udp_sent_packets, record.udp_lost_packets
     aborted = record.status != Status.COMPLETE
     return LossTrial(
@@ -198,7 +198,7 @@ def describe_ending(state: SearchState, rule: SearchRule) -> str:
         return f"not found: {limited}; {loss} up to {below}"
     if state.below_bits_per_s is None:
         lowest = format_rate(rule.lowest_bits_per_s)
-        if state.rates and not state.rates[0].all_lost.trials:
+        if state.rates and state.rates[0].unusable == state.rates[0].trials:
             return f"not found: no trial at the lowest rate, {lowest}, could be used"
         return f"not found: undecided at the lowest rate, {lowest}"
     if state.above_bits_per_s is None:

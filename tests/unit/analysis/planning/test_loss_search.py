@@ -86,12 +86,22 @@ def test_what_the_receiving_host_lost_is_not_the_path() -> None:
 
 
 def test_trials_that_say_nothing_end_as_undecided() -> None:
-    few = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 9, RULE)
+    disturbed = trial(MBIT, 4000, usable=False)
+    few = evaluate_rate(MBIT, [disturbed] * 9, RULE)
     assert few.verdict is None
-    found = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 10, RULE)
+    found = evaluate_rate(MBIT, [disturbed] * 10, RULE)
     assert (found.verdict, found.unusable) == (RateVerdict.UNDECIDED, 10)
-    made_up = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 6 + [trial(MBIT)] * 3, RULE)
+    made_up = evaluate_rate(MBIT, [disturbed] * 6 + [trial(MBIT)] * 3, RULE)
     assert (made_up.verdict, made_up.all_lost.trials) == (RateVerdict.BELOW, 3)
+    above = evaluate_rate(MBIT, [disturbed] * 6 + [trial(MBIT, 4000)] * 3, RULE)
+    assert above.verdict == RateVerdict.ABOVE
+
+
+def test_a_disturbed_trial_can_show_a_loss_below_the_limit_alone() -> None:
+    """What a lab at its limit loses comes on top of the path's loss."""
+    clean = evaluate_rate(MBIT, [trial(MBIT, usable=False)] * 3, RULE)
+    assert (clean.verdict, clean.unusable) == (RateVerdict.BELOW, 3)
+    assert evaluate_rate(MBIT, [trial(MBIT, 4000, host=4000, usable=False)] * 5, RULE).verdict is None
 
 
 def test_a_trial_that_a_safety_limit_ended_is_the_last_at_its_rate() -> None:
