@@ -29,7 +29,7 @@ def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: 
     packets: list[tuple[int, bytes]] = []
 
     def add(side: int, time_ms: float, header: bytes, payload: int = 0) -> None:
-        ends = ("10.0.0.1", "10.0.0.2")[:: 1 if side == 0 else -1]
+        ends = ("10.0.0.1", "10.0.0.2") if side == 0 else ("10.0.0.2", "10.0.0.1")
         number = 100 + len(packets)
         frame = build_ethernet(build_ipv4(header, payload_bytes=payload, addresses=ends, ip_id=number))
         packets.append((int(time_ms * MS), frame))
