@@ -25,7 +25,7 @@ from pathlab.study.trials import TrialTable
 
 RECORDING, OFF = "recording", "off"
 #: What recording costs is a share of these.
-RATE_METRICS = ChosenMetrics(messages=("messages",), streams=("throughput",))
+RATE_METRICS = ChosenMetrics(messages=("messages",), streams=("throughput",), datagrams=("throughput",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

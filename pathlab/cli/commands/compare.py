@@ -18,8 +18,10 @@ command = declare(
         "metrics",
         multiple=True,
         type=click.Choice(METRICS),
-        help="What to compare; may be repeated. Default: throughput and loaded-rtt; of messages "
-        "round-trip-p99, cpu-message and, where no rate was offered, messages.",
+        metavar="NAME",
+        help=f"What to compare: {', '.join(METRICS)}; may be repeated. Default: throughput and loaded-rtt; "
+        "of UDP flows packets and udp-loss; of messages round-trip-p99, cpu-message and, where no rate was "
+        "offered, messages.",
     ),
     option(
         "--margin",

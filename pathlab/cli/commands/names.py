@@ -11,7 +11,7 @@ from pathlib import Path
 
 #: ``pathlab.study.comparison.metrics.METRICS``
 METRICS = (
-    *("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "udp-loss", "lossless-rate"),
+    *("throughput", "loaded-rtt", "idle-rtt", "cpu", "drtt", "loss", "packets", "udp-loss", "lossless-rate"),
     *("messages", "round-trip-median", "round-trip-p99", "cpu-message"),
 )
 #: ``pathlab.study.comparison.rows.ComparisonRules``

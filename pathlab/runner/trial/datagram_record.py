@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
@@ -171,18 +172,31 @@ def find_host_drops(receiver: DatagramCounts, tables: Mapping[str, pa.Table]) ->
     """What the receiving host dropped around its steady window.
 
     Counters of the host are read at intervals: spans that the window only overlaps are counted as a whole.
-    The kernel counts a drop of the backlog for the interface as well (``rx_dropped``), so that the ring has
-    what the interfaces count beyond it.
+    The ring's are those of the interface that dropped most, as those of a bond include its members'.
     """
     socket = (receiver.totals.get("host_lost") or {}).get("socket")
     steady = receiver.steady
     if steady is None:
         return HostDrops(socket=socket, backlog=None, ring=None)
     window = steady["start_ns"], steady["end_ns"]
-    backlog = _sum_overlapping(tables.get("receiver_softnet"), "dropped", window)
-    interfaces = _sum_overlapping(tables.get("receiver_nics"), "rx_dropped", window)
-    ring = None if interfaces is None else max(interfaces - (backlog or 0), 0)
-    return HostDrops(socket=socket, backlog=backlog, ring=ring)
+    return HostDrops(
+        socket=socket,
+        backlog=_sum_overlapping(tables.get("receiver_softnet"), "dropped", window),
+        ring=_find_ring_drops(tables.get("receiver_nics"), window),
+    )
+
+
+def _find_ring_drops(nics: pa.Table | None, window: tuple[int, int]) -> int | None:
+    """What the host or the device had no room for; None where no interface states both."""
+    if nics is None:
+        return None
+    counts = []
+    for interface in nics["interface"].unique().to_pylist():
+        own = nics.filter(pc.equal(nics["interface"], interface))
+        parts = [_sum_overlapping(own, name, window) for name in ("rx_missed", "rx_fifo")]
+        if None not in parts:
+            counts.append(sum(part or 0 for part in parts))
+    return max(counts, default=None)
 
 
 def _sum_overlapping(table: pa.Table | None, name: str, window: tuple[int, int]) -> int | None:

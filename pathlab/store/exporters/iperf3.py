@@ -54,8 +54,10 @@ def _build_start(trial: ChosenTrial, *, client_sends: bool) -> Node:
     record, started = trial.record, trial.started
     levels = trial.settings
     transport = str(levels.get("transport") or "tcp").upper()
-    size = levels.get("write_bytes") or (TCP_BLOCK_BYTES if transport == "TCP" else None)
+    size = levels.get("write_bytes") or (TCP_BLOCK_BYTES if transport == "TCP" else record.datagram_bytes)
     target, pacing = levels.get("stream_target_bits_per_s"), levels.get("stream_pacing_bits_per_s")
+    if transport == "UDP" and target is None and levels.get("pacing_bits_per_s"):
+        target = levels["pacing_bits_per_s"] // max(record.streams, 1)  # iperf3's -b, of each stream
     if pacing is None and levels.get("pacing_bits_per_s"):
         pacing = levels["pacing_bits_per_s"] // max(record.streams, 1)
     requested_mss = levels.get("mss_bytes")

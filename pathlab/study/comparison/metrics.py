@@ -97,6 +97,13 @@ METRICS: Mapping[str, ComparedMetric] = {
             bound=_bound_loss,
         ),
         ComparedMetric(
+            name="packets",
+            title="UDP datagrams received per second",
+            unit="1/s",
+            read=lambda sample: sample.get("udp_received_packets_per_s"),
+            higher_is_better=True,
+        ),
+        ComparedMetric(
             name="udp-loss",
             title="loss of UDP datagrams",
             unit="ratio",
@@ -141,17 +148,18 @@ METRICS: Mapping[str, ComparedMetric] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenMetrics:
-    """What is compared, of messages and of streams of bytes."""
+    """What is compared, of messages, of streams of bytes, and where all flows are of UDP."""
 
     messages: tuple[str, ...] = ("messages", "round-trip-p99", "cpu-message")
     streams: tuple[str, ...] = ("throughput", "loaded-rtt")
+    datagrams: tuple[str, ...] = ("packets", "udp-loss")
 
 
 def choose_metrics(conditions: Iterable[Condition], chosen: ChosenMetrics) -> tuple[str, ...]:
     """What is compared of trials of these conditions; an offered rate is the same on both sides."""
     every = set(conditions)
     if not any(one.is_of_messages for one in every):
-        return chosen.streams
+        return chosen.datagrams if every and all(one.is_udp for one in every) else chosen.streams
     offered = any(one.get("message_rate_per_s") is not None for one in every)
     return tuple(name for name in chosen.messages if not (offered and name == "messages"))
 

@@ -91,16 +91,18 @@ def make_udp_receiver(
     return _make_end(counts, 1980, {**interval, "jitter_ns": [3000, None]}, {}, stated)
 
 
-def make_host_sample(time_ns: int, *, softnet: int | None = 0, dropped: int = 0) -> Record:
+def make_host_sample(time_ns: int, *, softnet: int | None = 0, missed: int | None = 0) -> Record:
     """What an agent counts in a span of 100 ms."""
     core = {"core": 0, "processed": 10, "dropped": softnet, "time_squeeze": 0}
-    nic = dict.fromkeys(
-        ("rx_bytes", "rx_packets", "rx_errors", "tx_bytes", "tx_packets", "tx_errors", "tx_dropped"), 0
-    )
+    nic = dict.fromkeys(("rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "tx_bytes", "tx_packets"), 0)
     return {
         **{"type": "counters", "time_ns": time_ns, "span_ns": STEP_NS, "cores": [], "tcp": {}},
         "softnet": {"cores": [core]},
-        "nics": [{"interface": "eth0", **nic, "rx_dropped": dropped}],
+        "nics": [{"interface": name, **nic} for name in ("lo", "eth0", "bond0")],
+        "nic_drops": [
+            {"interface": name, "rx_missed": count, "rx_fifo": 0, "rx_nohandler": 0}
+            for name, count in (("lo", 0), ("eth0", missed), ("bond0", missed))
+        ],
     }
 
 
