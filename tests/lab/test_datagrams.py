@@ -1,105 +1,134 @@
-"""UDP flows in a lab of known rate, loss and reordering: counts, intervals, who lost them, the limit."""
+"""UDP flows through the emulator: loss, duplicates and reordering equal its trace, packet by packet."""
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any, NamedTuple
+
 import pytest
 
-from pathlab.campaign.load import build_campaign
-from pathlab.report.datagram_text import format_datagram_limit
-from pathlab.runner.campaign.run import CampaignSource, run_campaign
-from pathlab.store.flags import Flag, Status
-from pathlab.store.records import TrialRecord
-from pathlab.store.results import Results
-from pathlab.study.datagram_limit import DatagramLimit, classify_datagrams, read_datagrams
-from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
-from tests.require import require_engine, require_namespaces
+from tests.lab.emulation import check_balance, emulate
+from tests.lab.fates import Fate, read_fates
+from tests.lab.wires import ADDRESS_B, Wires
+from tests.native import reordering_reference as reference
+from tests.native.datagrams import assert_sent_agrees, datagrams_of
+from tests.native.engine import MS, TOKEN, Ending, Flag, build_command, start_command
+from tests.native.reordering_reference import Arrival
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
-LOSS, REORDERED = 0.02, 0.05
-#: What the link leaves for payloads of 1000 bytes, each in a packet of 1028 bytes.
-LINK_BITS_PER_S = 20e6 * 1000 / 1028
-ROWS = {
-    "below": {"pacing": "8Mbit/s"},
-    "above": {"pacing": "40Mbit/s"},
-    "reverse": {"pacing": "8Mbit/s", "direction": "reverse", "streams": 3},
+PAYLOAD_BYTES = 700
+IP_BYTES = PAYLOAD_BYTES + 28
+"""No other packet of the trial has this size, so that the trace shows the datagrams."""
+
+
+class Flow(NamedTuple):
+    """What both ends stated, and the trace of the datagrams in the order in which they were sent."""
+
+    sender: Ending
+    receiver: Ending
+    fates: list[Fate]
+    counters: dict[str, Any]
+
+
+def carry_flow(wires: Wires, backend: str, link: str, trace: Path, **flags: Flag) -> Flow:
+    """One stream of datagrams from a to b over a link with these settings."""
+    common: dict[str, Flag] = {"token": TOKEN, "warmup_ns": 150 * MS, "duration_ns": 700 * MS}
+    common |= {"interval_ns": 100 * MS, "control": "stdin", "transport": "udp"}
+    settings = f"delay_ns={DELAY_NS},{link}"
+    with emulate(wires, backend, forward=settings, trace=str(trace)) as emulator:
+        receive = build_command("receive", bind=ADDRESS_B, port=0, window_bytes=4_000_000, **common)
+        with start_command(wires.b.command(*receive)) as receiver:
+            receiver.expect("hello")
+            port = receiver.expect("listening")["port"]
+            send = build_command(
+                "send", address=ADDRESS_B, port=port, datagram_bytes=PAYLOAD_BYTES, **common, **flags
+            )
+            with start_command(wires.a.command(*send)) as sender:
+                sender.expect("hello")
+                sender.expect("ready")
+                receiver.expect("ready")
+                sender.send_line("go")
+                sent, received = sender.finish(), receiver.finish()
+        counters = emulator.stop()
+    assert (sent.status, received.status) == (0, 0), (sent.stderr, received.stderr)
+    fates = [fate for fate in read_fates(trace, "forward") if fate.ip_bytes == IP_BYTES]
+    return Flow(sender=sent, receiver=received, fates=fates, counters=counters)
+
+
+def list_arrivals(flow: Flow, measured: range) -> list[Arrival]:
+    """The datagrams in the order in which they were due, copies included; sent at 0 in the steady window."""
+    delivered = [
+        Arrival(number, 0 if number in measured else 1, fate.due_ns)
+        for number, fate in enumerate(flow.fates)
+        if fate.due_ns is not None
+        for _ in range(1 + fate.duplicated)
+    ]
+    return sorted(delivered, key=lambda arrival: arrival.arrived_ns)
+
+
+def list_numbers(flow: Flow) -> range:
+    """The numbers that were sent in the steady window."""
+    phases = ("warmup", "steady")
+    warmup, steady = (datagrams_of(flow.sender, phase)["sent"][0] for phase in phases)
+    return range(warmup, warmup + steady)
+
+
+LINKS = {
+    "loss": "loss_ratio=0.05",
+    "bursts": "ge_enter_ratio=0.01,ge_leave_ratio=0.2,ge_loss_ratio=0.8",
+    "reordering": "reorder_ratio=0.1,reorder_ns=5000000",
+    "late": "reorder_ratio=0.01,reorder_ns=60000000",
+    "most late": "reorder_ratio=0.6,reorder_ns=3000000",
+    "duplicates": "duplicate_ratio=0.1",
+    "queue": "rate_bits_per_s=16000000,queue_bytes=30000,reorder_ratio=0.05,reorder_ns=4000000",
+    "all": "loss_ratio=0.03,reorder_ratio=0.1,reorder_ns=4000000,duplicate_ratio=0.05",
 }
-DATA = {
-    "format": 1,
-    "name": "datagrams",
-    "title": "Datagrams",
-    "seed": 1,
-    "order": "given",
-    "design": "explicit",
-    "paths": [{"source": "a", "destination": "b"}],
-    "factors": {"streams": 1, "transport": "udp", "direction": "forward", "pacing": "none", "datagram": 1000},
-    "rows": list(ROWS.values()),
-    "trial": {"warmup": "300ms", "duration": "4s", "interval": "100ms"},
-    "probes": {"interval": "20ms", "unloaded": 5},
-    "lab": {
-        "hosts": ["a", "b"],
-        "links": [
-            {
-                **{"between": ["a", "b"], "rate": "20Mbit/s", "delay": "10ms", "queue": "50kB"},
-                **{"loss": LOSS, "reorder": REORDERED, "reorder_delay": "3ms"},
-                "reverse": {"rate": "20Mbit/s", "queue": "50kB"},
-            }
-        ],
-    },
-}
+DELAY_NS = 50 * MS
+"""What the emulator reads later than this after its arrival is delivered later than the trace says."""
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    require_engine()
-    require_namespaces()
-    folder = tmp_path_factory.mktemp("datagrams")
-    campaign = build_campaign(DATA, label="datagrams")
-    run_campaign(CampaignSource(campaign=campaign, text=""), folder, lambda _event: None)
-    return Results.open(folder)
+@pytest.mark.parametrize("link", LINKS)
+def test_loss_and_reordering_equal_the_trace(wires: Wires, backend: str, link: str, tmp_path: Path) -> None:
+    flow = carry_flow(wires, backend, LINKS[link], tmp_path / "trace", packets_per_s=4000)
+    check_equal(flow)
 
 
-def find_trial(results: Results, name: str) -> tuple[int, TrialRecord]:
-    trial_id, record = list(results.records_by_id().items())[[*ROWS].index(name)]
-    assert record.status == Status.COMPLETE
-    return trial_id, record
+@pytest.mark.parametrize("switches", [("gso",), ("gso", "gro")])
+def test_segmented_datagrams_equal_the_trace(
+    wires: Wires, backend: str, switches: tuple[str, ...], tmp_path: Path
+) -> None:
+    """Super-packets are handed over whole; the emulator decides about each of their datagrams."""
+    flags: dict[str, Flag] = dict.fromkeys(switches, "yes")
+    flow = carry_flow(wires, backend, LINKS["all"], tmp_path / "trace", packets_per_s=8000, **flags)
+    assert any(fate.segment for fate in flow.fates)
+    check_equal(flow)
 
 
-def test_the_loss_of_the_link_is_the_paths(results: Results) -> None:
-    trial_id, record = find_trial(results, "below")
-    sent, lost = record.udp_sent_packets or 0, record.udp_lost_packets or 0
-    assert sent == pytest.approx(4000, rel=0.01)
-    assert (record.udp_received_packets or 0) + lost == sent
-    loss = estimate_trial_loss(results, trial_id, record)
-    assert loss is not None
-    assert loss.interval_ratio.contains(LOSS), loss
-    assert (record.udp_lost_host_packets or 0) + (record.udp_lost_path_packets or 0) == lost
-    runs = find_loss_runs(read_histograms(results, trial_id))
-    assert runs is not None
-    assert runs.mean_packets == pytest.approx(1 / (1 - LOSS), abs=0.15)  # single losses, by chance in a row
-    reordered = (record.udp_reordered_packets or 0) / (record.udp_received_packets or 1)
-    assert reordered == pytest.approx(REORDERED, rel=0.35)
-    if Flag.LAB_LIMITED not in record.flags:
-        assert record.udp_lost_host_packets == 0
-        found = classify_datagrams(read_datagrams(record))
-        assert found.limit is DatagramLimit.PATH
-        assert format_datagram_limit(found).startswith("Limited by: the path (it lost ")
-
-
-def test_a_rate_above_the_link_loses_what_does_not_fit(results: Results) -> None:
-    _, record = find_trial(results, "above")
-    expected = 1 - LINK_BITS_PER_S * (1 - LOSS) / 40e6
-    lost_ratio = (record.udp_lost_packets or 0) / (record.udp_sent_packets or 1)
-    if Flag.RATE_MISSED not in record.flags:
-        assert lost_ratio == pytest.approx(expected, rel=0.05)
-    assert record.throughput_bits_per_s is not None
-    assert record.throughput_bits_per_s <= LINK_BITS_PER_S * 1.02
-
-
-def test_the_other_direction_has_no_loss(results: Results) -> None:
-    _, record = find_trial(results, "reverse")
-    assert record.udp_sent_packets == pytest.approx(4000, rel=0.01)
-    lost = record.udp_lost_packets
-    assert lost is not None
-    if Flag.LAB_LIMITED not in record.flags:
-        assert lost / (record.udp_sent_packets or 1) < 0.002
+def check_equal(flow: Flow) -> None:
+    """Every count and histogram of the steady window is that of the trace."""
+    assert_sent_agrees(flow.sender, flow.receiver)
+    check_balance(flow.counters)
+    numbers = list_numbers(flow)
+    assert len(flow.fates) == numbers.stop
+    arrivals = list_arrivals(flow, numbers)
+    want = reference.compute_reordering(arrivals, 0, range(1), numbers)
+    steady, found = datagrams_of(flow.receiver, "steady"), datagrams_of(flow.receiver)
+    for name, count in (
+        ("received", want.received),
+        ("duplicate", want.duplicates),
+        ("reordered", want.reordered),
+        ("lost", len(numbers) - want.received),
+    ):
+        assert steady[name] == [count], name
+    assert (found["unclassified"], found["foreign"], found["host_lost"]["socket"] or 0) == (0, 0, 0)
+    histograms = found["histograms"]
+    for name in ("loss_runs", "reorder_extents", "n_reordering"):
+        assert histograms[name] == reference.count_places(getattr(want, name), histograms[name]), name
+    assert sum(count for _, _, count in histograms["late_times_ns"]) == want.reordered
+    unique = reference.list_first_arrivals(arrivals, 0)
+    for name, compute in (
+        ("reorder_density", reference.compute_displacements),
+        ("buffer_density", reference.compute_occupancies),
+    ):
+        assert histograms[name] == reference.count_density(compute(unique, 0)[0], numbers), name
