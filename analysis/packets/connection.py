@@ -97,7 +97,8 @@ class FlightSummary:
 class DirectionCurves:
     """Curves over seconds since the connection's first packet; sequence numbers from the first byte.
 
-    ``retransmissions``: by cause. ``extents``: number of reordered segments by extent in packets.
+    ``segments``: the highest byte sent before each. ``retransmissions``: by cause. ``extents``: number of
+    reordered segments by extent in packets.
     """
 
     segments: TraceCurve
@@ -376,7 +377,7 @@ def _draw_curves(
     reordered = late.select(Late.REORDERED)
     extents = late.extents[late.extents > 0]
     return DirectionCurves(
-        segments=reduce_curve(data.times_ns, data.starts, span, base=base),
+        segments=reduce_curve(data.times_ns, data.high_before, span, base=base),
         acks=reduce_curve(acks.times_ns, acks.acks, span, base=base),
         window_edges=_draw_window_edges(acks, windows, span, base),
         sack_edges=_draw_sack_edges(back, acks, span, base),

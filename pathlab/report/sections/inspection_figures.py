@@ -156,7 +156,7 @@ def _draw_causes(trace: DirectionTrace) -> Drawn:
     )
     x = Axis(label="Cause", ticks=tuple(places.tolist()), tick_labels=tuple(name for name, _ in counts))
     y = Axis(label="Retransmissions", unit="packets", from_zero=True)
-    return f"{describe_retransmissions(trace).capitalize()}.", [Panel(x=x, y=y, layers=(bars,))], None
+    return f"Retransmissions: {describe_retransmissions(trace)}.", [Panel(x=x, y=y, layers=(bars,))], None
 
 
 def _draw_extents(trace: DirectionTrace) -> Drawn:

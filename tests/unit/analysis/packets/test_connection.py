@@ -34,7 +34,8 @@ def test_recovery_by_sack_across_every_wrap(base: int) -> None:
     assert causes_of(found) == {Cause.FAST: 1}
     assert found.retransmitted_bytes == 1000
     assert found.new_bytes == 5000
-    assert found.curves.segments.y.tolist() == [0, 1000, 2000, 3000, 4000, 1000]
+    assert found.curves.segments.y.tolist() == [0, 1000, 2000, 3000, 4000, 5000]
+    assert found.curves.retransmissions[Cause.FAST].y.tolist() == [1000]
 
 
 def test_fast_retransmit_by_three_duplicates_and_a_partial_acknowledgement() -> None:
