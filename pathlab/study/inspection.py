@@ -14,7 +14,6 @@ from pathlab.captures.capture import Capture, read_capture
 from pathlab.captures.flow_table import CapturedFlow
 from pathlab.captures.links import LINK_NAMES
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.capture_files import ENDS, locate_capture
 from pathlab.store.location import locate_database
 from pathlab.store.records import TrialRecord
 from pathlab.study.capture_notices import CaptureNotice, list_capture_notices
@@ -108,7 +107,9 @@ def inspect_trial(
     ``flow``: a flow of the sender's capture; the receiver's is found by its addresses. Raises StoreError
     where the trial has no capture, and UsageError where there is no such trial or flow.
     """
-    from pathlab.study.analyses import StudiedResults  # large, and a file alone does without
+    # large to import, and a capture alone does without
+    from pathlab.store.capture_files import ENDS, locate_capture
+    from pathlab.study.analyses import StudiedResults
 
     database = locate_database(results)
     with StudiedResults.open(database) as stored:
@@ -116,6 +117,12 @@ def inspect_trial(
         least_rtt_ns = _read_least_rtt(stored, trial_id)
     places = [(end, locate_capture(database.parent, trial_id, end)) for end in ENDS]
     there = [(end, place) for end, place in places if place.is_file()]
+    for end, place in places:
+        if getattr(record, f"capture_{end}_sha256") is not None and not place.is_file():
+            raise StoreError(
+                f"the capture '{place}' of trial {trial_id} was deleted",
+                hint="inspect the other end's file by its name, or put this one back",
+            )
     if not there:
         raise StoreError(
             f"trial {trial_id} of '{results}' has no capture",
