@@ -310,8 +310,11 @@ class LiveView:
             if event.settings.get("encoding") in (None, "fixed"):
                 self._message_bits = 8 * event.settings["message_bytes"]
         cell = self._steps.pop(event.row, cell)
-        rows = max(number, self._rows) if self._searches else self._rows  # of searches it is an estimate
-        self._place = f"trial {number}/{rows}{GAP if cell else ''}{cell}"
+        self._place = f"trial {number}/{self._count_rows(number)}{GAP if cell else ''}{cell}"
+
+    def _count_rows(self, number: int) -> int:
+        """Rows of the plan; of searches, whose rows are an estimate, no fewer than this trial's number."""
+        return max(number, self._rows) if self._searches else self._rows
 
     def _count_completed_ns(self, now_s: float) -> int:
         under_way = (min(row_ns, int((now_s - began_s) * 1e9)) for row_ns, began_s in self._running.values())
@@ -327,5 +330,7 @@ class LiveView:
         number = self._numbers.get(record.plan_row, len(self._numbers))
         style = STATUS_STYLES.get(record.status, "red")
         self._print(
-            format_trial_line(record, event.settings, self._varied), style, mark=f"{number:>3}/{self._rows}  "
+            format_trial_line(record, event.settings, self._varied),
+            style,
+            mark=f"{number:>3}/{self._count_rows(number)}  ",
         )
