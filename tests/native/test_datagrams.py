@@ -82,8 +82,10 @@ def test_ready_states_what_is_carried() -> None:
         ({"packets_per_s": 100_000}, 44, 100_000.0),
         ({"rate_bits_per_s": 118_000_000}, 10, 118e6 / 8 / 1472),
         ({"stream_rate_bits_per_s": 118_000_000}, 10, 2 * 118e6 / 8 / 1472),
+        ({"packets_per_s": 100_000, "rate_bits_per_s": 118_000_000}, 10, 118e6 / 8 / 1472),
+        ({"packets_per_s": 1000, "rate_bits_per_s": 118_000_000}, 1, 1000.0),
     ],
-    ids=["few", "many", "by bits", "of each stream"],
+    ids=["few", "many", "by bits", "of each stream", "limited", "below the limit"],
 )
 def test_a_paced_super_packet_has_at_most_a_millisecond(
     flags: dict[str, Flag], segments: int, offered: float
@@ -118,6 +120,20 @@ def test_as_fast_as_possible(gso: str, gro: str, size: int) -> None:
         dropped = sum(sum(interval["datagrams"]["socket_dropped"]) for interval in accepting.of("interval"))
         assert lost == dropped
         assert datagrams_of(accepting)["host_lost"]["socket"] <= dropped
+
+
+def test_many_streams() -> None:
+    """As many as there can be; each of them is counted by itself."""
+    streams = 4096
+    accepting, connecting = carry_datagrams(
+        datagram_bytes=64, packets_per_s=20_000, sender_flags={"streams": streams}, duration_ns=500 * MS
+    )
+    for end in (accepting, connecting):
+        assert (end.status, end.stderr) == (0, "")
+    assert_sent_agrees(connecting, accepting)
+    came = datagrams_of(accepting, "steady")["received"]
+    assert len(came) == streams
+    assert sum(came) > 0
 
 
 def test_the_largest_payload_fits_the_path() -> None:

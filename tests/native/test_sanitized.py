@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.native.datagrams import assert_sent_agrees
 from tests.native.engine import MS, Engine, Flag, assert_counters_agree, receiving, sending, start
 from tests.native.messages import CARRIERS, exchange
 from tests.native.peers import VERSION, build_answer, build_hello, call, read_to_end
@@ -133,3 +134,21 @@ def test_streams_that_stall_at_an_offered_rate(sanitizer: str) -> None:
         assert process.wait() == 4, lines
     assert lines == ["hangs"] * 3 + [f"adapter: {records[-1]['reason']}"]
     assert records[-1]["messages"]["missing"] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("sanitizer", ["asan", "tsan"])
+@pytest.mark.parametrize("coalesced", ["no", "yes"])
+def test_datagrams_in_both_directions(sanitizer: str, coalesced: str) -> None:
+    """Four threads an end, of which two share each stream."""
+    binary = require_sanitized_engine(sanitizer)
+    shape: dict[str, Flag] = {"streams": 5, "direction": "both", "datagram_bytes": 300, "gso": coalesced}
+    with (
+        receiving(binary, transport="udp", gro=coalesced, workers=2, ecn=2) as (receiver, port),
+        sending(port, binary, transport="udp", gro=coalesced, workers=2, ecn=1, **shape) as sender,
+    ):
+        _go(receiver, sender)
+        ends = (sender.finish(), receiver.finish())
+    for end in ends:
+        assert (end.status, end.stderr) == (0, "")
+    assert_sent_agrees(*ends)
+    assert_sent_agrees(*reversed(ends))

@@ -33,8 +33,6 @@ static const char *find_contradiction(const struct pl_flow *flow)
     const struct pl_datagram_settings *datagrams = &flow->datagrams;
     if (datagrams->bytes > 0 && datagrams->bytes < PL_DATAGRAM_MIN_BYTES)
         return "--datagram-bytes must be at least 32: a datagram has a header of 21 bytes";
-    if (datagrams->packets_per_s > 0 && flow->rate_bits_per_s > 0)
-        return "--packets-per-s and --rate-bits-per-s exclude each other";
     if (flow->bytes > 0)
         return "--bytes is for streams of bytes: datagrams can be lost: use --duration-ns";
     if (flow->zero_copy)
@@ -81,12 +79,11 @@ bool pl_datagram_flow_check(struct pl_flow *flow, struct pl_error *error)
 int64_t pl_flow_datagram_rate(const struct pl_flow *flow)
 {
     const struct pl_datagram_settings *datagrams = &flow->datagrams;
-    int64_t rate = flow->accepting                ? datagrams->rate_bits_per_s
-                   : datagrams->packets_per_s > 0 ? datagrams->packets_per_s * 8 * datagrams->bytes
-                                                  : flow->rate_bits_per_s;
+    int64_t rate =
+        flow->accepting ? datagrams->rate_bits_per_s : datagrams->packets_per_s * 8 * datagrams->bytes;
     if (rate > MAX_RATE)
         rate = MAX_RATE;
-    if (flow->accepting && flow->rate_bits_per_s > 0 && (rate == 0 || flow->rate_bits_per_s < rate))
+    if (flow->rate_bits_per_s > 0 && (rate == 0 || flow->rate_bits_per_s < rate))
         rate = flow->rate_bits_per_s;
     int64_t limit = flow->stream_rate_bits_per_s;
     if (limit > 0 && (rate == 0 || limit <= rate / flow->streams))

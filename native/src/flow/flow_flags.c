@@ -177,8 +177,9 @@ static void add_datagrams(struct table *table, struct pl_flow *flow)
     const struct pl_option sending[] = {
         pl_option_integer(group, "datagram-bytes", &datagrams->bytes, 0, PL_DATAGRAM_MAX_PAYLOAD_BYTES,
                           "payload of each datagram; 0: the most that the path's MTU carries"),
-        pl_option_integer(group, "packets-per-s", &datagrams->packets_per_s, 0, PL_PACKET_RATE_MAX,
-                          "offered datagrams of all streams in each direction; 0: by --rate-bits-per-s"),
+        pl_option_integer(
+            group, "packets-per-s", &datagrams->packets_per_s, 0, PL_PACKET_RATE_MAX,
+            "offered datagrams of all streams in each direction, within the limits of rate; 0: by those"),
         pl_option_switch(group, "gso", &datagrams->gso,
                          "hand several datagrams to the kernel as one super-packet (UDP_SEGMENT)"),
     };

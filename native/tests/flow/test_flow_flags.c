@@ -96,7 +96,6 @@ static void check_refused(void)
         {true, "--address ::1 --transport udp --bytes 5000", "--bytes is for streams of bytes"},
         {true, "--address ::1 --transport udp --write-bytes 50", "--write-bytes and --read-bytes"},
         {true, "--address ::1 --transport udp --transfer zero-copy", "--transfer zero-copy is for"},
-        {true, "--address ::1 --transport udp --packets-per-s 5 --rate-bits-per-s 5", "--packets-per-s and"},
         {true, "--address ::1 --transport udp --no-delay", "--no-delay is for TCP only"},
         {false, "--gro", "--gro needs --transport udp"},
         {true, "--address ::1 --transport quic", "--transport:"},
