@@ -60,6 +60,12 @@ class InspectedCapture:
     left_out: int
     notices: tuple[CaptureNotice, ...]
 
+    @property
+    def udp_flows(self) -> tuple[CapturedFlow, ...]:
+        """The flows of UDP, most payload first."""
+        flows = (flow for flow in self.flows if flow.protocol == "UDP")
+        return tuple(sorted(flows, key=lambda flow: -sum(flow.payload_bytes)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CounterCheck:

@@ -306,3 +306,46 @@ def list_members(answers: Sequence[Answer[MemberShares]]) -> Iterator[tuple[Memb
     for answer in answers:
         for member in answer.result.members:
             yield answer.result, member
+
+
+def count_most_trials(shares: Sequence[MemberShares]) -> int:
+    """Trials of the row that has most."""
+    return max((one.trials for one in shares), default=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceCurve:
+    """The chance that links of these capacities are used, by streams; arrays of one length.
+
+    ``used``: numbers of streams of the campaign, with the chance of each.
+    """
+
+    capacities_bits_per_s: tuple[float, ...]
+    streams: Floats
+    chance_ratios: Floats
+    used: tuple[int, ...]
+    used_chance_ratios: Floats
+
+
+def compute_chance_curves(rows: Sequence[StreamsNeeded]) -> tuple[ChanceCurve, ...]:
+    """A curve for each set of capacities, alike to a tenth of the largest, to twice the streams needed."""
+    by_capacity: dict[tuple[float, ...], list[StreamsNeeded]] = {}
+    for one in rows:
+        largest = max(one.capacities_bits_per_s)
+        sizes = tuple(round(rate / largest, 1) for rate in one.capacities_bits_per_s)
+        by_capacity.setdefault(sizes, []).append(one)
+    return tuple(_compute_chances(found) for found in by_capacity.values())
+
+
+def _compute_chances(found: Sequence[StreamsNeeded]) -> ChanceCurve:
+    capacities = found[0].capacities_bits_per_s
+    most = 2 * max(found[0].plan.streams or 1, *(one.streams for one in found))
+    streams = np.arange(1, most + 1)
+    used = tuple(sorted({one.streams for one in found}))
+    return ChanceCurve(
+        capacities_bits_per_s=capacities,
+        streams=streams.astype(np.float64),
+        chance_ratios=np.array([use_chance(capacities, int(count)) for count in streams]),
+        used=used,
+        used_chance_ratios=np.array([use_chance(capacities, count) for count in used]),
+    )

@@ -100,6 +100,20 @@ def compare_bonds(table: TrialTable, environment: Mapping[str, Any]) -> tuple[An
     return tuple(answer for family in families.values() for answer in _compare(family, environment))
 
 
+def find_sum_factor(worths: Sequence[BondWorth]) -> float | None:
+    """The sum of the links alone over the best of them, median of all rows; None where it varies by more
+    than the margin of equivalence.
+    """
+    ratios = []
+    for one in worths:
+        rates = [link.throughput_bits_per_s.median for link in one.links]
+        if rates and None not in rates:
+            ratios.append(sum(rate or 0.0 for rate in rates) / max(rate or 0.0 for rate in rates))
+    if not ratios or max(ratios) > min(ratios) * (1 + MARGIN_RATIO):
+        return None
+    return float(np.median(ratios))
+
+
 def is_provisional(group: BondGroup, cell: BondCell) -> bool:
     """Whether a comparison of a bond with its links has only lab-limited trials on one side."""
     return cell.provisional or any(link.provisional for link in group.find_links(cell))

@@ -27,6 +27,8 @@ MEANINGS = (
     *("packets", "by D-SACK", "packets, not retransmissions"),
     *("from the capture", "from the capture", "", "the receiver's"),
 )
+#: UDP flows in the table, those with most payload.
+UDP_FLOWS_SHOWN = 100
 CHECK_COLUMNS = ("Number", "Engine", "Sender's capture", "Difference")
 DEFINITIONS = (
     "Fast or SACK recovery: SACK blocks above the segment or three duplicate ACKs called for it, or it was "
@@ -108,8 +110,7 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
         yield from plot_connection(capture.chosen, suffix, place)
     if capture.connections:
         yield tabulate_connections(capture, suffix)
-    udp = [flow for flow in capture.flows if flow.protocol == "UDP"]
-    if udp:
+    if capture.udp_flows:
         yield build_table(
             f"udp-flows{suffix}",
             "UDP flows",
@@ -123,7 +124,7 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
                     format_volume(sum(flow.payload_bytes)),
                     format_time(flow.last_ns - flow.first_ns),
                 )
-                for flow in sorted(udp, key=lambda flow: -sum(flow.payload_bytes))[:100]
+                for flow in capture.udp_flows[:UDP_FLOWS_SHOWN]
             ],
             words=("From", "To"),
         )

@@ -90,8 +90,9 @@ def _format_answer(result: LosslessRate) -> tuple[str, ...]:
 
 def _draw(answers: list[Answer[LosslessRate]]) -> Drawing:
     """A panel for each combination: loss with its interval over the rate, the limit, the confirmed rates."""
-    highest = max(rate.rate_bits_per_s for answer in answers for rate in answer.result.rates)
-    unit = choose_unit("bit/s", np.array([float(highest)]))
+    unit = choose_unit(
+        "bit/s", np.array([rate.rate_bits_per_s for one in answers for rate in one.result.rates])
+    )
     x = Axis(label="Offered payload rate", unit=unit.unit, scale=Scale.LOG10)
     y = Axis(label="Loss", unit="%", scale=Scale.LOG10)
     panels = tuple(

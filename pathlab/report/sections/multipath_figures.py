@@ -9,7 +9,6 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
-from pathlab.analysis.planning.hash_streams import use_chance
 from pathlab.analysis.verdicts.bond_gain import BondVerdict
 from pathlab.report.multipath_remarks import format_hash_test, format_share
 from pathlab.report.multipath_text import MARGIN, BondView
@@ -18,8 +17,13 @@ from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, 
 from pathlab.report.sections.lazy import Drawing
 from pathlab.report.sections.technology_figures import ROW_SHARE, build_row_axis
 from pathlab.study.answer import Answer
-from pathlab.study.member_shares import MemberShares, StreamsNeeded
-from pathlab.study.multipath import BondWorth
+from pathlab.study.member_shares import (
+    MemberShares,
+    StreamsNeeded,
+    compute_chance_curves,
+    count_most_trials,
+)
+from pathlab.study.multipath import BondWorth, find_sum_factor
 from pathlab.units import format_rate, format_ratio
 
 PERCENT = 100.0
@@ -45,7 +49,7 @@ def draw_gains(view: BondView) -> Drawing:
             high=1 + MARGIN_RATIO,
         )
     ]
-    if (whole := _find_sum(known)) is not None:
+    if (whole := find_sum_factor([one.result for one in known])) is not None:
         layers.append(Rule(name="the sum of all links alone", value=whole, vertical=True))
     for slot, text in enumerate(combinations):
         shift = ROW_SHARE * (0.5 - (slot + 0.5) / len(combinations))
@@ -63,18 +67,6 @@ def draw_gains(view: BondView) -> Drawing:
             Panel(x=Axis(label="Factor over the best link", scale=Scale.LOG10), y=axis, layers=tuple(layers)),
         ),
     )
-
-
-def _find_sum(known: Sequence[Answer[BondWorth]]) -> float | None:
-    """The sum of the links alone over the best of them, as the median of all rows; None where it varies."""
-    ratios = []
-    for one in known:
-        rates = [link.throughput_bits_per_s.median for link in one.result.links]
-        if rates and None not in rates:
-            ratios.append(sum(rate or 0.0 for rate in rates) / max(rate or 0.0 for rate in rates))
-    if not ratios or max(ratios) > min(ratios) * (1 + MARGIN_RATIO):
-        return None
-    return float(np.median(ratios))
 
 
 def _draw_combination(
@@ -167,7 +159,7 @@ def draw_shares(rows: Sequence[tuple[str, MemberShares]]) -> Drawing:
     return Drawing(
         sentences=(
             f"Of the bytes that the sender sent, headers included; median of up to "
-            f"{format_count(max(one.trials for _, one in rows), 'trial')}, lines: least to most.",
+            f"{format_count(count_most_trials([one for _, one in rows]), 'trial')}, lines: least to most.",
         ),
         panels=(
             Panel(x=Axis(label="Share of a link", unit="%", from_zero=True), y=axis, layers=tuple(layers)),
@@ -180,34 +172,25 @@ def draw_chances(rows: Sequence[StreamsNeeded]) -> Drawing:
     layers: list[Layer] = [
         Rule(name=format_ratio(CONFIDENCE_RATIO), value=PERCENT * CONFIDENCE_RATIO, labelled=True)
     ]
-    by_capacity: dict[tuple[float, ...], list[StreamsNeeded]] = {}
-    for one in rows:
-        sizes = tuple(round(rate / max(one.capacities_bits_per_s), 1) for rate in one.capacities_bits_per_s)
-        by_capacity.setdefault(sizes, []).append(one)
-    for slot, found in enumerate(by_capacity.values()):
-        plan, capacities = found[0].plan, found[0].capacities_bits_per_s
-        most = 2 * max(plan.streams or 1, *(one.streams for one in found))
-        streams = np.arange(1, most + 1)
-        chances = np.array([use_chance(capacities, int(count)) for count in streams])
+    for slot, curve in enumerate(compute_chance_curves(rows)):
         layers.append(
             Curve(
-                name=" + ".join(map(format_rate, capacities)),
-                x=streams.astype(np.float64),
-                y=PERCENT * chances,
+                name=" + ".join(map(format_rate, curve.capacities_bits_per_s)),
+                x=curve.streams,
+                y=PERCENT * curve.chance_ratios,
                 slot=slot,
                 markers=False,
                 solid=True,
             )
         )
-        used = sorted({one.streams for one in found})
         layers.append(
             Points(
                 name="streams of this campaign",
-                x=np.array(used, dtype=np.float64),
-                y=np.array([PERCENT * use_chance(capacities, count) for count in used]),
+                x=np.array(curve.used, dtype=np.float64),
+                y=PERCENT * curve.used_chance_ratios,
                 slot=slot,
                 legend=slot == 0,
-                hover=tuple(f"{format_count(count, 'stream')}" for count in used),
+                hover=tuple(f"{format_count(count, 'stream')}" for count in curve.used),
             )
         )
     return Drawing(
