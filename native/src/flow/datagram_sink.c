@@ -103,6 +103,7 @@ static void take_messages(struct pl_worker *worker, struct pl_stream *stream, in
     struct sink *sink = worker->state;
     struct pl_datagram_link *link = stream->link;
     pl_ns now_ns = pl_now_ns();
+    uint64_t before = pl_sequence_meter_totals(link->meter).received;
     size_t taken = 0;
     for (int i = 0; i < count; i++) {
         struct msghdr *message = &sink->messages[i].msg_hdr;
@@ -117,7 +118,8 @@ static void take_messages(struct pl_worker *worker, struct pl_stream *stream, in
         return;
     link->heard_ns = now_ns;
     pl_worker_record_first_byte(worker, now_ns);
-    add(&stream->received_bytes, taken);
+    /* A copy is no further data; the limit of bytes is of all that came. */
+    add(&stream->received_bytes, (pl_sequence_meter_totals(link->meter).received - before) * sink->bytes);
     (void)pl_worker_count(worker, taken);
     pl_datagram_link_publish(link);
 }

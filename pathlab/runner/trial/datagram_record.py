@@ -148,14 +148,14 @@ class DatagramCounts:
         return sum(known) / len(known) if known else None
 
     def divide_bytes_rate(self, datagram_bytes: int | None) -> float | None:
-        """Datagrams received per second of the steady window, copies included."""
+        """Datagrams received per second of the steady window, without copies."""
         if not datagram_bytes or self.steady is None or self.span_ns is None:
             return None
         rate = sum_rates_per_s(self.steady, "bytes")
         return None if rate is None else rate / datagram_bytes
 
     def count_steady(self, datagram_bytes: int | None) -> int | None:
-        """Datagrams received in the steady window, copies included."""
+        """Datagrams received in the steady window, without copies."""
         if not datagram_bytes or self.steady is None:
             return None
         return int(sum(self.steady["bytes"])) // datagram_bytes
