@@ -15,7 +15,7 @@ from pathlab.errors import UsageError
 Scale = Literal["log", "linear"]
 #: Trials before the first look at a rate's loss.
 TRIALS_BEFORE_VERDICT = 3
-#: Trials in which the sender falls short before the rate is beyond it.
+#: Trials in which the sender falls short before the rate is beyond it, if they are half of all as well.
 SHORT_TRIALS = 2
 #: Trials that say nothing are made up for, until a rate has had this many times its trials.
 TRIES_PER_TRIAL = 2
@@ -217,19 +217,19 @@ def evaluate_rate(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: Searc
 
 
 def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -> RateLoss:
-    short = [trial for trial in trials if is_short(trial, rule)]
+    short = [trial for trial in trials if trial.usable and is_short(trial, rule)]
     counted = choose_counted(trials, rule)
     used = [trial for trial in counted if trial.usable]
     is_host_known = bool(counted) and all(trial.host_lost_packets is not None for trial in counted)
     all_lost = _pool(counted, [trial.lost_packets for trial in counted], rule)
     on_path = [max(0, trial.lost_packets - (trial.host_lost_packets or 0)) for trial in counted]
     path_lost = _pool(counted, on_path, rule)
-    unusable = sum(not trial.usable and not is_short(trial, rule) for trial in trials)
+    unusable = sum(not trial.usable for trial in trials)
     is_last = len(trials) - unusable >= rule.trials_max or len(trials) >= TRIES_PER_TRIAL * rule.trials_max
     verdict = None
     if any(trial.aborted for trial in trials):
         verdict = RateVerdict.UNDECIDED
-    elif len(short) >= SHORT_TRIALS:
+    elif len(short) >= SHORT_TRIALS and 2 * len(short) >= len(trials):
         verdict = RateVerdict.SENDER
     elif len(counted) >= TRIALS_BEFORE_VERDICT:
         verdict = _classify(all_lost, path_lost, rule.loss_ratio, is_last=is_last)

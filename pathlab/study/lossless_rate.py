@@ -324,7 +324,7 @@ def _measure_rate(
         burst_packets=rule.burst_packets,
         confidence_ratio=rule.confidence_ratio,  # that of the verdicts, which it agrees with
     )
-    short = sum(is_short(one, rule) for one in read)
+    short = sum(one.usable and is_short(one, rule) for one in read)
     return TriedRate(
         rate_bits_per_s=rate,
         trials=len(counted),

@@ -64,6 +64,11 @@ def test_a_sender_that_does_not_reach_the_rate() -> None:
     assert evaluate_rate(MBIT, [trial(MBIT, sent_ratio=0.995)] * 3, RULE).verdict == RateVerdict.BELOW
     once = [trial(MBIT, sent_ratio=0.9)] + [trial(MBIT)] * 3
     assert evaluate_rate(MBIT, once, RULE).verdict == RateVerdict.BELOW
+    lossy = [trial(MBIT, 200)] * 3
+    now_and_then = [*lossy[:1], once[0], *lossy, once[0]]
+    assert evaluate_rate(MBIT, now_and_then, RULE).verdict == RateVerdict.UNDECIDED
+    disturbed = [trial(MBIT, sent_ratio=0.9, usable=False)] * 9
+    assert evaluate_rate(MBIT, disturbed, RULE).verdict is None
 
 
 def test_a_search_that_the_sender_limits_is_not_found() -> None:
