@@ -76,7 +76,7 @@ struct pl_connector *pl_connector_open(struct pl_flow *flow, struct pl_stream *s
     if (!find_receivers(flow, &connector->to, error) ||
         (flow->bind[0] != 0 &&
          !pl_transport_address(flow->transport, flow->bind, 0, "bind", &connector->from, error)) ||
-        !pl_raise_descriptor_limit((uint64_t)(flow->streams + 7 * flow->workers) + 64, error))
+        !pl_raise_descriptor_limit(pl_flow_descriptors(flow, flow->streams) + 64, error))
         goto failed;
     connector->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (connector->epoll_fd >= 0)

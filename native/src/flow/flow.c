@@ -285,6 +285,11 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
     return true;
 }
 
+uint64_t pl_flow_descriptors(const struct pl_flow *flow, int64_t streams)
+{
+    return (uint64_t)((flow->udp ? 2 : 1) * streams + 7 * flow->workers);
+}
+
 int64_t pl_flow_stream_rate(const struct pl_flow *flow)
 {
     int64_t share = flow->streams > 0 ? flow->rate_bits_per_s / flow->streams : 0;

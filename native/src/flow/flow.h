@@ -101,6 +101,8 @@ void pl_flow_derive(struct pl_flow *flow);
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
 /* The payload that the streams of a flow of datagrams may send together, in bit/s; 0: as fast as possible. */
 int64_t pl_flow_datagram_rate(const struct pl_flow *flow);
+/* Descriptors that `streams` and the workers need: a stream whose data UDP carries has two sockets. */
+uint64_t pl_flow_descriptors(const struct pl_flow *flow, int64_t streams);
 /* The rate limit of one stream in bit/s; 0: none. */
 int64_t pl_flow_stream_rate(const struct pl_flow *flow);
 /* The share of a stream in `bytes`; the first streams carry the remainder. */

@@ -64,7 +64,7 @@ static int open_listener(const struct pl_flow *flow, struct pl_error *error)
 {
     int64_t streams =
         flow->streams > 0 ? flow->streams : 1; /* a larger number in the hello is checked then */
-    if (!pl_raise_descriptor_limit((uint64_t)(streams + 7 * flow->workers) + PL_HANDSHAKE_SPARE + 64, error))
+    if (!pl_raise_descriptor_limit(pl_flow_descriptors(flow, streams) + PL_HANDSHAKE_SPARE + 64, error))
         return -1;
     int cause = EADDRINUSE;
     int64_t port = flow->ports.first;
