@@ -45,6 +45,8 @@ class NamedFlow:
 
 def list_flows(study: Analyses) -> tuple[NamedFlow, ...]:
     """Every combination of UDP flows; the name has the settings that vary, streams and windows too."""
+    if not has_flows(study):
+        return ()
     answers = study.datagrams()
     conditions = {one.key: one for one in study.conditions()}
     streams = {answer.streams for answer in answers}
@@ -89,6 +91,11 @@ def describe_flows(study: Analyses) -> tuple[str, ...]:
     return tuple(
         text for path in paths for text in _describe_many([one for one in flows if one.path == path])
     )
+
+
+def has_flows(study: Analyses) -> bool:
+    """Whether any trial carried its data by UDP; reads no trial."""
+    return any(one.is_udp for one in dict.fromkeys(study.study_table().conditions))
 
 
 def is_search(study: Analyses) -> bool:
@@ -162,5 +169,5 @@ def describe_limits(flows: Sequence[NamedFlow]) -> Iterator[str]:
 
 def list_other_recommendations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
     """The recommendations of streams and windows: UDP flows, which have none, have an answer of their own."""
-    flows = {answer.condition for answer in study.datagrams()}
+    flows = {answer.condition for answer in study.datagrams()} if has_flows(study) else set()
     return tuple(answer for answer in study.recommend() if answer.condition not in flows)

@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.answer_table import Row, format_cells, format_row, list_headings
 from pathlab.report.blocks import Block, Question
+from pathlab.report.datagram_answers import has_flows
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     choose_format,
@@ -171,7 +172,8 @@ def _has_pairs(condition: MeasuredCondition) -> bool:
 def _outline_combinations(inputs: ReportInputs) -> Iterator[LazyBlock]:
     yield from outline_table(RATES, inputs.conditions)
     yield lazy_text(list_caveats, inputs.conditions)
-    flows = {answer.condition for answer in inputs.answers("datagrams")}  # which have a chapter of their own
+    # Flows of UDP have a chapter of their own.
+    flows = {answer.condition for answer in inputs.answers("datagrams")} if has_flows(inputs.study) else set()
     imported = [one for one in inputs.conditions if one.key.is_udp and one.key not in flows]
     yield from outline_table(UDP, imported)
 

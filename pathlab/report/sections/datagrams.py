@@ -14,6 +14,7 @@ from pathlab.report.datagram_answers import (
     NamedFlow,
     describe_limits,
     format_loss_ratio,
+    has_flows,
     is_search,
     list_flows,
 )
@@ -211,7 +212,11 @@ def _tabulate(inputs: ReportInputs, flows: Sequence[NamedFlow], name: str) -> It
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if inputs.study.datagrams() else "it needs trials with transport 'udp' and without message"
+    return (
+        None
+        if has_flows(inputs.study) and inputs.study.datagrams()
+        else "it needs trials with transport 'udp' and without message"
+    )
 
 
 SECTION = LazySection(

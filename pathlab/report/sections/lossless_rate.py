@@ -9,6 +9,7 @@ import numpy as np
 
 from pathlab.analysis.planning.loss_search import RateVerdict
 from pathlab.report.blocks import Block, Bullets, Paragraph
+from pathlab.report.datagram_answers import is_search
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.lossless_text import (
     EXPLANATION,
@@ -38,7 +39,8 @@ ANSWER_HEADINGS = ("Combination", "Highest rate", "Too much at", "95 % CI", "Cyc
 
 def outline_opening_rates(inputs: ReportInputs) -> Iterator[LazyPlot]:
     """The figure of the first combinations, at first sight."""
-    yield from list(_outline_figures(inputs))[:1]
+    if is_search(inputs.study):
+        yield from list(_outline_figures(inputs))[:1]
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
@@ -197,7 +199,11 @@ def _explain() -> Iterator[Block]:
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:
-    return None if inputs.study.lossless_rate() else "it needs a campaign with the table [search]"
+    return (
+        None
+        if is_search(inputs.study) and inputs.study.lossless_rate()
+        else "it needs a campaign with the table [search]"
+    )
 
 
 SECTION = LazySection(
