@@ -97,7 +97,7 @@ def test_no_warmup() -> None:
 def test_tcp_info_has_one_value_per_stream(streams: int) -> None:
     received, sent = carry(streams=streams)
     fields = _tcp_info_fields()
-    assert len(fields) == 24
+    assert len(fields) == 27
     for end in (received, sent):
         assert len(end.of("interval")) >= 5
         for record in [*end.of("interval"), end.last]:

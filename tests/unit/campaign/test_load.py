@@ -80,7 +80,7 @@ def test_a_single_level_needs_no_brackets() -> None:
         (
             lambda d: d["trial"].update(durations="3s"),
             "trial.durations: is not a known key; did you mean 'duration'?; "
-            "expected one of 'warmup', 'duration', 'interval', 'drain'",
+            "expected one of 'warmup', 'duration', 'interval', 'drain', 'capture', 'capture_bytes'",
         ),
         (
             lambda d: d["paths"][0].update(destination="vest"),

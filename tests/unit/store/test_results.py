@@ -20,8 +20,9 @@ from pathlab.report.names import format_utc
 from pathlab.store import results as results_module
 from pathlab.store.check import check_results
 from pathlab.store.exporting import select_trials
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.store.schema import FORMAT_VERSION
+from pathlab.store.schema import FORMAT_VERSION, column_types
 from pathlab.store.series import decode_series
 from pathlab.store.trial_table import format_exact_utc
 from tests.unit.store.series_samples import make_intervals, make_raw
@@ -64,7 +65,7 @@ def test_the_frame_is_typed_and_keeps_what_is_missing_missing(tmp_path: Path) ->
         results.add_trial(COMPLETE, {})
         results.add_trial(FAILED, {})
         frame = results.trials()
-    assert list(frame.columns) == ["trial_id", *(field.name for field in dataclasses.fields(COMPLETE))]
+    assert list(frame.columns) == ["trial_id", *column_types(TrialRecord)]
     kinds = {name: str(frame[name].dtype) for name in ("streams", "throughput_bits_per_s", "status", "flags")}
     assert kinds == {
         "streams": "Int64",
