@@ -41,7 +41,7 @@ class SearchSettings(FileTable):
     burst: Annotated[int, Bounds(COUNT, 1, 10_000)] = Field(
         4,
         description="Packets that are lost together at least, in the statistics: without a loss seen, a rate "
-        "needs so many times the packets.",
+        "needs as many times the packets.",
     )
     scale: Literal["log", "linear"] = Field("log", description="Scale on which the range of rates is halved.")
 

@@ -21,7 +21,7 @@ _EXTENSIONS = (0, 43, 60, 135, 139, 140)
 _FRAGMENT, _AUTHENTICATION = 44, 51
 EXTENSIONS_MAX = 8
 _TCP_BYTES, _UDP_BYTES = 20, 8
-#: A batch holds so many bytes behind each place that no header reaches further.
+#: Bytes that a batch holds behind each place; no header reaches further.
 _Part = TypeVar("_Part", bound="PacketHeaders")
 
 

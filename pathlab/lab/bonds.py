@@ -293,7 +293,7 @@ class BondedLinks:
         self._undo(node, "ip", "link", "set", name, "gso_max_segs", str(before))
 
     def _let_lacp_through(self) -> None:
-        """A bridge keeps LACP's frames to itself, unless its ports are told otherwise."""
+        """A bridge keeps LACP's frames to itself, unless its ports are set to forward them."""
         if self._lab.backend != "netem":
             return
         for number in self.numbers:

@@ -17,7 +17,7 @@ from pathlab.study.trials import StudySource
 
 HISTOGRAMS, DATAGRAMS = "datagram_histograms", "receiver_datagrams"
 LOSS_RUNS = "loss_runs"
-#: The intervals of a trial are added to so many blocks, at most, for the interval of its loss.
+#: The intervals of a trial are added to at most this number of blocks for the interval of its loss.
 BLOCKS_MAX = 50
 Bins = Counter[tuple[int, int]]  # counts by the lowest and the highest value of a bin
 

@@ -222,7 +222,7 @@ def _datagram(number: int, *, check: int = CHECK_FORWARD, phase: int = 1, size: 
 
 
 def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
-    """Loss, copies and order of a sender that the test plays, and strangers' datagrams beside them."""
+    """Loss, copies and order of a sender that the test plays, and foreign datagrams beside them."""
     with (
         receiving(transport="udp", warmup_ns=0, duration_ns=50 * MS) as (receiver, port),
         _hostile(port) as (stream, udp),

@@ -1,4 +1,5 @@
-/* The file of a capture: whole blocks of pcapng, at most so many bytes, and never the last room of a disk. */
+/* The file of a capture: whole blocks of pcapng, up to a limit of bytes, and never the last room of a disk.
+ */
 #ifndef PL_CAPTURE_FILE_H
 #define PL_CAPTURE_FILE_H
 

@@ -47,7 +47,7 @@ static void load_ancillary(struct program *program, int what)
     load(program, BPF_W, (uint32_t)(SKF_AD_OFF + what));
 }
 
-/* Skips so many instructions when the accumulator is `value`, others when it is not. */
+/* Skips `skip_equal` or `skip_other` instructions, whether the accumulator is `value` or not. */
 static void compare(struct program *program, uint32_t value, size_t skip_equal, size_t skip_other)
 {
     struct sock_filter *at = &program->list[add(program, BPF_JMP | BPF_JEQ | BPF_K, value)];

@@ -85,7 +85,7 @@ static void write_sent_phase(struct pl_json *j, const struct pl_counters *counte
     }
 }
 
-/* What came of a phase of the peer: of the steady window, or of the rest, which is the warm-up. */
+/* What came of a phase of the peer: of the steady window, or of the warm-up. */
 struct received {
     uint64_t received;
     uint64_t duplicates;

@@ -65,7 +65,7 @@ static void copy_address(struct pl_address *address, const struct sockaddr_stora
         storage->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
-/* Element `i` of an array of the kernel's into `room` bytes, the rest 0; false beyond the array. */
+/* Element `i` of an array of the kernel's into `room` bytes, those behind it 0; false beyond the array. */
 static bool copy_element(const uint8_t *array, size_t bytes, uint32_t element_bytes, uint32_t i,
                          void *element, size_t room)
 {

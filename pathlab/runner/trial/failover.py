@@ -16,7 +16,7 @@ from pathlab.engines.base import Record, first
 from pathlab.errors import HostError
 from pathlab.store.flags import Phase
 
-#: The rate is back at this share of what the other links carry, or of before, over so many intervals.
+#: The rate is back at this share of what the other links carry, or of before, over this number of intervals.
 RECOVERED_RATIO = 0.9
 RECOVERED_INTERVALS = 3
 JOIN_S = 30.0  # a command in a lab takes at most that long
