@@ -47,10 +47,13 @@ def search(folder: Path, link: dict[str, Any], **changes: Any) -> LosslessRate:
 
 
 def test_the_payload_rate_of_a_link_is_found(tmp_path: Path) -> None:
-    found = search(tmp_path, {})
+    # Of the rates tried none is so close to the truth that its loss is not distinguishable from 1 %.
+    rule = {**DATA["search"], "lowest": "21Mbit/s"}
+    trial = {"warmup": "200ms", "duration": "1500ms"}
+    found = search(tmp_path, {}, search=rule, trial=trial)
     assert found.ending == SearchEnding.FOUND, found.text
     below, above = found.below_bits_per_s or 0, found.above_bits_per_s or 0
-    stored = 8 * QUEUE_BYTES / 0.8  # rate of what the queue takes of the excess
+    stored = 8 * QUEUE_BYTES / 1.5  # rate of what the queue takes of the excess
     truth = CAPACITY_BITS_PER_S / 0.99
     assert above <= below * 1.0501
     assert below <= truth + stored
