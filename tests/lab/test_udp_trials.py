@@ -42,7 +42,7 @@ DATA = {
             {
                 **{"between": ["a", "b"], "rate": "20Mbit/s", "delay": "10ms", "queue": "50kB"},
                 **{"loss": LOSS, "reorder": REORDERED, "reorder_delay": "3ms"},
-                "reverse": {"rate": "20Mbit/s", "queue": "50kB"},
+                "reverse": {"loss": 0, "reorder": 0},
             }
         ],
     },
