@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.analysis.planning.hash_streams import NoStreams
-from pathlab.analysis.verdicts.bond_gain import BondVerdict
+from pathlab.analysis.verdicts.bond_gain import BondVerdict, SumVerdict
 from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
 from pathlab.report.multipath_text import describe_multipath
@@ -91,13 +91,22 @@ def test_two_equal_links_in_turn_carry_their_sum(tmp_path: Path) -> None:
 
 
 def test_round_robin_over_unequal_links_collapses_and_the_reason_is_named(tmp_path: Path) -> None:
-    """50 and 20 Mbit/s: less than the better link alone, at most twice the slower one."""
+    """50 and 20 Mbit/s: less than the better link alone, at most twice the slower one.
+
+    TCP recovers from losses on the slow link at other moments in each cycle, so nine cycles do not always
+    decide whether the bond is below the better link; that it is below the sum they do.
+    """
     study = run(tmp_path / "results", "round-robin-packets", second=20, cycles=9, streams=1)
     found = find_bonds(study)["round-robin-packets"]
-    assert found.verdict is BondVerdict.HARMS
+    assert found.gain is not None
+    assert found.gain.gain is not None
+    assert found.gain.gain < 0.9
+    assert found.verdict in (BondVerdict.HARMS, BondVerdict.UNDECIDED)
+    assert found.gain.sum_verdict is SumVerdict.BELOW
     assert found.is_held_by_slowest
     assert found.best_link == "link-1"
     assert found.turn_limit_bits_per_s == pytest.approx(2 * 20e6 * 1448 / 1500, rel=0.03)
     lead, *remarks = describe_multipath(study)
-    assert lead.startswith("Is the bond worth it? No with round-robin-packets (0.")
+    word = "No" if found.verdict is BondVerdict.HARMS else "Undecided"
+    assert lead.startswith(f"Is the bond worth it? {word} with round-robin-packets (0.")
     assert any("as much over the slow link as over the fast one" in text for text in remarks)
