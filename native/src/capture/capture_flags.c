@@ -90,9 +90,8 @@ static bool check(struct pl_capture_plan *plan, struct pl_error *error)
         !parse_addresses("peer", plan->peers, &filter->peers, error) ||
         !parse_ports(plan->ports, filter, error) || !parse_protocols(plan->protocols, filter, error))
         return false;
-    if (filter->addresses.count == 0 && (filter->port_count == 0 || filter->udp)) {
-        pl_error_set(error, PL_USAGE, "options", 0,
-                     "an --address is needed without a --port, and for UDP, whose ports are not filtered");
+    if (filter->addresses.count == 0 && filter->port_count == 0) {
+        pl_error_set(error, PL_USAGE, "options", 0, "an --address or a --port is needed");
         return false;
     }
     if (plan->ring_bytes % PL_RING_BLOCK_BYTES != 0) {
@@ -132,7 +131,7 @@ enum pl_options_outcome pl_capture_plan_parse(struct pl_capture_plan *plan, int 
                        "source or destination of all packets; up to 8, separated by commas"),
         pl_option_text("Packets", "peer", &plan->peers, "the other end of all packets, in the same way"),
         pl_option_text("Packets", "port", &plan->ports,
-                       "source or destination port of TCP and SCTP; up to 8, separated by commas"),
+                       "source or destination port; up to 8, separated by commas"),
         pl_option_text("Packets", "protocol", &plan->protocols, "tcp, udp, sctp, separated by commas"),
         pl_option_text("Packets", "interface", &plan->interfaces,
                        "names separated by commas; without: all that have an IP address"),

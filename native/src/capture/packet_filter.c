@@ -167,8 +167,7 @@ static void accept_transport(struct program *program, const struct pl_packet_fil
 {
     compare(program, protocol, 1, 0);
     size_t other = jump(program);
-    if (protocol != IPPROTO_UDP)
-        check_ports(program, filter);
+    check_ports(program, filter);
     if (protocol == IPPROTO_TCP) {
         (void)add(program, BPF_LD | BPF_B | BPF_IND, TCP_LENGTH_AT);
         (void)add(program, BPF_ALU | BPF_AND | BPF_K, 0xf0);

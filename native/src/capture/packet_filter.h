@@ -30,7 +30,7 @@ struct pl_packet_filter {
     bool sctp;
     struct pl_filter_addresses addresses;   /* its source or its destination is one of them */
     struct pl_filter_addresses peers;       /* the same of a second list */
-    uint16_t ports[PL_FILTER_PORTS_MAX];    /* TCP and SCTP: its source or destination port is one of them */
+    uint16_t ports[PL_FILTER_PORTS_MAX];    /* its source or destination port is one of them */
     size_t port_count;                      /* 0: any */
     const struct pl_interfaces *interfaces; /* it passes one of them */
     uint32_t snap_bytes;                    /* most bytes of a packet that are recorded */

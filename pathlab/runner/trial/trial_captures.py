@@ -60,8 +60,8 @@ class CapturedEnd:
 def build_capture_options(spec: TrialSpec, port: int) -> dict[str, str | int] | None:
     """Flags of ``pathlab-engine capture`` at either end of a trial whose one end listens at ``port``.
 
-    None where no packets cross a network. Ports of UDP are not known before the streams are admitted, so
-    that both addresses are given. Subflows of MPTCP may have any addresses.
+    None where no packets cross a network. UDP shares its port with TCP; both addresses are given, since
+    others may use that port with other hosts. Subflows of MPTCP may have any addresses.
     """
     cell = spec.cell
     technology = cell.engine in list_technologies()
