@@ -254,6 +254,27 @@ def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
     assert found["histograms"]["loss_runs"] == [[1, 1, 1], [2, 2, 1]]
 
 
+def test_what_comes_after_the_receipt_is_not_counted() -> None:
+    """In both directions the stream stays open: a late datagram of the window is none of the warm-up."""
+    with (
+        receiving(transport="udp", warmup_ns=0, duration_ns=1000 * MS) as (receiver, port),
+        _hostile(port, flags=FORWARD | REVERSE) as (stream, udp),
+    ):
+        receiver.expect("ready")
+        stream.sendall(b"g")
+        udp.send(_datagram(0))
+        stream.sendall(END.pack(b"e", 0, 2))
+        assert struct.unpack(">cQQQQ", read_exactly(stream, 33)) == (b"r", 100, 1, 0, 0)
+        udp.send(_datagram(1))
+        for _ in range(2):
+            receiver.wait_for("interval")
+        assert read_exactly(stream, END.size)[:1] == b"e"
+        stream.sendall(struct.pack(">cQQQQ", b"r", 0, 0, 0, 0))
+        ending = receiver.finish()
+    assert datagrams_of(ending, "warmup")["received"] == [0]
+    assert (datagrams_of(ending, "steady")["received"], datagrams_of(ending, "steady")["lost"]) == ([1], [1])
+
+
 def test_numbers_beyond_32_bits() -> None:
     """As after 2^32 datagrams: they are counted like the first ones."""
     first = 2**32 - 2

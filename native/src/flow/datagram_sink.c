@@ -105,6 +105,8 @@ static void take_messages(struct pl_worker *worker, struct pl_stream *stream, in
     pl_ns now_ns = pl_now_ns();
     uint64_t before = pl_sequence_meter_totals(link->meter).received;
     size_t taken = 0;
+    if (link->receipted) /* the receipt has stated what comes now as lost */
+        return;
     for (int i = 0; i < count; i++) {
         struct msghdr *message = &sink->messages[i].msg_hdr;
         struct extra extra = {.mark = -1};
