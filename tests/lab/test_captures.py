@@ -42,7 +42,7 @@ from tests.lab.wires import (
     plug_cables,
 )
 from tests.native.engine import MS, Ending, Flag, build_command, run, start_command
-from tests.require import require, require_faulty_engine
+from tests.require import require_faulty_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
@@ -192,29 +192,6 @@ def test_on_the_loopback_each_packet_is_recorded_once(wires: Wires, tmp_path: Pa
     packets = read_packets(file)
     assert [packet[TCP].flags for packet, _ in packets[:2]] == ["S", "SA"]
     assert sum(packet[TCP].flags == "S" for packet, _ in packets) == 1
-
-
-def test_a_vlan_is_recorded_once_and_without_its_tag(wires: Wires, tmp_path: Path) -> None:
-    plug_cables(wires)
-    tried = subprocess.run(
-        wires.middle.command("ip", "link", "add", "link", "ma", "name", "v9", "type", "vlan", "id", "9"),
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-    require(tried.returncode == 0, f"VLANs in this kernel: {tried.stderr.strip()}")
-    with emulate(wires, "packet"):
-        for host, address in ((wires.a, "10.92.0.1"), (wires.b, "10.92.0.2")):
-            host.run("ip", "link", "add", "link", "wan0", "name", "v7", "type", "vlan", "id", "7")
-            host.run("ip", "address", "add", f"{address}/24", "dev", "v7")
-            host.run("ip", "link", "set", "dev", "v7", "up")
-        recorded = record_transfer(wires, tmp_path, address="10.92.0.2", duration_ns=50 * MS)
-    assert recorded.sender_capture.of("ready")[0]["interfaces"] == ["wan0", "v7"]
-    for file in (recorded.sender_file, recorded.receiver_file):
-        packets = read_packets(file)
-        assert sum(packet[TCP].flags == "S" for packet, _ in packets) == 1
-        assert {metadata.ifname for _, metadata in read_scapy(file)} == {b"v7"}
 
 
 def test_a_full_ring_loses_packets_and_counts_them(link: Wires, tmp_path: Path) -> None:

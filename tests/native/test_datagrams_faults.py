@@ -88,6 +88,15 @@ def test_calls_that_do_less(tmp_path: Path, faults: str, flags: dict[str, Flag])
     assert_sent_agrees(connecting, accepting)
 
 
+@pytest.mark.parametrize("streams", [1, 3])
+def test_what_was_due_and_not_sent_is_given_up(tmp_path: Path, streams: int) -> None:
+    """A socket without room from early in the warm-up on: all that was due is in one of three counts."""
+    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EAGAIN@5+", streams=streams, duration_ns=240 * MS)
+    for phase, due in (("warmup", RATE * 60 // 1000), ("steady", RATE * 240 // 1000)):
+        assert sum(total(connecting, name, phase) for name in ("sent", "refused", "given_up")) == due
+    assert min(datagrams_of(connecting, "steady")["given_up"]) > 0
+
+
 def test_a_path_whose_mtu_shrinks_ends_the_trial(tmp_path: Path) -> None:
     _, connecting = _carry_faulty(tmp_path, "sendmmsg:EMSGSIZE@50+")
     assert connecting.status == ENDED

@@ -19,7 +19,9 @@ struct pl_send_schedule {
  * have `rate_bits_per_s` (1 to 10^14) together. The first one is due at `start_ns`. */
 void pl_send_schedule_begin(struct pl_send_schedule *schedule, pl_ns start_ns, uint64_t unit_bytes,
                             uint64_t rate_bits_per_s, uint32_t share, uint32_t streams);
-/* One unit was sent, or given up. */
+/* One unit was sent. */
 void pl_send_schedule_advance(struct pl_send_schedule *schedule);
+/* Gives up all units that are due before `until_ns`. Returns how many: exact, without a step for each. */
+uint64_t pl_send_schedule_skip(struct pl_send_schedule *schedule, pl_ns until_ns);
 
 #endif

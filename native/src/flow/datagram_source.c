@@ -198,16 +198,27 @@ static void begin_schedule(const struct source *source, struct pl_send_schedule 
                            shared->streams);
 }
 
-/* Gives up what is too late, in whole messages. */
-static void give_up(struct source *source, struct pl_send_schedule *schedule, pl_ns now_ns)
+/* Books messages that are not sent at the streams whose turns they were. */
+static void book_given_up(struct source *source, enum pl_datagram_phase phase, uint64_t messages)
 {
-    double period_ns = (double)schedule->step_ns + (double)schedule->part / (double)schedule->whole;
-    double late = (double)(now_ns - schedule->due_ns - LATE_NS) / period_ns;
-    if (late < 1)
+    struct pl_worker *worker = source->worker;
+    uint32_t count = worker->count;
+    if (messages == 0 || count == 0)
         return;
-    uint64_t messages = (uint64_t)late;
-    add(&source->worker->streams[0]->link->given_up[find_phase(source, now_ns)], messages * source->segments);
-    begin_schedule(source, schedule, schedule->due_ns + (pl_ns)((double)messages * period_ns));
+    for (uint32_t i = 0; i < count; i++) {
+        struct pl_datagram_link *link = worker->streams[(source->turn + i) % count]->link;
+        uint64_t share = messages / count + (i < messages % count);
+        add(&link->given_up[phase], share * source->segments);
+    }
+    source->turn = (uint32_t)((source->turn + messages) % count);
+}
+
+/* Gives up what was due before `until_ns`, in the phases in which it was. */
+static void give_up(struct source *source, struct pl_send_schedule *schedule, pl_ns until_ns)
+{
+    uint64_t warmup = pl_send_schedule_skip(schedule, pl_earlier(until_ns, source->steady_ns));
+    book_given_up(source, PL_DATAGRAM_WARMUP, warmup);
+    book_given_up(source, PL_DATAGRAM_STEADY, pl_send_schedule_skip(schedule, until_ns));
 }
 
 /* The messages of one stream that are to be handed over at `now_ns`, all in one phase: with several streams,
@@ -231,10 +242,10 @@ static uint32_t collect_due(struct source *source, struct pl_send_schedule sched
 static bool send_due(struct source *source, struct pl_send_schedule *schedule, pl_ns now_ns)
 {
     struct pl_pacing_errors *errors = source->worker->pacing_errors;
+    give_up(source, schedule, now_ns - LATE_NS);
     struct pl_stream *stream = take_turn(source);
     if (stream == NULL)
         return false;
-    give_up(source, schedule, now_ns);
     uint32_t over = send_messages(source, stream, collect_due(source, *schedule, now_ns));
     pl_histogram_add(&errors->call_ns, pl_now_ns() - now_ns);
     for (uint32_t i = 0; i < over; i++) {
@@ -249,7 +260,8 @@ static void send_at_rate(struct source *source)
     struct pl_worker *worker = source->worker;
     struct pl_send_schedule schedule;
     begin_schedule(source, &schedule, source->base_ns);
-    for (pl_ns now_ns = pl_now_ns(); goes_on(source, now_ns); now_ns = pl_now_ns()) {
+    pl_ns now_ns = pl_now_ns();
+    for (; goes_on(source, now_ns); now_ns = pl_now_ns()) {
         if (schedule.due_ns <= now_ns + source->ahead_ns && schedule.due_ns < source->end_ns) {
             if (!send_due(source, &schedule, now_ns))
                 return;
@@ -262,6 +274,7 @@ static void send_at_rate(struct source *source)
         atomic_store_explicit(&worker->spun_ns, spun_ns, memory_order_relaxed);
         worker->calls++;
     }
+    give_up(source, &schedule, pl_earlier(now_ns, source->end_ns));
 }
 
 /* Waits until the trial has started. False when it never does. */

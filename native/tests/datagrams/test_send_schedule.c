@@ -37,8 +37,37 @@ static void check_extremes(void)
     CHECK_EQUAL(due_of(65535, 100000000000000, 4096, 4096, 1000000), 1000 + 5242800);
 }
 
+/* What is skipped is what single steps would pass, and the schedule goes on as after them. */
+static void check_skip(uint64_t unit_bytes, uint64_t rate, pl_ns until_ns)
+{
+    struct pl_send_schedule stepped;
+    struct pl_send_schedule skipped;
+    uint64_t count = 0;
+    pl_send_schedule_begin(&stepped, 1000, unit_bytes, rate, 1, 3);
+    skipped = stepped;
+    for (; stepped.due_ns < until_ns; count++)
+        pl_send_schedule_advance(&stepped);
+    CHECK_EQUAL(pl_send_schedule_skip(&skipped, until_ns), count);
+    CHECK_EQUAL(skipped.due_ns, stepped.due_ns);
+    CHECK_EQUAL(skipped.owed, stepped.owed);
+    CHECK_EQUAL(pl_send_schedule_skip(&skipped, until_ns), 0);
+}
+
+static void check_skips(void)
+{
+    static const pl_ns until_ns[] = {0, 1000, 1001, 1002, 4242, 100003, 20000000};
+    for (unsigned i = 0; i < sizeof until_ns / sizeof *until_ns; i++) {
+        check_skip(125, 1000000, until_ns[i]);
+        check_skip(64, 448, until_ns[i]);
+        check_skip(1472, 9999999967, until_ns[i]);
+        check_skip(32, 99999999999989, until_ns[i] / 100); /* several in a nanosecond */
+        check_skip(65535, 1, until_ns[i]);
+    }
+}
+
 int main(void)
 {
+    check_skips();
     check_even_rates();
     check_uneven_rates();
     check_extremes();
