@@ -249,7 +249,7 @@ def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
         with pytest.raises(TimeoutError):
             udp.recv(1)
         ending = receiver.finish()
-    assert struct.unpack(">cQQQQ", receipt) == (b"r", 600, 5, 1, 1)
+    assert struct.unpack(">cQQQQ", receipt) == (b"r", 500, 5, 1, 1)  # a copy is no throughput
     assert ending.status == 0
     steady = datagrams_of(ending, "steady")
     assert (steady["received"], steady["lost"], steady["duplicate"], steady["reordered"]) == (
