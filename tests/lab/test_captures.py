@@ -46,7 +46,7 @@ from tests.require import require_faulty_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
-HELLO_BYTES = 68  # of each stream, before its data
+HELLO_BYTES = 84  # of each stream, before its data
 
 
 @pytest.fixture
