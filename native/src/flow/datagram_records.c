@@ -1,6 +1,7 @@
 #include "flow/datagram_records.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "flow/datagram_link.h"
 #include "flow/datagram_samples.h"
@@ -198,18 +199,16 @@ static uint64_t confirmed_reordered(const struct pl_datagram_link *link)
 
 static void write_sent(struct pl_json *j, const struct pl_counters *counters)
 {
-    static const struct pl_pacing_errors none;
+    static struct pl_pacing_errors errors; /* too large for the stack; records are written by one thread */
     uint64_t unreachable = 0;
-    struct pl_pacing_errors *errors = calloc(1, sizeof *errors);
     for (uint32_t s = 0; s < counters->count; s++)
         unreachable += atomic_load(&link_of(counters, s)->unreachable);
     for (int f = 0; f < FIRST_RECEIVED; f++)
         write_total(j, counters, f);
-    if (errors != NULL)
-        pl_pool_merge_pacing_errors(counters->pool, errors);
-    pl_histogram_write_summary(errors != NULL ? &errors->error_ns : &none.error_ns, j, "pacing_error_ns");
-    pl_histogram_write_summary(errors != NULL ? &errors->call_ns : &none.call_ns, j, "send_call_ns");
-    free(errors);
+    memset(&errors, 0, sizeof errors);
+    pl_pool_merge_pacing_errors(counters->pool, &errors);
+    pl_histogram_write_summary(&errors.error_ns, j, "pacing_error_ns");
+    pl_histogram_write_summary(&errors.call_ns, j, "send_call_ns");
     pl_json_u64(j, "icmp_unreachable", unreachable);
     pl_json_begin_object(j, "confirmed");
     write_confirmed(j, counters, "received", confirmed_received);
