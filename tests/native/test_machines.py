@@ -22,7 +22,7 @@ from tests.require import require_engine
 pytestmark = pytest.mark.engine
 
 EACH = pytest.mark.parametrize("machine", MACHINES)
-MAX_ENGINE_BYTES = 500_000
+MAX_ENGINE_BYTES = 600_000  # that of ppc64le has 564 kB
 
 
 def run_of(machine: str | None, subcommand: str, **flags: Flag) -> list[str]:
