@@ -192,7 +192,7 @@ def test_a_disk_that_fails_ends_it_with_its_reason(fault: str, text: str, tmp_pa
 
 @pytest.mark.parametrize("fault", ["pwrite:EINTR@1/2", "pwrite:short@1/3", "pread:EINTR@1/2"])
 def test_passing_faults_of_a_disk_change_nothing(fault: str, tmp_path: Path) -> None:
-    flags: dict[str, str | int] = {"disk": HERE, "file_bytes": MIB, "time_limit_ns": 50 * MS}
+    flags: dict[str, str | int] = {"disk": HERE, "file_bytes": MIB, "time_limit_ns": 500 * MS}
     with start_faulty("load", fault, tmp_path / "applied", **flags) as engine:
         ending = engine.finish()
     assert (ending.status, ending.stderr, ending.last["complete"]) == (0, "", True)
