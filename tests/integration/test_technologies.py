@@ -52,9 +52,9 @@ def answering(session: Session, name: str, settings: dict[str, Any]) -> Iterator
 
 
 def run_trial(session: Session, manifest: Manifest, message_bytes: int) -> tuple[EngineJob, EngineJob]:
-    """Both ends of a trial of a quarter of a second; both have ended."""
+    """Both ends of a trial of a second; both have ended."""
     settings = {"address": "127.0.0.1", "bytes": message_bytes, "interval_ns": 100 * MS}
-    settings |= {"warmup_ns": 50 * MS, "duration_ns": 500 * MS, "stall_ns": 5000 * MS}
+    settings |= {"warmup_ns": 50 * MS, "duration_ns": 1000 * MS, "stall_ns": 5000 * MS}
     with answering(session, manifest.name, settings) as server:
         port = server.wait_for("listening", PATIENCE_S)["port"]
         client = session.start_adapter(manifest.name, "ask", {**settings, "port": port}, seconds=120)
