@@ -69,6 +69,14 @@ def find_loss_runs(histograms: dict[str, Bins]) -> LossRuns | None:
     )
 
 
+def pool_with_runs(whole: Floats, counted: Floats, runs: LossRuns | None) -> TrialLoss:
+    """The share of ``counted`` in ``whole`` over trials, or blocks of one; ``runs`` None: none was seen."""
+    if runs is None:
+        return pool_trial_loss(whole, counted, bursts=0)
+    burst = max(1.0, min(runs.burst_packets, float(whole.sum())))
+    return pool_trial_loss(whole, counted, burst_packets=burst, bursts=runs.runs)
+
+
 def estimate_trial_loss(source: StudySource, trial_id: int, record: TrialRecord) -> TrialLoss | None:
     """The loss of one trial; its interval is read from blocks of the steady window's intervals.
 
@@ -79,7 +87,6 @@ def estimate_trial_loss(source: StudySource, trial_id: int, record: TrialRecord)
     if not sent or lost is None or lost > sent:
         return None
     runs = find_loss_runs(read_histograms(source, trial_id))
-    burst = 1.0 if runs is None else min(runs.burst_packets, float(sent))
     columns = read_columns(source, trial_id, {DATAGRAMS: ("index", "phase", "received", "lost")})
     out, gone = _list_blocks(columns.get(DATAGRAMS))
     share = lost / sent
@@ -89,7 +96,7 @@ def estimate_trial_loss(source: StudySource, trial_id: int, record: TrialRecord)
             gone = gone * (lost / gone.sum())
         else:  # lost after the last arrival, where no interval could count it
             gone[-1] = lost
-    found = pool_trial_loss(out, np.minimum(gone, out), burst_packets=burst)
+    found = pool_with_runs(out, np.minimum(gone, out), runs)
     return TrialLoss(
         trials=1,
         sent=sent,

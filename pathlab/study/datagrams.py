@@ -11,13 +11,19 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
-from pathlab.analysis.estimators.trial_loss import TrialLoss, pool_trial_loss
+from pathlab.analysis.estimators.trial_loss import TrialLoss
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.batching import pair_cycles
 from pathlab.study.datagram_limit import DatagramReading, DatagramVerdict, classify_datagrams
-from pathlab.study.datagram_trial import LossRuns, find_loss_runs, merge_histograms, read_histograms
+from pathlab.study.datagram_trial import (
+    LossRuns,
+    find_loss_runs,
+    merge_histograms,
+    pool_with_runs,
+    read_histograms,
+)
 from pathlab.study.message_rates import read_level
 from pathlab.study.selection import Rules, Sample, select
 from pathlab.study.trials import StudySource, TrialTable
@@ -137,9 +143,9 @@ def describe_datagrams(source: StudySource, part: Sample) -> DatagramFigures:
         received_packets_per_s=measure_spread(part.get("udp_received_packets_per_s")),
         throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
         packets=counts,
-        loss=_pool(part.get(SENT), part.get(LOST), 1.0 if runs is None else runs.burst_packets),
+        loss=_pool(part.get(SENT), part.get(LOST), runs),
         loss_runs=runs,
-        reordered=_pool(part.get(RECEIVED), part.get("udp_reordered_packets"), 1.0),
+        reordered=_pool(part.get(RECEIVED), part.get("udp_reordered_packets"), None),
         extent_max_packets=_find_most(part.get("udp_reorder_extent_max_packets")),
         late_time_max_ns=_find_most(part.get("udp_late_time_max_ns")),
         jitter_ns=measure_spread(part.get("udp_jitter_ns")),
@@ -236,10 +242,10 @@ def _count_packets(part: Sample) -> PacketCount:
     )
 
 
-def _pool(whole: Floats, counted: Floats, burst_packets: float) -> TrialLoss:
+def _pool(whole: Floats, counted: Floats, runs: LossRuns | None) -> TrialLoss:
     """Over the trials that have both counts; what cannot be is left out."""
     known = (whole > 0) & (counted >= 0) & (counted <= whole)
-    return pool_trial_loss(whole[known], counted[known], burst_packets=burst_packets)
+    return pool_with_runs(whole[known], counted[known], runs)
 
 
 def _add(counts: Floats) -> int | None:
