@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import socket
@@ -101,6 +102,18 @@ def test_a_path_whose_mtu_shrinks_ends_the_trial(tmp_path: Path) -> None:
     _, connecting = _carry_faulty(tmp_path, "sendmmsg:EMSGSIZE@50+")
     assert connecting.status == ENDED
     reason = f"stream 0: the path's MTU does not carry --datagram-bytes {BYTES}: use fewer"
+    assert connecting.last["reason"] == reason
+    assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
+
+
+@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize("gso", ["no", "yes"])
+def test_a_device_that_does_not_send_is_not_the_peers_fault(tmp_path: Path, gso: str, direction: str) -> None:
+    """As one without checksum offload refuses super-packets."""
+    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EIO@5+", gso=gso, direction=direction)
+    assert connecting.status == ENDED
+    hint = ": leave out --gso, which not every device can do" if gso == "yes" else ""
+    reason = f"stream 0: this end could not send a datagram: {os.strerror(errno.EIO)}{hint}"
     assert connecting.last["reason"] == reason
     assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
 

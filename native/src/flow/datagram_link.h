@@ -36,7 +36,7 @@ struct pl_datagram_link {
     _Atomic uint64_t unreachable;                  /* ICMP */
     _Atomic uint64_t given_up[PL_DATAGRAM_PHASES]; /* due, and not sent since the sender was too late */
     _Atomic uint64_t calls;
-    _Atomic int send_failure; /* errno; the worker that reads the statements reports it */
+    _Atomic int send_failure; /* errno of this end; the worker that reads the statements ends the stream */
     _Atomic bool sends_over;
     uint32_t check_out;
     /* By the worker that receives. */

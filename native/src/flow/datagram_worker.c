@@ -67,10 +67,9 @@ void pl_datagram_fail_sending(struct pl_worker *worker, struct pl_stream *stream
 {
     struct pl_datagram_link *link = stream->link;
     atomic_store(&link->sends_over, true);
+    atomic_store(&link->send_failure, cause);
     if (worker->listens)
         fail(worker, stream, cause);
-    else
-        atomic_store(&link->send_failure, cause);
 }
 
 void pl_datagram_state(struct pl_worker *worker, struct pl_stream *stream,

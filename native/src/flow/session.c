@@ -155,6 +155,13 @@ static bool is_reset_after_window(const struct pl_session *session, const struct
            session->start_ns != 0 && !is_premature(session);
 }
 
+/* Whether a stream failed because this end's kernel did not send its datagrams. */
+static bool is_send_failure(const struct pl_session *session, int64_t stream, int failure)
+{
+    const struct pl_datagram_link *link = session->streams[stream].link;
+    return session->links != NULL && atomic_load(&link->send_failure) == failure;
+}
+
 /* Why a stream failed, as the reason of the trial's end. */
 static void describe_failure(struct pl_session *session, int64_t stream, int failure)
 {
@@ -168,6 +175,11 @@ static void describe_failure(struct pl_session *session, int64_t stream, int fai
         (void)snprintf(session->reason_text, sizeof session->reason_text,
                        "stream %lld: the path's MTU does not carry --datagram-bytes %lld: use fewer",
                        (long long)stream, (long long)session->flow.datagrams.bytes);
+    else if (is_send_failure(session, stream, failure))
+        (void)snprintf(session->reason_text, sizeof session->reason_text,
+                       "stream %lld: this end could not send a datagram: %s%s", (long long)stream,
+                       strerror(failure),
+                       session->flow.datagrams.gso ? ": leave out --gso, which not every device can do" : "");
     else
         (void)snprintf(session->reason_text, sizeof session->reason_text,
                        "stream %lld: the peer ended it: %s", (long long)stream, strerror(failure));
