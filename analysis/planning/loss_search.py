@@ -122,7 +122,8 @@ class SearchRule:
 class LossTrial:
     """One trial of a search.
 
-    ``host_lost_packets`` are those of ``lost_packets`` that the receiving host lost; None: not known.
+    ``host_lost_packets`` are those of ``lost_packets`` that the receiving host lost; None: not known. Where
+    not ``is_host_complete`` it may have lost more.
     ``sent_ratio`` is the rate sent over the rate offered; None: not known. ``usable`` False: something
     besides the path may have lost packets, as a lab at its limit does; such a trial can show no more than
     that the path loses less. ``aborted``: a safety limit ended it, so the rate is not tried again.
@@ -132,6 +133,7 @@ class LossTrial:
     sent_packets: int
     lost_packets: int
     host_lost_packets: int | None = None
+    is_host_complete: bool = True
     sent_ratio: float | None = None
     usable: bool = True
     aborted: bool = False
@@ -142,8 +144,9 @@ class RateLoss:
     """What the trials at one rate show. ``verdict``: None until it is clear, or no trial is left.
 
     ``all_lost`` counts every lost packet of ``choose_counted``, ``path_lost`` those that the receiving host
-    did not lose. ``short`` are the trials in which the sender did not reach the rate, ``unusable`` others
-    that are not usable.
+    did not lose as far as its counters show; unless ``is_host_known`` it may have lost some of them.
+    ``short`` are the trials in which the sender did not reach the rate, ``unusable`` others that are not
+    usable.
     """
 
     rate_bits_per_s: int
@@ -171,6 +174,12 @@ class SearchState:
     above_bits_per_s: int | None = None
     limit: RateVerdict | None = None
     trials: int = field(default=0)
+
+    @property
+    def is_attributed(self) -> bool:
+        """Whether a loss above the limit at ``above_bits_per_s`` is known to be the path's."""
+        above = next((one for one in self.rates if one.rate_bits_per_s == self.above_bits_per_s), None)
+        return above is None or above.verdict != RateVerdict.ABOVE or above.is_host_known
 
 
 def evaluate_search(trials: Iterable[LossTrial], rule: SearchRule) -> SearchState:
@@ -220,7 +229,9 @@ def _look(rate_bits_per_s: int, trials: Sequence[LossTrial], rule: SearchRule) -
     short = [trial for trial in trials if trial.usable and is_short(trial, rule)]
     counted = choose_counted(trials, rule)
     used = [trial for trial in counted if trial.usable]
-    is_host_known = bool(counted) and all(trial.host_lost_packets is not None for trial in counted)
+    is_host_known = bool(counted) and all(
+        trial.host_lost_packets is not None and trial.is_host_complete for trial in counted
+    )
     all_lost = _pool(counted, [trial.lost_packets for trial in counted], rule)
     on_path = [max(0, trial.lost_packets - (trial.host_lost_packets or 0)) for trial in counted]
     path_lost = _pool(counted, on_path, rule)

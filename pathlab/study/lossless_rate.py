@@ -28,6 +28,7 @@ from pathlab.store.flags import Flag, Status
 from pathlab.store.records import PlanRecord
 from pathlab.study.answer import Answer
 from pathlab.study.rate_searches import (
+    NOT_ATTRIBUTED,
     RateSearch,
     SearchKey,
     describe_ending,
@@ -253,7 +254,7 @@ def _summarize(
         interval=interval,
         rates=tuple(_list_rates(searches, rows, latest, rule)),
         cycles=cycles,
-        text=_describe(cycles, interval, rule),
+        text=_describe(cycles, interval, rule, sum(not state.is_attributed for state in found)),
     )
 
 
@@ -272,8 +273,13 @@ def _bound_rate(below: Sequence[int], above: Sequence[int], *, all_found: bool) 
     return builder.build(low.low, high.high)
 
 
-def _describe(cycles: Sequence[CycleSearch], interval: Interval, rule: SearchRule) -> str:
-    """The answer in one sentence without a full stop: of several cycles the median, else each text once."""
+def _describe(
+    cycles: Sequence[CycleSearch], interval: Interval, rule: SearchRule, not_attributed: int
+) -> str:
+    """The answer in one sentence without a full stop: of several cycles the median, else each text once.
+
+    ``not_attributed``: cycles with a found rate above which the loss may be the receiving host's.
+    """
     found = [one for one in cycles if one.ending == SearchEnding.FOUND]
     texts = Counter(one.text for one in cycles if one not in found or len(found) == 1)
     parts = []
@@ -283,6 +289,7 @@ def _describe(cycles: Sequence[CycleSearch], interval: Interval, rule: SearchRul
         ends = f"; 95 % CI {low} to {high}" if interval.decided else ""
         rate = float(np.median([one.below_bits_per_s for one in found if one.below_bits_per_s is not None]))
         parts = [f"loss ≤ {format_ratio(rule.loss_ratio)} up to {format_rate(rate)} (median of {of}{ends})"]
+        parts += [f"{NOT_ATTRIBUTED} in {not_attributed} of them"] if not_attributed else []
     if len(cycles) == 1:
         return cycles[0].text
     parts += [f"{text} ({count} cycle{'' if count == 1 else 's'})" for text, count in texts.items()]

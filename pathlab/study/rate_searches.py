@@ -25,6 +25,8 @@ from pathlab.store.records import PlanRecord
 from pathlab.units import format_rate, format_ratio
 
 BITS_PER_BYTE = 8
+#: Said of a loss above the limit that counters of the receiving host may not explain in full.
+NOT_ATTRIBUTED = "whether the path or the receiving host lost the packets is not known"
 #: What limits a search that ended before the path did, by verdict.
 HOSTS: Mapping[RateVerdict, str] = {
     RateVerdict.SENDER: "the sending host",
@@ -58,6 +60,9 @@ class CountedTrial(Protocol):
 
     @property
     def udp_lost_host_packets(self) -> int | None: ...
+
+    @property
+    def udp_lost_path_packets(self) -> int | None: ...
 
     @property
     def udp_sent_packets_per_s(self) -> float | None: ...
@@ -161,7 +166,8 @@ def read_trial(record: CountedTrial, rate_bits_per_s: int) -> LossTrial:
         rate_bits_per_s=rate_bits_per_s,
         sent_packets=sent or 0,
         lost_packets=min(lost or 0, sent or 0),
-        host_lost_packets=record.udp_lost_host_packets,
+        host_lost_packets=record.udp_lost_host_packets if lost else 0,
+        is_host_complete=not lost or record.udp_lost_path_packets is not None,
         sent_ratio=None if aborted else _measure_sent_ratio(record, rate_bits_per_s),
         usable=sent is not None and lost is not None and Flag.LAB_LIMITED not in record.flags,
         aborted=aborted,
@@ -184,12 +190,14 @@ def describe_ending(state: SearchState, rule: SearchRule) -> str:
     if state.ending is None:
         known = state.below_bits_per_s is not None and state.above_bits_per_s is not None
         return f"not finished, so far {between}" if known else "not finished"
+    doubt = "" if state.is_attributed else f"; {NOT_ATTRIBUTED}"
     if state.ending == SearchEnding.FOUND:
-        return f"{loss} up to {below}, confirmed above it at {above}"
+        return f"{loss} up to {below}, confirmed above it at {above}{doubt}"
     if state.ending == SearchEnding.ABOVE_HIGHEST:
         return f"{loss} up to {below} or more: the highest rate tried had no more loss"
     if state.ending == SearchEnding.BELOW_LOWEST:
-        return f"not found: more loss already at the lowest rate, {format_rate(rule.lowest_bits_per_s)}"
+        lowest = format_rate(rule.lowest_bits_per_s)
+        return f"not found: more loss already at the lowest rate, {lowest}{doubt}"
     host = None if state.limit is None else HOSTS.get(state.limit)
     if host is not None and state.ending != SearchEnding.UNDECIDED:
         limited = f"limited by {host} at {above}"

@@ -67,6 +67,21 @@ def test_one_answer_for_each_combination_over_all_cycles(tmp_path: Path) -> None
     assert answer.selection.used == answer.selection.trials
 
 
+def test_cycles_whose_loss_may_be_the_hosts_are_counted(tmp_path: Path) -> None:
+    link = count_link(48e6)
+
+    def hide(row: PlanRow) -> Mapping[str, Any]:
+        counts = link(row)
+        return (
+            {**counts, "udp_lost_path_packets": None} if row.cycle and counts["udp_lost_packets"] else counts
+        )
+
+    (answer,) = analyse(write_search_results(tmp_path, hide, cycles=3, **ONE))
+    assert answer.result.text.endswith(
+        "; whether the path or the receiving host lost the packets is not known in 2 of them"
+    )
+
+
 def test_one_cycle_has_a_bracket_and_no_interval(tmp_path: Path) -> None:
     (answer,) = analyse(write_search_results(tmp_path, count_link(48e6), cycles=1, **ONE))
     assert answer.result.undecided == Undecided.TOO_FEW_SAMPLES

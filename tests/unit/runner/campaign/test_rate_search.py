@@ -182,6 +182,33 @@ def test_a_limit_of_a_host_is_no_rate_of_the_path(tmp_path: Path, end: str) -> N
         assert "loss ≤ 1 % up to 4" in text
 
 
+@pytest.mark.parametrize("host", [None, 0])
+@pytest.mark.parametrize(
+    ("link", "known"),
+    [
+        (count_link(48e6), "loss ≤ 1 % up to 47.0 Mbit/s, confirmed above it at 48.7 Mbit/s"),
+        (count_link(1e9, 0.5), "not found: more loss already at the lowest rate, 10 Mbit/s"),
+    ],
+)
+def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
+    tmp_path: Path, link: Truth, known: str, host: int | None
+) -> None:
+    """With GRO the drops of a socket are not known: what other counters explain is no more than a part."""
+    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
+    assert campaign.search is not None
+
+    def hide(row: PlanRow) -> Mapping[str, Any]:
+        counts = link(row)
+        unknown = {"udp_lost_host_packets": host, "udp_lost_path_packets": None}
+        return {**counts, **unknown} if counts["udp_lost_packets"] else counts
+
+    with create_search_results(tmp_path, campaign) as results:
+        run_searches(results, campaign, hide)
+        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
+        text = describe_ending(found.state, campaign.search.rule)
+        assert text == f"{known}; whether the path or the receiving host lost the packets is not known"
+
+
 def test_a_stored_row_of_no_search_is_refused(tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1)
     with create_search_results(tmp_path, campaign) as results:
