@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trial_loss import TrialLoss
 from pathlab.report.phrases import format_count
 from pathlab.store.records import TrialRecord
@@ -139,6 +140,11 @@ def _count(number: int | None) -> str:
 
 def format_datagram_limit(found: DatagramVerdict) -> str:
     """``Limited by: the path (it lost 0.9 % of the datagrams)``, or why it is undecided."""
+    if found.undecided is Undecided.NO_SAMPLES:
+        return (
+            "Limited by: undecided (no datagram was sent in the steady window). "
+            "Measure for longer or at a higher rate."
+        )
     if found.limit is None:
         return (
             "Limited by: undecided (not known where datagrams were lost). "

@@ -27,7 +27,11 @@ class DatagramLimit(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatagramReading:
-    """The figures that the verdict is read from; None: not measured (of ``offered``: no rate was offered)."""
+    """The figures that the verdict is read from; None: not measured (of ``offered``: no rate was offered).
+
+    ``under_way_packets_per_s``: what may be due and not sent yet at the end of the steady window, a datagram
+    of each stream, over its length.
+    """
 
     offered_packets_per_s: float | None
     sent_packets_per_s: float | None
@@ -37,6 +41,7 @@ class DatagramReading:
     lost_path_packets: float | None
     sender_core_ratio: float | None = None
     receiver_core_ratio: float | None = None
+    under_way_packets_per_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +72,7 @@ def read_datagrams(record: TrialRecord) -> DatagramReading:
         lost_path_packets=record.udp_lost_path_packets,
         sender_core_ratio=record.sender_busiest_core_ratio,
         receiver_core_ratio=record.receiver_busiest_core_ratio,
+        under_way_packets_per_s=record.streams * 1e9 / record.steady_ns if record.steady_ns else None,
     )
 
 
@@ -102,19 +108,27 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
         return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
     if places:
         return DatagramVerdict(limit=places[0], beside=places[1:], evidence=evidence)
+    if not reading.sent_packets:  # none was due
+        return DatagramVerdict(limit=None, beside=(), evidence=evidence, undecided=Undecided.NO_SAMPLES)
     offered = reading.offered_packets_per_s is not None
     limit = DatagramLimit.OFFERED_RATE if offered else DatagramLimit.SENDING_HOST
     return DatagramVerdict(limit=limit, beside=(), evidence=evidence)
 
 
 def _measure_shares(reading: DatagramReading) -> dict[DatagramLimit, float | None]:
-    """Of what was offered, the share not sent; of what was sent, the shares lost on the path and after it."""
+    """Of what was offered, the share not sent; of what was sent, the shares lost on the path and after it.
+
+    What may be under way at the end of the window is none that was not sent.
+    """
     offered, sent_per_s, sent = (
         reading.offered_packets_per_s,
         reading.sent_packets_per_s,
         reading.sent_packets,
     )
-    unsent = None if not offered or sent_per_s is None else max(0.0, 1 - sent_per_s / offered)
+    unsent = None
+    if offered and sent_per_s is not None:
+        missing_per_s = offered - sent_per_s
+        unsent = missing_per_s / offered if missing_per_s > (reading.under_way_packets_per_s or 0.0) else 0.0
     lost = {
         DatagramLimit.PATH: reading.lost_path_packets,
         DatagramLimit.RECEIVING_HOST: reading.lost_host_packets,

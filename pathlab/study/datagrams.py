@@ -163,6 +163,9 @@ def describe_datagrams(source: StudySource, part: Sample) -> DatagramFigures:
                 lost_path_packets=counts.lost_path,
                 sender_core_ratio=measure_spread(part.get("sender_busiest_core_ratio")).median,
                 receiver_core_ratio=measure_spread(part.get("receiver_busiest_core_ratio")).median,
+                under_way_packets_per_s=measure_spread(
+                    part.get("streams") * 1e9 / part.get("steady_ns")
+                ).median,
             )
         ),
         provisional=bool(find_lab_limited(part).all()),

@@ -119,6 +119,10 @@ def test_the_limit_in_a_sentence() -> None:
     assert fast == "Limited by: the sending host (it sent as fast as it could)"
     unknown = limit(udp_lost_host_packets=None, udp_lost_path_packets=None)
     assert unknown.startswith("Limited by: undecided (not known where datagrams were lost)")
+    none: dict[str, Any] = {**nothing, "udp_sent_packets": 0, "udp_sent_packets_per_s": 0.0}
+    assert limit(**none).startswith("Limited by: the sending host (it did not send 100 %")
+    rare = limit(**none, udp_offered_packets_per_s=0.1)  # one may be due in the 10 s, and under way
+    assert rare.startswith("Limited by: undecided (no datagram was sent in the steady window)")
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -108,6 +108,14 @@ def make_reading(**given: float | None) -> DatagramReading:
         ({"offered_packets_per_s": None}, DatagramLimit.SENDING_HOST),
         ({"sent_packets_per_s": 985.0}, DatagramLimit.SENDING_HOST),
         ({"sent_packets_per_s": 995.0}, DatagramLimit.OFFERED_RATE),
+        ({"sent_packets_per_s": 985.0, "under_way_packets_per_s": 16.0}, DatagramLimit.OFFERED_RATE),
+        ({"sent_packets_per_s": 983.0, "under_way_packets_per_s": 16.0}, DatagramLimit.SENDING_HOST),
+        ({"sent_packets_per_s": 0.0, "sent_packets": 0}, DatagramLimit.SENDING_HOST),
+        (
+            {"offered_packets_per_s": 0.1, "sent_packets_per_s": 0.0, "sent_packets": 0}
+            | {"under_way_packets_per_s": 1.0},
+            None,
+        ),
         ({"lost_packets": 9, "lost_path_packets": 9}, DatagramLimit.OFFERED_RATE),
         ({"lost_packets": 10, "lost_path_packets": 10}, DatagramLimit.PATH),
         (
