@@ -116,13 +116,17 @@ def _describe_flow(one: NamedFlow, *, named: bool) -> str:
 
 def _describe_many(flows: Sequence[NamedFlow]) -> Iterator[str]:
     """The most that arrived with hardly a loss, and how many combinations each place limits."""
-    clean = [one for one in flows if (one.figures.loss.loss_ratio or 0.0) < LOSS_RATIO]
+    measured = [one for one in flows if one.figures.loss.loss_ratio is not None]
+    clean = [one for one in measured if (one.figures.loss.loss_ratio or 0.0) < LOSS_RATIO]
     best = max(clean, key=lambda one: one.figures.throughput_bits_per_s.median or 0.0, default=None)
     several = format_count(len(flows), "combination")
-    if best is None:
-        least = min(flows, key=lambda one: one.figures.loss.loss_ratio or 0.0)
+    if not measured:
+        yield f"{flows[0].path}: the loss was not measured in any of {several} of UDP flows."
+    elif best is None:
+        least = min(measured, key=lambda one: one.figures.loss.loss_ratio or 0.0)
+        count = format_count(len(measured), "combination")
         yield (
-            f"{least.path}: each of {several} of UDP flows lost {LOSS_BOUND} or more; "
+            f"{least.path}: each of {count} of UDP flows lost {LOSS_BOUND} or more; "
             f"{least.name} lost least, {format_loss_ratio(least.figures.loss)}."
         )
     else:

@@ -135,7 +135,7 @@ def _outline_order(inputs: ReportInputs, flows: Sequence[NamedFlow]) -> Iterator
 
 
 def draw_runs(found: Sequence[NamedBins]) -> Drawing:
-    """How many loss runs and reordering extents are at least so long."""
+    """How many loss runs and reordering extents have at least each length."""
     panels = []
     for metric, title, noun in (
         (LOSS_RUNS, "Lost in a row", "Runs"),
@@ -147,7 +147,7 @@ def draw_runs(found: Sequence[NamedBins]) -> Drawing:
             if histograms.get(metric)
         ]
         if layers:
-            x = Axis(label="At least so many", unit="packets", scale=Scale.LOG10)
+            x = Axis(label="Length or extent, at least", unit="packets", scale=Scale.LOG10)
             y = Axis(label=noun, scale=Scale.LOG10)
             panels.append(Panel(x=x, y=y, layers=tuple(layers), title=title))
     return Drawing(panels=tuple(panels), empty="nothing was lost or reordered")

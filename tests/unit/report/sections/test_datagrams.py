@@ -59,6 +59,20 @@ def test_a_clean_combination_is_the_answer_of_many() -> None:
     assert "(95 % CI up to " in first
 
 
+def test_a_loss_that_was_not_measured_is_not_the_least() -> None:
+    def carry_unknown(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:
+        found = carry_flow(settings, rng)
+        unknown = dict.fromkeys(("udp_lost_packets", "udp_lost_host_packets", "udp_lost_path_packets"))
+        return {**found, **unknown} if settings["pacing_bits_per_s"] in hidden else found
+
+    hidden = {32 * 10**6}
+    first, _ = describe_flows(Study(make_udp_trials(FLOWS, carry_unknown)))
+    assert first.startswith("west → east: each of 4 combinations of UDP flows lost 0.1 % or more; 48 Mbit/s")
+    hidden |= {rate["pacing_bits_per_s"] for rate in RATES}
+    first, _ = describe_flows(Study(make_udp_trials(FLOWS, carry_unknown)))
+    assert first == "west → east: the loss was not measured in any of 6 combinations of UDP flows."
+
+
 def test_the_chapter_has_its_tables_and_figures() -> None:
     results = make_udp_trials(FLOWS, carry_flow, bins=BINS)
     report = build_document(results)
