@@ -117,9 +117,10 @@ class LosslessRate:
     """The highest rate with a loss of at most ``limit_ratio`` of one combination on one path.
 
     ``ending`` is that of every finished search, None where they differ or none is finished. The rates are
-    medians over cycles, ``below`` the highest confirmed, ``above`` the lowest with too much loss; both are
-    rounded to no rate that was not tried where there is one cycle. ``interval`` holds the rate: from the low
-    end of the median of ``below`` to the high end of that of ``above``, allowing for serial correlation.
+    medians over the cycles that found one, or over all finished where none did, ``below`` the highest
+    confirmed, ``above`` the lowest with too much loss; both are rounded to no rate that was not tried where
+    there is one cycle. ``interval`` holds the rate: from the low end of the median of ``below`` to the high
+    end of that of ``above``, allowing for serial correlation.
     It is undecided where a search did not find a rate. ``text`` is the answer as a sentence.
     """
 
@@ -237,9 +238,10 @@ def _summarize(
     )
     finished = [search.state for search in searches if search.is_finished]
     endings = {state.ending for state in finished}
-    below = [state.below_bits_per_s for state in finished if state.below_bits_per_s is not None]
-    above = [state.above_bits_per_s for state in finished if state.above_bits_per_s is not None]
     found = [state for state in finished if state.ending == SearchEnding.FOUND]
+    ended = found or finished
+    below = [state.below_bits_per_s for state in ended if state.below_bits_per_s is not None]
+    above = [state.above_bits_per_s for state in ended if state.above_bits_per_s is not None]
     interval = _bound_rate(below, above, all_found=bool(finished) and len(found) == len(finished))
     middle = float(np.median(below)) if below else None
     return LosslessRate(

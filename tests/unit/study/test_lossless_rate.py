@@ -118,6 +118,20 @@ def test_cycles_that_end_differently_are_each_named(tmp_path: Path) -> None:
     assert reason.trials == sum(rate.short for rate in found.rates) > 0
 
 
+def test_the_rates_are_those_of_the_cycles_that_found_one(tmp_path: Path) -> None:
+    """A cycle without a limit has no rate above: with it the median below could exceed the one above."""
+    link, clean = count_link(48e6), count_link(1e9)
+    truth = write_search_results(
+        tmp_path, lambda row: (clean if row.cycle else link)(row), cycles=3, search=SEARCH, **ONE
+    )
+    (answer,) = analyse(truth)
+    found = answer.result
+    assert (found.finished, found.found) == (3, 1)
+    assert found.below_bits_per_s is not None
+    assert found.above_bits_per_s is not None
+    assert 46e6 < found.below_bits_per_s < 48.5e6 < found.above_bits_per_s < 50e6
+
+
 def test_two_campaigns_are_compared_by_what_each_cycle_found(tmp_path: Path) -> None:
     coarse: dict[str, Any] = {"cycles": 6, "search": {**SEARCH, "resolution": "20%"}, **ONE}
     before = write_search_results(tmp_path / "before", count_link(30e6), **coarse)
