@@ -114,7 +114,7 @@ def describe_attribution(lost: int | None, host: int | None, path: int | None) -
     texts = [f"{name} {count:,}" for name, count in known.items() if count is not None]
     unexplained = lost - (host or 0) - (path or 0)
     if unexplained > 0:
-        texts.append(f"not known {unexplained:,} (a counter of the receiving host was not read)")
+        texts.append(f"not known {unexplained:,} (a counter of the receiving host is not known)")
     return ", ".join(texts)
 
 
@@ -148,7 +148,8 @@ def format_datagram_limit(found: DatagramVerdict) -> str:
     if found.limit is None:
         return (
             "Limited by: undecided (not known where datagrams were lost). "
-            "The agent of the receiving host must be able to read its counters: pathlab doctor."
+            "The agent of the receiving host must be able to read its counters (pathlab doctor); "
+            "drops of a socket are known only without GRO."
         )
     text = f"Limited by: {LIMITS[found.limit]}"
     reason = describe_limit_reason(found, found.limit)

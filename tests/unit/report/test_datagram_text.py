@@ -92,8 +92,8 @@ def test_a_loss_of_nothing_has_an_upper_bound() -> None:
         (0, 0, 0, ""),
         (None, None, None, ""),
         (9, 4, 5, "the receiving host 4, the path 5"),
-        (9, None, None, "not known 9 (a counter of the receiving host was not read)"),
-        (9, 4, None, "the receiving host 4, not known 5 (a counter of the receiving host was not read)"),
+        (9, None, None, "not known 9 (a counter of the receiving host is not known)"),
+        (9, 4, None, "the receiving host 4, not known 5 (a counter of the receiving host is not known)"),
     ],
 )
 def test_who_lost_datagrams(lost: int | None, host: int | None, path: int | None, text: str) -> None:
@@ -119,6 +119,7 @@ def test_the_limit_in_a_sentence() -> None:
     assert fast == "Limited by: the sending host (it sent as fast as it could)"
     unknown = limit(udp_lost_host_packets=None, udp_lost_path_packets=None)
     assert unknown.startswith("Limited by: undecided (not known where datagrams were lost)")
+    assert "only without GRO" in unknown
     none: dict[str, Any] = {**nothing, "udp_sent_packets": 0, "udp_sent_packets_per_s": 0.0}
     assert limit(**none).startswith("Limited by: the sending host (it did not send 100 %")
     rare = limit(**none, udp_offered_packets_per_s=0.1)  # one may be due in the 10 s, and under way
