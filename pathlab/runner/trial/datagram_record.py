@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pathlab.engines.base import Record, first
-from pathlab.engines.spec import TrialSpec
+from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.message_record import RATE_RATIO, sum_steady_cpu_ns
 from pathlab.runner.trial.steady_rates import sum_rates_per_s
@@ -80,8 +80,10 @@ def measure_datagrams(spec: TrialSpec, data: TrialData, tables: Mapping[str, pa.
         **_split_loss(lost, receiver, tables),
         **_describe_pacing(sender.totals.get("pacing_error_ns") or {}),
         **_describe_reordering(receiver.totals.get("histograms")),
-        "sender_cpu_ns_per_packet": _divide_cpu(sender, "sender", sent),
-        "receiver_cpu_ns_per_packet": _divide_cpu(receiver, "receiver", receiver.count_steady(bytes_each)),
+        "sender_cpu_ns_per_packet": _divide_cpu(spec, sender, "sender", sent),
+        "receiver_cpu_ns_per_packet": _divide_cpu(
+            spec, receiver, "receiver", receiver.count_steady(bytes_each)
+        ),
     }
 
 
@@ -235,6 +237,16 @@ def _find_highest(bins: Iterable[Sequence[int]] | None) -> int | None:
     return max((high for _, high, count in bins or () if count), default=None)
 
 
-def _divide_cpu(end: DatagramCounts, role: str, count: int | None) -> float | None:
-    spent_ns = sum_steady_cpu_ns(end.ready, end.intervals, role)
+def _divide_cpu(spec: TrialSpec, end: DatagramCounts, role: str, count: int | None) -> float | None:
+    """CPU time per datagram of the threads that sent, or received, those counted."""
+    intervals = end.intervals
+    if spec.cell.direction == BOTH:
+        intervals = [{**one, "workers": _choose_threads(one["workers"], role)} for one in intervals]
+    spent_ns = sum_steady_cpu_ns(end.ready, intervals, role)
     return None if spent_ns is None or not count else spent_ns / count
+
+
+def _choose_threads(workers: Sequence[Record], role: str) -> Sequence[Record]:
+    """Those of an end that sends and receives: the first half receives, the other one sends."""
+    half = len(workers) // 2
+    return workers[:half] if role == "receiver" else workers[half:]

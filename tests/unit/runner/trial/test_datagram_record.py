@@ -49,6 +49,19 @@ def test_both_ends_counts_of_the_steady_window_are_the_columns() -> None:
     assert (record.undelivered_bytes, record.window_effective_bytes) == (None, None)
 
 
+def test_of_both_directions_each_end_has_the_cost_of_the_counted_one() -> None:
+    """native/PROTOCOL.md: the first threads of an end receive, the others send."""
+    sender, receiver = make_udp_sender(), make_udp_receiver()
+    idle = {"user_ns": 1_000_000, "system_ns": 0, "waiting_ns": 0, "spun_ns": 0}
+    for end, place in ((sender, 0), (receiver, 1)):
+        for one in end:
+            if one["type"] == "interval":
+                one["workers"] = [*one["workers"][:place], idle, *one["workers"][place:]]
+    record = build_udp_record(sender, receiver, spec=make_udp_spec(direction="both"))
+    assert record.sender_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 2000)
+    assert record.receiver_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 1980)
+
+
 def test_a_stream_of_bytes_has_no_figures_of_datagrams() -> None:
     spec = make_udp_spec(transport="tcp")
     record = build_udp_record(make_udp_sender(), make_udp_receiver(), spec=spec)
