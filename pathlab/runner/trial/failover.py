@@ -14,6 +14,7 @@ from typing import Any
 
 from pathlab.engines.base import Record, first
 from pathlab.errors import HostError
+from pathlab.runner.trial.tcp_counters import list_counters
 from pathlab.store.flags import Phase
 
 #: The rate is back at this share of what the other links carry, or of before, over this number of intervals.
@@ -148,10 +149,10 @@ def count_resent(sender: Sequence[Record], begin_ns: int, end_ns: int) -> int | 
     if start is None:
         return None
     readings = []
-    for record in sender:
-        values = (record.get("tcp_info") or {}).get("bytes_retrans") if record["type"] == "interval" else None
-        if values and None not in values:
-            readings.append((int(start["monotonic_ns"]) + record["end_ns"], sum(values)))
+    for record, values in list_counters(sender, "bytes_retrans"):
+        known = [value for value in values if value is not None]
+        if record["type"] == "interval" and known and len(known) == len(values):
+            readings.append((int(start["monotonic_ns"]) + record["end_ns"], sum(known)))
     earlier = [total for at_ns, total in readings if at_ns <= begin_ns]
     later = [
         total for (at_ns, _), (next_ns, total) in pairwise(readings) if at_ns < end_ns and next_ns > begin_ns

@@ -1,17 +1,14 @@
-"""The columns of retransmissions and reordering as TCP saw them. Missing pieces stay None.
-
-Counters of the kernel grow from the connection on. Those of an MPTCP connection are of its first subflow, so
-that its subflows are summed up, each with its latest reading: one that was closed keeps what it had counted.
-"""
+"""The columns of retransmissions and reordering as TCP saw them. Missing pieces stay None."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pathlab.engines.base import Record
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.series import list_intervals
+from pathlab.runner.trial.tcp_counters import list_counters
 from pathlab.store.flags import Phase
 
 RETRANSMITTED, DUPLICATES = "total_retrans_segments", "dsack_dups_segments"
@@ -36,7 +33,7 @@ def measure_retransmissions(data: TrialData) -> dict[str, Any]:
 def _read_last(records: Sequence[Record], field: str) -> int | None:
     """The sum over streams at the end, of those that state the counter; None where none does."""
     total = None
-    for values in _list_readings(records, field):
+    for _, values in list_counters(records, field):
         known = [value for value in values if value is not None]
         total = sum(known) if known else total
     return total
@@ -48,7 +45,7 @@ def _count_steady(records: Sequence[Record], field: str) -> int | None:
     steady = [place for place, record in enumerate(intervals) if record["phase"] == Phase.STEADY]
     if not steady:
         return None
-    readings = list(_list_readings(intervals, field))
+    readings = [values for _, values in list_counters(intervals, field)]
     last = readings[steady[-1]]
     before = readings[steady[0] - 1] if steady[0] else [0] * len(last)
     if not last or len(before) != len(last):
@@ -61,19 +58,3 @@ def _subtract(last: Iterable[int | None], before: Iterable[int | None]) -> int |
     if None in after or None in start:
         return None
     return sum(value or 0 for value in after) - sum(value or 0 for value in start)
-
-
-def _list_readings(records: Sequence[Record], field: str) -> Iterator[list[int | None]]:
-    """The counter of each stream, for each record that has TCP_INFO: intervals and the result."""
-    seen: dict[tuple[int, ...], int] = {}
-    for record in records:
-        if record.get("type") not in ("interval", "result"):
-            continue
-        for subflow in record.get("subflows") or ():
-            if subflow.get(field) is not None:
-                key = (subflow["stream"], subflow["local_port"], subflow["remote_port"])
-                seen[key] = max(subflow[field], seen.get(key, 0))
-        values = list(record.get("tcp_info", {}).get(field) or ())
-        for stream in {key[0] for key in seen if key[0] < len(values)}:
-            values[stream] = sum(count for key, count in seen.items() if key[0] == stream)
-        yield values

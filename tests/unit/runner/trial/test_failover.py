@@ -77,6 +77,25 @@ def test_what_did_not_recover_is_censored_with_the_time_that_was_watched() -> No
     assert found["failover_retransmitted_bytes"] is None
 
 
+def test_resent_bytes_of_mptcp_are_those_of_all_subflows() -> None:
+    def read(place: int, first: int, second: int) -> dict[str, Any]:
+        ports = {"stream": 0, "remote_port": 9}
+        return {
+            "type": "interval",
+            "end_ns": (place + 1) * 100 * MS,
+            "tcp_info": {"bytes_retrans": [first]},
+            "subflows": [
+                {**ports, "local_port": 1, "bytes_retrans": first},
+                {**ports, "local_port": 2, "bytes_retrans": second},
+            ],
+        }
+
+    sender = [{"type": "start", "monotonic_ns": ORIGIN_NS}]
+    sender += [read(place, 7, 0 if place < 5 else 3000) for place in range(10)]
+    found = measure_failover(make_failure(450), sender, make_receiver([100.0] * 5 + [0.0] * 5))
+    assert found["failover_retransmitted_bytes"] == 3000
+
+
 def test_one_burst_of_what_was_held_back_is_no_recovery() -> None:
     found = measure_failover(make_failure(450), [], make_receiver([100.0] * 5 + [0, 0, 150, 0, 0, 0]))
     assert "not recovered" in found["failover_censored"]
