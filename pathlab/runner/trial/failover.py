@@ -25,6 +25,7 @@ JOIN_S = 30.0  # a command in a lab takes at most that long
 NOT_IN_WINDOW = "the link did not fail inside the steady window"
 NO_INTERVALS = "no intervals were recorded before and after the failure"
 NOTHING_REMAINED = "no other link carries this traffic"
+NOTHING_BEFORE = "no data arrived before the failure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +44,9 @@ class LinkFailure:
 
     def __init__(self, plan: FailurePlan, fail: Callable[[], None], restore: Callable[[], None]) -> None:
         self.plan = plan
-        self.failed_ns: int | None = None
-        self.returned_ns: int | None = None
+        self.failed_ns: int | None = None  # when its failure began
+        self.complete_ns: int | None = None  # when nothing more passed
+        self.returned_ns: int | None = None  # when its return began
         self._fail, self._restore = fail, restore
         self._ended = threading.Event()
         self._error: HostError | None = None
@@ -60,18 +62,23 @@ class LinkFailure:
         try:
             if self._ended.wait(self.plan.after_ns / 1e9):
                 return
+            began_ns = time.monotonic_ns()
             self._fail()
-            self.failed_ns = time.monotonic_ns()
+            self.failed_ns, self.complete_ns = began_ns, time.monotonic_ns()
             left_ns = self.plan.over_after_ns - self.plan.after_ns
             wanted_ns = self.plan.return_after_ns
-            if not self._ended.wait((left_ns if wanted_ns is None else min(wanted_ns, left_ns)) / 1e9):
-                self._restore()
-                self.returned_ns = time.monotonic_ns()
+            self._ended.wait((left_ns if wanted_ns is None else min(wanted_ns, left_ns)) / 1e9)
+            began_ns = time.monotonic_ns()
+            self._restore()
+            self.returned_ns = began_ns
         except HostError as error:
             self._error = error
 
     def end(self) -> None:
-        """Nothing fails or returns after this; safe to call twice. Raises what a command raised."""
+        """Nothing fails after this, and a link that failed works; safe to call twice.
+
+        Raises what a command raised.
+        """
         self._ended.set()
         if self._thread is not None:
             self._thread.join(JOIN_S)
@@ -112,13 +119,15 @@ def measure_failover(
     if returned_ns is not None and returned_ns < steady["end_ns"]:
         columns["failover_returned_at_ns"] = returned_ns - steady["start_ns"]
     intervals = _list_steady(receiver)
+    complete_ns = failed_ns if failure.complete_ns is None else failure.complete_ns - origin_ns
     before = [one for one in intervals if one.end_ns <= failed_ns]
-    after = [one for one in intervals if one.start_ns >= failed_ns]
+    after = [one for one in intervals if one.start_ns >= complete_ns]
     if not before or not after:
         return columns | {"failover_censored": NO_INTERVALS}
     mean, remaining = _mean_rate(before), failure.plan.remaining_bits_per_s
-    if mean > 0:
-        columns["failover_dip_ratio"] = min(one.rate for one in after) / mean
+    if mean == 0:
+        return columns | {"failover_censored": NOTHING_BEFORE}
+    columns["failover_dip_ratio"] = min(one.rate for one in after) / mean
     carried = mean if remaining is None else min(mean, remaining / 8e9)
     recovered_ns: int | None = None
     reason: str | None = NOTHING_REMAINED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pathlab.errors import HostError
 from pathlab.runner.trial.failover import (
     NO_INTERVALS,
     NOT_IN_WINDOW,
+    NOTHING_BEFORE,
     NOTHING_REMAINED,
     FailurePlan,
     LinkFailure,
@@ -77,6 +79,16 @@ def test_what_did_not_recover_is_censored_with_the_time_that_was_watched() -> No
     assert found["failover_retransmitted_bytes"] is None
 
 
+def test_the_time_that_a_failure_takes_is_part_of_the_recovery_and_of_no_rate() -> None:
+    """It begins at 380 ms, and nothing more passes from 520 ms on."""
+    failure = make_failure(380)
+    failure.complete_ns = ORIGIN_NS + 520 * MS
+    found = measure_failover(failure, [], make_receiver([100.0] * 3 + [80, 90, 95, 25, 48, 48, 48]))
+    assert found["failover_at_ns"] == 380 * MS
+    assert found["failover_dip_ratio"] == pytest.approx(0.25)
+    assert found["failover_recovery_ns"] == 320 * MS
+
+
 def test_resent_bytes_of_mptcp_are_those_of_all_subflows() -> None:
     def read(place: int, first: int, second: int) -> dict[str, Any]:
         ports = {"stream": 0, "remote_port": 9}
@@ -113,6 +125,7 @@ def test_a_rate_below_what_the_others_carry_has_to_come_back_itself() -> None:
         (make_failure(450, remaining_bits_per_s=0), [100.0] * 10, NOTHING_REMAINED),
         (make_failure(5_000), [100.0] * 10, NOT_IN_WINDOW),
         (make_failure(950), [100.0] * 10, NO_INTERVALS),
+        (make_failure(450), [0.0] * 10, NOTHING_BEFORE),
     ],
 )
 def test_reasons_without_a_recovery(failure: LinkFailure, rates: list[float], reason: str) -> None:
@@ -154,6 +167,8 @@ def test_a_link_fails_and_returns_in_order_and_the_end_waits_for_no_time() -> No
     assert done == ["fail", "restore"]
     assert failure.failed_ns is not None
     assert failure.returned_ns is not None
+    assert failure.complete_ns is not None
+    assert failure.failed_ns <= failure.complete_ns <= failure.returned_ns
     late = LinkFailure(
         FailurePlan(**{name: getattr(plan, name) for name in plan.__slots__} | {"after_ns": 10**15}),
         lambda: done.append("late"),
@@ -161,6 +176,23 @@ def test_a_link_fails_and_returns_in_order_and_the_end_waits_for_no_time() -> No
     )
     late.begin()
     late.end()
+    assert done == ["fail", "restore"]
+
+
+def test_a_link_that_is_still_failed_at_the_end_returns_then() -> None:
+    """Probes without traffic follow at once."""
+    done: list[str] = []
+    failed = threading.Event()
+
+    def fail() -> None:
+        done.append("fail")
+        failed.set()
+
+    failure = LinkFailure(replace(PLAN, over_after_ns=10**15), fail, lambda: done.append("restore"))
+    failure.begin()
+    assert failed.wait(10)
+    failure.end()
+    failure.end()
     assert done == ["fail", "restore"]
 
 
