@@ -57,8 +57,8 @@ class BondVariant:
 
     @property
     def is_single(self) -> bool:
-        """Whether one link alone is used."""
-        return self.bond in SINGLE_LINKS or self.bond == NO_BOND
+        """Whether one link alone is used. MPTCP takes all links unless a level names one."""
+        return self.bond in SINGLE_LINKS or (self.bond == NO_BOND and self.get(TRANSPORT) != MPTCP)
 
     @property
     def link(self) -> int | None:
@@ -234,7 +234,9 @@ def _name_cells(cells: Sequence[BondCell]) -> tuple[BondCell, ...]:
 
 
 def _name_variant(one: BondVariant, varying: Sequence[str]) -> str:
-    texts = [one.bond if one.bond != NO_BOND else FIRST_LINK]
+    texts = [FIRST_LINK if one.is_single and one.bond == NO_BOND else one.bond]
+    if one.bond == NO_BOND and not one.is_single:
+        varying = [TRANSPORT, *(name for name in varying if name != TRANSPORT)]
     for name in varying:
         level = "default" if one.get(name) is None else one.get(name)
         texts.append(str(level) if name == TRANSPORT else f"{name.replace('_', ' ')} {level}")

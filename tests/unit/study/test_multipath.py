@@ -70,6 +70,20 @@ def test_without_every_link_alone_there_is_no_efficiency() -> None:
     assert answer.result.gain is None  # the lab has a third link
 
 
+def test_mptcp_without_a_bond_uses_all_links_and_is_no_link_alone() -> None:
+    results = make_multipath_results(replace(Bonds(), streams=(1,)))
+    levels = {"link-1": ("none", "tcp"), "link-2": ("link-2", "tcp"), "mptcp": ("none", "mptcp")}
+    for place, row in enumerate(results.plan()):
+        bond, transport = levels.get(row.settings["bond"], (row.settings["bond"], "tcp"))
+        settings = {**row.settings, "bond": bond, "transport": transport}
+        results.plan()[place] = replace(row, settings=settings)
+    answers = Study(results).multipath()
+    found = find(answers, "none, mptcp", 1)
+    assert found.verdict is BondVerdict.GAINS
+    assert [one.number for one in found.links] == [1, 2]
+    assert found.links[0].throughput_bits_per_s.median == pytest.approx(EQUAL[0], rel=0.1)
+
+
 def test_lab_limited_trials_show_figures_and_decide_nothing() -> None:
     answers = study(rates=UNEQUAL, limited=("link-1",), streams=(1,)).multipath()
     for answer in answers:
