@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.occupancy import MAXIMUM_MEMBERS
 from pathlab.analysis.planning.hash_streams import HashFields, HashStreams, plan_hash_streams, use_chance
 from pathlab.analysis.verdicts.hash_shares import (
     HashTest,
@@ -65,7 +66,8 @@ class MemberShare:
 class MemberShares:
     """The members of one way to use several links.
 
-    ``fields``: what its hash sees, None where packets are not spread by a known hash; ``test`` of it then.
+    ``fields``: what its hash sees, None where packets are not spread by a known hash; ``test`` of it then,
+    None of more than 12 members, whose sets are too many.
     ``counted``: the test is of streams, which were equal; else of members with and without a stream.
     ``idle_trials``: trials in which a member had no stream. ``super_packets``: whether the stack handed over
     several packets as one; ``gro``: whether the receiver joined packets. Both None where not known.
@@ -95,7 +97,7 @@ class StreamsNeeded:
     """The streams between one pair of hosts that use 90 % of all links with 95 % confidence.
 
     ``chance_ratio`` is the chance of that with the ``streams`` of the combination. ``capacities_bits_per_s``:
-    each link alone as measured, else as set.
+    each link alone as measured, else as set where not every link was measured.
     """
 
     name: str
@@ -146,29 +148,36 @@ def measure_member_shares(
 def plan_streams(
     source: StudySource, table: TrialTable, shares: Sequence[Answer[MemberShares]]
 ) -> tuple[Answer[StreamsNeeded], ...]:
-    """The streams that every hash needs: of links that were measured alone, else of those that were set."""
+    """The streams that every hash needs, of 2 to 12 links whose rates are known."""
     hosts = source.hosts()
+    members = {
+        (one.condition, one.result.name, one.streams, one.window_bytes): one.result.members for one in shares
+    }
     return tuple(
         make_bond_answer(group, cell, needed)
         for group in list_bond_groups(table)
         if group.message_bytes is None
         for cell in group.bonds
-        if (needed := _plan_cell(group, cell, _find_fields(cell, hosts), shares)) is not None
+        for counted in [members.get((group.condition, cell.name, group.streams, group.window_bytes), ())]
+        if (needed := _plan_cell(group, cell, _find_fields(cell, hosts), counted)) is not None
     )
+
+
+def _list_capacities(group: BondGroup, cell: BondCell, members: Sequence[MemberShare]) -> list[float | None]:
+    """What every link alone carried; where not each was measured, what it was set to."""
+    rates = [one.throughput_bits_per_s.median for one in measure_links(group, cell)]
+    return rates if len(rates) >= max(2, len(members)) else [one.rate_bits_per_s for one in members]
 
 
 def _plan_cell(
     group: BondGroup,
     cell: BondCell,
     fields: HashFields | None,
-    shares: Sequence[Answer[MemberShares]],
+    members: Sequence[MemberShare],
 ) -> StreamsNeeded | None:
-    rates = [one.throughput_bits_per_s.median for one in measure_links(group, cell)]
-    if len(rates) < 2:
-        members = next((one.result.members for one in shares if one.result.name == cell.name), ())
-        rates = [one.rate_bits_per_s for one in members]
+    rates = _list_capacities(group, cell, members)
     known = [rate for rate in rates if rate]
-    if fields is None or len(known) < 2 or len(known) < len(rates):
+    if fields is None or not 2 <= len(known) <= MAXIMUM_MEMBERS or len(known) < len(rates):
         return None
     by_ports = fields is HashFields.PORTS
     return StreamsNeeded(
@@ -254,7 +263,7 @@ def _measure_cell(
     fields = _find_fields(cell, hosts)
     known = ~np.isnan(sent).any(axis=1)
     test, counted = None, False
-    if fields is not None and known.any():
+    if fields is not None and known.any() and len(first.names) <= MAXIMUM_MEMBERS:
         jain = cell.sample.get("fairness_jain")[[place for place, _ in found]]
         test, counted = _test_hash(sent[known], jain[known], group.streams, rng)
     return MemberShares(

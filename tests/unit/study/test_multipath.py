@@ -15,7 +15,15 @@ from pathlab.study.analyses import Study
 from pathlab.study.answer import Answer
 from pathlab.study.multipath import BondWorth
 from pathlab.study.registry import ANALYSES
-from tests.unit.multipath_results import BONDS, EQUAL, SINGLES, UNEQUAL, Bonds, make_multipath_results
+from tests.unit.multipath_results import (
+    BONDS,
+    EQUAL,
+    HEADERS,
+    SINGLES,
+    UNEQUAL,
+    Bonds,
+    make_multipath_results,
+)
 from tests.unit.synthetic_results import make_quickstart
 
 
@@ -156,6 +164,23 @@ def test_streams_needed_are_those_of_the_hash_and_none_for_addresses() -> None:
     assert needed["ecmp-l3"].plan.streams is None
     assert needed["ecmp-l3"].plan.reason is NoStreams.ONE_ADDRESS_PAIR
     assert needed["ecmp-l3"].chance_ratio is None
+
+
+def test_streams_needed_are_of_all_links_also_where_not_each_was_measured_alone() -> None:
+    rates = (*EQUAL, 20e6)
+    (needed,) = study(rates=rates, levels=(*SINGLES, "ecmp-l4"), streams=(4,)).streams_needed()
+    capacities = needed.result.capacities_bits_per_s
+    assert capacities == pytest.approx([rate * HEADERS for rate in rates])
+    assert needed.result.plan.links == 3
+
+
+def test_a_bond_of_more_members_than_can_be_tested_has_shares_alone() -> None:
+    found = study(rates=(10e6,) * 13, levels=("link-1", "ecmp-l4"), streams=(4,), cycles=2)
+    (shares,) = found.member_shares()
+    assert len(shares.result.members) == 13
+    assert shares.result.fields is HashFields.PORTS
+    assert shares.result.test is None
+    assert found.streams_needed() == ()
 
 
 def test_shares_of_subflows_are_those_of_the_steady_window() -> None:
