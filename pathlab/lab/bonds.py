@@ -194,9 +194,8 @@ class BondedLinks:
         """Let a link carry nothing; unless ``silent`` its interfaces go down, which both nodes notice."""
         link = self._lab.topology.links[number]
         self._failed[number] = (link.direction(0).as_settings(), link.direction(1).as_settings())
-        lost = LinkSettings(loss_ratio=1.0)
-        for end in (0, 1):
-            self._lab.change_link(number, end, lost)
+        for end, settings in enumerate(self._failed[number]):
+            self._lab.change_link(number, end, _lose_all(settings))
         if not silent:
             for node in self.ends:
                 self._run(node, "ip", "link", "set", self.find_interface(number), "down")
@@ -314,6 +313,13 @@ class BondedLinks:
         shown = json.loads(self._run(node, "ip", "-j", "-d", "link", "show", "dev", BOND))[0]
         partner = shown.get("linkinfo", {}).get("info_data", {}).get("ad_info", {}).get("partner_mac")
         return None if partner is None else str(partner)
+
+
+def _lose_all(settings: LinkSettings) -> LinkSettings:
+    """The same direction without a packet that arrives: the lab sets TCP's buffers by its rate and delay."""
+    return replace(
+        settings, loss_ratio=1.0, burst_enter_ratio=0.0, burst_leave_ratio=0.0, burst_loss_ratio=0.0
+    )
 
 
 def read_sysctl(lab: Lab, node: str | None, key: str) -> str | None:
