@@ -73,7 +73,8 @@ class RowBond:
             links.set_scheduler(cell.mptcp_scheduler)
         level = cell.bond
         if level in SINGLE_LINKS:
-            links.limit_subflows(1)  # or MPTCP would take the others as well
+            if cell.transport == "mptcp":
+                links.limit_subflows(1)  # or it would take the others as well
             return links.find_addresses(links.numbers[SINGLE_LINKS[level] - 1])
         if level in TURNS:
             links.share_in_turn(by_packet=TURNS[level] == "packet")

@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from pathlab.campaign.order import plan_rows
+from pathlab.engines.spec import TrialPath
 from pathlab.lab.bonds import BondedLinks
 from pathlab.lab.topology import Link, LinkSettings, Topology
+from pathlab.runner.hosts.bond_setup import RowBond
+from tests.unit.campaign.campaign_samples import make_sample
 
 LINE = Link(
     between=("a", "b"),
@@ -64,3 +68,35 @@ def test_a_failed_link_keeps_the_rate_and_delay_by_which_buffers_are_set(silent:
     assert lab.topology.bottleneck("a", "b", multipath=True) == before.bottleneck("a", "b", multipath=True)
     pair.restore(1)
     assert lab.topology == before
+
+
+class Environment:
+    """Hosts of that lab, of which no facts are known."""
+
+    def __init__(self, lab: Lab) -> None:
+        self.lab = lab
+        self.facts: dict[str, Any] = {"fallback": None}
+
+    def session(self, _host: str) -> Environment:
+        return self
+
+    def read_facts(self, _probe: str) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("transport", ["tcp", "mptcp"])
+def test_a_link_alone_limits_the_subflows_of_mptcp_and_leaves_tcp_alone(transport: str) -> None:
+    links = [{"between": ["a", "b"], "rate": "1Gbit/s"}] * 2
+    campaign = make_sample(
+        factors={"streams": 1, "bond": "link-2", "transport": transport},
+        lab={"hosts": ["a", "b"], "links": links},
+        paths=[{"source": "a", "destination": "b"}],
+    )
+    lab = Lab()
+    environment: Any = Environment(lab)
+    bond = RowBond(campaign, environment, plan_rows(campaign)[0])
+    path = TrialPath(
+        source="a", destination="b", source_address="198.18.0.1", destination_address="198.18.0.2"
+    )
+    assert bond.set_up(path).source_address == "198.18.0.5"
+    assert any("ip mptcp" in command for command in lab.commands) == (transport == "mptcp")
