@@ -236,3 +236,5 @@ def format_share(share: float | None) -> str:
 def format_hash_test(one: MemberShares) -> str:
     """``polarised``; empty without a hash."""
     return "" if one.test is None else str(one.test.verdict)
+    if one.after_return:
+        text += f", in {one.after_return} of {format_count(found.n, 'trial')} only once the link was back"

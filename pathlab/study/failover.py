@@ -19,8 +19,9 @@ class Failover:
     """One way to use several links while one of them fails.
 
     ``failure``: how it fails. ``dip_ratio``: the least rate of one interval, of that before. ``recovery_ns``:
-    until the rate is 90 % of what the other links had carried; trials that did not recover in their
-    window count as that. ``retransmitted_bytes``: until then. ``provisional``: every trial was lab-limited.
+    until the rate is 90 % of what the other links carry, or of before where that is lower; trials that did
+    not recover in their window count as that. ``after_return``: trials that recovered only when the link had
+    returned. ``retransmitted_bytes``: until then. ``provisional``: every trial was lab-limited.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Failover:
     trials: int
     dip_ratio: Spread
     recovery_ns: Recovery
+    after_return: int
     retransmitted_bytes: Spread
     provisional: bool = False
 
@@ -51,6 +53,7 @@ def measure_failovers(table: TrialTable) -> tuple[Answer[Failover], ...]:
                 trials=len(cell.sample),
                 dip_ratio=measure_spread(cell.sample.get("failover_dip_ratio")),
                 recovery_ns=_estimate(cell.sample),
+                after_return=_count_after_return(cell.sample),
                 retransmitted_bytes=measure_spread(cell.sample.get("failover_retransmitted_bytes")),
                 provisional=cell.provisional,
             ),
@@ -59,6 +62,12 @@ def measure_failovers(table: TrialTable) -> tuple[Answer[Failover], ...]:
         for cell in group.cells
         if len(cell.sample)
     )
+
+
+def _count_after_return(sample: Sample) -> int:
+    """Trials whose rate was back no earlier than their link, of which the other links do not say more."""
+    back_ns = sample.get("failover_at_ns") + sample.get("failover_recovery_ns")
+    return int((back_ns >= sample.get("failover_returned_at_ns")).sum())
 
 
 def _estimate(sample: Sample) -> Recovery:

@@ -236,6 +236,20 @@ def test_recovery_counts_the_trials_that_never_did() -> None:
     assert turn.recovery_ns.longest_watch == pytest.approx(2e9)
 
 
+def test_a_recovery_by_the_link_that_returned_is_counted_as_that() -> None:
+    results = make_multipath_results(replace(Bonds(), failover=True, streams=(1,)))
+    for place, record in enumerate(results.records):
+        if record.failover_recovery_ns is not None and record.failover_at_ns is not None:
+            back_ns = record.failover_at_ns + record.failover_recovery_ns
+            early = record.plan_row % 2 == 0
+            returned_ns = back_ns - 1 if early else back_ns + 1
+            results.records[place] = replace(record, failover_returned_at_ns=returned_ns)
+    found = {one.result.name: one.result for one in Study(results).failover()}
+    assert 0 < found["mptcp"].after_return < found["mptcp"].trials == 8
+    assert found["round-robin"].after_return <= found["round-robin"].recovery_ns.recovered
+    assert {one.result.after_return for one in study(failover=True, streams=(1,)).failover()} == {0}
+
+
 def test_latency_of_messages_is_compared_with_the_first_link() -> None:
     found = {one.result.name: one.result for one in study(messages_per_s=5000, streams=(1,)).bond_latency()}
     assert found["link-1"].baseline is None

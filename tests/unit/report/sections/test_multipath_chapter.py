@@ -100,6 +100,16 @@ def test_failing_links_count_those_that_never_recovered() -> None:
     assert "mptcp falls to 40 % of its rate and is back to 90 % of the other links after" in text
 
 
+def test_a_rate_that_only_the_returned_link_brought_back_is_said_to_be_that() -> None:
+    results = make_multipath_results(Bonds(failover=True, streams=(1,)))
+    for place, record in enumerate(results.records):
+        if record.failover_recovery_ns is not None:
+            results.records[place] = replace(record, failover_returned_at_ns=record.failover_at_ns)
+    (text, *_) = describe_multipath(Study(results))
+    mptcp = next(part for part in text.split("; ") if part.startswith("mptcp"))
+    assert "in 8 of 8 trials only once the link was back" in mptcp
+
+
 def test_round_trips_are_compared_with_the_first_link() -> None:
     (text, *_) = describe_multipath(study(messages_per_s=5000, streams=(1,)))
     assert text.startswith("Median round trip of 1 KiB messages at 5 k/s: link-1 ")
