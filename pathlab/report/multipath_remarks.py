@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
@@ -10,6 +11,7 @@ from pathlab.analysis.planning.hash_streams import HashFields
 from pathlab.analysis.verdicts.hash_shares import HashVerdict
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.multipath_factors import TURNS
+from pathlab.report.message_text import name_path
 from pathlab.report.phrases import (
     format_count,
     format_factor,
@@ -18,12 +20,20 @@ from pathlab.report.phrases import (
     join_words,
 )
 from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
 from pathlab.study.bond_cells import ROUND_ROBIN
 from pathlab.study.bond_latency import BondLatency
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.failover import Failover
 from pathlab.study.member_shares import MemberShares, StreamsNeeded
-from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
+from pathlab.units import (
+    NOT_MEASURED,
+    format_bytes,
+    format_frequency,
+    format_ratio,
+    format_time,
+    format_window,
+)
 
 ACKNOWLEDGEMENTS = "Counters of member links include headers and acknowledgements."
 GRO_ON = "GRO was on at the receiver: it joins packets and hides reordering from TCP's counters."
@@ -42,9 +52,9 @@ def describe_hashes(study: Analyses) -> Iterator[str]:
     """How many streams each hash needs, and whether it spread them as a good one does."""
     needed = [one.result for one in study.streams_needed()]
     yield from _describe_needs(needed)
-    tested = [one.result for one in study.member_shares() if one.result.test is not None]
-    for bond in dict.fromkeys(one.name for one in tested):
-        rows = [one for one in tested if one.name == bond and one.fields is HashFields.PORTS]
+    tested = [one for one in study.member_shares() if one.result.test is not None]
+    for bond in dict.fromkeys(one.result.name for one in tested):
+        rows = [one for one in tested if one.result.name == bond and one.result.fields is HashFields.PORTS]
         yield from _describe_tests(rows)
 
 
@@ -71,23 +81,35 @@ def _describe_needs(needed: Sequence[StreamsNeeded]) -> Iterator[str]:
         )
 
 
-def _describe_tests(rows: Sequence[MemberShares]) -> Iterator[str]:
+def _describe_tests(rows: Sequence[Answer[MemberShares]]) -> Iterator[str]:
     """Polarised and unlucky combinations of one bond; nothing of even ones."""
     for verdict, text in (
         (HashVerdict.POLARISED, "polarised: a good hash would be as uneven in {} of campaigns like this one"),
         (HashVerdict.BAD_LUCK, "bad luck, not the hash: a good one is as uneven in {} of such campaigns"),
     ):
-        found = [one for one in rows if one.test is not None and one.test.verdict is verdict]
-        if found:
+        chosen = [one for one in rows if one.result.test is not None and one.result.test.verdict is verdict]
+        if chosen:
+            found = [one.result for one in chosen]
             chances = [one.test.p_value or 0.0 for one in found if one.test is not None]
             shown = format_ratio(min(chances)) if min(chances) >= 0.001 else "less than 0.1 %"
-            streams = join_words([str(one.streams) for one in found])
-            noun = "stream" if streams == "1" else "streams"
+            settings = dict.fromkeys(_name_setting(one, rows) for one in chosen)
             idle, trials = sum(one.idle_trials for one in found), sum(one.trials for one in found)
             yield (
-                f"{found[0].name} with {streams} {noun} is {text.format(shown)}; "
+                f"{found[0].name} with {join_words(list(settings))} is {text.format(shown)}; "
                 f"a link was idle in {idle} of {format_count(trials, 'trial')}."
             )
+
+
+def _name_setting(one: Answer[Any], rows: Sequence[Answer[Any]]) -> str:
+    """``8 streams (window 256 KiB)``: the streams, and what else differs among the rows."""
+    beside = []
+    if len({(row.window_bytes, row.autotuned) for row in rows}) > 1:
+        beside.append(f"window {format_window(one.window_bytes)}")
+    if len({row.result.message_bytes for row in rows}) > 1 and one.result.message_bytes is not None:
+        beside.append(f"{format_bytes(one.result.message_bytes)} messages")
+    if len({name_path(row.condition) for row in rows}) > 1:
+        beside.append(name_path(one.condition))
+    return format_count(one.streams or 1, "stream") + (f" ({', '.join(beside)})" if beside else "")
 
 
 def describe_statements(study: Analyses) -> Iterator[str]:
@@ -199,18 +221,27 @@ def _is_few(shift: GroupShift | None) -> bool:
 
 
 def describe_failovers(study: Analyses) -> Iterator[str]:
-    """How deep the rate falls and when it is back, one sentence for each kind of failure."""
-    found = [answer.result for answer in study.failover()]
-    for failure in dict.fromkeys(one.failure for one in found):
+    """How deep the rate falls and when it is back, one sentence for each kind of failure and setting."""
+    answers = study.failover()
+    settings = dict.fromkeys(_name_setting(one, answers) for one in answers)
+    for failure in dict.fromkeys(one.result.failure for one in answers):
         how = {"down": "goes down", "silent": "fails silently"}.get(str(failure), "fails")
-        texts = [
-            f"{one.name} falls to {format_ratio(one.dip_ratio.median)} of its rate and is "
-            f"{format_recovery(one)}"
-            for one in found
-            if one.failure == failure
-        ]
-        limited = all(one.provisional for one in found if one.failure == failure)
-        yield f"When a link {how}, {'; '.join(texts)}{PROVISIONAL if limited else ''}."
+        for setting in settings:
+            found = [
+                one.result
+                for one in answers
+                if one.result.failure == failure and _name_setting(one, answers) == setting
+            ]
+            if not found:
+                continue
+            texts = [
+                f"{one.name} falls to {format_ratio(one.dip_ratio.median)} of its rate and is "
+                f"{format_recovery(one)}"
+                for one in found
+            ]
+            scope = f" with {setting}" if len(settings) > 1 else ""
+            limited = PROVISIONAL if all(one.provisional for one in found) else ""
+            yield f"When a link {how}{scope}, {'; '.join(texts)}{limited}."
 
 
 def format_recovery(one: Failover) -> str:
@@ -225,6 +256,8 @@ def format_recovery(one: Failover) -> str:
         return left or f"back after {NOT_MEASURED}"
     text = f"back to 90 % of the other links after {format_time(found.median)}"
     text += format_in_brackets(found.interval, format_time)
+    if one.after_return:
+        text += f", in {one.after_return} of {format_count(found.n, 'trial')} only once the link was back"
     return f"{text}; {left}" if left else text
 
 
@@ -236,5 +269,3 @@ def format_share(share: float | None) -> str:
 def format_hash_test(one: MemberShares) -> str:
     """``polarised``; empty without a hash."""
     return "" if one.test is None else str(one.test.verdict)
-    if one.after_return:
-        text += f", in {one.after_return} of {format_count(found.n, 'trial')} only once the link was back"

@@ -40,6 +40,7 @@ class Bonds:
     rates: tuple[float, ...] = EQUAL
     levels: Sequence[str] = (*SINGLES, *BONDS)
     streams: Sequence[int] = (1, 8)
+    windows: Sequence[int | None] = (None,)
     reordering: Sequence[int | None] = (None,)
     cycles: int = 8
     noise_ratio: float = 0.01
@@ -104,14 +105,15 @@ def _list_cells(bonds: Bonds) -> Iterator[Mapping[str, Any]]:
     for bond in bonds.levels:
         for streams in bonds.streams:
             for level in bonds.reordering if bond not in SINGLES else bonds.reordering[:1]:
-                cell = {"streams": streams, "window_bytes": None, "congestion": "cubic", "bond": bond}
+                cell = {"streams": streams, "congestion": "cubic", "bond": bond}
                 cell["transport"] = "mptcp" if bond == "mptcp" else "tcp"
                 cell |= {} if len(bonds.reordering) == 1 else {"tcp_reordering": level}
                 cell |= {"failover": "silent"} if bonds.failover else {}
                 if bonds.messages_per_s is not None:
                     cell |= {"message_bytes": MESSAGE_BYTES, "reply": True}
                     cell |= {"message_rate_per_s": bonds.messages_per_s}
-                yield cell
+                for window in bonds.windows:
+                    yield {**cell, "window_bytes": window}
 
 
 def _carry(bonds: Bonds, bond: str, streams: int, rng: np.random.Generator) -> Iterator[float]:
@@ -161,7 +163,7 @@ def _make_trial(
             "failover_retransmitted_bytes": 200_000,
         }
     return replace(
-        make_trial(streams, None, cycle=row.cycle, row=row.row),
+        make_trial(streams, row.settings["window_bytes"], cycle=row.cycle, row=row.row),
         throughput_bits_per_s=rate,
         received_steady_bytes=int(rate / 8 * STEADY_NS / 1e9),
         received_total_bytes=int(rate / 8 * STEADY_NS / 1e9 * 1.2),

@@ -89,7 +89,7 @@ def test_no_difference_between_thresholds_only_where_the_data_show_it() -> None:
 
 def test_a_polarised_hash_is_named() -> None:
     texts = " ".join(describe_multipath(study(good_hash=False, streams=(4, 16))))
-    assert "ecmp-l4 with 4 and 16 streams is polarised" in texts
+    assert "ecmp-l4 with 4 streams and 16 streams is polarised" in texts
     assert "a link was idle in 16 of 16 trials" in texts
 
 
@@ -98,6 +98,19 @@ def test_failing_links_count_those_that_never_recovered() -> None:
     assert text.startswith("When a link fails silently, ")
     assert "round-robin falls to 0 % of its rate and is not recovered in 6 of 8 trials" in text
     assert "mptcp falls to 40 % of its rate and is back to 90 % of the other links after" in text
+
+
+def test_combinations_of_a_sentence_are_told_apart() -> None:
+    windows = (None, 256 * 1024)
+    texts = describe_multipath(study(good_hash=False, streams=(4, 16), windows=windows))
+    (polarised,) = [text for text in texts if "is polarised" in text]
+    assert polarised.count(" streams (window auto)") == 2
+    assert polarised.count(" streams (window 256 KiB)") == 2
+    texts = describe_multipath(study(failover=True, streams=(4,), windows=windows))
+    starts = [text.partition(",")[0] for text in texts if text.startswith("When a link fails silently")]
+    assert sorted(starts) == [
+        f"When a link fails silently with 4 streams (window {window})" for window in ("256 KiB", "auto")
+    ]
 
 
 def test_a_rate_that_only_the_returned_link_brought_back_is_said_to_be_that() -> None:
