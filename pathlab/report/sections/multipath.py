@@ -25,6 +25,7 @@ from pathlab.study.member_shares import MemberShares
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import choose_evenly
 from pathlab.study.trials import Condition
+from pathlab.units import format_window
 
 #: Rows of one figure of shares.
 ROWS_MAX = 24
@@ -77,8 +78,12 @@ def _outline_shares(inputs: ReportInputs) -> Iterator[LazyPlot]:
 
 
 def _name_row(answer: Answer[MemberShares], answers: Sequence[Answer[MemberShares]]) -> str:
-    several = len({one.streams for one in answers}) > 1
-    return answer.result.name + (f", {format_count(answer.streams or 1, 'stream')}" if several else "")
+    texts = [answer.result.name]
+    if len({one.streams for one in answers}) > 1:
+        texts.append(format_count(answer.streams or 1, "stream"))
+    if len({one.window_bytes for one in answers}) > 1:
+        texts.append(f"window {format_window(answer.window_bytes)}")
+    return ", ".join(texts)
 
 
 def _tabulate(inputs: ReportInputs, name: str) -> Iterator[Block]:

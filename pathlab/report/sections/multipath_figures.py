@@ -196,7 +196,7 @@ def draw_chances(rows: Sequence[StreamsNeeded]) -> Drawing:
     return Drawing(
         sentences=(
             "Computed exactly for a hash of ports that spreads streams evenly, where one stream can fill a "
-            "link; of the links as each was measured alone.",
+            "link; of the links as each was measured alone, or was set where not every one was.",
         ),
         panels=(
             Panel(

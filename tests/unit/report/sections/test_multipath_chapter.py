@@ -164,6 +164,15 @@ def test_the_chapter_has_figures_and_tables() -> None:
             assert plot.panels
 
 
+def test_rows_of_the_shares_have_a_name_each() -> None:
+    inputs = ReportInputs(study(streams=(1, 8), windows=(None, 256 * 1024), cycles=2))
+    plot = find_plot(inputs, "member-shares-1")
+    assert plot is not None
+    labels = plot.panels[0].y.tick_labels or ()
+    assert len(labels) == len({*labels}) == 16
+    assert "ecmp-l4, 8 streams, window 256 KiB" in labels
+
+
 def test_ordinary_results_have_neither_the_chapter_nor_the_answer() -> None:
     found = Study(make_quickstart(cycles=2))
     assert describe_multipath(found) == ()
