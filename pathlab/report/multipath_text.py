@@ -183,12 +183,12 @@ def _list_view_remarks(view: BondView) -> Iterator[str]:
         rows = [one.result for one in view.answers if view.name_combination(one) == combination]
         if text := _describe_efficiency(combination, rows):
             yield text
-    held: dict[str, BondWorth] = {}
+    held: dict[str, dict[str, BondWorth]] = {}
     for one in view.answers:
         if one.result.is_held_by_slowest:
-            held.setdefault(one.result.name, one.result)
+            held.setdefault(one.result.bond, {}).setdefault(one.result.name, one.result)
     for found in held.values():
-        yield describe_collapse(found)
+        yield describe_collapse([*found.values()])
 
 
 def _describe_efficiency(combination: str, rows: Sequence[BondWorth]) -> str:
@@ -210,11 +210,14 @@ def format_ends(interval: Interval) -> str:
     return f" (95 % CI {format_interval(interval, format_ratio)})" if interval.decided else ""
 
 
-def describe_collapse(one: BondWorth) -> str:
-    """Why packets in turn over unequal links carry so little."""
+def describe_collapse(found: Sequence[BondWorth]) -> str:
+    """Why packets in turn over unequal links carry so little: the variants of one bond."""
+    one = found[0]
     slowest = min(link.throughput_bits_per_s.median or 0.0 for link in one.links)
+    rates = dict.fromkeys(format_rate(other.throughput_bits_per_s.median) for other in found)
+    names, verb = join_words([other.name for other in found]), "carries" if len(found) == 1 else "carry"
     return (
-        f"{one.name} carries {format_rate(one.throughput_bits_per_s.median)}: round robin sends as much over "
-        f"the slow link as over the fast one; its limit is {len(one.links)} × the slowest, "
+        f"{names} {verb} {join_words(list(rates))}: round robin sends as much over the slow link as over the "
+        f"fast one; its limit is {len(one.links)} × the slowest, "
         f"{len(one.links)} × {format_rate(slowest)} = {format_rate(one.turn_limit_bits_per_s)}."
     )

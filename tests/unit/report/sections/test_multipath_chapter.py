@@ -38,6 +38,13 @@ def test_the_answer_is_first_and_says_yes_no_and_why_it_is_undecided() -> None:
     assert "2 × the slowest, 2 × 19." in collapse[0]
 
 
+def test_variants_of_a_bond_that_the_slow_link_holds_are_one_sentence() -> None:
+    levels = (*SINGLES, "round-robin")
+    texts = describe_multipath(study(rates=UNEQUAL, levels=levels, streams=(1,), reordering=(3, 127)))
+    (collapse,) = [text for text in texts if "as much over the slow link" in text]
+    assert collapse.startswith("round-robin, tcp reordering 3 and round-robin, tcp reordering 127 carry ")
+
+
 def test_few_cycles_never_say_no() -> None:
     lead, *remarks = describe_multipath(study(rates=UNEQUAL, cycles=3))
     assert lead.startswith("Is the bond worth it? Undecided with ")
