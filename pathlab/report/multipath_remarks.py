@@ -92,24 +92,41 @@ def _describe_tests(rows: Sequence[Answer[MemberShares]]) -> Iterator[str]:
             found = [one.result for one in chosen]
             chances = [one.test.p_value or 0.0 for one in found if one.test is not None]
             shown = format_ratio(min(chances)) if min(chances) >= 0.001 else "less than 0.1 %"
-            settings = dict.fromkeys(_name_setting(one, rows) for one in chosen)
             idle, trials = sum(one.idle_trials for one in found), sum(one.trials for one in found)
             yield (
-                f"{found[0].name} with {join_words(list(settings))} is {text.format(shown)}; "
+                f"{found[0].name} with {name_settings(chosen, rows)} is {text.format(shown)}; "
                 f"a link was idle in {idle} of {format_count(trials, 'trial')}."
             )
 
 
-def _name_setting(one: Answer[Any], rows: Sequence[Answer[Any]]) -> str:
-    """``8 streams (window 256 KiB)``: the streams, and what else differs among the rows."""
+def _list_beside(one: Answer[Any], rows: Sequence[Answer[Any]]) -> tuple[str, ...]:
+    """What differs among the rows besides the streams: window, size of messages, path."""
     beside = []
-    if len({(row.window_bytes, row.autotuned) for row in rows}) > 1:
+    if len({row.window_bytes for row in rows}) > 1:
         beside.append(f"window {format_window(one.window_bytes)}")
     if len({row.result.message_bytes for row in rows}) > 1 and one.result.message_bytes is not None:
         beside.append(f"{format_bytes(one.result.message_bytes)} messages")
     if len({name_path(row.condition) for row in rows}) > 1:
         beside.append(name_path(one.condition))
-    return format_count(one.streams or 1, "stream") + (f" ({', '.join(beside)})" if beside else "")
+    return tuple(beside)
+
+
+def name_settings(chosen: Sequence[Answer[Any]], rows: Sequence[Answer[Any]]) -> str:
+    """``1 (window auto), 8 and 32 streams``: the settings of some rows.
+
+    What else differs among the rows is named where not all of those with as many streams are chosen.
+    """
+    texts = []
+    counts = sorted({one.streams or 1 for one in chosen})
+    for count in counts:
+        own, every = (
+            dict.fromkeys(_list_beside(one, rows) for one in some if (one.streams or 1) == count)
+            for some in (chosen, rows)
+        )
+        few = join_words([", ".join(beside) for beside in own])
+        first = str(count) if len(counts) > 1 else format_count(count, "stream")
+        texts.append(f"{first} ({few})" if len(own) < len(every) else first)
+    return join_words(texts) + (" streams" if len(counts) > 1 else "")
 
 
 def describe_statements(study: Analyses) -> Iterator[str]:
@@ -223,14 +240,15 @@ def _is_few(shift: GroupShift | None) -> bool:
 def describe_failovers(study: Analyses) -> Iterator[str]:
     """How deep the rate falls and when it is back, one sentence for each kind of failure and setting."""
     answers = study.failover()
-    settings = dict.fromkeys(_name_setting(one, answers) for one in answers)
+    settings = dict.fromkeys((one.streams or 1, _list_beside(one, answers)) for one in answers)
     for failure in dict.fromkeys(one.result.failure for one in answers):
         how = {"down": "goes down", "silent": "fails silently"}.get(str(failure), "fails")
-        for setting in settings:
+        for streams, beside in settings:
             found = [
                 one.result
                 for one in answers
-                if one.result.failure == failure and _name_setting(one, answers) == setting
+                if one.result.failure == failure
+                and (one.streams or 1, _list_beside(one, answers)) == (streams, beside)
             ]
             if not found:
                 continue
@@ -239,6 +257,7 @@ def describe_failovers(study: Analyses) -> Iterator[str]:
                 f"{format_recovery(one)}"
                 for one in found
             ]
+            setting = ", ".join((format_count(streams, "stream"), *beside))
             scope = f" with {setting}" if len(settings) > 1 else ""
             limited = PROVISIONAL if all(one.provisional for one in found) else ""
             yield f"When a link {how}{scope}, {'; '.join(texts)}{limited}."

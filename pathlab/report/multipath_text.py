@@ -17,6 +17,7 @@ from pathlab.report.multipath_remarks import (
     describe_statements,
     describe_tcp_reordering,
     describe_thresholds,
+    name_settings,
 )
 from pathlab.report.phrases import (
     format_count,
@@ -130,9 +131,7 @@ def _name_bonds(view: BondView, rows: Sequence[Answer[BondWorth]]) -> str:
     for name in names[:NAMED]:
         found = [one for one in rows if one.result.name == name]
         every = [one for one in view.answers if one.result.name == name]
-        scope = (
-            "" if len(found) == len(every) else f" with {join_words([*map(view.name_combination, found)])}"
-        )
+        scope = "" if len(found) == len(every) else f" with {name_settings(found, every)}"
         texts.append(f"{name}{scope}{_format_gains([one.result for one in found], full=not texts)}")
     if len(names) > NAMED:
         texts.append(f"{len(names) - NAMED} more")

@@ -17,6 +17,7 @@ from pathlab.study.member_shares import MemberShares, StreamsNeeded, measure_mem
 from pathlab.study.multipath import BondWorth, compare_bonds
 from pathlab.study.registry import UNDECIDED, AnalysesBase, AnswerColumn, analysis
 from pathlab.study.subflow_shares import SubflowShares, measure_subflow_shares
+from pathlab.units import format_ratio
 
 _BOND = AnswerColumn("bond", "name")
 _COMBINATION = AnswerColumn("combination", "part")
@@ -26,7 +27,7 @@ _TRIALS = AnswerColumn("n", "trials")
 
 def _format_shares(answer: Answer[MemberShares]) -> str:
     texts = [(one.name, one.sent.median) for one in answer.result.members]
-    return ", ".join(f"{name} {share:.1%}" for name, share in texts if share is not None)
+    return ", ".join(f"{name} {format_ratio(round(share, 3))}" for name, share in texts if share is not None)
 
 
 def _format_subflows(answer: Answer[SubflowShares]) -> str:
@@ -34,8 +35,8 @@ def _format_subflows(answer: Answer[SubflowShares]) -> str:
     for one in answer.result.subflows:
         if one.sent.median is not None:
             ratio, rtt_ns = one.retransmitted_ratio.median, one.rtt_ns.median
-            text = f"{one.local} {one.sent.median:.1%}"
-            text += f", retransmitted {ratio:.2%}" if ratio is not None else ""
+            text = f"{one.local} {format_ratio(round(one.sent.median, 3))}"
+            text += f", retransmitted {format_ratio(ratio)}" if ratio is not None else ""
             texts.append(text + (f", RTT {rtt_ns / 1e6:.1f} ms" if rtt_ns is not None else ""))
     return "; ".join(texts)
 

@@ -25,7 +25,7 @@ from pathlab.study.member_shares import MemberShares
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import choose_evenly
 from pathlab.study.trials import Condition
-from pathlab.units import format_window
+from pathlab.units import format_bytes, format_window
 
 #: Rows of one figure of shares.
 ROWS_MAX = 24
@@ -72,9 +72,15 @@ def _outline_shares(inputs: ReportInputs) -> Iterator[LazyPlot]:
         yield LazyPlot(
             name=f"member-shares-{number}",
             title="Share of each member link",
-            condition=name_path(condition),
+            condition=_name_traffic(condition),
             draw=partial(draw_shares, rows),
         )
+
+
+def _name_traffic(condition: Condition) -> str:
+    """``west → east (lab), 256 B messages``: figures of one path are of different traffic."""
+    size = condition.get("message_bytes")
+    return name_path(condition) + (f", {format_bytes(int(size))} messages" if size is not None else "")
 
 
 def _name_row(answer: Answer[MemberShares], answers: Sequence[Answer[MemberShares]]) -> str:

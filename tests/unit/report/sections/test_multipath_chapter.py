@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from pathlab.report.answer_table import format_row
 from pathlab.report.blocks import TableBlock, list_blocks, list_figures
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.multipath_remarks import name_settings
 from pathlab.report.multipath_text import describe_multipath
 from pathlab.report.plots.model import Plot
 from pathlab.report.report_builder import arrange_report
 from pathlab.report.sections.chapters import find_plot, list_lazy_plots
 from pathlab.study.analyses import Study
+from pathlab.study.registry import ANALYSES
 from tests.unit.multipath_results import SINGLES, UNEQUAL, Bonds, make_multipath_results
 from tests.unit.synthetic_results import make_quickstart
 
@@ -96,7 +99,7 @@ def test_no_difference_between_thresholds_only_where_the_data_show_it() -> None:
 
 def test_a_polarised_hash_is_named() -> None:
     texts = " ".join(describe_multipath(study(good_hash=False, streams=(4, 16))))
-    assert "ecmp-l4 with 4 streams and 16 streams is polarised" in texts
+    assert "ecmp-l4 with 4 and 16 streams is polarised" in texts
     assert "a link was idle in 16 of 16 trials" in texts
 
 
@@ -111,13 +114,24 @@ def test_combinations_of_a_sentence_are_told_apart() -> None:
     windows = (None, 256 * 1024)
     texts = describe_multipath(study(good_hash=False, streams=(4, 16), windows=windows))
     (polarised,) = [text for text in texts if "is polarised" in text]
-    assert polarised.count(" streams (window auto)") == 2
-    assert polarised.count(" streams (window 256 KiB)") == 2
+    assert polarised.startswith("ecmp-l4 with 4 and 16 streams is polarised")
+    lead = describe_multipath(study(rates=UNEQUAL, windows=windows))[0]
+    assert "ecmp-l4 with 8 streams (" in lead  # of both windows
+    assert "window" not in lead
     texts = describe_multipath(study(failover=True, streams=(4,), windows=windows))
-    starts = [text.partition(",")[0] for text in texts if text.startswith("When a link fails silently")]
+    starts = [text.partition(", link-1")[0] for text in texts if text.startswith("When a link fails")]
     assert sorted(starts) == [
-        f"When a link fails silently with 4 streams (window {window})" for window in ("256 KiB", "auto")
+        f"When a link fails silently with 4 streams, window {window}" for window in ("256 KiB", "auto")
     ]
+
+
+def test_the_window_is_named_where_not_each_has_the_same_verdict() -> None:
+    rows = study(levels=(*SINGLES, "round-robin"), windows=(None, 256 * 1024), cycles=2).multipath()
+    assert name_settings(rows, rows) == "1 and 8 streams"
+    (auto,) = [one for one in rows if one.streams == 1 and one.window_bytes is None]
+    eight = [one for one in rows if one.streams == 8]
+    assert name_settings([auto], rows) == "1 stream (window auto)"
+    assert name_settings([*eight, auto], rows) == "1 (window auto) and 8 streams"
 
 
 def test_a_rate_that_only_the_returned_link_brought_back_is_said_to_be_that() -> None:
@@ -178,6 +192,14 @@ def test_rows_of_the_shares_have_a_name_each() -> None:
     labels = plot.panels[0].y.tick_labels or ()
     assert len(labels) == len({*labels}) == 16
     assert "ecmp-l4, 8 streams, window 256 KiB" in labels
+
+
+def test_shares_of_messages_are_named_as_that_and_have_units_as_everywhere() -> None:
+    found = study(levels=(*SINGLES, "round-robin"), messages_per_s=5000, streams=(1,), cycles=2)
+    (lazy,) = [one for one in list_lazy_plots(ReportInputs(found)) if one.name.startswith("member-shares")]
+    assert lazy.condition == "west → east (lab), 1 KiB messages"
+    (answer,) = found.member_shares()
+    assert "link-1 50 %, link-2 50 %" in format_row(ANALYSES["member_shares"], answer)
 
 
 def test_ordinary_results_have_neither_the_chapter_nor_the_answer() -> None:
