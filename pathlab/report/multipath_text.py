@@ -28,6 +28,7 @@ from pathlab.report.phrases import (
 )
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
+from pathlab.study.bond_cells import EXISTING
 from pathlab.study.multipath import BondWorth
 from pathlab.study.trials import Condition
 from pathlab.units import format_bytes, format_rate, format_ratio, format_window
@@ -36,6 +37,11 @@ QUESTION = "Is the bond worth it?"
 #: Bonds that a sentence names for one verdict.
 NAMED = 5
 MARGIN = f"±{format_ratio(MARGIN_RATIO)}"
+ADD_LINKS = "not every link was measured alone: add bond levels link-1, link-2 ..."
+EXISTING_ALONE = (
+    "the links of a bond that hosts have cannot be measured alone, since hosts are never changed: compare "
+    "its throughput with the speed of its members"
+)
 _CLAUSES = {
     BondVerdict.GAINS: "yes with {}",
     BondVerdict.HARMS: "no with {}: less than the best link alone",
@@ -167,7 +173,8 @@ def _explain_undecided(rows: Sequence[BondWorth]) -> str:
         elif reason is Undecided.PROVISIONAL:
             texts.append("only lab-limited trials; repeat on an idle machine")
         elif reason is Undecided.NOT_MEASURED:
-            texts.append("not every link was measured alone: add bond levels link-1, link-2 ...")
+            lacking = dict.fromkeys(EXISTING_ALONE if one.bond == EXISTING else ADD_LINKS for one in found)
+            texts += lacking
         elif reason is Undecided.INCONCLUSIVE:
             more = [one.more_cycles for one in gains if one.more_cycles is not None]
             ahead = f"; {format_count(max(more), 'more cycle')} would decide" if more else ""

@@ -61,6 +61,15 @@ def test_a_link_that_was_not_measured_alone_is_named_as_the_reason() -> None:
     assert "not every link was measured alone: add bond levels link-1, link-2" in lead
 
 
+def test_links_of_an_existing_bond_are_not_asked_for() -> None:
+    """Levels link-1 and so on are refused for hosts outside a lab."""
+    lead = describe_multipath(study(levels=("existing",), streams=(1,)))[0]
+    assert lead.startswith(
+        "Is the bond worth it? Undecided with existing (the links of a bond that hosts have"
+    )
+    assert "add bond levels" not in lead
+
+
 def test_lab_limited_trials_are_a_reason_once() -> None:
     lead = describe_multipath(study(rates=UNEQUAL, limited=(*SINGLES, "round-robin", "mptcp")))[0]
     assert "no with" not in lead
