@@ -77,11 +77,14 @@ def sum_over_time(
 ) -> TraceCurve:
     """The rate of amounts (per second) in equal parts of the span, at the middle of each."""
     length_ns = max(1, span.end_ns - span.start_ns)
+    # a capture whose clock was set may last for decades, which times the columns is more than 64 bits hold
+    tick_ns = max(1, length_ns >> 52)
+    ticks = max(1, length_ns // tick_ns)
     totals = np.zeros(columns)
     for start in range(0, len(times_ns), PART):
         times, part = times_ns[start : start + PART], amounts[start : start + PART]
         inside = span.contains(times)
-        place = np.minimum((times[inside] - span.start_ns) * columns // length_ns, columns - 1)
+        place = np.minimum((times[inside] - span.start_ns) // tick_ns * columns // ticks, columns - 1)
         totals += np.bincount(place, weights=part[inside], minlength=columns)
     middle = (np.arange(columns) + 0.5) * length_ns / columns + span.start_ns - span.origin_ns
     return TraceCurve(x_s=middle / 1e9, y=totals * columns / (length_ns / 1e9))
