@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from pathlab.analysis.packets.segments import (
     Segments,
 )
 from pathlab.captures.flow_table import CapturedFlow, FlowTable
-from pathlab.captures.headers import HeaderCounts, PacketHeaders, read_headers
+from pathlab.captures.headers import HeaderCounts, PacketHeaders, join_packets, read_headers
 from pathlab.captures.links import LINK_NAMES
 from pathlab.captures.pcap import find_byte_order, read_pcap
 from pathlab.captures.pcapng import SECTION, read_pcapng
@@ -108,13 +108,17 @@ class Capture:
 def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
     """The records of a pcap or pcapng file, in batches; the notes are complete once all are read.
 
-    Raises StoreError for a file that cannot be read, is empty, or is no capture.
+    What is appended to the file meanwhile is not read. Raises StoreError for a file that cannot be read, is
+    empty, or is no capture.
     """
     try:
         if path.is_dir():
             raise StoreError(
                 f"'{path}' is a folder, not a capture", hint="name a file that tcpdump or dumpcap wrote"
             )
+        if path.exists() and not path.is_file():  # opening it might wait for ever
+            raise StoreError(f"'{path}' is no regular file", hint="write the capture to a file first")
+        size_bytes = path.stat().st_size
         with path.open("rb") as file:
             start = file.read(4)
     except OSError as error:
@@ -127,9 +131,9 @@ def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
             f"capture '{path}' is empty", hint="record it again: not even its header was written"
         )
     if start == SECTION.to_bytes(4):
-        notes, read = CaptureNotes(form="pcapng"), read_pcapng
+        notes, read = CaptureNotes(form="pcapng", file_bytes=size_bytes), read_pcapng
     elif find_byte_order(start):
-        notes, read = CaptureNotes(form="pcap"), read_pcap
+        notes, read = CaptureNotes(form="pcap", file_bytes=size_bytes), read_pcap
     else:
         packed = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
         hint = f"it is compressed: decompress it with {packed} -d" if packed else "name a pcap or pcapng file"
@@ -137,9 +141,22 @@ def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
 
     def read_all() -> Iterator[RecordBatch]:
         with path.open("rb") as file:
-            yield from read(file, notes)
+            yield from read(_FileStart(file, size_bytes), notes)
 
     return notes, read_all()
+
+
+class _FileStart:
+    """The first bytes of an open file: one that is still being written would be read without an end."""
+
+    def __init__(self, file: BinaryIO, size_bytes: int) -> None:
+        self._file, self._left_bytes = file, size_bytes
+
+    def read(self, most_bytes: int) -> bytes:
+        """The next bytes, empty at the end."""
+        piece = self._file.read(min(most_bytes, self._left_bytes))
+        self._left_bytes -= len(piece)
+        return piece
 
 
 def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
@@ -148,7 +165,7 @@ def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
     Raises StoreError as ``open_capture``, and UsageError where no packet has a link type that can be read.
     """
     notes, batches = open_capture(path)
-    reader = _CaptureReader(notes, path.stat().st_size // _LEAST_BYTES + 1)
+    reader = _CaptureReader(notes, notes.file_bytes // _LEAST_BYTES + 1)
     for batch in batches:
         reader.add(batch)
         if reader.tcp_packets >= packets_max:
@@ -197,12 +214,7 @@ class _CaptureReader:
                 continue
             self._counts += counts
             parts.append(packets)
-        broken = np.flatnonzero(breaks)
-        for packets in parts:
-            self._add_packets(batch, packets, broken)
-            broken = broken[:0]
-        if len(broken):  # no packet of the batch is TCP: the next one that is comes after the gap
-            self._breaks.append(np.array([self.tcp_packets]))
+        self._add_packets(batch, join_packets(parts), np.flatnonzero(breaks))
 
     def _find_steps(self, batch: RecordBatch, interface: int, timed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = np.flatnonzero((batch.interfaces == interface) & timed)

@@ -6,6 +6,7 @@ Sources: RFC 791 (IPv4), RFC 8200 (IPv6 and its extension headers), RFC 4302 (au
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
 
@@ -21,7 +22,6 @@ _EXTENSIONS = (0, 43, 60, 135, 139, 140)
 _FRAGMENT, _AUTHENTICATION = 44, 51
 EXTENSIONS_MAX = 8
 _TCP_BYTES, _UDP_BYTES = 20, 8
-#: Bytes that a batch holds behind each place; no header reaches further.
 _Part = TypeVar("_Part", bound="PacketHeaders")
 
 
@@ -86,16 +86,21 @@ def read_headers(batch: RecordBatch, link_type: int, chosen: Flags) -> tuple[Pac
             part, more = read(batch.data, rows[of_it], ip[of_it], ends[of_it], link_ends[of_it])
             parts.append(part)
             counts += more
+    return join_packets(parts), counts
+
+
+def join_packets(parts: Sequence[PacketHeaders]) -> PacketHeaders:
+    """The packets of several parts of one batch, in the order of the batch."""
     if len(parts) == 1:
-        return parts[0], counts
+        return parts[0]
     if not parts:
-        return _no_packets(), counts
+        return _no_packets()
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
     names = [field.name for field in fields(PacketHeaders)]
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts])[order] for name in names
     }
-    return PacketHeaders(**joined), counts
+    return PacketHeaders(**joined)
 
 
 def _no_packets() -> PacketHeaders:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO
 
 import numpy as np
 
 from pathlab.captures.records import (
     PADDING_BYTES,
+    CaptureFile,
     CaptureNotes,
     Integers,
     Interface,
@@ -37,7 +37,7 @@ def find_byte_order(start: bytes) -> str | None:
     return None
 
 
-def read_pcap(file: BinaryIO, notes: CaptureNotes) -> Iterator[RecordBatch]:
+def read_pcap(file: CaptureFile, notes: CaptureNotes) -> Iterator[RecordBatch]:
     """The records of an open file in batches; ``notes`` gets its interface, and its damage at the end."""
     head = file.read(_HEADER_BYTES)
     order = find_byte_order(head) or "<"
@@ -52,8 +52,8 @@ def read_pcap(file: BinaryIO, notes: CaptureNotes) -> Iterator[RecordBatch]:
         piece = carried + piece
         starts, end, reason = _follow_lengths(piece, order, interface)
         if len(starts):
-            yield _build_batch(piece, starts, order, interface)
             notes.records += len(starts)
+            yield _build_batch(piece, starts, order, interface)
         if reason is not None:
             notes.damage = f"damaged at byte {at_byte + end:,}: {reason}; what follows was not read"
             return

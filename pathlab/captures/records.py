@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,18 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 #: Time of a record without one (a simple packet block): no time in nanoseconds is this.
 NO_TIME_NS = int(np.iinfo(np.int64).min)
+#: A time further from 1970, in 2115, is none, so that 63 bits hold the difference of two in nanoseconds.
+TIME_MAX_S = 4_600_000_000
 #: Zero bytes after the last record of a batch, so that fields of a cut header can be read before they are
 #: found to be cut.
 PADDING_BYTES = 128
+
+
+class CaptureFile(Protocol):
+    """What is read of a file."""
+
+    def read(self, most_bytes: int, /) -> bytes:
+        """The next bytes, empty at the end."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,11 +67,13 @@ class RecordBatch:
 class CaptureNotes:
     """What was found besides records while a file was read; complete once its records are.
 
-    ``damage``: a sentence about the part that was not read, None: all was read. ``skipped_blocks``: blocks of
-    a pcapng file that hold no packets, and are of no known type.
+    ``file_bytes``: its size when reading began. ``damage``: a sentence about the part that was not read,
+    None: all was read. ``skipped_blocks``: blocks of a pcapng file that hold no packets, and are of no known
+    type.
     """
 
     form: str
+    file_bytes: int = 0
     interfaces: list[Interface] = field(default_factory=list)
     records: int = 0
     damage: str | None = None
@@ -87,16 +98,19 @@ def view_numbers(data: Bytes, form: str) -> NDArray[np.unsignedinteger]:
 def scale_times(units: Integers, interface: Interface) -> Integers:
     """Counts of the interface's time units as nanoseconds since 1970, exact for every resolution.
 
-    The product would overflow, so whole seconds and the remainder are converted apart.
+    The product would overflow, so whole seconds and the remainder are converted apart. A time beyond
+    ``TIME_MAX_S`` is ``NO_TIME_NS``.
     """
     per_s = interface.time_units_per_s
     offset_ns = interface.time_offset_s * 1_000_000_000
+    counts = units.view(np.uint64)
+    far = counts > np.uint64(min((TIME_MAX_S - interface.time_offset_s) * per_s, (1 << 64) - 1))
     if per_s == 1_000_000_000:
-        return units + offset_ns
-    seconds, remainder = np.divmod(units.view(np.uint64), np.uint64(per_s))
+        return np.where(far, NO_TIME_NS, units + offset_ns)
+    seconds, remainder = np.divmod(counts, np.uint64(per_s))
     if per_s <= 9_000_000_000:
         fraction = remainder * np.uint64(1_000_000_000) // np.uint64(per_s)
     else:
         fraction = (remainder.astype(np.float64) * (1e9 / per_s)).astype(np.uint64)
     whole: Integers = seconds.astype(np.int64) * 1_000_000_000 + fraction.astype(np.int64) + offset_ns
-    return whole
+    return np.where(far, NO_TIME_NS, whole)

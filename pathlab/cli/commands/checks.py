@@ -243,7 +243,10 @@ def check_inspection(given: Given) -> None:
         )
     else:
         try:
-            source.open("rb").close()
+            if source.is_file():
+                source.open("rb").close()
+            else:
+                source.stat()  # opening a pipe would wait for its writer
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise StoreError(

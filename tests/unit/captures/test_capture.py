@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pathlab.analysis.packets.segments import ECN_CAPABLE, ECN_MARKED, HAS_IP_ID, HAS_TIMESTAMPS, SYN
+from pathlab.captures import capture as capture_module
 from pathlab.captures import flow_table, pcap
-from pathlab.captures.capture import read_capture
+from pathlab.captures.capture import open_capture, read_capture
+from pathlab.captures.records import RecordBatch
 from pathlab.errors import UsageError
 from tests.unit.captures.packets import (
     NULL,
@@ -78,6 +81,22 @@ def test_one_readable_interface_of_two_is_read(tmp_path: Path) -> None:
     capture = read_capture(path)
     assert capture.unread_links == {147: 1}
     assert len(capture.flows) == 1
+
+
+def test_packets_of_two_link_types_keep_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(
+        build_section()
+        + build_interface()
+        + build_interface(RAW)
+        + b"".join(
+            build_enhanced(number, build_ethernet(V4) if number % 2 else V4, interface=(number + 1) % 2)
+            for number in range(6)
+        )
+    )
+    capture = read_capture(path)
+    there, _ = capture.read_segments(capture.flows[0])
+    assert there.times_ns.tolist() == [number * 1000 for number in range(6)]
 
 
 def test_headers_that_hold_no_segment_are_counted(tmp_path: Path) -> None:
@@ -250,3 +269,24 @@ def test_a_limit_of_packets_bounds_what_is_read(tmp_path: Path, monkeypatch: pyt
     capture = read_capture(path, packets_max=100)
     assert capture.limited
     assert 100 <= capture.flows[0].all_packets < 150
+    assert capture.notes.records == capture.flows[0].all_packets
+
+
+def test_what_is_appended_while_a_capture_is_read_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
+    path = write_pcap(tmp_path / "a.pcap", [(i, build_ethernet(V4)) for i in range(100)])
+    record = path.read_bytes()[-(16 + len(build_ethernet(V4))) :]
+    notes, batches = open_capture(path)
+
+    def read_and_append() -> Iterator[RecordBatch]:
+        for batch in batches:
+            yield batch
+            with path.open("ab") as file:
+                file.write(record * 100)
+
+    monkeypatch.setattr(capture_module, "open_capture", lambda _: (notes, read_and_append()))
+    capture = read_capture(path)
+    assert capture.flows[0].all_packets == 100
+    assert capture.notes.damage is None
