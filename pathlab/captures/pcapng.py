@@ -9,14 +9,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
 
 import numpy as np
 
 from pathlab.captures.records import (
     NO_TIME_NS,
     PADDING_BYTES,
+    TIME_MAX_S,
     Bytes,
+    CaptureFile,
     CaptureNotes,
     Flags,
     Integers,
@@ -51,20 +52,21 @@ class _DamageError(Exception):
     """Why a file cannot be read from a place of the piece on: the arguments."""
 
 
-def read_pcapng(file: BinaryIO, notes: CaptureNotes) -> Iterator[RecordBatch]:
+def read_pcapng(file: CaptureFile, notes: CaptureNotes) -> Iterator[RecordBatch]:
     """The records of an open file in batches; ``notes`` gets interfaces, drops, and damage at the end."""
     section = _Section()
     carried, at_byte = b"", 0
     while piece := file.read(max(PIECE_BYTES, len(carried))):
         piece = carried + piece
+        data = np.frombuffer(piece + bytes(PADDING_BYTES), dtype=np.uint8)
         place, kind = 0, None
         try:
             while True:
                 packets: list[int] = []
-                place, kind, fault = _follow_blocks(piece, place, section, packets)
+                place, kind, fault = _follow_blocks(piece, place, section, notes, packets)
                 if packets:
                     # What follows applies to the packets after it.
-                    batch, wrong = _build_batch(piece, np.array(packets, dtype=np.int64), section, notes)
+                    batch, wrong = _build_batch(data, np.array(packets, dtype=np.int64), section, notes)
                     notes.records += len(batch.places)
                     yield batch
                     fault = wrong or fault
@@ -83,11 +85,12 @@ def read_pcapng(file: BinaryIO, notes: CaptureNotes) -> Iterator[RecordBatch]:
 
 
 def _follow_blocks(
-    piece: bytes, place: int, section: _Section, packets: list[int]
+    piece: bytes, place: int, section: _Section, notes: CaptureNotes, packets: list[int]
 ) -> tuple[int, int | None, _DamageError | None]:
-    """Collect packets' blocks from ``place`` on: where it stopped, the type of the other block there, damage.
+    """Collect packets' blocks from ``place`` on: where it stopped, the type of the block there, damage.
 
-    The type is None at the end of what the piece has whole.
+    It stops at a section and at an interface, which change what packets behind them mean; other blocks are
+    read. The type is None at the end of what the piece has whole.
     """
     read_pair = struct.Struct(f"{section.order}II").unpack_from
     append, end = packets.append, len(piece)
@@ -100,8 +103,14 @@ def _follow_blocks(
         after = place + length
         if after > end:
             break
-        if kind not in _SKIP:
+        if kind == INTERFACE:
             return place, kind, None
+        if kind not in _SKIP:
+            try:
+                place = _read_other(piece, place, kind, section, notes)
+            except _DamageError as fault:
+                return place, None, fault
+            continue
         if length < _SKIP[kind] + 4:
             return place, None, _DamageError(f"a packet's block of {length} bytes", place)
         append(place)
@@ -181,7 +190,9 @@ def _read_interface(body: bytes, order: str) -> Interface:
             if base**exponent < 1 << 63:
                 found.time_units_per_s = base**exponent
         elif code == _OPTION_OFFSET and len(value) == 8:
-            (found.time_offset_s,) = struct.unpack(f"{order}q", value)
+            (offset_s,) = struct.unpack(f"{order}q", value)
+            if abs(offset_s) <= TIME_MAX_S:
+                found.time_offset_s = offset_s
         elif code == _OPTION_NAME:
             found.name = value.rstrip(b"\0").decode("utf-8", "replace")
     return found
@@ -204,10 +215,9 @@ def _read_statistics(body: bytes, section: _Section, notes: CaptureNotes) -> Non
 
 
 def _build_batch(
-    piece: bytes, starts: Integers, section: _Section, notes: CaptureNotes
+    data: Bytes, starts: Integers, section: _Section, notes: CaptureNotes
 ) -> tuple[RecordBatch, _DamageError | None]:
     """The packets of blocks that begin at ``starts``, up to the first damaged one, and that damage."""
-    data = np.frombuffer(piece + bytes(PADDING_BYTES), dtype=np.uint8)
     words = view_numbers(data, f"{section.order}u4")
     lengths = words[starts + 4].astype(np.int64)
     fault = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import struct
 from pathlib import Path
@@ -110,6 +111,54 @@ def test_picoseconds_do_not_overflow(tmp_path: Path) -> None:
     path.write_bytes(build_section() + build_interface(options=options) + build_enhanced(units, b"x"))
     ((time_ns, _, _),) = read_all(path)[1]
     assert abs(time_ns - (1_700_000 * 10**9 + 123_456_789)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("exponent", "offset_s", "units"),
+    [
+        (0, 0, 5_000_000_000),
+        (6, 0, (1 << 64) - 1),
+        (9, 0, 1 << 63),
+        (9, 4_000_000_000, 700_000_000 * 10**9),
+        (12, 4_600_000_000, 10**12 + 1),
+    ],
+)
+def test_times_that_nanoseconds_cannot_hold_are_none(
+    tmp_path: Path, exponent: int, offset_s: int, units: int
+) -> None:
+    options = build_option(RESOLUTION, bytes((exponent,))) + build_option(OFFSET, struct.pack("<q", offset_s))
+    path = tmp_path / "a.pcapng"
+    packets = build_enhanced(0, b"x") + build_enhanced(units, b"x")
+    path.write_bytes(build_section() + build_interface(options=options) + packets)
+    assert [time_ns for time_ns, _, _ in read_all(path)[1]] == [offset_s * 10**9, NO_TIME_NS]
+
+
+@pytest.mark.parametrize("offset_s", [1 << 62, -(1 << 63)])
+def test_an_impossible_offset_is_damage_and_left_out(tmp_path: Path, offset_s: int) -> None:
+    options = build_option(OFFSET, struct.pack("<q", offset_s))
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(build_section() + build_interface(options=options) + build_enhanced(3, b"x"))
+    assert read_all(path)[1] == [(3000, b"x", 1)]
+
+
+def test_blocks_between_packets_do_not_cut_batches(tmp_path: Path) -> None:
+    between = build_block(0xBAD, bytes(8)) + build_block(5, struct.pack("<III", 0, 0, 0))
+    path = tmp_path / "a.pcapng"
+    path.write_bytes(build_section() + build_interface() + (build_enhanced(1, b"x") + between) * 100)
+    notes, batches = open_capture(path)
+    assert [len(batch.places) for batch in batches] == [100]
+    assert notes.damage is None
+
+
+def test_damage_of_a_block_between_packets_keeps_those_before(tmp_path: Path) -> None:
+    other = bytearray(build_block(5, struct.pack("<III", 0, 0, 0)))
+    other[-1] = 1
+    path = tmp_path / "a.pcapng"
+    packet = build_enhanced(1, b"x")
+    path.write_bytes(build_section() + build_interface() + packet * 3 + bytes(other) + packet)
+    notes, found = read_all(path)
+    assert len(found) == 3
+    assert "the two lengths of a block differ" in (notes.damage or "")
 
 
 def test_sections_of_different_byte_orders_and_simple_blocks(tmp_path: Path) -> None:
@@ -265,6 +314,13 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         open_capture(tmp_path / "none.pcap")
     with pytest.raises(StoreError, match="is a folder"):
         open_capture(tmp_path)
+
+
+def test_a_pipe_is_refused_before_it_is_opened(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(StoreError, match="is no regular file"):
+        open_capture(pipe)
 
 
 def test_helpers_make_what_scapy_reads_as_tcp(tmp_path: Path) -> None:
