@@ -57,7 +57,8 @@ class ConnectionFacts:
     ``mss_bytes``: the largest payload of a segment of this direction, by both ends' options.
     ``window_scale``: of the receiver of the data, 0 where it offered none. ``sack_permitted``: by both ends.
     ``base_rtt_ns``: shortest RTT from end to end. ``breaks``: numbers of packets before which the capture has
-    a gap or its clock a step. ``origin_ns``: time of the connection's first packet.
+    a gap or its clock a step; ``clock_steps``: those before which its clock was set back. ``origin_ns``: time
+    of the connection's first packet.
     """
 
     mss_bytes: int | None
@@ -65,6 +66,7 @@ class ConnectionFacts:
     sack_permitted: bool | None
     base_rtt_ns: int | None
     breaks: Integers
+    clock_steps: Integers
     origin_ns: int
 
 
@@ -125,7 +127,8 @@ class DirectionTrace:
     by cause. ``retransmitted_segments``: as ``segments``. ``lost_before_capture``: retransmissions whose
     first transmission the capture did not see. ``unseen_bytes``: never captured, though later bytes were;
     ``unseen_acked_bytes``: acknowledged, and not captured before. ``acks_captured``: there is a packet of the
-    other direction. ``duration_ns``: from the first to the last packet of data. ``clock_steps``: forward.
+    other direction. ``duration_ns``: from the first to the last packet of data, None: the clock was set
+    meanwhile. ``clock_steps``: forward.
     """
 
     packets: int
@@ -160,7 +163,7 @@ class DirectionTrace:
     unseen_acked_bytes: int
     acks_captured: bool
     has_ip_ids: bool
-    duration_ns: int
+    duration_ns: int | None
     clock_steps: int
     curves: DirectionCurves
 
@@ -171,8 +174,8 @@ class DirectionTrace:
 
     @property
     def new_bits_per_s(self) -> float | None:
-        """Bytes that were not seen before over the time of the data; None for less than two packets."""
-        return self.new_bytes * 8e9 / self.duration_ns if self.duration_ns > 0 else None
+        """Bytes that were not seen before over the time of the data; None where that is not known, or 0."""
+        return self.new_bytes * 8e9 / self.duration_ns if self.duration_ns else None
 
 
 def measure_base_rtt(there: Segments, back: Segments, breaks: Integers) -> int | None:
@@ -248,7 +251,7 @@ def analyze_direction(
         unseen_acked_bytes=_count_unseen_acked(data, acks),
         acks_captured=len(back) > 0,
         has_ip_ids=bool((there.marks & HAS_IP_ID > 0).any()),
-        duration_ns=_measure_duration(data, payload),
+        duration_ns=_measure_duration(data, payload, np.union1d(facts.clock_steps, before)),
         clock_steps=len(after),
         curves=curves,
     )
@@ -294,12 +297,14 @@ def _count_unseen_acked(data: SentData, acks: ReturnedAcks) -> int:
     return missed
 
 
-def _measure_duration(data: SentData, payload: Words) -> int:
-    """From the first to the last segment with payload, ns."""
+def _measure_duration(data: SentData, payload: Words, steps: Integers) -> int | None:
+    """From the first to the last segment with payload, ns; None where the clock was set between them."""
     holds = payload > 0
     if not holds.any():
         return 0
     first, last = int(holds.argmax()), len(holds) - 1 - int(holds[::-1].argmax())
+    if ((steps > data.numbers[first]) & (steps <= data.numbers[last])).any():
+        return None
     return max(0, int(data.times_ns[last] - data.times_ns[first]))
 
 

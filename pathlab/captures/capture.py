@@ -69,7 +69,8 @@ class Capture:
     ``counts``: packets that are not whole TCP or UDP. ``untimed``: packets without a time, of which nothing
     else was read. ``unread_links``: packets by the LINKTYPE_ number that cannot be read. ``limited``: reading
     stopped at the limit of packets. ``breaks``: rising numbers of packets before which the capture has a gap,
-    or its clock was set back; ``clock_steps``: how many are of the clock.
+    or its clock was set back; ``set_back``: those of the clock. ``clock_steps``: how often it was, on each
+    interface. ``cut_options``: TCP packets whose options were not captured whole.
     """
 
     path: Path
@@ -80,7 +81,9 @@ class Capture:
     unread_links: dict[int, int]
     limited: bool
     breaks: Integers
+    set_back: Integers
     clock_steps: int
+    cut_options: int
     syn_options: dict[int, SynOptions]
     columns: dict[str, NDArray[Any]]
     starts: Integers
@@ -191,7 +194,9 @@ class _CaptureReader:
         self._untimed = 0
         self._unread: dict[int, int] = {}
         self._breaks: list[Integers] = []
+        self._set_back: list[Integers] = []
         self._steps = 0
+        self._cut_options = 0
         self._last_ns: dict[int, int] = {}
         self._syns: dict[int, SynOptions] = {}
         self._columns = {name: np.empty(capacity, dtype=form) for name, form in _COLUMNS.items()}
@@ -200,9 +205,9 @@ class _CaptureReader:
     def add(self, batch: RecordBatch) -> None:
         timed = batch.times_ns != NO_TIME_NS
         self._untimed += int((~timed).sum())
-        breaks = batch.gaps.copy()
+        set_back = np.zeros(len(timed), dtype=np.bool_)
         for interface in np.unique(batch.interfaces).tolist():
-            breaks |= self._find_steps(batch, interface, timed)
+            set_back |= self._find_steps(batch, interface, timed)
         link_types = np.array([one.link_type for one in self._notes.interfaces])[batch.interfaces]
         parts = []
         for link_type in np.unique(link_types).tolist():
@@ -214,7 +219,7 @@ class _CaptureReader:
                 continue
             self._counts += counts
             parts.append(packets)
-        self._add_packets(batch, join_packets(parts), np.flatnonzero(breaks))
+        self._add_packets(batch, join_packets(parts), batch.gaps | set_back, set_back)
 
     def _find_steps(self, batch: RecordBatch, interface: int, timed: NDArray[np.bool_]) -> NDArray[np.bool_]:
         rows = np.flatnonzero((batch.interfaces == interface) & timed)
@@ -227,19 +232,28 @@ class _CaptureReader:
             self._steps += int(found.sum())
         return found
 
-    def _add_packets(self, batch: RecordBatch, packets: PacketHeaders, broken: Integers) -> None:
+    def _add_packets(
+        self,
+        batch: RecordBatch,
+        packets: PacketHeaders,
+        broken: NDArray[np.bool_],
+        set_back: NDArray[np.bool_],
+    ) -> None:
         keys = self._table.number_packets(packets)
         times = batch.times_ns[packets.rows]
         self._table.count(keys, times, packets.payload_bytes)
         if not packets.is_tcp.all():
             keys, times = keys[packets.is_tcp], times[packets.is_tcp]
             packets = packets.select(packets.is_tcp)
-        if len(broken):
-            self._breaks.append(np.unique(np.searchsorted(packets.rows, broken)) + self.tcp_packets)
+        for chosen, numbers in ((broken, self._breaks), (set_back, self._set_back)):
+            if chosen.any():  # the next TCP packet comes after it
+                rows = np.searchsorted(packets.rows, np.flatnonzero(chosen))
+                numbers.append(np.unique(rows) + self.tcp_packets)
         data, at = batch.data, packets.headers
         options = read_segment_options(data, at, packets.ends)
         shorts, words = view_numbers(data, ">u2"), view_numbers(data, ">u4")
         flags = data[at + 13]
+        self._cut_options += int((at + (data[at + 12] >> 4).astype(np.int64) * 4 > packets.ends).sum())
         marks = np.where(options.has_timestamps, HAS_TIMESTAMPS, 0) | np.where(
             packets.ip_ids >= 0, HAS_IP_ID, 0
         )
@@ -297,7 +311,9 @@ class _CaptureReader:
             unread_links=self._unread,
             limited=limited,
             breaks=np.unique(_join(self._breaks, np.int64)),
+            set_back=np.unique(_join(self._set_back, np.int64)),
             clock_steps=self._steps,
+            cut_options=self._cut_options,
             syn_options=self._syns,
             columns=columns,
             starts=starts.astype(np.int64),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from pathlib import Path
 
 from pathlab.study.inspection import inspect_file, inspect_trial
@@ -35,8 +36,11 @@ def inspect(
     _return_memory_at_once()
     window_s = None
     if first is not None or last is not None:
-        ends_ns = [parse_time_ns(text, bare_unit="s") for text in (first or "0s", last or "24h")]
-        window_s = (ends_ns[0] / 1e9, ends_ns[1] / 1e9)
+        start_s, end_s = (
+            default if text is None else parse_time_ns(text, bare_unit="s") / 1e9
+            for text, default in ((first, 0.0), (last, math.inf))
+        )
+        window_s = (start_s, end_s)
     if trial is None:
         found = inspect_file(source, flow=flow, window_s=window_s)
     else:

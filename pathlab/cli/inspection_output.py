@@ -9,12 +9,18 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
+from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.formats.forms import FORMS, choose_forms, place_form
 from pathlab.report.plots.printed import write_figure
 from pathlab.report.sections.inspection import CHECK_COLUMNS, COLUMNS, build_inspection, format_connection
 from pathlab.report.sections.inspection_figures import plot_connection
-from pathlab.report.sections.inspection_text import describe_capture, describe_check, list_connection_facts
+from pathlab.report.sections.inspection_text import (
+    describe_capture,
+    describe_check,
+    list_connection_facts,
+    list_left_out,
+)
 from pathlab.study.inspection import InspectedCapture, Inspection
 
 STEM = "inspection"
@@ -29,13 +35,17 @@ def show_inspection(
     forms = choose_forms(formats, out) if formats or out is not None else ()
     places = {name: _place(name, out, several=len(forms) > 1) for name in forms}
     _print_inspection(found, TerminalConsole(quiet=quiet))
-    if figure is not None:
-        _draw(found, figure)
+    drawn = figure is not None and _draw(found, figure)
+    if drawn:
         click.echo(str(figure))
     if places:
         report = build_inspection(found)
         for name, place in places.items():
             click.echo(str(FORMS[name].write(report, place)))
+    if figure is not None and not drawn:
+        raise UsageError(
+            f"'{figure}' was not written: there is no TCP connection to draw", hint="leave --figure out"
+        )
 
 
 def _place(name: str, out: Path | None, *, several: bool) -> Path:
@@ -45,10 +55,12 @@ def _place(name: str, out: Path | None, *, several: bool) -> Path:
     return place_form(name, Path(), out, several=several)
 
 
-def _draw(found: Inspection, figure: Path) -> None:
+def _draw(found: Inspection, figure: Path) -> bool:
+    """Draw the first connection; False: there is none."""
     chosen = next((one.chosen for one in found.captures if one.chosen is not None), None)
     if chosen is not None:
         write_figure(next(plot_connection(chosen, "", "")), figure)
+    return chosen is not None
 
 
 def _print_inspection(found: Inspection, console: Console) -> None:
@@ -82,8 +94,7 @@ def _print_capture(capture: InspectedCapture, console: Console) -> None:
         rows = [format_connection(one) for one in capture.connections]
         table = PrintedTable(columns=columns, rows=rows, title="TCP connections", elsewhere="--format json")
         table.print_to(console)
-        if capture.left_out:
-            text = f"{capture.left_out:,} smaller TCP flows are not analysed; --flow N shows one."
-            console.print(PrintedParagraph(text, "dim"))
+        for sentence in list_left_out(capture):
+            console.print(PrintedParagraph(sentence, "dim"))
     for notice in capture.notices:
         console.print(PrintedParagraph(notice.text, "bold yellow", mark="! "))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pathlab.captures.capture import Capture
 from pathlab.study.captured_tcp import CapturedConnection
+
+#: Kinds of notices about a file that lacks packets.
+INCOMPLETE_KINDS = frozenset({"damaged", "limited", "dropped", "ended-early", "untimed", "cut-headers"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +18,22 @@ class CaptureNotice:
 
     kind: str
     text: str
+
+
+def list_end_notices(
+    end: str, reasons: Mapping[str, str | None], recorded: Sequence[str]
+) -> Iterator[CaptureNotice]:
+    """What the trial's ``reasons`` say of the capture of ``end``, and of ends that are not ``recorded``."""
+    reason = reasons[end]
+    if reason is not None:
+        yield CaptureNotice(
+            kind="ended-early",
+            text=f"The recording ended before the trial did: {reason}. Later packets are missing.",
+        )
+    if end == recorded[0]:
+        for other, reason in reasons.items():
+            if reason is not None and other not in recorded:
+                yield CaptureNotice(kind="other-end", text=f"The {other}'s end has no capture: {reason}.")
 
 
 def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) -> Iterator[CaptureNotice]:
@@ -30,7 +49,12 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
     if not notes.records:
         yield CaptureNotice(kind="empty", text="The capture holds no packet.")
     elif not len(capture.columns["numbers"]):
-        yield CaptureNotice(kind="no-tcp", text="The capture holds no TCP segment with a whole header.")
+        others = counts.not_ip + counts.other_protocols
+        yield CaptureNotice(
+            kind="no-tcp",
+            text="The capture holds no TCP segment that can be read."
+            + (f" {others:,} packets are neither TCP nor UDP." if others else ""),
+        )
     if notes.dropped_packets:
         yield CaptureNotice(
             kind="dropped",
@@ -40,16 +64,24 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
     if capture.clock_steps:
         yield CaptureNotice(
             kind="clock-step",
-            text=f"The clock was set back {capture.clock_steps:,} times: no RTT spans such a step.",
+            text=f"The clock was set back {capture.clock_steps:,} times: no RTT spans such a step, and no "
+            "throughput is stated across one.",
         )
     for count, kind, what in (
-        (capture.untimed, "untimed", "packets have no time and were left out"),
+        (capture.untimed, "untimed", "packets have no time, or an impossible one, and were left out"),
         (sum(capture.unread_links.values()), "link-type", "packets are of a link type that cannot be read"),
         (counts.fragments, "fragments", "packets are IP fragments and were left out"),
         (counts.cut, "cut-headers", "packets were captured without their whole header and were left out"),
     ):
         if count:
             yield CaptureNotice(kind=kind, text=f"{count:,} {what}.")
+    if capture.cut_options:
+        yield CaptureNotice(
+            kind="cut-options",
+            text=f"{capture.cut_options:,} TCP packets were captured without all of their options: SACK "
+            "blocks, timestamps and offers in these are not known. Causes, spurious retransmissions and RTT "
+            "may be wrong. Capture at least 128 bytes of each packet.",
+        )
     if chosen is not None:
         yield from _list_connection_notices(chosen)
 
@@ -80,7 +112,7 @@ def _list_connection_notices(one: CapturedConnection) -> Iterator[CaptureNotice]
         yield CaptureNotice(
             kind="clock-step",
             text=f"By the sender's timestamps the capture's clock was set forward {trace.clock_steps:,} times"
-            ": no RTT spans such a step.",
+            ": no RTT spans such a step, and no throughput is stated across one.",
         )
     if trace.super_packets:
         yield CaptureNotice(

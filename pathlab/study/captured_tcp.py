@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,15 +84,23 @@ class CapturedConnection:
 
 
 def study_connections(
-    capture: Capture, flow: CapturedFlow, window_s: tuple[float, float] | None = None
-) -> Iterator[CapturedConnection]:
-    """The connections of a TCP flow, in their order; more than one where its ports were used again.
+    capture: Capture, flow: CapturedFlow, most: int, window_s: tuple[float, float] | None = None
+) -> tuple[list[CapturedConnection], int]:
+    """The first connections of a TCP flow, ``most`` of them, and the number of those after them.
 
-    ``window_s``: seconds since a connection's first packet that the curves show; None: all.
+    There are several where its ports were used again. ``window_s``: seconds since a connection's first packet
+    that the curves show, the second may be infinite; None: all.
     """
+    found: list[CapturedConnection] = []
+    left_out = 0
     for ordinal, (there, back) in enumerate(split_connections(*capture.read_segments(flow)), start=1):
-        if len(there) or len(back):
-            yield _study_connection(capture, flow, ordinal, (there, back), window_s)
+        if not (len(there) or len(back)):
+            continue
+        if len(found) == most:
+            left_out += 1
+        else:
+            found.append(_study_connection(capture, flow, ordinal, (there, back), window_s))
+    return found, left_out
 
 
 def _study_connection(
@@ -109,7 +116,8 @@ def _study_connection(
     end_ns = max(int(side.times_ns.max()) for side in sides if len(side))
     span = None
     if window_s is not None:
-        first, last = (start_ns + int(second * 1e9) for second in window_s)
+        most_ns = end_ns - start_ns + 1
+        first, last = (start_ns + int(min(second * 1e9, most_ns)) for second in window_s)
         span = TimeSpan(start_ns=first, end_ns=min(last, end_ns), origin_ns=start_ns)
     base_rtt_ns = _find_base_rtt(capture, opening, sides)
     sack = _agree(offers, "sack_permitted")
@@ -124,6 +132,7 @@ def _study_connection(
             sack_permitted=sack,
             base_rtt_ns=base_rtt_ns,
             breaks=capture.breaks,
+            clock_steps=capture.set_back,
             origin_ns=start_ns,
         )
         directions.append(

@@ -6,7 +6,7 @@ A trial's captures are compared with the engine's own counters.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,12 @@ from pathlab.captures.links import LINK_NAMES
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.location import locate_database
 from pathlab.store.records import TrialRecord
-from pathlab.study.capture_notices import CaptureNotice, list_capture_notices
+from pathlab.study.capture_notices import (
+    INCOMPLETE_KINDS,
+    CaptureNotice,
+    list_capture_notices,
+    list_end_notices,
+)
 from pathlab.study.captured_tcp import CapturedConnection, study_connections
 
 if TYPE_CHECKING:  # large to import, and a capture alone does without
@@ -49,7 +54,8 @@ class InspectedCapture:
     """One file: ``end`` "sender" or "receiver" of a trial, "" for a file alone.
 
     ``flows``: all. ``connections``: those analysed, most bytes first. ``chosen``: the one that is shown in
-    full, None: there is no TCP connection. ``left_out``: TCP flows that were not analysed.
+    full, None: there is no TCP connection. ``left_out``: TCP flows that were not analysed. ``left_out_uses``:
+    connections that were not, as the same ports had been used by ``ANALYSED_USES`` before them.
     """
 
     end: str
@@ -58,7 +64,14 @@ class InspectedCapture:
     connections: tuple[CapturedConnection, ...]
     chosen: CapturedConnection | None
     left_out: int
+    left_out_uses: int
     notices: tuple[CaptureNotice, ...]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all packets of the file were analysed, and it lacks none as far as it says."""
+        kinds = {notice.kind for notice in self.notices}
+        return not (self.left_out or self.left_out_uses or kinds & INCOMPLETE_KINDS)
 
     @property
     def udp_flows(self) -> tuple[CapturedFlow, ...]:
@@ -123,6 +136,7 @@ def inspect_trial(
         least_rtt_ns = _read_least_rtt(stored, trial_id)
     places = [(end, locate_capture(database.parent, trial_id, end)) for end in ENDS]
     there = [(end, place) for end, place in places if place.is_file()]
+    reasons = {end: getattr(record, f"capture_{end}_missing") for end in ENDS}
     for end, place in places:
         if getattr(record, f"capture_{end}_sha256") is not None and not place.is_file():
             raise StoreError(
@@ -130,17 +144,22 @@ def inspect_trial(
                 hint="inspect the other end's file by its name, or put this one back",
             )
     if not there:
+        why = "; ".join(f"{end}: {reason}" for end, reason in reasons.items() if reason is not None)
         raise StoreError(
-            f"trial {trial_id} of '{results}' has no capture",
-            hint='record packet headers with the next run: [trial] capture = "headers"',
+            f"trial {trial_id} of '{results}' has no capture" + (f" ({why})" if why else ""),
+            hint="measure it again where `pathlab doctor` says that packet headers can be recorded"
+            if why
+            else 'record packet headers with the next run: [trial] capture = "headers"',
         )
+    recorded = [end for end, _ in there]
     captures: list[InspectedCapture] = []
     for end, place in there:
         number = flow
         capture = read_capture(place)
         if captures and captures[0].chosen is not None:
             number = _find_same_flow(capture.flows, captures[0].chosen.flow)
-        captures.append(_inspect(capture, end, number, window_s))
+        found = _inspect(capture, end, number, window_s)
+        captures.append(replace(found, notices=(*list_end_notices(end, reasons, recorded), *found.notices)))
         del capture  # before the next one is read
     return Inspection(
         title=f"Trial {trial_id}",
@@ -161,9 +180,11 @@ def _inspect(
         analysed.append(chosen_flow)
     shown = chosen_flow or (largest[0] if largest else None)
     connections: list[CapturedConnection] = []
+    left_out_uses = 0
     for flow in analysed:
-        uses = study_connections(capture, flow, window_s if flow is shown else None)
-        connections += [one for _, one in zip(range(ANALYSED_USES), uses, strict=False)]
+        found, more = study_connections(capture, flow, ANALYSED_USES, window_s if flow is shown else None)
+        connections += found
+        left_out_uses += more
     connections.sort(key=lambda one: -one.main.trace.payload_bytes)
     chosen = next((one for one in connections if one.flow is shown), None)
     return InspectedCapture(
@@ -173,6 +194,7 @@ def _inspect(
         connections=tuple(connections),
         chosen=chosen,
         left_out=len(streams) - len(analysed),
+        left_out_uses=left_out_uses,
         notices=tuple(list_capture_notices(capture, chosen)),
     )
 
@@ -226,13 +248,13 @@ def _read_least_rtt(stored: StudySource, trial_id: int) -> float | None:
 def _check_counters(
     record: TrialRecord, least_rtt_ns: float | None, captures: Sequence[InspectedCapture]
 ) -> Iterator[CounterCheck]:
-    """The engine's numbers beside those of the sender's capture."""
+    """The engine's numbers beside those of the sender's capture; one that lacks packets has no counts."""
     sender = next((one for one in captures if one.end == "sender"), None)
     if sender is None:
         return
     traces = [one.main.trace for one in sender.connections]
     segments = [one.retransmitted_segments for one in traces]
-    known = bool(traces) and not sender.left_out
+    known = bool(traces) and sender.is_complete
     rtts = [one.rtt.min_ns for one in traces if one.rtt.min_ns is not None]
     counted = [one for one in segments if one is not None]
     yield CounterCheck(

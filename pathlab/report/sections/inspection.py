@@ -11,6 +11,7 @@ from pathlab.report.sections.inspection_text import (
     describe_capture,
     describe_check,
     list_connection_facts,
+    list_left_out,
     summarize_direction,
 )
 from pathlab.report.tables import build_table
@@ -133,8 +134,8 @@ def _list_capture_blocks(capture: InspectedCapture, number: int) -> Iterator[Blo
 def tabulate_connections(capture: InspectedCapture, suffix: str = "") -> TableBlock:
     """The analysed connections, most bytes first."""
     note = "RTT by timestamps, else by ACKs."
-    if capture.left_out:
-        note += f" {capture.left_out:,} smaller TCP flows are not analysed; --flow names one."
+    for sentence in list_left_out(capture):
+        note += f" {sentence}"
     return build_table(
         f"connections{suffix}",
         "TCP connections",

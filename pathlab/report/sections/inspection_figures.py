@@ -102,7 +102,7 @@ def _draw_flight(trace: DirectionTrace) -> Drawn:
         f"At most {format_volume(flight.in_flight_max_bytes)} were in flight; "
         f"{format_ratio(flight.full_ratio)} of the packets filled 90 % or more of the window."
         if flight.full_ratio is not None
-        else "The receiver's window is not known: the capture does not hold both ends' SYN."
+        else "The receiver's window is not known: the capture does not hold both ends' offers."
     )
     y = Axis(label="Bytes", unit=unit, from_zero=True)
     return sentence, [Panel(x=TIME, y=y, layers=tuple(layers))], None

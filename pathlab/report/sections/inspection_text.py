@@ -48,6 +48,17 @@ def describe_capture(capture: InspectedCapture) -> str:
     return f"{'; '.join(parts)}."
 
 
+def list_left_out(capture: InspectedCapture) -> Iterator[str]:
+    """What of a capture was not analysed, in sentences."""
+    if capture.left_out:
+        yield f"{capture.left_out:,} smaller TCP flows are not analysed; --flow N shows one."
+    if capture.left_out_uses:
+        yield (
+            f"{format_count(capture.left_out_uses, 'later connection')} of the same addresses and ports "
+            "are not analysed."
+        )
+
+
 def describe_retransmissions(trace: DirectionTrace) -> str:
     """The retransmissions by cause: ``12 (10 fast or SACK recovery, 2 timeout)``."""
     causes = [f"{count:,} {CAUSES[cause]}" for cause, count in trace.retransmitted.items() if count]

@@ -193,6 +193,8 @@ def test_options_that_were_not_captured_are_none_and_incomplete(tmp_path: Path) 
     assert capture.syn_options[0].window_scale is None
     assert capture.syn_options[0].mss_bytes == 1460
     assert not capture.syn_options[0].complete
+    assert capture.cut_options == 1
+    assert read_capture(write_pcap(tmp_path / "b.pcap", [(1, frame)])).cut_options == 0
 
 
 def make_flows(count: int) -> list[tuple[int, bytes]]:
@@ -249,6 +251,7 @@ def test_breaks_are_where_the_clock_was_set_back_or_packets_were_lost(tmp_path: 
     )
     capture = read_capture(path)
     assert capture.breaks.tolist() == [4, 6]
+    assert capture.set_back.tolist() == [4]
     assert capture.clock_steps == 1
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pathlab.captures.capture import open_capture
+from pathlab.study import inspection
 from tests.command_line import call
 from tests.unit.captures.packets import (
     ACK,
@@ -47,6 +51,15 @@ def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: 
         add(0, 81, build_tcp(seq=100, ack=500, options=stamp(81, 2), ports=there), 1000)
     add(1, 101, build_tcp(seq=500, ack=40_100, options=stamp(3, 81 if loss else 69), ports=back))
     return write_pcap(path, packets)
+
+
+def read_records(path: Path) -> list[tuple[int, bytes]]:
+    _, batches = open_capture(path)
+    return [
+        (int(time_ns), batch.data[at : at + size].tobytes())
+        for batch in batches
+        for time_ns, at, size in zip(batch.times_ns, batch.places, batch.captured_bytes, strict=True)
+    ]
 
 
 def test_a_capture_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +150,51 @@ def test_a_capture_without_tcp_is_no_error(tmp_path: Path, capsys: pytest.Captur
     assert "No TCP connection was captured." in out.read_text(encoding="utf-8")
 
 
+def test_a_figure_of_nothing_is_an_error_and_no_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    figure = tmp_path / "a.svg"
+    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", [])), "--figure", str(figure)], capsys)
+    assert said.status == 2
+    assert "was not written: there is no TCP connection to draw" in said.err
+    assert not figure.exists()
+    assert str(figure) not in said.out
+
+
+def test_a_span_without_an_end_reaches_to_the_last_packet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    days = [
+        (day * 86_400_000 * MS, build_ethernet(build_ipv4(build_tcp(seq=day * 100), payload_bytes=100)))
+        for day in range(4)
+    ]
+    out = tmp_path / "page.json"
+    source = write_pcap(tmp_path / "a.pcap", days)
+    assert call(["inspect", str(source), "--from", "30h", "--out", str(out)], capsys).status == 0
+    blocks = [block for one in json.loads(out.read_text("utf-8"))["sections"] for block in one["blocks"]]
+    figure = next(one for one in blocks if one.get("name") == "time-sequence")
+    assert [row[2] for row in figure["data"]["rows"]] == [2 * 86_400, 3 * 86_400]
+
+
+def test_options_that_were_cut_are_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_connection(tmp_path / "a.pcap")
+    packets = [(time_ns, data[:60]) for time_ns, data in read_records(path)]
+    said = call(["inspect", str(write_pcap(path, packets))], capsys)
+    assert said.status == 0
+    assert "46 TCP packets were captured without all of their options" in " ".join(said.out.split())
+
+
+def test_connections_beyond_those_analysed_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "ANALYSED_USES", 2)
+    frames = [
+        (number * MS, build_ethernet(build_ipv4(build_tcp(seq=number * 7, flags=SYN)))) for number in range(5)
+    ]
+    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", frames))], capsys)
+    assert "3 later connections of the same addresses and ports are not analysed." in said.out
+
+
 def test_an_empty_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", []))], capsys)
     assert said.status == 0
@@ -199,3 +257,42 @@ def test_trials_without_and_with_captures(tmp_path: Path, capsys: pytest.Capture
     ]
     assert len(names) == len(set(names))
     assert "time-sequence-2" in names
+
+
+def write_captured(folder: Path, *ends: str, **columns: Any) -> Path:
+    """Results of which trial 1 has files of these ends and these columns."""
+    synthetic = make_quickstart()
+    synthetic.records[0] = dataclasses.replace(synthetic.records[0], **columns)
+    results = write_results(synthetic, folder)
+    (folder / "captures").mkdir()
+    for end in ends:
+        make_connection(folder / "captures" / f"trial-1-{end}.pcapng")
+    return results
+
+
+@pytest.mark.parametrize(
+    ("columns", "notice"),
+    [
+        ({"capture_sender_missing": "its file is full"}, "ended before the trial did: its file is full."),
+        ({"capture_receiver_missing": "no privilege"}, "! The receiver's end has no capture: no privilege."),
+    ],
+)
+def test_what_a_trial_knows_of_its_captures_is_stated(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: dict[str, str], notice: str
+) -> None:
+    results = write_captured(tmp_path / "results", "sender", **columns)
+    said = call(["inspect", str(results), "--trial", "1"], capsys)
+    assert said.status == 0
+    assert notice in " ".join(said.out.split())
+    (row,) = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
+    # what a part of the trial shows is not compared with the whole
+    assert row[3] == ("–" if "capture_sender_missing" in columns else "1")
+
+
+def test_why_a_trial_has_no_capture_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = {"capture_sender_missing": "no privilege", "capture_receiver_missing": "pruned"}
+    results = write_captured(tmp_path / "results", **columns)
+    said = call(["inspect", str(results), "--trial", "1"], capsys)
+    assert said.status == 5
+    assert "has no capture (sender: no privilege; receiver: pruned)" in said.err
+    assert "[trial] capture" not in said.err

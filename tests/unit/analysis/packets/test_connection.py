@@ -233,6 +233,16 @@ def test_a_step_of_the_clock_forwards_is_found_by_the_timestamps() -> None:
     found = trace.analyze()
     assert found.clock_steps == 1
     assert found.rtt.max_ns == 4 * MS
+    assert found.new_bits_per_s is None
+
+
+def test_no_throughput_spans_a_step_of_the_clock() -> None:
+    trace = Trace()
+    trace.data(0, 0).ack(10, 1000).data(1000, 1000).ack(1010, 2000).data(500, 2000)
+    assert trace.analyze(clock_steps=np.array([3, 4])).new_bits_per_s is None
+    for number in (0, 5):  # before the first packet, after the last one
+        rate = trace.analyze(clock_steps=np.array([number])).new_bits_per_s
+        assert rate == pytest.approx(3000 * 8 / 0.5)
 
 
 def test_flight_and_window() -> None:

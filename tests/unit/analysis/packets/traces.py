@@ -92,6 +92,7 @@ class Trace:
             "sack_permitted": True,
             "base_rtt_ns": 10 * MS,
             "breaks": np.zeros(0, dtype=np.int64),
+            "clock_steps": np.zeros(0, dtype=np.int64),
             "origin_ns": 0,
         }
         return analyze_direction(self.build(0), self.build(1), ConnectionFacts(**{**known, **facts}))
