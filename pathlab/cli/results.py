@@ -78,12 +78,14 @@ def prune(results: Path, age: str | None, *, failed: bool, dry_run: bool) -> Non
 
 
 def check(results: tuple[Path, ...]) -> None:
-    """Print what is damaged in each of the results. Raises StoreError if one is."""
+    """Print what is damaged in each of the results, and notes. Raises StoreError if one is damaged."""
     damaged = 0
     for path in results:
         found = check_results(path)
         for fault in found.faults:
             click.echo(f"{path}: {fault}")
+        for note in found.notes:
+            click.echo(f"{path}: note: {note}")
         if found.faults:
             damaged += 1
         else:

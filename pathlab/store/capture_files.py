@@ -141,23 +141,32 @@ def _read_capture(row: Mapping[Any, Any], folder: Path, end: str) -> StoredCaptu
     )
 
 
-def check_captures(connection: sa.Connection, folder: Path) -> Iterator[str]:
-    """What is wrong with the files: deleted, changed, or of no trial; one line each."""
+def check_captures(connection: sa.Connection, folder: Path) -> Iterator[tuple[str, bool]]:
+    """What is unlike what was stored, one line each, and whether it is damage.
+
+    A changed file is. A deleted one is not, nor one that belongs to no trial: no figure of a trial depends on
+    its captures, which a user may delete, or leave behind when the results file is copied.
+    """
     known = set()
     for capture in read_captures(connection, folder):
         known.add(capture.path.name)
-        fault = find_fault(capture)
+        subject = f"capture of the {capture.end} of trial {capture.trial_id}"
+        try:
+            fault = _find_fault(capture)
+        except FileNotFoundError:
+            yield f"{subject}: '{capture.path}' was deleted", False
+            continue
         if fault is not None:
-            yield f"capture of the {capture.end} of trial {capture.trial_id}: {fault}"
+            yield f"{subject}: {fault}", True
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         for path in sorted((folder / FOLDER).iterdir()):
             if path.name not in known:
                 what = "belongs to no trial" if _NAME.fullmatch(path.name) else "is no capture of PathLab"
-                yield f"'{path}' {what}"
+                yield f"'{path}' {what}", False
 
 
-def find_fault(capture: StoredCapture) -> str | None:
-    """Why a capture cannot be used: it was deleted or changed; None: it is as it was stored."""
+def _find_fault(capture: StoredCapture) -> str | None:
+    """Why a capture cannot be used; None: it is as it was stored. Raises FileNotFoundError."""
     digest, size = hashlib.sha256(), 0
     try:
         with capture.path.open("rb") as file:
@@ -165,7 +174,7 @@ def find_fault(capture: StoredCapture) -> str | None:
                 digest.update(piece)
                 size += len(piece)
     except FileNotFoundError:
-        return f"'{capture.path}' was deleted"
+        raise
     except OSError as error:
         return f"'{capture.path}' cannot be read: {(error.strerror or str(error)).lower()}"
     if capture.size_bytes is not None and size != capture.size_bytes:

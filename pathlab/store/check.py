@@ -28,12 +28,13 @@ _BATCH_ROWS = 1000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """What a check looked at, and each fault as one line."""
+    """What a check looked at, each fault as one line, and what is no damage but may be unwanted."""
 
     path: Path
     trials: int
     series: int
     faults: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def check_results(path: Path) -> Check:
@@ -59,8 +60,10 @@ def check_results(path: Path) -> Check:
             series += 1
             if fault:
                 faults.append(fault)
-        faults += check_captures(connection, database.parent)
-    return Check(path=database, trials=trials, series=series, faults=tuple(faults))
+        captures = list(check_captures(connection, database.parent))
+    faults += [line for line, is_damage in captures if is_damage]
+    notes = tuple(line for line, is_damage in captures if not is_damage)
+    return Check(path=database, trials=trials, series=series, faults=tuple(faults), notes=notes)
 
 
 def _check_sqlite(database: Path) -> Iterator[str]:

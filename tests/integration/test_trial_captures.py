@@ -51,7 +51,8 @@ def test_both_ends_of_each_trial_are_kept_from_the_first_syn_on(tmp_path: Path) 
         assert sum(packet[TCP].flags == "S" for packet in packets) == 2
     assert [record.capture_sender_missing for record in records] == [None, None]
     assert not any(Flag.CAPTURE_INCOMPLETE in record.flags for record in records)
-    assert check_results(tmp_path).faults == ()
+    checked = check_results(tmp_path)
+    assert checked.faults == checked.notes == ()
 
 
 def test_what_shows_results_names_the_files(tmp_path: Path) -> None:

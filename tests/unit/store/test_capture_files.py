@@ -22,9 +22,16 @@ from pathlab.store.capture_files import (
 )
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
+from tests.command_line import call
 from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN
 
 BYTES = b"capture" * 1000
+
+
+def is_unlike(folder: Path) -> bool:
+    """Whether anything differs from what was stored."""
+    found = check_results(folder)
+    return bool(found.faults or found.notes)
 
 
 def add_captured(results: Results, row: int, content: bytes = BYTES, **changed: Any) -> int:
@@ -86,7 +93,7 @@ def test_a_file_of_a_trial_that_was_never_stored_is_replaced(results: Results) -
     (results.folder / FOLDER).mkdir()
     locate_capture(results.folder, 1, "sender").write_bytes(b"of a killed run")
     assert add_captured(results, 0) == 1
-    assert check_results(results.folder).faults == ()
+    assert not is_unlike(results.folder)
 
 
 def test_what_cannot_be_kept_is_named_and_the_trial_stays(results: Results) -> None:
@@ -106,20 +113,33 @@ def test_captures_are_listed_and_checked(results: Results) -> None:
         (second, "sender", 70, 5),
     ]
     assert [one.trial_id for one in results.captures(range(second, second + 1))] == [second]
-    assert check_results(results.folder).faults == ()
+    assert not is_unlike(results.folder)
     found[0].path.unlink()
     found[1].path.write_bytes(b"othex")
     (results.folder / FOLDER / "trial-9-sender.pcapng").write_bytes(b"")
     (results.folder / FOLDER / "notes").write_bytes(b"")
-    faults = check_results(results.folder).faults
-    assert len(faults) == 4
-    assert "of the sender of trial 1: '" in faults[0]
-    assert faults[0].endswith("was deleted")
-    assert "does not have the digest" in faults[1]
-    assert faults[2].endswith("notes' is no capture of PathLab")
-    assert faults[3].endswith("trial-9-sender.pcapng' belongs to no trial")
+    checked = check_results(results.folder)
+    (fault,), notes = checked.faults, checked.notes
+    assert "does not have the digest" in fault
+    assert len(notes) == 3  # no figure of a trial depends on them
+    assert "of the sender of trial 1: '" in notes[0]
+    assert notes[0].endswith("was deleted")
+    assert notes[1].endswith("notes' is no capture of PathLab")
+    assert notes[2].endswith("trial-9-sender.pcapng' belongs to no trial")
     found[1].path.write_bytes(b"oth")
-    assert "has 3 bytes where 5 were stored" in check_results(results.folder).faults[1]
+    assert "has 3 bytes where 5 were stored" in check_results(results.folder).faults[0]
+
+
+def test_results_without_their_captures_are_sound_and_say_so(
+    results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_captured(results, 0)
+    results.captures()[0].path.unlink()
+    said = call(["results", "check", str(results.folder)], capsys)
+    assert said.status == 0
+    note, verdict = said.out.splitlines()
+    assert ": note: capture of the sender of trial 1: '" in note
+    assert "sound (1 trials" in verdict
 
 
 def test_what_a_killed_copy_left_is_removed(results: Results) -> None:
@@ -139,7 +159,7 @@ def test_failed_trials_are_pruned_with_their_captures(results: Results) -> None:
     done = prune_results(results, failed=True, series_before=None, dry_run=False)
     assert done.size_before_bytes >= len(BYTES)
     assert list((results.folder / FOLDER).iterdir()) == [locate_capture(results.folder, kept, "sender")]
-    assert check_results(results.folder).faults == ()
+    assert not is_unlike(results.folder)
 
 
 def test_merged_results_have_copies_under_their_new_numbers(results: Results, tmp_path: Path) -> None:
@@ -151,4 +171,4 @@ def test_merged_results_have_copies_under_their_new_numbers(results: Results, tm
     with Results.open(merged) as both:
         contents = [capture.path.read_bytes() for capture in both.captures()]
     assert contents == [BYTES, b"second"]
-    assert check_results(merged).faults == ()
+    assert not is_unlike(merged)
