@@ -139,15 +139,12 @@ def inspect_trial(
     reasons = {end: getattr(record, f"capture_{end}_missing") for end in ENDS}
     for end, place in places:
         if getattr(record, f"capture_{end}_sha256") is not None and not place.is_file():
-            raise StoreError(
-                f"the capture '{place}' of trial {trial_id} was deleted",
-                hint="inspect the other end's file by its name, or put this one back",
-            )
+            reasons[end] = f"'{place.name}' was deleted"
     if not there:
         why = "; ".join(f"{end}: {reason}" for end, reason in reasons.items() if reason is not None)
         raise StoreError(
             f"trial {trial_id} of '{results}' has no capture" + (f" ({why})" if why else ""),
-            hint="measure it again where `pathlab doctor` says that packet headers can be recorded"
+            hint="measure it again; `pathlab doctor` says where packet headers can be recorded"
             if why
             else 'record packet headers with the next run: [trial] capture = "headers"',
         )

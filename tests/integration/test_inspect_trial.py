@@ -42,5 +42,11 @@ def test_a_trials_captures_agree_with_the_engines_counters(
     assert {"inspection", "capture-1", "capture-2"} <= keys
     place = tmp_path / "captures" / "trial-1-receiver.pcapng"
     place.unlink()
-    with pytest.raises(StoreError, match="was deleted"):
+    (alone,) = inspect_trial(tmp_path, 1).captures
+    assert alone.end == "sender"
+    assert "The receiver's end has no capture: 'trial-1-receiver.pcapng' was deleted." in {
+        notice.text for notice in alone.notices
+    }
+    (tmp_path / "captures" / "trial-1-sender.pcapng").unlink()
+    with pytest.raises(StoreError, match=r"no capture \(sender: .* was deleted; receiver: .* was deleted\)"):
         inspect_trial(tmp_path, 1)

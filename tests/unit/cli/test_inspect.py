@@ -275,6 +275,7 @@ def write_captured(folder: Path, *ends: str, **columns: Any) -> Path:
     [
         ({"capture_sender_missing": "its file is full"}, "ended before the trial did: its file is full."),
         ({"capture_receiver_missing": "no privilege"}, "! The receiver's end has no capture: no privilege."),
+        ({"capture_receiver_sha256": "0" * 64}, "'trial-1-receiver.pcapng' was deleted."),
     ],
 )
 def test_what_a_trial_knows_of_its_captures_is_stated(
