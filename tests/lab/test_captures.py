@@ -338,6 +338,26 @@ def test_wrong_flags_are_named(tmp_path: Path, flags: dict[str, Flag], named: st
     assert not (tmp_path / "x").exists()
 
 
+def test_a_bridge_is_recorded_and_its_ports_are_not(wires: Wires, tmp_path: Path) -> None:
+    wires.a.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/default/disable_ipv6")
+    for command in (
+        "link add br0 type bridge",
+        "link add port0 type veth peer name far0",
+        "link set port0 master br0",
+        "link set port0 up",
+        "link set br0 up",
+        "address add 10.9.0.1/24 dev br0",
+        "address add fe80::9/64 dev port0 nodad",  # as the kernel gives one to ports
+        "address add fe80::a/64 dev far0 nodad",  # an unnumbered interface, as routers have them
+    ):
+        wires.a.run("ip", *command.split())
+    with start_in(wires.a, "capture", file=str(tmp_path / "x"), port=PORT, time_limit_ns=MS) as capture:
+        interfaces = capture.expect("ready")["interfaces"]
+    assert "br0" in interfaces
+    assert "far0" in interfaces
+    assert "port0" not in interfaces
+
+
 def test_an_unknown_interface_and_an_existing_file_are_refused(wires: Wires, tmp_path: Path) -> None:
     ending = run("capture", file=str(tmp_path / "x"), port=80, interface="nosuch0")
     assert (ending.status, ending.last["stage"]) == (3, "interface")

@@ -2,11 +2,20 @@
 
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <stdalign.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/netlink_attribute.h"
+
+enum { ANSWER_BYTES = 32 << 10, TIMEOUT_S = 2 };
 static const char STAGE[] = "interface";
 
 int pl_interfaces_index(const struct pl_interfaces *interfaces, unsigned index)
@@ -61,6 +70,48 @@ static bool add_named(struct pl_interfaces *interfaces, const char *names, int f
     return true;
 }
 
+/* Whether the kernel's answer is of a member of a bridge, a bond or the like, which hands its packets on to
+ * that. A member of a VRF has its address itself. */
+static bool is_member(const uint8_t *answer, size_t count)
+{
+    const size_t body = NLMSG_LENGTH(NLMSG_ALIGN(sizeof(struct ifinfomsg)));
+    const struct nlmsghdr *head = (const struct nlmsghdr *)(const void *)answer;
+    size_t size = 0;
+    if (count < body || head->nlmsg_type != RTM_NEWLINK || head->nlmsg_len < body || head->nlmsg_len > count)
+        return false;
+    const void *about = pl_netlink_attribute(answer + body, head->nlmsg_len - body, IFLA_LINKINFO, &size);
+    const char *kind = about == NULL ? NULL : pl_netlink_attribute(about, size, IFLA_INFO_SLAVE_KIND, &size);
+    return kind != NULL && !(size >= 3 && memcmp(kind, "vrf", 3) == 0);
+}
+
+/* Where the kernel does not answer, an interface is taken to be none. */
+static bool has_master(const char *name)
+{
+    struct {
+        struct nlmsghdr head;
+        struct ifinfomsg link;
+    } request = {
+        .head = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETLINK, .nlmsg_flags = NLM_F_REQUEST},
+        .link = {.ifi_index = (int)if_nametoindex(name)}};
+    alignas(struct nlmsghdr) uint8_t answer[ANSWER_BYTES];
+    const struct timeval timeout = {.tv_sec = TIMEOUT_S};
+    int netlink = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    if (netlink < 0)
+        return false;
+    (void)setsockopt(netlink, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+    ssize_t count = -1;
+    if (send(netlink, &request, sizeof request, MSG_NOSIGNAL) == (ssize_t)sizeof request)
+        count = recv(netlink, answer, sizeof answer, 0);
+    (void)close(netlink);
+    return count > 0 && is_member(answer, (size_t)count);
+}
+
+static bool is_link_local(const struct sockaddr *address)
+{
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
+}
+
 static bool add_addressed(struct pl_interfaces *interfaces, struct pl_error *error)
 {
     struct ifaddrs *all = NULL;
@@ -71,7 +122,9 @@ static bool add_addressed(struct pl_interfaces *interfaces, struct pl_error *err
     bool fits = true;
     for (const struct ifaddrs *at = all; at != NULL && fits; at = at->ifa_next) {
         int family = at->ifa_addr == NULL ? AF_UNSPEC : at->ifa_addr->sa_family;
-        if (family == AF_INET || family == AF_INET6)
+        /* The kernel gives ports of a bridge such an address too; their packets are seen at the bridge. */
+        if ((family == AF_INET || family == AF_INET6) &&
+            !(is_link_local(at->ifa_addr) && has_master(at->ifa_name)))
             fits = add(interfaces, at->ifa_name, at->ifa_flags, error);
     }
     freeifaddrs(all);

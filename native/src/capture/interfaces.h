@@ -23,8 +23,8 @@ struct pl_interfaces {
 };
 
 /* The interfaces of a list of names ("eth0,eth1"), or for "" all that have an IP address: with the members of
- * a bond or the device below a VLAN, each packet would be seen twice. False with `error` set: no such
- * interface, or more than PL_INTERFACES_MAX. */
+ * a bond, the ports of a bridge or the device below a VLAN, each packet would be seen twice. False with
+ * `error` set: no such interface, or more than PL_INTERFACES_MAX. */
 bool pl_interfaces_find(const char *names, struct pl_interfaces *interfaces, struct pl_error *error);
 
 /* Its place in the list; -1: not there. */

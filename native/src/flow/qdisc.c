@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/address.h"
+#include "base/netlink_attribute.h"
 
 #define ANSWER_BYTES (16 << 10)
 /* For the kernel's answer. */
@@ -34,30 +35,13 @@ struct found {
     char child[PL_QDISC_KIND_BYTES];
 };
 
-static const void *find_attribute(const struct rtattr *at, size_t bytes, unsigned short type, size_t *size)
-{
-    size_t left = bytes;
-    while (left >= sizeof *at && at->rta_len >= sizeof *at && at->rta_len <= left) {
-        if ((at->rta_type & NLA_TYPE_MASK) == type) {
-            *size = at->rta_len - RTA_LENGTH(0);
-            return (const uint8_t *)at + RTA_LENGTH(0);
-        }
-        size_t step = RTA_ALIGN(at->rta_len);
-        if (step > left)
-            break;
-        left -= step;
-        at = (const struct rtattr *)(const void *)((const uint8_t *)at + step);
-    }
-    return NULL;
-}
-
 static void take_route(const struct nlmsghdr *head, struct found *found)
 {
     size_t size = 0;
     size_t body = NLMSG_ALIGN(sizeof(struct rtmsg));
     const uint8_t *at = (const uint8_t *)head + NLMSG_HDRLEN;
-    const void *device = find_attribute((const struct rtattr *)(const void *)(at + body),
-                                        head->nlmsg_len - NLMSG_HDRLEN - body, RTA_OIF, &size);
+    const void *device =
+        pl_netlink_attribute(at + body, head->nlmsg_len - NLMSG_HDRLEN - body, RTA_OIF, &size);
     if (device != NULL && size == sizeof found->device)
         memcpy(&found->device, device, sizeof found->device);
 }
@@ -69,8 +53,8 @@ static void take_qdisc(const struct nlmsghdr *head, struct found *found)
     size_t body = NLMSG_ALIGN(sizeof qdisc);
     const uint8_t *at = (const uint8_t *)head + NLMSG_HDRLEN;
     memcpy(&qdisc, at, sizeof qdisc);
-    const void *kind = find_attribute((const struct rtattr *)(const void *)(at + body),
-                                      head->nlmsg_len - NLMSG_HDRLEN - body, TCA_KIND, &size);
+    const void *kind =
+        pl_netlink_attribute(at + body, head->nlmsg_len - NLMSG_HDRLEN - body, TCA_KIND, &size);
     if (qdisc.tcm_ifindex != found->device || kind == NULL || size == 0)
         return;
     bool root = qdisc.tcm_parent == TC_H_ROOT;
