@@ -9,7 +9,7 @@ from pathlab.captures.capture import Capture
 from pathlab.study.captured_tcp import CapturedConnection
 
 #: Kinds of notices about a file that lacks packets.
-INCOMPLETE_KINDS = frozenset({"damaged", "limited", "dropped", "ended-early", "untimed", "cut-headers"})
+INCOMPLETE_KINDS = frozenset({"damaged", "limited", "dropped", "incomplete", "untimed", "cut-headers"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +27,8 @@ def list_end_notices(
     reason = reasons[end]
     if reason is not None:
         yield CaptureNotice(
-            kind="ended-early",
-            text=f"The recording ended before the trial did: {reason}. Later packets are missing.",
+            kind="incomplete",
+            text=f"The capture lacks packets of the trial: {reason}.",
         )
     if end == recorded[0]:
         for other, reason in reasons.items():

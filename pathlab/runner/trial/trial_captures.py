@@ -20,6 +20,7 @@ from pathlab.remote.session import Session
 from pathlab.store.capture_files import ENDS, open_nameless_file
 
 NONE = "none"
+NO_PACKETS = "no packet at this host had the flow's addresses and port"
 #: Protocols to be recorded, by transport; others cross no network, or none whose packets are IP's.
 _PROTOCOLS = {"tcp": "tcp", "mptcp": "tcp", "sctp": "sctp", "udp": "tcp,udp"}
 
@@ -154,7 +155,10 @@ class TrialCaptures:
             return CapturedEnd(missing=f"the controller cannot keep it: {error.strerror or error}")
         end.packets, end.dropped_packets = result["captured_packets"], result["dropped_packets"]
         end.size_bytes, end.sha256 = size, digest.hexdigest()
-        end.missing = None if result["complete"] else str(result.get("reason") or "it ended early")
+        if not result["complete"]:
+            end.missing = str(result.get("reason") or "it ended early")
+        elif not end.packets:  # as where addresses are translated between the hosts
+            end.missing = NO_PACKETS
         return end
 
 

@@ -273,7 +273,7 @@ def write_captured(folder: Path, *ends: str, **columns: Any) -> Path:
 @pytest.mark.parametrize(
     ("columns", "notice"),
     [
-        ({"capture_sender_missing": "its file is full"}, "ended before the trial did: its file is full."),
+        ({"capture_sender_missing": "its file is full"}, "lacks packets of the trial: its file is full."),
         ({"capture_receiver_missing": "no privilege"}, "! The receiver's end has no capture: no privilege."),
         ({"capture_receiver_sha256": "0" * 64}, "'trial-1-receiver.pcapng' was deleted."),
     ],
