@@ -33,6 +33,8 @@ from pathlab.errors import StoreError, UsageError
 
 #: TCP packets that are kept: about 700 MB.
 PACKETS_MAX = 16_000_000
+#: Flows that are kept, about 500 MB: a scan of ports or addresses has one for each packet.
+FLOWS_MAX = 500_000
 #: SYN segments whose options are read.
 SYNS_MAX = 100_000
 #: A time so much before that of the packet before it on the same interface is a step of the clock; several
@@ -68,9 +70,9 @@ class Capture:
 
     ``counts``: packets that are not whole TCP or UDP. ``untimed``: packets without a time, of which nothing
     else was read. ``unread_links``: packets by the LINKTYPE_ number that cannot be read. ``limited``: reading
-    stopped at the limit of packets. ``breaks``: rising numbers of packets before which the capture has a gap,
-    or its clock was set back; ``set_back``: those of the clock. ``clock_steps``: how often it was, on each
-    interface. ``cut_options``: TCP packets whose options were not captured whole.
+    stopped at the limit of packets, or of flows. ``breaks``: rising numbers of packets before which the
+    capture has a gap, or its clock was set back; ``set_back``: those of the clock. ``clock_steps``: how often
+    it was, on each interface. ``cut_options``: TCP packets whose options were not captured whole.
     """
 
     path: Path
@@ -163,17 +165,19 @@ class _FileStart:
 
 
 def read_capture(path: Path, *, packets_max: int = PACKETS_MAX) -> Capture:
-    """Read a whole file, or as far as it is sound, or up to about ``packets_max`` TCP packets.
+    """Read a whole file, or as far as it is sound and the limits of packets and flows allow.
 
     Raises StoreError as ``open_capture``, and UsageError where no packet has a link type that can be read.
     """
     notes, batches = open_capture(path)
+    limited = False
     reader = _CaptureReader(notes, notes.file_bytes // _LEAST_BYTES + 1)
     for batch in batches:
         reader.add(batch)
-        if reader.tcp_packets >= packets_max:
+        limited = reader.tcp_packets >= packets_max or reader.flows >= FLOWS_MAX
+        if limited:
             break
-    capture = reader.finish(path, limited=reader.tcp_packets >= packets_max)
+    capture = reader.finish(path, limited=limited)
     if capture.unread_links and sum(capture.unread_links.values()) == notes.records:
         numbers = ", ".join(map(str, sorted(capture.unread_links)))
         raise UsageError(
@@ -201,6 +205,10 @@ class _CaptureReader:
         self._syns: dict[int, SynOptions] = {}
         self._columns = {name: np.empty(capacity, dtype=form) for name, form in _COLUMNS.items()}
         self._sack: dict[str, list[NDArray[Any]]] = {name: [] for name in _SACK_COLUMNS}
+
+    @property
+    def flows(self) -> int:
+        return len(self._table)
 
     def add(self, batch: RecordBatch) -> None:
         timed = batch.times_ns != NO_TIME_NS

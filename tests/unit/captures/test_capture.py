@@ -275,6 +275,17 @@ def test_a_limit_of_packets_bounds_what_is_read(tmp_path: Path, monkeypatch: pyt
     assert capture.notes.records == capture.flows[0].all_packets
 
 
+def test_a_limit_of_flows_bounds_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
+    monkeypatch.setattr(capture_module, "FLOWS_MAX", 100)
+    scan = [
+        (number, build_ethernet(build_ipv4(build_tcp(ports=(1000 + number, 80))))) for number in range(1000)
+    ]
+    capture = read_capture(write_pcap(tmp_path / "a.pcap", scan))
+    assert capture.limited
+    assert 100 <= len(capture.flows) < 150
+
+
 def test_what_is_appended_while_a_capture_is_read_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
