@@ -5,6 +5,7 @@ A trial's captures are compared with the engine's own counters.
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from pathlab.study.capture_notices import (
     list_capture_notices,
     list_end_notices,
 )
-from pathlab.study.captured_tcp import CapturedConnection, study_connections
+from pathlab.study.captured_tcp import CapturedConnection, CapturedDirection, study_connections
 
 if TYPE_CHECKING:  # large to import, and a capture alone does without
     from pathlab.study.trials import StudySource
@@ -249,9 +250,10 @@ def _check_counters(
     sender = next((one for one in captures if one.end == "sender"), None)
     if sender is None:
         return
-    traces = [one.main.trace for one in sender.connections]
+    directions = [_find_sent(one, record) for one in sender.connections]
+    traces = [one.trace for one in directions if one is not None]
     segments = [one.retransmitted_segments for one in traces]
-    known = bool(traces) and sender.is_complete
+    known = bool(traces) and len(traces) == len(directions) and sender.is_complete
     rtts = [one.rtt.min_ns for one in traces if one.rtt.min_ns is not None]
     counted = [one for one in segments if one is not None]
     yield CounterCheck(
@@ -267,3 +269,22 @@ def _check_counters(
         captured=sum(one.retransmitted_bytes for one in traces) if known else None,
     )
     yield CounterCheck(name="RTT, minimum", unit="ns", counted=least_rtt_ns, captured=min(rtts, default=None))
+
+
+def _find_sent(one: CapturedConnection, record: TrialRecord) -> CapturedDirection | None:
+    """The data that the sender's counters are of; None: not known, as on one host with itself.
+
+    Of a trial in both directions these are the data along the path, which may be fewer than those against it.
+    """
+    if record.received_reverse_steady_bytes is None:
+        return one.main
+    along = [
+        direction
+        for direction, end in zip(one.directions, (one.flow.b, one.flow.a), strict=True)
+        if _is_same_address(end.address, record.destination_address or None)
+    ]
+    return along[0] if len(along) == 1 else None
+
+
+def _is_same_address(address: str, other: str | None) -> bool:
+    return other is not None and ipaddress.ip_address(address) == ipaddress.ip_address(other)

@@ -290,6 +290,19 @@ def test_what_a_trial_knows_of_its_captures_is_stated(
     assert row[3] == ("–" if "capture_sender_missing" in columns else "1")
 
 
+@pytest.mark.parametrize(
+    ("destination", "counted"), [("10.0.0.2", ["1"]), ("10.0.0.1", ["0"]), ("10.0.0.3", []), (None, [])]
+)
+def test_a_trial_in_both_directions_is_compared_by_the_data_along_its_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], destination: str | None, counted: list[str]
+) -> None:
+    both: dict[str, Any] = {"received_reverse_steady_bytes": 5, "destination_address": destination}
+    results = write_captured(tmp_path / "results", "sender", **both)
+    said = call(["inspect", str(results), "--trial", "1"], capsys)
+    (row,) = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
+    assert row[3:4] == counted
+
+
 def test_why_a_trial_has_no_capture_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = {"capture_sender_missing": "no privilege", "capture_receiver_missing": "pruned"}
     results = write_captured(tmp_path / "results", **columns)
