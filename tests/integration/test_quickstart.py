@@ -85,9 +85,11 @@ def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
         status, screen = run.read_to_end(timeout_s=240)
     assert status == 0, screen
     assert screen.splitlines()[-1].strip().endswith("out/report.html")
-    # "Tentatively" or "Provisional" where other work kept this machine from emulating
-    answer = re.search(r"\b[Uu]se 4 streams with a 64 KiB window", " ".join(screen.split()))
-    assert answer, screen
+    text = " ".join(screen.split())
+    # "Tentatively" or "Provisional" where other work kept this machine from emulating. Too few trials may
+    # then be left to see that 8 x 32 KiB, which fills the link too, adds 2 ms more.
+    choices = ["4 streams with a 64 KiB", *(["8 streams with a 32 KiB"] if "lab-limited" in text else [])]
+    assert re.search(rf"\b[Uu]se ({'|'.join(choices)}) window", text), screen
     check_against_truth(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert page.count("<svg") >= 2  # the answer and its trial
