@@ -119,7 +119,7 @@ def test_failing_links_count_those_that_never_recovered() -> None:
     assert "mptcp falls to 40 % of its rate and is back to 90 % of the other links after" in text
 
 
-def test_combinations_of_a_sentence_are_told_apart() -> None:
+def test_combinations_of_a_sentence_have_different_names() -> None:
     windows = (None, 256 * 1024)
     texts = describe_multipath(study(good_hash=False, streams=(4, 16), windows=windows))
     (polarised,) = [text for text in texts if "is polarised" in text]
