@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import signal
+import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,9 @@ def test_eight_hops_and_a_star() -> None:
     pairs = itertools.pairwise(nodes)
     links = tuple(Link(between=pair, rate_bits_per_s=10**8, delay_ns=1_000_000) for pair in pairs)
     with make_lab(Topology(hosts=("a", "b"), routers=nodes[1:-1], links=links)) as lab:
-        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(16e6, abs=2e6)
+        # Nine emulators on few cores: a stall of the machine must not fill half of the probes.
+        rtts_ns = ping(lab, "a", "b", count=100)["rtts_ns"]
+        assert statistics.median(rtts_ns) == pytest.approx(16e6, abs=2e6)
     spokes = tuple(
         Link(between=(host, "hub"), rate_bits_per_s=10**8, delay_ns=delay_ns)
         for host, delay_ns in (("a", 1_000_000), ("b", 2_000_000), ("c", 4_000_000))
