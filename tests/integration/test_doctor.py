@@ -22,7 +22,8 @@ def test_every_check_has_a_state_and_what_is_limited_says_how_to_fix_it(
     items = [check["item"] for check in checks]
     assert len(items) == len(set(items))  # what is tried here is not read from the agent's facts once more
     assert {"PathLab", "engine", "reached", "windows", "congestion control", "lab", "disk"} <= set(items)
-    assert {check["state"] for check in checks} <= {"ok", "limited"}
+    # Captures, which an ordinary user cannot make, are optional.
+    assert {check["state"] for check in checks} <= {"ok", "limited", "optional"}
     assert all(check["found"] for check in checks)
 
 
