@@ -106,9 +106,9 @@ def find_sum_factor(worths: Sequence[BondWorth]) -> float | None:
     """
     ratios = []
     for one in worths:
-        rates = [link.throughput_bits_per_s.median for link in one.links]
-        if rates and None not in rates:
-            ratios.append(sum(rate or 0.0 for rate in rates) / max(rate or 0.0 for rate in rates))
+        rates = [link.throughput_bits_per_s.median or 0.0 for link in one.links]
+        if rates and min(rates) > 0:
+            ratios.append(sum(rates) / max(rates))
     if not ratios or max(ratios) > min(ratios) * (1 + MARGIN_RATIO):
         return None
     return float(np.median(ratios))
