@@ -169,11 +169,7 @@ def test_a_link_fails_and_returns_in_order_and_the_end_waits_for_no_time() -> No
     assert failure.returned_ns is not None
     assert failure.complete_ns is not None
     assert failure.failed_ns <= failure.complete_ns <= failure.returned_ns
-    late = LinkFailure(
-        FailurePlan(**{name: getattr(plan, name) for name in plan.__slots__} | {"after_ns": 10**15}),
-        lambda: done.append("late"),
-        restore,
-    )
+    late = LinkFailure(replace(plan, after_ns=10**15), lambda: done.append("late"), restore)
     late.begin()
     late.end()
     assert done == ["fail", "restore"]
