@@ -13,6 +13,11 @@ from pathlab.errors import UsageError
 RATE_SUFFIX = "_gbps"
 #: ... and their unit in bit/s.
 GBPS = 1e9
+#: Where tables were published, by the beginning of their names; README.md says under which conditions.
+SOURCES: Mapping[str, str] = {
+    "ibm-streams-2.0-": "IBM, InfoSphere Streams Release 2.0 Performance Report",
+    "ibm-streams-3.0-": "IBM, InfoSphere Streams Version 3.0 Performance Report",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +47,13 @@ def list_tables() -> tuple[str, ...]:
     """Names of all tables, sorted."""
     files = resources.files(__package__).iterdir()
     return tuple(sorted(file.name.removesuffix(".csv") for file in files if file.name.endswith(".csv")))
+
+
+def describe_source(name: str) -> str:
+    """Where the table of that name was published; ``UsageError`` for a name that there is not."""
+    if name not in list_tables():
+        raise UsageError(f"reference '{name}' is not known", hint=f"take one of: {', '.join(list_tables())}")
+    return next(source for beginning, source in SOURCES.items() if name.startswith(beginning))
 
 
 def load_table(name: str) -> ReferenceTable:

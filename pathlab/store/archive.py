@@ -64,7 +64,7 @@ def list_results(folder: Path) -> list[Listing]:
     """
     if not folder.is_dir():
         raise StoreError(f"there is no folder '{folder}'", hint="Give the folder that holds results folders.")
-    listings = [_list_one(database) for database in _find_databases(folder)]
+    listings = [_list_one(database) for database in find_databases(folder)]
     listings += [
         Listing(path=path, size_bytes=0, problem=f"folder '{path}' cannot be read: permission denied")
         for path in sorted(folder.glob("*/"))
@@ -225,7 +225,8 @@ def _copy(results: Results, merged: Results, plan: dict[int, PlanRecord]) -> Non
         merged.add_trial(moved, series, origin=origins.get(number), place=place)
 
 
-def _find_databases(folder: Path) -> list[Path]:
+def find_databases(folder: Path) -> list[Path]:
+    """Every file of the name of a results file, in a folder and ``DEPTH`` levels below."""
     patterns = ["/".join(["*"] * depth + [DATABASE_NAME]) for depth in range(DEPTH + 1)]
     return [path for pattern in patterns for path in sorted(folder.glob(pattern)) if path.is_file()]
 

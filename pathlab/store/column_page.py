@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pathlab.store.flags import NOT_GRANTED, Flag, Stage, Status
+from pathlab.store.flags import NOT_GRANTED, NOT_GRANTED_MEANING, Flag, Stage, Status
 from pathlab.store.schema import FORMAT_VERSION, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, SeriesColumn, find_series_kind
 
@@ -51,8 +51,7 @@ def render_column_page() -> str:
     for title, members in (("Statuses", Status), ("Stages", Stage), ("Flags", Flag)):
         described = [[f"`{one.value}`", one.meaning] for one in members]
         if members is Flag:
-            meaning = "an end states another level of the factor NAME than requested"
-            described.append([f"`NAME{NOT_GRANTED}`", meaning])
+            described.append([f"`NAME{NOT_GRANTED}`", NOT_GRANTED_MEANING])
         parts.append(_render_table(title, ("text", "meaning"), described))
     parts.append(_SERIES_HEAD)
     for kind in SERIES.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -75,6 +75,12 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
         _refuse_programs(connection, database)
         rows = connection.execute(sa.select(META.c.name, META.c.value)).all()
     meta = {str(row.name): str(row.value) for row in rows}
+    check_format(meta, database)
+    return meta
+
+
+def check_format(meta: Mapping[str, str], database: Path) -> None:
+    """Raise StoreError unless the ``meta`` table is that of a format which this program reads."""
     if not re.fullmatch(r"[0-9]{1,9}", meta.get("format_version", "")):
         raise refuse_foreign(database)
     if int(meta["format_version"]) != FORMAT_VERSION:
@@ -84,7 +90,6 @@ def read_meta(engine: sa.Engine, database: Path) -> dict[str, str]:
             f"this program reads format {FORMAT_VERSION}",
             hint=f"Install PathLab {writer} or newer.",
         )
-    return meta
 
 
 def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[PlanRecord]) -> None:

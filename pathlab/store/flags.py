@@ -102,3 +102,15 @@ class Flag(_Described):
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
     SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"
+
+
+#: Meaning of a flag that a factor adds.
+NOT_GRANTED_MEANING = "an end states another level of the factor NAME than requested"
+
+
+def describe_flag(flag: str) -> str | None:
+    """The meaning of a flag in one line; None where it is not known, as in files of other programs."""
+    meaning = next((one.meaning for one in Flag if one == flag), None)
+    if meaning is None and flag.endswith(NOT_GRANTED):
+        return NOT_GRANTED_MEANING.replace("NAME", flag.removesuffix(NOT_GRANTED))
+    return meaning

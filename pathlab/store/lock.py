@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from pathlab.errors import StoreError
 
 LOCK_NAME = "results.lock"
+_TRIES, _TRY_S = 5, 0.01
 
 
 class FolderLock:
@@ -21,7 +23,7 @@ class FolderLock:
         """Take the lock, or raise StoreError naming the process that holds it. OSError passes."""
         self._descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._take()
             os.ftruncate(self._descriptor, 0)
             os.pwrite(self._descriptor, f"{os.getpid()}\n".encode("ascii"), 0)
         except BlockingIOError as error:
@@ -34,6 +36,17 @@ class FolderLock:
         except OSError:
             os.close(self._descriptor)
             raise
+
+    def _take(self) -> None:
+        """Try for a moment: ``find_writer`` of a reader holds the lock for as long as a system call takes."""
+        for _ in range(_TRIES - 1):
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(_TRY_S)
+            else:
+                return
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def release(self) -> None:
         """Give the lock back; a second call does nothing."""

@@ -54,7 +54,7 @@ from pathlab.store.trial_table import (
     build_series_frame,
     build_trial_frame,
     parse_trial_id,
-    select_rows,
+    select_trials_where,
 )
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ class Results:
 
     def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
         """The trials that ``where`` names, some thousand rows at a time."""
-        query, fits = select_rows(where), build_filter(where)
+        query, fits = select_trials_where(where), build_filter(where)
         with self.reading() as connection:
             found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
             for rows in found.partitions():

@@ -85,7 +85,7 @@ def build_series_frame(table: pa.Table) -> pd.DataFrame:
     return frame
 
 
-def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
+def select_trials_where(where: Mapping[str, Any]) -> sa.Select[Any]:
     """The query of the trials that ``where`` names by columns of the table. Raises UsageError for others.
 
     ``flags`` and times are left to ``build_filter``, since the file holds them as texts.
@@ -105,7 +105,7 @@ def select_rows(where: Mapping[str, Any]) -> sa.Select[Any]:
 
 
 def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
-    """Whether a row that ``select_rows`` found has one of the flags and times that ``where`` asks for."""
+    """Whether a row of ``select_trials_where`` has one of the flags and times that ``where`` asks for."""
     flags = set(_list_flags(where["flags"])) if "flags" in where else None
     times = {
         name: {_read_time(one) for one in list_stored_values(where[name])} for name in TIMES if name in where

@@ -281,7 +281,7 @@ def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
 
 
 def test_the_package_lists_what_it_offers() -> None:
-    assert {"open", "__version__"} <= set(dir(pathlab))
+    assert {"open", "explore", "__version__"} <= set(dir(pathlab))
 
 
 def test_trials_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
