@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import os
+import shlex
 import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -28,9 +30,11 @@ from pathlab.printed_table import GAP, PrintedParagraph, PrintedTable
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
+    Continued,
     Emit,
     Event,
     LossesNow,
+    Paused,
     Preparing,
     RateNow,
     RetransmissionsNow,
@@ -133,6 +137,7 @@ class LiveView:
         self._idle_ns: dict[tuple[str, str], float] = {}  # by path: median of the last unloaded probes
         self._path = ("", "")  # of the row that is watched
         self._started = False
+        self._folder = Path()  # of the results
         self._rows = self._before = 0  # of the plan, and those done by earlier runs
         self._numbers: dict[int, int] = {}  # by row: its number in the display
         self._watched: int | None = None  # the row whose rate is drawn: the one that began last
@@ -235,6 +240,14 @@ class LiveView:
             self._goes_on_s, self._waits = self._clock() + (until - now).total_seconds(), True
             self._place = format_wait(until, now, at_most=event.at_most)
             self._print_always(f"{event.reason}; {self._place}", "dim")
+        elif isinstance(event, Paused):
+            self._goes_on_s, self._waits = 0.0, False
+            self._place = f"paused since {datetime.datetime.now(datetime.UTC):%H:%M} UTC"
+            again = shlex.join(["pathlab", "resume", str(self._folder)])
+            self._print_always(f"{self._place}; `{again}` continues", "yellow")
+        elif isinstance(event, Continued):
+            self._place = ""
+            self._print_always(f"continued after a pause of {format_time(event.paused_ns)}", "dim")
         elif isinstance(event, SearchNow):
             self._steps[event.row] = describe_step(event)
         elif isinstance(event, TrialStarted):
@@ -275,6 +288,7 @@ class LiveView:
 
     def _start(self, event: CampaignStarted) -> None:
         self._rows, self._before, self._total_ns = event.rows, event.done, event.work_ns
+        self._folder = event.folder
         self._at_once_ratio = event.estimate_ns / max(1, event.work_ns)
         self._varied, self._table = event.varied, RunningTable(event.varied)
         if event.done and self._shows:

@@ -18,7 +18,7 @@ from pathlab.campaign.engine_rules import Capabilities, EngineLimit, Refusal
 from pathlab.campaign.native_option import list_cores
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
-from pathlab.engines.base import GRACE_S, Engine, EngineContext, first
+from pathlab.engines.base import BITS_PER_S, GRACE_S, Engine, EngineContext, first
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.jobs import EngineJob
 from pathlab.store.flags import Stage
@@ -147,6 +147,8 @@ class AdapterEngine(Engine):
             size_bits = 8 * (self.context.spec.cell.message_bytes or 0)
             self._rates_bits_per_s[record["stream"]] = count * size_bits * 1e9 / span_ns
             self.context.observer.rate(sum(self._rates_bits_per_s.values()), record["end_ns"])
+            streams = [rate for _, rate in sorted(self._rates_bits_per_s.items())]
+            self.context.observer.streams(BITS_PER_S, streams, record["end_ns"])
 
     def run(self) -> None:
         """Say go to both ends, and stop to the server when all replies have come."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -27,6 +27,8 @@ from pathlab.store.flags import Stage
 #: Time for each step before the data, and what an engine may take beyond its own deadlines.
 SETUP_TIMEOUT_S = 15.0
 GRACE_S = 10.0
+#: What is observed of single streams.
+BITS_PER_S, RTT_NS = "bits_per_s", "rtt_ns"
 
 Record = Mapping[str, Any]
 
@@ -41,6 +43,8 @@ class TrialObserver:
     losses: Callable[[int, int], None]  # datagrams lost and received since the start, after each interval
     traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come
     idle: Callable[[], None]  # while the unloaded probes are sent
+    # each stream's latest bits_per_s or rtt_ns by its number (None: unknown), ns since the start
+    streams: Callable[[str, Sequence[float | None], int], None] = lambda _measure, _values, _at_ns: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

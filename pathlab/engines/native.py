@@ -10,7 +10,7 @@ from typing import Any
 from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
 from pathlab.campaign.engine_rules import Capabilities, Refusal
 from pathlab.campaign.order import PlanRow
-from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.base import BITS_PER_S, GRACE_S, RTT_NS, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.datagram_limits import DATAGRAM_LIMITS
 from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
@@ -41,6 +41,7 @@ class NativeEngine(Engine):
         self._jobs: dict[str, EngineJob] = {}  # by role
         self._sinks: list[EngineJob] = []  # further receivers
         self._rates_bits_per_s: dict[int, float] = {}  # the latest of each receiver
+        self._stream_rates: dict[int, list[float]] = {}  # the same, stream by stream
         self._retransmitted_segments: int | None = None  # as last reported
         self._lost = self._received = 0  # datagrams of a UDP flow so far
 
@@ -148,12 +149,19 @@ class NativeEngine(Engine):
         if known and sum(known) != self._retransmitted_segments:
             self._retransmitted_segments = sum(known)
             self.context.observer.retransmissions(self._retransmitted_segments)
+        rtts_us = record.get("tcp_info", {}).get("rtt_us")
+        if record["type"] == "interval" and rtts_us:
+            rtts_ns = [None if rtt_us is None else 1000 * rtt_us for rtt_us in rtts_us]
+            self.context.observer.streams(RTT_NS, rtts_ns, record["end_ns"])
 
     def _on_receiver_record(self, receiver: int, record: dict[str, Any]) -> None:
         if record["type"] == "interval" and record["end_ns"] > record["start_ns"]:
             span_ns = record["end_ns"] - record["start_ns"]
             self._rates_bits_per_s[receiver] = sum(record["bytes"]) * 8e9 / span_ns
+            self._stream_rates[receiver] = [8e9 * size / span_ns for size in record["bytes"]]
             if receiver == 0:
+                streams = [rate for _, rates in sorted(self._stream_rates.items()) for rate in rates]
+                self.context.observer.streams(BITS_PER_S, streams, record["end_ns"])
                 self.context.observer.rate(sum(self._rates_bits_per_s.values()), record["end_ns"])
         counts = record.get("datagrams") or {}
         if record["type"] == "interval" and "received" in counts:

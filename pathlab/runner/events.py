@@ -65,6 +65,18 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Paused:
+    """No trial starts until somebody lets the run continue. None is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Continued:
+    """A pause of ``paused_ns`` is over."""
+
+    paused_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SearchNow:
     """A search for the lossless rate is about to try a rate; the event of the row's trial follows.
 
@@ -128,6 +140,23 @@ class LossesNow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StreamsNow:
+    """``measure`` of single streams over the latest interval: ``bits_per_s`` counted by the receiver, or
+    ``rtt_ns``, the RTT that the sender's kernel smooths.
+
+    ``streams`` are pairs of number (from 0) and value in ascending order of the values: all streams where
+    they are few, else the lowest and the highest. ``median`` is that of all ``count`` streams known.
+    """
+
+    row: int
+    measure: str
+    elapsed_ns: int
+    count: int
+    median: float
+    streams: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialEnded:
     """A row has been measured, or has failed, and is stored."""
 
@@ -149,12 +178,15 @@ Event = (
     | Preparing
     | CampaignStarted
     | Waiting
+    | Paused
+    | Continued
     | SearchNow
     | TrialStarted
     | RateNow
     | RttNow
     | RetransmissionsNow
     | LossesNow
+    | StreamsNow
     | TrialEnded
     | CampaignEnded
 )
@@ -165,12 +197,15 @@ _NAMES: Mapping[type, str] = {
     Preparing: "preparing",
     CampaignStarted: "campaign-started",
     Waiting: "waiting",
+    Paused: "paused",
+    Continued: "continued",
     SearchNow: "search",
     TrialStarted: "trial-started",
     RateNow: "rate",
     RttNow: "rtt",
     RetransmissionsNow: "retransmissions",
     LossesNow: "losses",
+    StreamsNow: "streams",
     TrialEnded: "trial-ended",
     CampaignEnded: "campaign-ended",
 }

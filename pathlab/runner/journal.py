@@ -1,13 +1,14 @@
 """What happens to a run besides its trials: stored with the results, and reported to who follows the run.
 
 Kinds: ``started`` and ``resumed`` (with versions), ``changed`` (of a host since the last run), ``path`` and
-``path-changed`` (surveys of the paths), ``waiting``, ``window-limit`` (windows beyond a host's sysctl),
-``slot`` (a periodic cycle begins), ``missed-slots``, ``clock-jump``, ``quarantined`` (a host or path that
-keeps failing), ``background`` (what a background load did alone), ``background-missing`` (why it does not
-run), ``retry``, ``lab-rebuilt`` (after an emulator ended), ``stop-rule``, ``ended`` (before the plan was
-done, and why) and ``finished``; ``busy`` (hosts that others used before the first trial); ``left-out``
-(trials of technologies that a host lacks); ``capture-missing`` (packet headers that are not recorded, or
-not kept); ``search`` (what a search for the lossless rate found).
+``path-changed`` (surveys of the paths), ``waiting``, ``paused`` and ``continued`` (by `pathlab pause`),
+``window-limit`` (windows beyond a host's sysctl), ``slot`` (a periodic cycle begins), ``missed-slots``,
+``clock-jump``, ``quarantined`` (a host or path that keeps failing), ``background`` (what a background load
+did alone), ``background-missing`` (why it does not run), ``retry``, ``lab-rebuilt`` (after an emulator
+ended), ``stop-rule``, ``ended`` (before the plan was done, and why) and ``finished``; ``busy`` (hosts that
+others used before the first trial); ``left-out`` (trials of technologies that a host lacks);
+``capture-missing`` (packet headers that are not recorded, or not kept); ``search`` (what a search for the
+lossless rate found).
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ from pathlab.store.results import Results
 
 BACKGROUND, BACKGROUND_MISSING = "background", "background-missing"
 SEARCH = "search"
+PAUSED, CONTINUED = "paused", "continued"
 STARTED, RESUMED, FINISHED, ENDED = "started", "resumed", "finished", "ended"
-QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, BACKGROUND, "waiting", "slot"})
+QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, BACKGROUND, PAUSED, CONTINUED, "waiting", "slot"})
 
 
 class Journal:

@@ -19,9 +19,10 @@ from pathlab.errors import HostError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
+from pathlab.runner.campaign.pausing import Pauses
 from pathlab.runner.campaign.row import RowResult, RowRunner, RowTask
 from pathlab.runner.campaign.search_rows import restore_rows
-from pathlab.runner.campaign.waiting import StopRequest, Wait
+from pathlab.runner.campaign.waiting import PauseRequest, StopRequest, Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.record import build_record
@@ -52,6 +53,7 @@ class RunParts:
         self.journal = Journal(results, emit)
         self.stop = StopRequest(results.folder)
         self.wait = Wait(self.stop)
+        self.pauses = Pauses(PauseRequest(results.folder), self.wait, self.journal, emit)
 
 
 class CycleRunner:
@@ -158,6 +160,11 @@ class CycleRunner:
         """What to measure; why the run ends instead; None when others under way have to end first."""
         estimate = self._estimator.trial(row)
         while not self._parts.stop.is_made():
+            if self._parts.pauses.is_requested():
+                if schedule.running > 1:
+                    return None
+                self._parts.pauses.hold()
+                continue
             permission = self._account.check(self._parts.wait.now(), estimate.time_ns, estimate.bytes_max)
             if permission.spent is None and permission.wait_until is None:
                 lanes = self._campaign.concurrency - schedule.running + 1

@@ -16,6 +16,7 @@ from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError, PathlabError
 from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
+from pathlab.runner.campaign.stream_readings import StreamReadings
 from pathlab.runner.events import Emit, LossesNow, RateNow, RetransmissionsNow, RttNow
 from pathlab.runner.hosts.background_hosts import BackgroundLoads
 from pathlab.runner.hosts.bond_setup import RowBond
@@ -237,6 +238,7 @@ class RowRunner:
                     losses=lambda lost, received: self._emit(
                         LossesNow(row=spec.row, lost_packets=lost, received_packets=received)
                     ),
+                    streams=StreamReadings(spec.row, self._emit),
                     traffic=lambda: self._watch_traffic(data),
                     idle=lambda: self._renew_route(spec, data),
                 )

@@ -15,6 +15,7 @@ from pathlab.campaign.background_checks import list_backgrounds
 from pathlab.campaign.budget import CALIBRATION_NS, SURVEY_NS, Estimator, count_surveys
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, list_varied, plan_rows
+from pathlab.campaign.plan_times import PLAN_TIMES, PlanTimes
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.engine import find_engine
@@ -28,7 +29,7 @@ from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.row import RowRunner
 from pathlab.runner.campaign.search_rows import record_row
 from pathlab.runner.campaign.slots import Timetable, describe_missed
-from pathlab.runner.campaign.waiting import StopRequest
+from pathlab.runner.campaign.waiting import PauseRequest, StopRequest
 from pathlab.runner.events import CampaignEnded, CampaignStarted, Emit, Preparing
 from pathlab.runner.hosts.background_hosts import BackgroundLoads
 from pathlab.runner.hosts.capture_check import find_unable
@@ -115,7 +116,8 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
         left_out = find_left_out(campaign, plan_rows(campaign), environment.session)
         unable = find_unable(campaign, plan_rows(campaign), environment.session)
         results = opened.enter_context(_open_results(source, folder, environment.facts))
-        StopRequest(results.folder).clear()  # of a run before: from here on a request is meant for this one
+        for request in (StopRequest, PauseRequest):
+            request(results.folder).clear()  # of a run before: from here on a request is meant for this one
         captures = CapturePlan(folder=results.folder, unable=unable)
         run = CampaignRun(
             campaign, environment, results, emit, against=against, left_out=left_out, captures=captures
@@ -204,7 +206,11 @@ class CampaignRun(RunParts):
                 f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
                 hint='put that right, start a new run with --new, or allow it with on_change = "mark"',
             )
-        self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=programs)
+        facts: dict[str, Any] = dict(programs)
+        if kind == STARTED and self._searches is None:  # searches decide as they go
+            times = PlanTimes.of(list(self.rows.values()), Estimator(self.campaign))
+            facts[PLAN_TIMES] = times.to_facts()
+        self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=facts)
         for change in changes:
             self.journal.add("changed", f"since the run before: {change}")
         if self._left_out.rows:
@@ -351,7 +357,8 @@ class CampaignRun(RunParts):
             self.journal.add(
                 ENDED, ended or f"{self._failed} trials failed", facts={"missing": outcome.missing}
             )
-        self.stop.clear()
+        for request in (StopRequest, PauseRequest):
+            request(self.results.folder).clear()
         self.emit(CampaignEnded(complete=complete, rows=outcome.rows, reason=ended))
         return outcome
 
@@ -393,13 +400,18 @@ class CampaignRun(RunParts):
             seed=self.campaign.seed,
         )
         last = max((facts["slot"] for facts in used), default=None)
-        slot = timetable.choose(last, self.wait.now())
-        known = {n for entry in self.results.journal() for n in entry.facts.get("slots", ())}
-        missed = [number for number in slot.missed if number not in known]
-        if missed:
-            self.journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
-        if not self.wait.announce(slot.begins, "the next slot (every)", self.emit):
-            return False
+        while True:
+            if not self.pauses.hold():
+                return False
+            slot = timetable.choose(last, self.wait.now())
+            known = {n for entry in self.results.journal() for n in entry.facts.get("slots", ())}
+            missed = [number for number in slot.missed if number not in known]
+            if missed:
+                self.journal.add("missed-slots", describe_missed(missed), facts={"slots": missed[:1000]})
+            if not self.wait.announce(slot.begins, "the next slot (every)", self.emit):
+                return False
+            if not self.pauses.is_requested():
+                break
         self.journal.add(
             "slot", f"cycle {cycle} begins in slot {slot.number}", facts={"cycle": cycle, "slot": slot.number}
         )

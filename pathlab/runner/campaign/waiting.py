@@ -1,4 +1,7 @@
-"""Waits between trials that a stop request ends, and that a jump of the wall clock does not lead astray."""
+"""Waits between trials that a stop request ends, and that a jump of the wall clock does not lead astray.
+
+Requests to stop or to pause are files in the results folder, so that any process of the user can make them.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,26 @@ import datetime
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 from pathlab.errors import UsageError
 from pathlab.runner.events import Emit, Waiting
 
-STOP_NAME = "stop"
 #: A stop request is seen this late at most; the wall clock is looked at as often.
 LOOK_S = 1.0
 
 
-class StopRequest:
-    """A file in the results folder by which `pathlab stop` ends a run after its trial."""
+class RunRequest:
+    """A file in the results folder that asks something of the run that writes it."""
+
+    name: ClassVar[str]
+    hint: ClassVar[str]  # what to do where the file cannot be written
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / STOP_NAME
+        self._path = folder / self.name
 
     def is_made(self) -> bool:
-        """Whether a stop was requested."""
+        """Whether it was requested."""
         return self._path.exists()
 
     def make(self) -> None:
@@ -30,14 +36,31 @@ class StopRequest:
         try:
             self._path.touch()
         except OSError as error:
-            raise UsageError(
-                f"cannot write '{self._path}': {error.strerror or error}",
-                hint="end the run's process with SIGTERM instead",
-            ) from error
+            raise self._refuse(error) from error
 
     def clear(self) -> None:
-        """Remove it: a new run begins, or the old one ends."""
-        self._path.unlink(missing_ok=True)
+        """Withdraw it. Raises UsageError when the folder cannot be written."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            raise self._refuse(error) from error
+
+    def _refuse(self, error: OSError) -> UsageError:
+        return UsageError(f"cannot write '{self._path}': {error.strerror or error}", hint=self.hint)
+
+
+class StopRequest(RunRequest):
+    """By which `pathlab stop` ends a run after its trial."""
+
+    name = "stop"
+    hint = "end the run's process with SIGTERM instead"
+
+
+class PauseRequest(RunRequest):
+    """By which `pathlab pause` holds a run after its trial, for as long as the file is there."""
+
+    name = "pause"
+    hint = "run this as the user who started the run"
 
 
 class Wait:
@@ -68,4 +91,12 @@ class Wait:
             if left_s <= 0:
                 return True
             self._sleep(min(left_s, LOOK_S))
+        return False
+
+    def while_made(self, request: RunRequest) -> bool:
+        """Wait until a request is withdrawn; False when a stop was requested instead."""
+        while not self._stop.is_made():
+            if not request.is_made():
+                return True
+            self._sleep(LOOK_S)
         return False

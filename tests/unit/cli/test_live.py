@@ -20,7 +20,9 @@ from pathlab.cli.running_table import RunningTable
 from pathlab.runner.events import (
     CampaignEnded,
     CampaignStarted,
+    Continued,
     Event,
+    Paused,
     Preparing,
     RateNow,
     RetransmissionsNow,
@@ -256,6 +258,26 @@ def test_a_wait_that_ends_early_leaves_the_time_left() -> None:
     assert draw(view, 80)[-1].endswith(" 1:10 left")
 
 
+def test_a_pause_is_shown_and_is_no_progress() -> None:
+    now_s = NOW_S
+    screen = io.StringIO()
+    view = LiveView(Console(file=screen, width=100), clock=lambda: now_s)
+    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
+    end = next(event for event in EVENTS if isinstance(event, TrialEnded))
+    for event in (STARTED, start, replace(end, record=replace(end.record, plan_row=start.row)), Paused()):
+        view(event)
+    (before,) = draw(view, 100)[-1:]
+    now_s += 3600
+    (after,) = draw(view, 100)[-1:]
+    assert before == after
+    assert re.match(r"paused since \d\d:\d\d UTC ", after)
+    assert f"`pathlab resume {STARTED.folder}` continues" in screen.getvalue()
+    view(Continued(paused_ns=3600 * 10**9))
+    assert "paused" not in draw(view, 100)[-1]
+    assert draw(view, 100)[-1].endswith(before.split()[-2] + " left")
+    assert "continued after a pause of 1 h" in screen.getvalue()
+
+
 def test_events_of_other_threads_do_not_disturb_a_drawing() -> None:
     view = make_view([STARTED])
     start = next(event for event in EVENTS if isinstance(event, TrialStarted))
@@ -351,7 +373,8 @@ def test_every_event_has_its_documented_form(event: Event) -> None:
     described = describe_event(event, "now")
     assert (described["format"], described["time_utc"]) == (1, "now")
     text = Path(__file__).parents[3].joinpath("docs", "EVENTS.md").read_text(encoding="utf-8")
-    (line,) = [line for line in text.splitlines() if line.startswith(f"| `{described['event']}` |")]
+    printed, _ = text.split("\n## Over HTTP\n")
+    (line,) = [line for line in printed.splitlines() if line.startswith(f"| `{described['event']}` |")]
     for name in set(described) - {"format", "event", "time_utc"}:
         assert f"`{name}`" in line
 
