@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pathlab.study.analyses import StudiedResults
+
+if TYPE_CHECKING:
+    from pathlab.study.exploration.explored_results import ExploredResults
 
 
 def open(path: str | Path) -> StudiedResults:
@@ -17,3 +21,16 @@ def open(path: str | Path) -> StudiedResults:
     the file is missing, not PathLab's, or of a newer format.
     """
     return StudiedResults.open(path)
+
+
+def explore(*paths: str | Path) -> ExploredResults:
+    """Open one results folder or several, or files, for the explorer's views, such as to compare two runs.
+
+    ``pathlab.explore(A, B).view("colour=results")`` has the curves of both on the same axes;
+    ``numbers(column)``, ``levels(column)`` and ``codes(column)`` give the trials' values, ``columns`` what
+    there is. Raises StoreError when one is missing, not PathLab's, or of a newer format; of several, one that
+    is damaged has a note in ``sources``. Raises UsageError when none is given.
+    """
+    from pathlab.study.exploration.explored_results import ExploredResults
+
+    return ExploredResults.open(paths)

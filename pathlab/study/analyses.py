@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.fits.cpu_cost import CpuCost
@@ -34,6 +35,10 @@ from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
 from pathlab.study.technology_analyses import TechnologyAnalyses
 from pathlab.study.trials import Condition, StudySource
+
+if TYPE_CHECKING:
+    from pathlab.study.exploration.exploration import Exploration
+    from pathlab.study.exploration.explored_results import ExploredResults
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
@@ -385,7 +390,28 @@ class Study(Analyses):
 class StudiedResults(Results, Analyses):
     """A results file with its analyses: what ``pathlab.open`` returns."""
 
+    _explored: ExploredResults | None = None
+
     @property
     def study_source(self) -> StudySource:
         """The file itself."""
         return self
+
+    def explore(self) -> ExploredResults:
+        """The trials as the columns of the explorer, those stored since the last call included."""
+        # rests on this module
+        from pathlab.study.exploration.explored_results import ExploredResults
+
+        if self._explored is None:
+            self._explored = ExploredResults.of(self)
+        else:
+            self._explored.refresh()
+        return self._explored
+
+    def view(self, text: str = "") -> Exploration:
+        """The figure of a view of the explorer: ``results.view("x=streams&colour=window_bytes&stat=p95")``.
+
+        ``text`` is what stands behind ``#`` in the explorer's address; empty: the view that it opens with.
+        Raises UsageError for a key, column or level that there is not, with the nearest one that there is.
+        """
+        return self.explore().view(text)

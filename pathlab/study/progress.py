@@ -131,7 +131,7 @@ def count_trials(
     return RunCounts(
         planned=len(plan),
         done=done,
-        missing=_count_missing(journal, len(plan) - done),
+        missing=count_missing(journal, len(plan) - done),
         cycles=len({row.cycle for row in plan} or set(table.frame["cycle"].tolist())),
         complete=statuses.count(Status.COMPLETE),
         failed=len(failed),
@@ -161,7 +161,7 @@ def describe_left_out(journal: Sequence[JournalRecord]) -> str | None:
     return text
 
 
-def _count_missing(journal: Sequence[JournalRecord], without_result: int) -> int:
+def count_missing(journal: Sequence[JournalRecord], without_result: int) -> int:
     """Of the rows without a result those that are still wanted: not so after a stop rule or a ceiling."""
     last = journal[-1] if journal else None
     if last is None or last.kind not in (ENDED, FINISHED):

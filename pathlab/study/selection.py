@@ -311,7 +311,7 @@ def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
     members = np.array(
         [numbers.setdefault(known[one], len(numbers)) for one in table.conditions], dtype=np.int64
     )
-    reasons = _find_reasons(table, rules)
+    reasons = find_reasons(table, rules)
     samples = []
     for condition, number in numbers.items():
         if condition.get(CONTROL) and not rules.controls:
@@ -368,12 +368,16 @@ def select_everywhere(table: TrialTable, rules: Rules) -> tuple[NDArray[np.int64
     )
 
 
+#: Trials that figures of any kind rest on, by the windows requested.
+SURVEY_RULES = Rules(as_requested=True, controls=True, messages=True, unrated=True)
+
+
 def survey_table(table: TrialTable) -> SampleSelection:
     """The selection of all conditions together, by the windows requested."""
-    return select_everywhere(table, Rules(as_requested=True, controls=True, messages=True, unrated=True))[1]
+    return select_everywhere(table, SURVEY_RULES)[1]
 
 
-def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
+def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     """Why a trial is left out: the first reason of its own, empty for none."""
     reasons = np.full(len(table), "", dtype=object)
 
@@ -385,10 +389,11 @@ def _find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
         mark(status == name, name)
     for name in (*rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
         mark(table.flagged(name), name)
-    needs_figures = np.array(
-        [not (rules.unrated and one.is_of_messages and one.get("reply")) for one in table.conditions],
-        dtype=bool,
-    )
+    rated = {  # of each condition once: they are few, and trials many
+        number: not (rules.unrated and one.is_of_messages and one.get("reply"))
+        for number, one in {id(one): one for one in table.conditions}.items()
+    }
+    needs_figures = np.array([rated[id(one)] for one in table.conditions], dtype=bool)
     for name in ("streams", "cycle", *rules.needed):
         values = table.get(name)
         mark(np.isnan(values) & (needs_figures | (name not in rules.needed)), f"{name}: {NOT_MEASURED}")

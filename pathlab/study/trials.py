@@ -102,10 +102,10 @@ class TrialTable:
         self.frame = frame
         self.conditions = tuple(conditions)
         self._columns: dict[str, Floats] = {}
-        flags = [_list_flags(marks) for marks in frame["flags"]]
+        sets, places = _encode_flags(frame)
         self.flags = {  # which trials bear each, by its name
-            name: np.array([name in marks for marks in flags], dtype=bool)
-            for name in sorted({name for marks in flags for name in marks})
+            name: np.array([name in marks for marks in sets], dtype=bool)[places]
+            for name in sorted({name for marks in sets for name in marks})
         }
         (versions,) = list_values(frame, ("engine_version",))
         numbers = {version: number for number, version in enumerate(dict.fromkeys(versions))}
@@ -134,25 +134,55 @@ def read_study_trials(source: StudySource, plan: Sequence[PlanRecord] | None = N
     ``plan``: the source's, where it was read already.
     """
     frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
-    settings = {row.row: _conditions_of(row.settings) for row in (source.plan() if plan is None else plan)}
-    names = ("plan_row", "path_source", "path_destination")
-    columns = list_values(frame, (*names, "congestion_requested", "congestion_sender", "duration_ns"))
-    flags = frame["flags"].tolist()
+    return build_trial_table(
+        frame, {row.row: row.settings for row in (source.plan() if plan is None else plan)}
+    )
+
+
+def build_trial_table(frame: pd.DataFrame, planned: Mapping[int, Mapping[str, Any]]) -> TrialTable:
+    """The trials of a frame, in its order, with the settings of their rows of the plan."""
+    (rows,) = list_values(frame, ("plan_row",))
+    found = [planned.get(row) for row in rows]
+    sets, flag_places = _encode_flags(frame)
+    names = ("path_source", "path_destination", "congestion_requested", "congestion_sender", "duration_ns")
+    groups, first = _group_equal(
+        [np.array([id(one) for one in found], dtype=np.int64), flag_places, *(frame[name] for name in names)]
+    )
+    values = zip(*list_values(frame.iloc[first], names), strict=True)
+    settings: dict[int, tuple[tuple[str, Any], ...]] = {}  # trials of one row of the plan share theirs
+    keys = []
+    for row, (source_name, destination, requested, used, duration_ns) in zip(first, values, strict=True):
+        one = found[row]
+        if id(one) not in settings:
+            settings[id(one)] = () if one is None else _conditions_of(one)
+        medium = find_medium(sets[flag_places[row]])
+        keys.append((settings[id(one)], source_name, destination, requested, used, duration_ns, medium))
     defaults: dict[Any, Any] = {}  # what the kernel's default proved to be, for trials that failed before
-    for row, source_name, destination, _, used, _ in zip(*columns, strict=True):
+    for *place, _, used, _, _ in keys:
         if used is not None:
-            defaults.setdefault((settings.get(row, ()), source_name, destination), used)
+            defaults.setdefault(tuple(place), used)
     known: dict[Any, Condition] = {}
-    found = []
-    for row, source_name, destination, requested, used, duration_ns, marks in zip(
-        *columns, flags, strict=True
-    ):
-        place = (settings.get(row, ()), source_name, destination)
-        key = (*place, requested, used or defaults.get(place), duration_ns, find_medium(marks))
+    conditions = []
+    for *place, requested, used, duration_ns, medium in keys:
+        key = (*place, requested, used or defaults.get(tuple(place)), duration_ns, medium)
         if key not in known:
             known[key] = _build_condition(*key)
-        found.append(known[key])
-    return TrialTable(frame, found)
+        conditions.append(known[key])
+    return TrialTable(frame, [conditions[group] for group in groups])
+
+
+def _group_equal(columns: Sequence[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """A number for each row that rows share where all columns are equal, and the first row of each group.
+
+    Groups are numbered in the order of their first rows.
+    """
+    import pandas as pd
+
+    groups = np.zeros(len(columns[0]), dtype=np.int64)
+    for values in columns:
+        codes, distinct = pd.factorize(values, use_na_sentinel=True)
+        groups, _ = pd.factorize(groups * (len(distinct) + 1) + codes + 1)
+    return groups, np.unique(groups, return_index=True)[1]
 
 
 def list_values(frame: pd.DataFrame, names: Sequence[str]) -> list[list[Any]]:
@@ -204,11 +234,25 @@ def _build_condition(
 
 def find_medium(flags: Any) -> str:
     """What a trial was measured over, by its flags."""
-    marks = _list_flags(flags)
+    marks = flags if isinstance(flags, frozenset) else _list_flags(flags)
     for medium in (Flag.IMPORTED, Flag.LOOPBACK_FALLBACK, LAB):
         if medium in marks:
             return medium
     return "hosts"
+
+
+def _encode_flags(frame: pd.DataFrame) -> tuple[list[frozenset[str]], NDArray[np.intp]]:
+    """The distinct sets of flags, and for each trial the place of its own."""
+    places: dict[frozenset[str], int] = {}
+    known: dict[int, int] = {}  # by the object that holds the flags: many trials may share one
+    column = frame["flags"].tolist()
+    found = np.empty(len(column), dtype=np.intp)
+    for row, marks in enumerate(column):
+        place = known.get(id(marks))
+        if place is None:
+            place = known[id(marks)] = places.setdefault(_list_flags(marks), len(places))
+        found[row] = place
+    return list(places), found
 
 
 def _list_flags(flags: Any) -> frozenset[str]:

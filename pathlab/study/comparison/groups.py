@@ -27,14 +27,18 @@ _OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
 TIMES = ("duration_ns", "warmup_ns")
 
 
+#: Instead of the streams or the window of a combination: their levels are what is compared.
+COMPARED = -2
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ComparedCell:
     """What has to be equal for trials to be compared; ``settings`` are the other factors, as text."""
 
     source: str
     destination: str
-    streams: int
-    window_bytes: int  # -1: autotuning
+    streams: int  # or COMPARED
+    window_bytes: int  # -1: autotuning; or COMPARED
     congestion: str
     settings: tuple[tuple[str, str], ...] = ()
 
@@ -43,7 +47,7 @@ class ComparedCell:
         return {
             "source": self.source,
             "destination": self.destination,
-            "streams": self.streams,
+            "streams": None if self.streams == COMPARED else self.streams,
             "window_bytes": None if self.window_bytes < 0 else self.window_bytes,
             "congestion": self.congestion or None,
             "settings": dict(self.settings),

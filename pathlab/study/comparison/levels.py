@@ -15,7 +15,7 @@ from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import format_level
-from pathlab.study.comparison.groups import ComparedCell
+from pathlab.study.comparison.groups import COMPARED, ComparedCell
 from pathlab.study.comparison.metrics import (
     METRICS,
     ChosenMetrics,
@@ -31,9 +31,10 @@ from pathlab.study.comparison.rows import (
     decide_rows,
 )
 from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
-from pathlab.study.trials import Condition, TrialTable
+from pathlab.study.trials import CELL_SETTINGS, Condition, TrialTable
 
 BUILD = "build"
+STREAMS, WINDOW = CELL_SETTINGS
 #: Builds that are one program: the one that others are held against, and the one that shows the noise floor.
 THIS, AGAIN = "this", "again"
 LEVEL_METRICS = ChosenMetrics(streams=("throughput", "cpu"))
@@ -74,6 +75,8 @@ def compare_levels_of(
     family: Callable[[ComparisonRow], Hashable] = lambda _row: None,
 ) -> LevelComparison | None:
     """Compare every level of a factor with ``baseline`` by the pairs of each cycle; None where there is none.
+
+    Of the streams or the window requested, cells are those of the other one.
 
     Where the plan has the builds ``this`` and ``again``, their ratio is the noise floor; other factors are
     then compared with ``this`` build alone.
@@ -170,14 +173,34 @@ def _list_parts(table: TrialTable, factor: str) -> Iterator[ComparedPart]:
     """Every cell with trials of several levels of the factor, or of this build and the same again."""
     apart = (factor, BUILD)
     for sample in select(table, _choose_rules(factor)):
-        for streams, window, part in sample.by_cell():
-            levels = {tuple(table.conditions[place].get(name) for name in apart) for place in part.places}
+        for streams, window, part in _split_cells(sample, factor):
+            levels = set(zip(*(list_trial_levels(part, name) for name in apart), strict=True))
             if len(levels) > 1:
                 yield ComparedPart(
                     condition=sample.condition,
                     sample=part,
                     cell=_name_cell(sample.condition, streams, window),
                 )
+
+
+def _split_cells(sample: Sample, factor: str) -> Iterator[tuple[int, int | None, Sample]]:
+    """The trials of each cell without the factor: streams and window, COMPARED for the factor."""
+    if factor == STREAMS:
+        yield from ((COMPARED, window, part) for window, part in sample.by_window())
+    elif factor == WINDOW:
+        for streams in np.unique(sample.streams):
+            yield int(streams), COMPARED, sample.take(sample.streams == streams)
+    else:
+        yield from sample.by_cell()
+
+
+def list_trial_levels(sample: Sample, factor: str) -> list[Any]:
+    """The level of each trial; None: left to the system."""
+    if factor == STREAMS:
+        return [int(streams) for streams in sample.streams]
+    if factor == WINDOW:
+        return [None if np.isnan(window) else int(window) for window in sample.window_bytes]
+    return [sample.table.conditions[place].get(factor) for place in sample.places]
 
 
 def _name_cell(condition: Condition, streams: int, window_bytes: int | None) -> ComparedCell:
@@ -194,13 +217,13 @@ def _name_cell(condition: Condition, streams: int, window_bytes: int | None) -> 
 
 def _split(sample: Sample, factor: str, baseline: Level) -> dict[str, np.ndarray]:
     """Which trials are those of the baseline (THIS), of the same build once more, and of each other level."""
-    conditions = [sample.table.conditions[place] for place in sample.places]
-    levels = np.array([str(one.get(factor)) for one in conditions], dtype=object)
-    builds = np.array([one.get(BUILD) or THIS for one in conditions], dtype=object)
-    own = np.full(len(conditions), True) if factor == BUILD else builds == THIS
+    known = list_trial_levels(sample, factor)
+    levels = np.array([str(level) for level in known], dtype=object)
+    builds = np.array([build or THIS for build in list_trial_levels(sample, BUILD)], dtype=object)
+    own = np.full(len(sample), True) if factor == BUILD else builds == THIS
     first = levels == str(baseline)
     sides = {THIS: first & own, AGAIN: (builds == AGAIN) & (first | (factor == BUILD))}
-    given = {str(one.get(factor)): one.get(factor) for one in conditions}
+    given = {str(level): level for level in known}
     for text, level in sorted(given.items(), key=_rank):
         if text != str(baseline) and not (factor == BUILD and text == AGAIN):
             sides[format_level(factor, level)] = (levels == text) & own

@@ -1,0 +1,1 @@
+"""Results as a table of trials that is filtered, grouped and drawn: what the explorer shows."""

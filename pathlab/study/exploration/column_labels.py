@@ -1,0 +1,148 @@
+"""Names of columns for readers, as the report writes them, and the unit in which each is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pathlab.campaign.factors import FACTORS, name_levels
+
+#: What a level that is missing means, where no factor has a word for it.
+NOT_MEASURED, NOT_SET = "not measured", "not set"
+
+LABELS: Mapping[str, str] = {
+    "results": "Results",
+    "trial": "Trial",
+    "started_utc": "Start (UTC)",
+    "status": "Status",
+    "failed_stage": "Failed at",
+    "failure": "Failure",
+    "flags": "Flags",
+    "cycle": "Cycle",
+    "path": "Path",
+    "path_source": "Source",
+    "path_destination": "Destination",
+    "control": "Control trial",
+    "medium": "Measured over",
+    "attempt": "Attempt",
+    "plan_row": "Plan row",
+    "kernel": "Kernel",
+    "cpu_model": "CPU",
+    "congestion_sender": "Congestion control in use, sender",
+    "congestion_receiver": "Congestion control in use, receiver",
+    "interval_ns": "Interval of records",
+    "probe_method": "Probes",
+    "probe_stamps": "Probes' time stamps",
+    "engine_version": "Engine",
+    "program_version": "PathLab",
+    "source_address": "Source address",
+    "destination_address": "Destination address",
+    "failover_member": "Failed member link",
+    "throughput_bits_per_s": "Throughput",
+    "throughput_reverse_bits_per_s": "Throughput, reverse direction",
+    "lossless_rate_bits_per_s": "Highest rate with little loss",
+    "drtt_ns": "dRTT of the averages",
+    "drtt_median_ns": "dRTT of the medians",
+    "loaded_loss_ratio": "Loss, loaded",
+    "unloaded_loss_ratio": "Loss, unloaded",
+    "loaded_variability_ratio": "RV, loaded",
+    "unloaded_variability_ratio": "RV, unloaded",
+    "retransmitted_ratio": "Retransmitted share",
+    "window_bdp_ratio": "Windows in use / BDP",
+    "cpu_s_per_gb": "CPU, both ends",
+    "sender_cpu_s_per_gb": "CPU, sender",
+    "receiver_cpu_s_per_gb": "CPU, receiver",
+    "cpu_ns_per_message": "CPU per message, both ends",
+    "udp_loss_ratio": "Loss of datagrams",
+    "messages_missing_ratio": "Missing messages",
+    "fairness_jain": "Jain's index",
+    "mss_bytes": "Data in one segment (MSS)",
+    "messages_per_s": "Messages",
+    "offered_messages_per_s": "Messages offered",
+    "round_trips": "Round trips",
+    "window_effective_bytes": "Effective window per stream",
+    "window_in_flight_max_bytes": "Most in flight per stream",
+    "window_granted_sender_bytes": "Window granted, sender",
+    "window_granted_receiver_bytes": "Window granted, receiver",
+    "sender_busiest_core_ratio": "Busiest core, sender",
+    "receiver_busiest_core_ratio": "Busiest core, receiver",
+    "udp_jitter_ns": "Jitter of datagrams",
+    **{
+        f"{probes}_rtt_{figure}_ns": f"RTT, {name}, {probes}"
+        for probes in ("loaded", "unloaded")
+        for figure, name in (("min", "minimum"), ("mean", "mean"), ("median", "median"), ("iqr", "IQR"))
+    },
+    **{
+        f"round_trip_{figure}_ns": f"Round trip of messages, {name}"
+        for figure, name in (
+            *(("min", "minimum"), ("mean", "mean"), ("median", "median"), ("max", "maximum")),
+            *((f"p{one}", f"p{one.replace('_', '.')}") for one in ("90", "99", "99_9", "99_99", "99_999")),
+        )
+    },
+}
+_ENDINGS = ("_bits_per_s", "_bytes_per_s", "_per_s", "_ns", "_us", "_bytes", "_ratio", "_utc", "_s")
+_CAPITALS = {"ns": "ns", **{word: word.upper() for word in ("rtt", "tcp", "udp", "cpu", "mss", "dsack")}}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownUnit:
+    """A unit and how much of the store's unit it is."""
+
+    unit: str
+    size: float
+
+
+#: The unit in which columns are shown, by that of the store: one for each, since links hold numbers in it.
+SHOWN_UNITS: Mapping[str, ShownUnit] = {
+    "bit/s": ShownUnit("Mbit/s", 1e6),
+    "byte/s": ShownUnit("MB/s", 1e6),
+    "ns": ShownUnit("ms", 1e6),
+    "ratio": ShownUnit("%", 0.01),
+    "bytes": ShownUnit("B", 1),
+    "ns per message": ShownUnit("ns", 1),
+    "ns per packet": ShownUnit("ns", 1),
+    "messages/s": ShownUnit("1/s", 1),
+    "packets/s": ShownUnit("1/s", 1),
+    "count": ShownUnit("", 1),
+    "count from 0": ShownUnit("", 1),
+    "count from 1": ShownUnit("", 1),
+}
+_SECONDS, _MICROSECONDS, _MEGABYTES = ShownUnit("s", 1e9), ShownUnit("µs", 1e3), ShownUnit("MB", 1e6)
+#: Beginnings of names whose figures are far from the unit of the others.
+_BEGINNINGS: Mapping[str, ShownUnit] = {
+    **dict.fromkeys(("duration_ns", "warmup_ns", "steady_ns", "failover_", "server_start"), _SECONDS),
+    **dict.fromkeys(("first_arrival", "last_arrival"), _SECONDS),
+    **dict.fromkeys(("round_trip_", "send_late_", "udp_pacing_error_", "adapter_hop"), _MICROSECONDS),
+    **dict.fromkeys(("batch_", "clock_cost", "record_cost"), _MICROSECONDS),
+    **dict.fromkeys(("received_", "sent_total", "retransmitted_", "undelivered", "capture_"), _MEGABYTES),
+}
+
+
+def find_label(name: str) -> str:
+    """What readers call a column: as the report does, else the words of its name."""
+    if name in LABELS:
+        return LABELS[name]
+    if name in FACTORS:
+        return _capitalize(FACTORS[name].key)
+    (known,) = name_levels({name: None})  # settings of other programs have words of their own
+    words = known if known != name else _drop_unit(name)
+    return _capitalize(words)
+
+
+def find_shown_unit(name: str, stored: str | None) -> ShownUnit:
+    """The unit in which a column of this name and stored unit is shown."""
+    size = {"ns": "ns", "bytes": "bytes"}.get(stored or "")
+    if size is not None:
+        for beginning, unit in _BEGINNINGS.items():
+            if name.startswith(beginning) and (unit is _MEGABYTES) == (size == "bytes"):
+                return unit
+    return SHOWN_UNITS.get(stored or "", ShownUnit(stored or "", 1))
+
+
+def _drop_unit(name: str) -> str:
+    return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
+
+
+def _capitalize(words: str) -> str:
+    text = " ".join(_CAPITALS.get(word, word) for word in words.replace("_", " ").split())
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,149 @@
+"""Which columns the trials of some results have, in the order of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pathlab.campaign.factors import FACTORS, format_level
+from pathlab.study.exploration.columns import (
+    ALWAYS_FACTORS,
+    CONTROL,
+    HOSTS,
+    IDENTITY,
+    LOG_RATIO,
+    ExploredColumn,
+    Kind,
+    describe_column,
+    list_stored_conditions,
+    list_stored_measures,
+)
+from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
+from pathlab.study.exploration.source_piece import PlannedSettings, SourcePiece, format_setting_level
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+
+#: Measures that lists begin with.
+MAIN_MEASURES = (
+    *("throughput_bits_per_s", LOSSLESS_COLUMN, "messages_per_s", "round_trip_median_ns"),
+    *("round_trip_p99_ns", "udp_received_packets_per_s", "udp_loss_ratio", "drtt_ns", "drtt_median_ns"),
+    *("loaded_rtt_median_ns", "unloaded_rtt_median_ns", "loaded_loss_ratio", "unloaded_loss_ratio"),
+    *("retransmitted_ratio", "retransmitted_segments", "window_bdp_ratio", "fairness_jain"),
+    *("cpu_s_per_gb", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "cpu_ns_per_message"),
+)
+#: Measures that are listed while a plan is not done, so that a view does not wait for its first trial.
+_OF_FLOWS = (
+    *("throughput_bits_per_s", "drtt_ns", "loaded_rtt_median_ns", "unloaded_rtt_median_ns"),
+    *("loaded_loss_ratio", "retransmitted_ratio", "fairness_jain", "cpu_s_per_gb"),
+    *("sender_busiest_core_ratio", "receiver_busiest_core_ratio"),
+)
+_OF_DATAGRAMS = ("throughput_bits_per_s", "udp_received_packets_per_s", "udp_loss_ratio")
+_OF_MESSAGES = ("messages_per_s", "round_trip_median_ns", "round_trip_p99_ns")
+_TIMES = ("started_utc",)
+_CODE_NAMES = ("results", "flags")
+
+
+def list_explored_columns(
+    pieces: Sequence[SourcePiece], settings: Sequence[PlannedSettings], sources: int
+) -> tuple[ExploredColumn, ...]:
+    """Identity, factors, conditions and measures, each that a trial or a plan has a value of.
+
+    ``sources``: how many results are open.
+    """
+    lister = _Lister(pieces, settings)
+    return (
+        *(lister.describe_identity(name, sources) for name in IDENTITY),
+        *lister.list_factors(),
+        *lister.list_conditions(),
+        *lister.list_measures(),
+    )
+
+
+class _Lister:
+    def __init__(self, pieces: Sequence[SourcePiece], settings: Sequence[PlannedSettings]) -> None:
+        self.pieces, self.settings = pieces, settings
+        self.factors = {*ALWAYS_FACTORS, *(name for one in settings for name in one.names)} - {CONTROL}
+
+    def describe_identity(self, name: str, sources: int) -> ExploredColumn:
+        if name == "results":
+            return describe_column(name, "identity", "category", levels=sources)
+        if name == "flags":
+            return describe_column(name, "identity", "flags", levels=len(self._find_flags()))
+        kind: Kind = "time" if name in _TIMES else "number" if name in ("trial", "cycle") else "category"
+        levels = 0 if kind == "time" or name == "trial" else len(self._find_levels(name))
+        return describe_column(name, "identity", kind, levels=levels)
+
+    def list_factors(self) -> Iterator[ExploredColumn]:
+        """In the order of a plan, hosts' names last."""
+        order = {name: place for place, name in enumerate(FACTORS)}
+        for name in sorted(self.factors, key=lambda one: (order.get(one, len(order)), one)):
+            kind = self._find_kind(name)
+            levels = self._find_levels(name) | self._find_planned(name, kind)
+            numbers = [one for one in levels if isinstance(one, float)]
+            unset = format_level(name, None) if self._leaves_to_system(name) else None
+            yield describe_column(
+                name, "factor", kind, levels=len(levels), log_suggested=_suggests_log(numbers), unset=unset
+            )
+        for name in HOSTS:
+            yield describe_column(name, "factor", "category", levels=len(self._find_levels(name)))
+
+    def list_conditions(self) -> Iterator[ExploredColumn]:
+        named = ("medium", CONTROL, "kernel", "cpu_model", *list_stored_conditions())
+        for name in named:
+            levels = self._find_levels(name)
+            if levels and name not in self.factors:
+                kind = self._find_kind(name)
+                yield describe_column(name, "condition", kind, levels=len(levels))
+
+    def list_measures(self) -> Iterator[ExploredColumn]:
+        derived = [one.name for one in (*DERIVED, WINDOW_BDP)]
+        expected = self._expect_measures()
+        for name in dict.fromkeys((*MAIN_MEASURES, *list_stored_measures(), *derived)):
+            extents = [extent for piece in self.pieces if (extent := piece.find_extent(name)) is not None]
+            if (extents or name in expected) and name not in self.factors:
+                suggested = _suggests_log([end for extent in extents for end in extent])
+                yield describe_column(name, "measured", "number", log_suggested=suggested)
+
+    def _expect_measures(self) -> set[str]:
+        """Those of a plan whose trials are not all there."""
+        expected: set[str] = set()
+        stored = sum(piece.size for piece in self.pieces)
+        for one in self.settings if sum(len(one.places) for one in self.settings) > stored else ():
+            for settings in one.distinct:
+                if settings.get("message_bytes") is not None:
+                    expected.update(_OF_MESSAGES)
+                elif settings.get("transport") == "udp":
+                    expected.update(_OF_DATAGRAMS)
+                else:
+                    expected.update(_OF_FLOWS)
+        return expected
+
+    def _find_kind(self, name: str) -> Kind:
+        """Numbers where every part has numbers, or nothing."""
+        categories = any(
+            name in piece.categories and bool(piece.categories[name].levels) for piece in self.pieces
+        )
+        numbers = any(name in piece.numbers for piece in self.pieces)
+        named = [one for one in self.settings if name in one.names]
+        texts = any(not one.is_numeric(name) for one in named)
+        return "number" if (numbers or (named and not texts)) and not categories and not texts else "category"
+
+    def _find_levels(self, name: str) -> set[Any]:
+        return {level for piece in self.pieces for level in piece.find_levels(name)}
+
+    def _find_planned(self, name: str, kind: Kind) -> set[Any]:
+        levels = [level for one in self.settings for level in one.list_levels(name)]
+        if kind == "number":
+            return {float(one) for one in levels if one is not None}
+        return {format_setting_level(name, one) for one in levels}
+
+    def _leaves_to_system(self, name: str) -> bool:
+        """Whether a plan leaves the setting to the system in one of its rows, or in all of them."""
+        levels = [level for one in self.settings for level in one.list_levels(name)]
+        return None in levels or not levels
+
+    def _find_flags(self) -> set[str]:
+        return {str(name) for piece in self.pieces for name in piece.flags}
+
+
+def _suggests_log(values: Sequence[float]) -> bool:
+    return bool(values) and min(values) > 0 and max(values) >= LOG_RATIO * min(values)

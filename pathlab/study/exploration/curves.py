@@ -1,0 +1,177 @@
+"""The curves of a view: selected trials grouped by facet, colour and x, with an estimate for each group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.study.exploration.baselines import build_against
+from pathlab.study.exploration.distributions import DISTRIBUTIONS, build_distributions
+from pathlab.study.exploration.dots import choose_dots
+from pathlab.study.exploration.drawn_panels import DrawnPanels
+from pathlab.study.exploration.estimates import estimate, name_range, name_statistic
+from pathlab.study.exploration.exploration import (
+    Dot,
+    Exploration,
+    ExploredCurve,
+    ExploredPoint,
+    Facet,
+    PointState,
+)
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.figure_axes import LINEAR, describe_axis, describe_x, describe_y
+from pathlab.study.exploration.filtering import select_rows
+from pathlab.study.exploration.grouping import START, ColumnLike, Places, TableLike, split_rows
+from pathlab.study.exploration.labels import describe_shared
+from pathlab.study.exploration.pooling import list_pooled
+from pathlab.study.exploration.selected_trials import (
+    PLACES_MAX,
+    SelectedTrials,
+    SplitColumn,
+    note_missing,
+    sort_curves,
+    split_column,
+)
+from pathlab.study.exploration.view import View
+
+COURSE = "course"
+
+
+def build_curves(results: ExploredResults, view: View) -> Exploration:
+    """What the view shows of results. Raises KeyError for a column that they do not have."""
+    return build_from_rows(results, view, select_rows(results, view))
+
+
+def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
+    """What the view shows of these rows of the table.
+
+    Raises KeyError for a column that the table does not have.
+    """
+    trials = SelectedTrials(table, view, rows)
+    distribution = view.statistic in DISTRIBUTIONS
+    if view.statistic == COURSE:
+        drawing = _leave_to_trial(trials)
+    else:
+        drawing = build_distributions(trials) if distribution else _build_over_x(trials)
+    return Exploration(
+        title=describe_shared(table, view, trials.rows),
+        notes=(*drawing.notes, *list_pooled(trials, drawing.facets, whole=distribution)),
+        statistic=name_statistic(view.statistic),
+        range=name_range(view.statistic, view.range),
+        x=drawing.x,
+        ys=drawing.ys,
+        facets=drawing.facets,
+        excluded=trials.count_excluded(),
+        against=drawing.against,
+        undecided=sum(
+            point.state is PointState.UNDECIDED
+            for facet in drawing.facets
+            for curve in facet.curves
+            for point in curve.points
+        ),
+    )
+
+
+def _leave_to_trial(trials: SelectedTrials) -> DrawnPanels:
+    """The time course of a trial is no curve over trials: it is drawn with the trial's details."""
+    x = describe_axis(trials.table.column(START), LINEAR)
+    ys = tuple(describe_y(trials.view, one) for one in trials.ys)
+    note = "A time course is that of one trial: open a trial to see it."
+    return DrawnPanels(x=x, ys=ys, facets=(), notes=() if trials.view.trial else (note,))
+
+
+def _build_over_x(trials: SelectedTrials) -> DrawnPanels:
+    """A point for each level of x."""
+    column = trials.table.column(trials.view.x or START)
+    xs = split_column(trials.table, column.name, trials.rows, PLACES_MAX, unset=False)
+    assert xs is not None
+    against = build_against(trials, xs)
+    notes = [*_list_limits(trials, column, xs)]
+    if against == ():
+        notes.append("Nothing is compared: no place has trials of the baseline and of another curve.")
+    return DrawnPanels(
+        x=describe_x(trials.view, column, xs),
+        ys=tuple(describe_y(trials.view, one) for one in trials.ys),
+        facets=tuple(_build_facets(trials, xs)),
+        notes=tuple(notes),
+        against=against,
+    )
+
+
+def _list_limits(trials: SelectedTrials, column: ColumnLike, xs: SplitColumn) -> Iterator[str]:
+    missing = int(np.count_nonzero(xs.levels.places[trials.rows] < 0))
+    if missing:
+        yield note_missing(missing, column)
+    yield from trials.list_limits()
+    yield from xs.note_limit("places on the x axis")
+
+
+def _build_facets(trials: SelectedTrials, xs: SplitColumn) -> Iterator[Facet]:
+    for name, places in trials.split_facets():
+        curves = [
+            curve
+            for at in range(len(trials.ys))
+            for colour, part in trials.split_colours(places)
+            for curve in _build_curve(trials, at, (colour, part), xs)
+        ]
+        if curves:
+            yield Facet(name=name, curves=sort_curves(curves))
+
+
+def _build_curve(
+    trials: SelectedTrials, at: int, group: tuple[int, Places], xs: SplitColumn
+) -> Iterator[ExploredCurve]:
+    """The curve of the y column ``at`` and a colour with its trials; none where no trial has a value."""
+    colour, places = group
+    values = trials.values[at]
+    points: list[ExploredPoint] = []
+    dots: list[Dot] = []
+    places = places[~np.isnan(values[places])]
+    for key, part in split_rows(xs.keys[places], places).items():
+        x = float(xs.levels.values[xs.shown[key]])
+        taken = part[trials.used[part]]
+        if taken.size:
+            points.append(_build_point(trials, x, values[taken], taken))
+        if trials.view.dots:
+            dots += _build_dots(trials, x, values, part)
+    if points or dots:
+        yield ExploredCurve(
+            name=trials.name_curve(colour, trials.ys[at]),
+            colour_level=trials.find_level(colour),
+            y_column=trials.ys[at].name,
+            points=tuple(points),
+            dots=tuple(dots),
+        )
+
+
+def _build_point(trials: SelectedTrials, x: float, values: Floats, places: Places) -> ExploredPoint:
+    found = estimate(values, trials.view.statistic, trials.view.range)
+    return ExploredPoint(
+        x=x,
+        y=found.y,
+        low=found.low,
+        high=found.high,
+        state=found.state,
+        trials=int(values.size),
+        rows=tuple(trials.rows[places].tolist()),
+    )
+
+
+def _build_dots(trials: SelectedTrials, x: float, values: Floats, places: Places) -> Iterator[Dot]:
+    """A dot for each trial, or for a choice of many."""
+    table = trials.table
+    marked = ~trials.counted[places] | trials.flagged[places]
+    for part in (places[~marked], places[marked]):
+        for place in part[choose_dots(values[part])]:
+            row = int(trials.rows[place])
+            counted = bool(trials.counted[place])
+            yield Dot(
+                x=x,
+                y=float(values[place]),
+                row=row,
+                counted=counted,
+                reason=None if counted else table.reasons[int(table.reason_codes[row])],
+                flagged=bool(trials.flagged[place]),
+            )

@@ -1,0 +1,164 @@
+"""The verdicts of `pathlab compare` for a view: results against results, or levels of a factor against one.
+
+The same functions give them, on the trials that the view's filters leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pathlab.campaign.factors import FACTORS
+from pathlab.errors import UsageError
+from pathlab.study.comparison.levels import compare_levels_of, list_trial_levels
+from pathlab.study.comparison.metrics import METRICS, ChosenMetrics
+from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
+from pathlab.study.exploration.explored_results import RESULTS, ExploredResults
+from pathlab.study.exploration.filtering import select_rows
+from pathlab.study.exploration.trial_source import TrialSource
+from pathlab.study.exploration.view import View
+from pathlab.study.exploration.view_text import show_level
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from pathlab.study.selection import collect_sample
+from pathlab.study.trials import StudySource, TrialTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Columns of trials and the metrics of `pathlab compare` that read them.
+METRICS_OF_COLUMNS: Mapping[str, str] = {
+    "throughput_bits_per_s": "throughput",
+    "loaded_rtt_median_ns": "loaded-rtt",
+    "unloaded_rtt_median_ns": "idle-rtt",
+    "cpu_s_per_gb": "cpu",
+    "drtt_ns": "drtt",
+    "loaded_loss_ratio": "loss",
+    "udp_received_packets_per_s": "packets",
+    "udp_loss_ratio": "udp-loss",
+    LOSSLESS_COLUMN: "lossless-rate",
+    "messages_per_s": "messages",
+    "round_trip_median_ns": "round-trip-median",
+    "round_trip_p99_ns": "round-trip-p99",
+    "cpu_ns_per_message": "cpu-message",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewComparison:
+    """The verdicts of a view; ``unnamed``: labels of its measures that no metric compares."""
+
+    found: ResultsComparison
+    unnamed: tuple[str, ...]
+
+
+class ChosenTrials(TrialSource):
+    """Some of the trials of a source."""
+
+    def __init__(self, source: StudySource, numbers: Collection[int]) -> None:
+        super().__init__(source)
+        self._numbers = numbers
+
+    def trials(self) -> pd.DataFrame:
+        """The chosen ones."""
+        frame = super().trials()
+        return frame[frame["trial_id"].isin(self._numbers)]
+
+
+def compare_view(results: ExploredResults, view: View) -> ViewComparison:
+    """Compare the levels of the view's colour with its baseline, in each of its measures that has a metric.
+
+    Raises UsageError where there is nothing to compare: no baseline, another column than results or a setting
+    of the plan, no measure with a metric, no combination with trials of both sides.
+    """
+    factor, baseline = view.colour, view.baseline
+    if factor is None or baseline is None:
+        raise UsageError("a comparison needs a baseline", hint="choose a colour and one of its levels")
+    metrics = {column: METRICS_OF_COLUMNS[column] for column in view.y if column in METRICS_OF_COLUMNS}
+    if not metrics:
+        labels = ", ".join(results.column(column).label for column in view.y)
+        known = ", ".join(METRICS[name].title for name in METRICS_OF_COLUMNS.values())
+        raise UsageError(f"no verdict for {labels}", hint=f"compared are: {known}")
+    rows = select_rows(results, view)
+    names = tuple(dict.fromkeys(metrics.values()))
+    if factor == RESULTS:
+        found = _compare_sources(results, rows, baseline, names)
+    else:
+        found = _compare_levels(results, rows, factor, baseline, names)
+    unnamed = [results.column(column).label for column in view.y if column not in metrics]
+    return ViewComparison(found=found, unnamed=tuple(unnamed))
+
+
+def _list_numbers(results: ExploredResults, rows: NDArray[np.intp], label: str) -> list[int]:
+    """The trials of one of the results among the rows."""
+    source = [one.label for one in results.sources].index(label)
+    own = rows[results.codes(RESULTS)[rows] == source]
+    return [int(number) for number in results.numbers("trial")[own]]
+
+
+def _compare_sources(
+    results: ExploredResults, rows: NDArray[np.intp], baseline: str, metrics: tuple[str, ...]
+) -> ResultsComparison:
+    """Every one of the results that has chosen trials against the baseline."""
+    chosen = {one.label: _list_numbers(results, rows, one.label) for one in results.sources}
+    labels = [label for label, numbers in chosen.items() if numbers and label != baseline]
+    if not chosen.get(baseline) or not labels:
+        raise UsageError(
+            "the filters leave trials of one of the results alone", hint="lift the filter of results"
+        )
+    sides = [
+        (label, ChosenTrials(results.study(label).study_source, chosen[label]))
+        for label in (baseline, *labels)
+    ]
+    return compare_results(sides, ComparisonRules(metrics=metrics))
+
+
+def _compare_levels(
+    results: ExploredResults,
+    rows: NDArray[np.intp],
+    factor: str,
+    baseline: str,
+    metrics: tuple[str, ...],
+) -> ResultsComparison:
+    """The levels of a setting within one of the results against the baseline, in the pairs of each cycle."""
+    label = results.column(factor).label
+    if factor not in FACTORS:
+        raise UsageError(
+            f"no verdict by {label}", hint="compared are results, and levels of a factor of the campaign"
+        )
+    labels = [one.label for one in results.sources if _list_numbers(results, rows, one.label)]
+    if len(labels) > 1:
+        raise UsageError(
+            f"no verdict by {label} over several results",
+            hint="filter to one of the results, or colour by results",
+        )
+    codes = results.codes(factor)[rows]
+    shown = np.array([show_level(one) for one in (*results.levels(factor), None)], dtype=object)
+    first = rows[shown[codes] == baseline]  # -1: missing
+    if not first.size:
+        raise UsageError(
+            f"the filters leave no trial with {label} {baseline}", hint="choose another baseline"
+        )
+    table = _choose_trials(results, rows, labels[0])
+    (name,) = _list_numbers(results, first[:1], labels[0])
+    place = np.flatnonzero(table.frame["trial_id"].to_numpy() == name)
+    (level,) = list_trial_levels(collect_sample(table, place), factor)
+    chosen = ChosenMetrics(messages=metrics, streams=metrics, datagrams=metrics)
+    found = compare_levels_of(table, factor, level, chosen)
+    if found is None:
+        raise UsageError(
+            f"no combination has trials of several levels of {label}", hint="lift filters, or measure them"
+        )
+    return found.found
+
+
+def _choose_trials(results: ExploredResults, rows: NDArray[np.intp], label: str) -> TrialTable:
+    """The chosen trials of one of the results."""
+    table = results.study(label).study_table()
+    kept = table.frame["trial_id"].isin(_list_numbers(results, rows, label)).to_numpy()
+    places = np.flatnonzero(kept)
+    frame = table.frame.iloc[places].reset_index(drop=True)
+    return TrialTable(frame, [table.conditions[place] for place in places])

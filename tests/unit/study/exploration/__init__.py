@@ -1,0 +1,1 @@
+"""Tests of the explorer's table, views and curves."""

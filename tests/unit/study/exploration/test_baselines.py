@@ -1,0 +1,114 @@
+"""Curves against a baseline: pairs of the same cycles, else independent groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.verdicts.paired_samples import compare_paired
+from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
+from pathlab.study.exploration.curves import build_from_rows
+from pathlab.study.exploration.exploration import Exploration, PointState
+from pathlab.study.exploration.view import View
+from tests.explored_tables import MadeColumn, MadeTable
+
+CYCLES = 12
+
+
+@pytest.fixture
+def table() -> MadeTable:
+    """12 cycles of two windows, one after the other; the second run has 20 % more."""
+    rng = np.random.default_rng(8)
+    made = MadeTable(count=2 * CYCLES)
+    cycles, windows = np.repeat(np.arange(CYCLES), 2), np.tile([65536.0, 262144.0], CYCLES)
+    start = MadeColumn(name="started_utc", label="start", kind="time", role="identity")
+    made.add(start, np.arange(2 * CYCLES))
+    made.add(MadeColumn(name="cycle", label="cycle", role="identity"), cycles)
+    results = MadeColumn(name="results", label="results", role="identity", kind="category")
+    made.add(results, (cycles >= CYCLES / 2).astype(int), ("A", "B"))
+    made.add(MadeColumn(name="streams", label="streams"), np.full(2 * CYCLES, 4.0))
+    made.add(MadeColumn(name="window", label="window", unit="B"), windows)
+    rates = rng.lognormal(3, 0.05, 2 * CYCLES) * np.where(windows > 1e5, 1.2, 1.0)
+    made.add(MadeColumn(name="rate", label="rate", role="measured"), rates)
+    return made
+
+
+def build(table: MadeTable, **given: Any) -> Exploration:
+    view = View(**{"x": "streams", "y": ("rate",), **given})
+    return build_from_rows(table, view, np.arange(len(table)))
+
+
+def split(table: MadeTable) -> tuple[np.ndarray, np.ndarray]:
+    rates, windows = table.values["rate"], table.values["window"]
+    return rates[windows == 65536], rates[windows == 262144]
+
+
+def test_cycles_are_pairs(table: MadeTable) -> None:
+    first, second = split(table)
+    ratio, shift = compare_paired(first, second), hodges_lehmann(second - first)
+    truth = {
+        "ratio": (ratio.ratio, ratio.interval_ratio),
+        "difference": (shift.shift, shift.interval),
+    }
+    for against, (y, interval) in truth.items():
+        found = build(table, colour="window", baseline="65536", against=against)
+        assert found.against is not None
+        (curve,) = found.against
+        assert (curve.name, curve.colour_level, curve.facet) == ("256 KiB", 1, "")
+        (point,) = curve.points
+        assert (point.y, point.low, point.high) == (y, interval.low, interval.high)
+        assert (point.x, point.trials, point.baseline_trials, point.paired) == (4, CYCLES, CYCLES, True)
+        assert point.state is PointState.ESTIMATED
+
+
+def test_cycles_of_different_results_are_no_pairs(table: MadeTable) -> None:
+    table.values["cycle"] = table.values["cycle"] % (CYCLES // 2)
+    half = table.values["results"] == 0
+    first, second = table.values["rate"][half], table.values["rate"][~half]
+    ratio = compare_groups(first, second)
+    difference = compare_levels(first, second, margins=(-1.0, 1.0))
+    for against, y, interval in (
+        ("ratio", ratio.ratio, ratio.interval_ratio),
+        ("difference", difference.shift, difference.interval),
+    ):
+        found = build(table, colour="results", baseline="A", against=against)
+        assert found.against is not None
+        point = found.against[0].points[0]
+        assert (point.y, point.low, point.high, point.paired) == (y, interval.low, interval.high, False)
+
+
+def test_few_pairs_are_shown_and_undecided(table: MadeTable) -> None:
+    rows = np.arange(6)
+    view = View(x="streams", y=("rate",), colour="window", baseline="262144")
+    found = build_from_rows(table, view, rows)
+    assert found.against is not None
+    point = found.against[0].points[0]
+    assert point.y == pytest.approx(1 / 1.2, rel=0.1)
+    assert (point.low, point.state, point.trials) == (None, PointState.UNDECIDED, 3)
+
+
+def test_excluded_trials_are_not_compared(table: MadeTable) -> None:
+    table.exclude([0, 1, 2], 0)
+    found = build(table, colour="window", baseline="65536")
+    assert found.against is not None
+    assert found.against[0].points[0].trials == CYCLES - 2
+
+
+def test_a_factor_needs_values_above_0(table: MadeTable) -> None:
+    table.values["rate"][0] = 0.0
+    found = build(table, colour="window", baseline="65536")
+    assert found.against is not None
+    point = found.against[0].points[0]
+    assert (point.y, point.low, point.state) == (None, None, PointState.UNDECIDED)
+
+
+def test_a_baseline_without_trials_compares_nothing(table: MadeTable) -> None:
+    table.values["streams"] = np.where(table.values["window"] == 65536, 4.0, 8.0)
+    found = build(table, colour="window", baseline="65536")
+    assert found.against == ()
+    assert "Nothing is compared: no place has trials of the baseline and of another curve." in found.notes
+    assert build(table, colour="window").against is None
+    assert build(table, colour="window", baseline="65536", statistic="cdf").against is None

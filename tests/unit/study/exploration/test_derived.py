@@ -1,0 +1,110 @@
+"""Figures that follow from several columns: those that the analyses state for the same trials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.analysis.estimators.cells import Floats
+from pathlab.store.results import Results
+from pathlab.study.analyses import StudiedResults, Study
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from tests.unit.message_results import make_message_results
+from tests.unit.search_results import count_link, write_search_results
+from tests.unit.synthetic_results import GOODPUT_BITS_PER_S, RATE_BITS_PER_S, make_quickstart
+
+QUICKSTART = Study(make_quickstart(cycles=5))
+FOUND = ExploredResults.of(QUICKSTART)
+
+
+def take(streams: int | None, window_bytes: int | None, name: str) -> Floats:
+    inside = (FOUND.numbers("streams") == streams) & (FOUND.numbers("window_bytes") == window_bytes)
+    values: Floats = FOUND.numbers(name)[inside & FOUND.counted]
+    return values
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "size"),
+    [
+        ("throughput_bits_per_s", lambda cell: cell.throughput_bits_per_s, 1e6),
+        ("drtt_ns", lambda cell: cell.drtt_ns, 1e6),
+        ("drtt_median_ns", lambda cell: cell.drtt_median_ns, 1e6),
+        ("loaded_variability_ratio", lambda cell: cell.loaded_variability_ratio, 0.01),
+        ("cpu_s_per_gb", lambda cell: cell.cpu_s_per_gb, 1),
+        ("sender_cpu_s_per_gb", lambda cell: cell.sender_cpu_s_per_gb, 1),
+        ("receiver_cpu_s_per_gb", lambda cell: cell.receiver_cpu_s_per_gb, 1),
+        ("window_effective_bytes", lambda cell: cell.window_effective_bytes, 1),
+        ("sender_busiest_core_ratio", lambda cell: cell.sender_busiest_core_ratio, 0.01),
+    ],
+)
+def test_medians_are_those_of_the_combinations(name: str, read: Callable[[Any], Any], size: float) -> None:
+    answers = QUICKSTART.cells()
+    assert len(answers) == 8
+    for answer in answers:
+        values = take(answer.streams, answer.window_bytes, name)
+        assert len(values) == answer.selection.used == 5
+        expected = read(answer.result).median
+        np.testing.assert_allclose(np.median(values) * size, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_loss_and_retransmissions_are_shares_of_what_was_sent() -> None:
+    for answer in QUICKSTART.cells():
+        loss = take(answer.streams, answer.window_bytes, "loaded_loss_ratio")
+        np.testing.assert_allclose(loss.mean(), 100 * (answer.result.loaded_loss.loss_ratio or 0), rtol=1e-9)
+    for figures in QUICKSTART.rfc6349():
+        again = take(figures.streams, figures.window_bytes, "retransmitted_ratio")
+        efficiency = figures.result.efficiency_percent.median
+        assert efficiency is not None
+        np.testing.assert_allclose(100 - float(np.median(again)), efficiency, rtol=1e-12)
+
+
+def test_windows_in_use_fill_the_bandwidth_delay_product_of_the_line() -> None:
+    ratio, idle_ms = take(1, 65536, "window_bdp_ratio"), take(1, 65536, "unloaded_rtt_median_ns")
+    in_use = take(1, 65536, "window_effective_bytes")
+    np.testing.assert_allclose(ratio, in_use / (RATE_BITS_PER_S * idle_ms / 8e3), rtol=1e-12)
+    full = take(4, 65536, "window_bdp_ratio")  # the queue holds what the line does not
+    assert full.min() > GOODPUT_BITS_PER_S / RATE_BITS_PER_S
+
+
+def test_jains_index_of_one_stream_is_not_shown() -> None:
+    assert np.isnan(take(1, 65536, "fairness_jain")).all()
+    assert (take(2, 65536, "fairness_jain") == 0.97).all()
+
+
+def test_round_trips_count_messages_that_never_returned() -> None:
+    source = make_message_results(cycles=1)
+    before = ExploredResults.of(Study(source)).numbers("round_trip_p99_ns")
+    total = source.records[0].messages_total or 0
+    source.records[0] = replace(source.records[0], messages_missing=total // 200)
+    after = ExploredResults.of(Study(source)).numbers("round_trip_p99_ns")
+    assert after[0] > before[0]
+    np.testing.assert_array_equal(after[1:], before[1:])
+
+
+def test_a_search_has_the_rate_that_it_found_however_its_trials_came(tmp_path: Path) -> None:
+    one: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
+    folder = write_search_results(tmp_path / "done", count_link(48e6), cycles=2, **one)
+    with StudiedResults.open(folder) as results:
+        (answer,) = results.lossless_rate()
+        every, plan = results.records(), results.plan()
+        campaign = results.campaign
+    whole = ExploredResults.open([folder]).numbers(LOSSLESS_COLUMN)
+    known = whole[~np.isnan(whole)]
+    assert len(known) == answer.result.found == 2
+    assert answer.result.below_bits_per_s is not None
+    np.testing.assert_allclose(known * 1e6, answer.result.below_bits_per_s, rtol=1e-12)
+    with Results.create(tmp_path / "growing", campaign, ()) as writer:
+        growing = ExploredResults.open([tmp_path / "growing"])
+        rows = iter(plan)
+        for record in every:
+            while len(writer.plan()) <= record.plan_row:
+                writer.add_plan_row(next(rows))
+            writer.add_trial(record, {})
+            growing.refresh()
+    np.testing.assert_array_equal(growing.numbers(LOSSLESS_COLUMN), whole)

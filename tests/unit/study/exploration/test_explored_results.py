@@ -1,0 +1,263 @@
+"""Trials of results as columns: values, levels, what counts, several results, results that grow."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.flags import Flag
+from pathlab.store.results import Results
+from pathlab.study.analyses import Study
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.source_reading import name_source
+from tests.unit.explored_results import make_explored
+from tests.unit.synthetic_results import (
+    SyntheticResults,
+    make_failed,
+    make_quickstart,
+    make_trial,
+    write_results,
+)
+
+
+def explore(*results: SyntheticResults) -> ExploredResults:
+    return ExploredResults.of(*(Study(one) for one in results))
+
+
+def test_numbers_are_shown_in_the_units_of_readers() -> None:
+    source = make_quickstart(cycles=1)
+    found = explore(source)
+    rates = [record.throughput_bits_per_s or 0 for record in source.records]
+    np.testing.assert_allclose(found.numbers("throughput_bits_per_s"), np.array(rates) / 1e6, rtol=1e-15)
+    assert found.column("throughput_bits_per_s").unit == "Mbit/s"
+    idle = [record.unloaded_rtt_median_ns or 0 for record in source.records]
+    np.testing.assert_allclose(found.numbers("unloaded_rtt_median_ns"), np.array(idle) / 1e6, rtol=1e-15)
+    np.testing.assert_allclose(found.numbers("sender_busiest_core_ratio"), 31.0, rtol=1e-12)
+    assert found.column("sender_busiest_core_ratio").unit == "%"
+
+
+def test_levels_are_those_of_the_plan_and_codes_lead_to_them() -> None:
+    source = make_quickstart(cycles=1)
+    found = explore(source)
+    assert found.levels("streams") == (1, 2, 4, 8)
+    assert [found.levels("streams")[code] for code in found.codes("streams")] == [
+        record.streams for record in source.records
+    ]
+    assert found.column("streams").role == "factor"
+    assert found.levels("path") == ("west → east",)
+
+
+def test_one_row_has_the_values_of_its_columns() -> None:
+    found = explore(make_explored(cycles=1), make_quickstart(cycles=1))
+    for row in range(len(found)):
+        expected = {}
+        for column in found.columns:
+            if column.is_numeric:
+                expected[column.name] = found.numbers(column.name)[row]
+            elif column.kind != "flags":
+                code = found.codes(column.name)[row]
+                expected[column.name] = None if code < 0 else found.levels(column.name)[code]
+        known = {name: value for name, value in expected.items() if value is not None and value == value}
+        assert found.read_row(row) == known
+    with pytest.raises(IndexError):
+        found.read_row(len(found))
+
+
+def test_a_medians_trials_are_those_of_the_report() -> None:
+    source = make_quickstart()
+    source.records[0] = make_failed(source.records[0])
+    source.records[1] = replace(source.records[1], flags=(Flag.LAB_LIMITED,))
+    source.records[2] = replace(source.records[2], throughput_bits_per_s=None)
+    found = explore(source)
+    assert found.counted.tolist() == [False, False, False, *[True] * 13]
+    assert [found.reasons[code] for code in found.reason_codes[:3]] == [
+        "failed",
+        "lab-limited",
+        "throughput_bits_per_s: not-measured",
+    ]
+    for answer in Study(source).serial():
+        inside = (found.numbers("streams") == answer.streams) & (
+            found.numbers("window_bytes") == answer.window_bytes
+        )
+        assert int((inside & found.counted).sum()) == answer.selection.used
+
+
+def test_control_trials_are_no_part_of_a_median() -> None:
+    source = make_quickstart(cycles=1)
+    row = source.plan()[0]
+    source.plan()[0] = replace(row, settings={**row.settings, "control": True})
+    found = explore(source)
+    assert not found.counted[0]
+    assert found.reasons == ("control",)
+    assert found.column("control").role == "condition"
+
+
+def test_a_factor_of_one_of_several_results_is_missing_in_the_others() -> None:
+    first, second = make_quickstart(cycles=1), make_quickstart(cycles=1)
+    second._plan = [replace(row, settings={**row.settings, "no_delay": True}) for row in second.plan()]
+    found = explore(first, second)
+    assert found.levels("no_delay") == ("yes",)
+    assert found.codes("no_delay").tolist() == [-1] * 8 + [0] * 8
+    assert found.levels("results") == ("A", "B")
+    assert found.name_trial(8) == "B:1"
+    assert found.find_row("B:1") == 8
+    with pytest.raises(UsageError, match="no trial 9 in results B"):
+        found.find_row("B:9")
+
+
+def test_autotuned_windows_have_no_number_and_say_so() -> None:
+    found = explore(make_quickstart(cycles=1, levels=[(1, 65536), (1, None)]))
+    assert sorted(found.numbers("window_bytes").tolist(), key=str) == [
+        65536.0,
+        pytest.approx(np.nan, nan_ok=True),
+    ]
+    assert found.column("window_bytes").missing_label == "auto"
+
+
+def test_results_that_grow_keep_their_rows(tmp_path: Path) -> None:
+    source = make_quickstart(cycles=1)
+    every, source.records = source.records, source.records[:5]
+    folder = write_results(source, tmp_path / "growing")
+    found = ExploredResults.open([folder])
+    assert (len(found), found.sources[0].planned, found.sources[0].trials) == (5, 8, 5)
+    before = found.numbers("throughput_bits_per_s").tolist()
+    assert found.refresh() == 0
+    with Results.open(folder, write=True) as results:
+        for record in every[5:]:
+            results.add_trial(record, {})
+    assert found.refresh() == 3
+    assert found.numbers("throughput_bits_per_s").tolist()[:5] == before
+    whole = ExploredResults.open([folder])
+    for column in whole.columns:
+        if column.is_numeric:
+            np.testing.assert_array_equal(found.numbers(column.name), whole.numbers(column.name))
+    assert (found.columns, found.sources) == (whole.columns, whole.sources)
+
+
+def test_a_plan_without_trials_has_its_factors_and_main_measures(tmp_path: Path) -> None:
+    source = make_quickstart(cycles=1)
+    source.records = []
+    found = ExploredResults.open([write_results(source, tmp_path / "new")])
+    assert len(found) == 0
+    assert found.column("streams").level_count == 4
+    assert "throughput_bits_per_s" in found
+
+
+def test_of_several_results_a_damaged_one_is_named(tmp_path: Path) -> None:
+    good, bad = (write_results(make_quickstart(cycles=1), tmp_path / name) for name in ("good", "bad"))
+    content = (bad / "results.db").read_bytes()
+    (bad / "results.db").write_bytes(content[:4096] + bytes(len(content) - 4096))
+    found = ExploredResults.open([good, bad])
+    assert len(found) == 8
+    assert found.sources[1].notes[0].startswith("cannot be read: results file")
+    with pytest.raises(StoreError):
+        ExploredResults.open([bad])
+    with pytest.raises(StoreError, match="does not exist"):
+        ExploredResults.open([good, tmp_path / "missing"])
+
+
+def test_thirty_results_have_a_label_each() -> None:
+    found = explore(*(make_quickstart(cycles=1, levels=[(1, 65536)]) for _ in range(30)))
+    assert [one.label for one in found.sources][24:] == ["Y", "Z", "AA", "AB", "AC", "AD"]
+    assert found.levels("results")[27] == "AB"
+    assert [name_source(place) for place in (0, 25, 26, 701, 702)] == ["A", "Z", "AA", "ZZ", "AAA"]
+
+
+def test_more_flags_than_bits_share_the_last_one() -> None:
+    source = make_quickstart(cycles=1, levels=[(1, 65536)] * 2)
+    names = tuple(f"further-{number:03d}" for number in range(70))
+    source.records[0] = replace(make_trial(1, 65536, cycle=0, row=0), flags=names)
+    source.records[1] = replace(make_trial(1, 65536, cycle=0, row=1), flags=("common",))
+    found = explore(source)
+    assert len(found.flags) == 64
+    assert found.flags[-1] == "other flags"
+    assert int(found.flag_bits[0]).bit_count() >= 63
+    assert int(found.flag_bits[1]).bit_count() == 1
+
+
+def test_results_that_are_damaged_later_keep_the_trials_that_were_read(tmp_path: Path) -> None:
+    folder = write_results(make_quickstart(cycles=1), tmp_path / "results")
+    found = ExploredResults.open([folder])
+    (folder / "results.db").write_bytes(b"SQLite format 3\x00" + bytes(4096))
+    assert found.refresh() == 0
+    assert len(found) == 8
+    assert found.sources[0].notes[0].startswith("cannot be read: results file")
+
+
+def test_of_several_results_one_with_a_damaged_trial_is_named(tmp_path: Path) -> None:
+    good, bad = (write_results(make_quickstart(cycles=1), tmp_path / name) for name in ("good", "bad"))
+    with sqlite3.connect(bad / "results.db") as connection:
+        connection.execute("UPDATE trial SET flags = '{}' WHERE trial_id = 5")
+    found = ExploredResults.open([good, bad])
+    assert len(found) == 8
+    assert "trial_id 5, column 'flags'" in found.sources[1].notes[0]
+    with pytest.raises(StoreError, match="trial_id 5, column 'flags'"):
+        ExploredResults.open([bad])
+
+
+def test_results_that_are_written_say_so_until_they_are_done(tmp_path: Path) -> None:
+    folder = write_results(make_quickstart(cycles=1), tmp_path / "results")
+    with Results.open(folder, write=True):
+        found = ExploredResults.open([folder])
+        assert found.sources[0].notes[0].startswith("being written")
+    found.refresh()
+    assert not any(note.startswith("being written") for note in found.sources[0].notes)
+
+
+def test_trials_of_a_clock_that_jumped_keep_their_own_times() -> None:
+    source = make_quickstart(cycles=1)
+    source.records[2] = replace(source.records[2], started_utc="2025-01-02T03:04:05.250+00:00")
+    source.records[3] = replace(source.records[3], started_utc="2026-01-02T05:04:05.5+02:00")
+    source.records[4] = replace(source.records[4], started_utc="")
+    found = explore(source).numbers("started_utc")
+    assert found[2] == 1735787045.25
+    assert found[3] == 1767323045.5
+    assert np.isnan(found[4])
+
+
+def test_trials_that_came_one_by_one_are_those_read_at_once(tmp_path: Path) -> None:
+    sources = [make_explored(cycles=1, hostile=True), make_explored(cycles=1, seed=3)]
+    sources[1]._plan = [
+        replace(row, settings={**row.settings, "no_delay": True}) for row in sources[1].plan()
+    ]
+    every = [source.records for source in sources]
+    folders = []
+    for place, source in enumerate(sources):
+        source.records = []
+        folders.append(write_results(source, tmp_path / str(place)))
+    found = ExploredResults.open(folders)
+    with Results.open(folders[0], write=True) as first, Results.open(folders[1], write=True) as second:
+        for one, other in zip(*every, strict=True):
+            first.add_trial(one, {})
+            second.add_trial(other, {})
+            assert found.refresh() == 2
+    whole = ExploredResults.open(folders)
+    assert found.columns == whole.columns
+    rows = np.argsort(found.codes("results"), kind="stable")
+    for column in whole.columns:
+        if column.is_numeric:
+            np.testing.assert_array_equal(found.numbers(column.name)[rows], whole.numbers(column.name))
+        elif column.kind == "category":
+            assert found.levels(column.name) == whole.levels(column.name)
+            np.testing.assert_array_equal(found.codes(column.name)[rows], whole.codes(column.name))
+    np.testing.assert_array_equal(found.flag_bits[rows], whole.flag_bits)
+    np.testing.assert_array_equal(found.reason_codes[rows], whole.reason_codes)
+    assert (found.flags, found.reasons, found.sources[0].trials) == (whole.flags, whole.reasons, 16)
+
+
+def test_a_factor_of_numbers_here_and_texts_there_has_texts() -> None:
+    sources = [make_quickstart(cycles=1, levels=[(1, 65536), (2, 65536)]) for _ in range(2)]
+    for source, levels in zip(sources, ((1, 2.5), ("none", "2.5")), strict=True):
+        source._plan = [
+            replace(row, settings={**row.settings, "test_parameters": level})
+            for row, level in zip(source.plan(), levels, strict=True)
+        ]
+    found = explore(*sources)
+    assert found.column("test_parameters").kind == "category"
+    assert found.levels("test_parameters") == ("1", "2.5", "none")
+    assert found.codes("test_parameters").tolist() == [0, 1, 2, 1]

@@ -1,0 +1,168 @@
+"""What the series of a trial say in a few rows: grants, TCP_INFO, cores, route, captures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from pathlab.study.analyses import Study
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.trial_details import TrialDetails, find_neighbours, read_trial_details
+from tests.unit.explored_results import make_explored
+from tests.unit.synthetic_results import SyntheticResults
+
+SECOND_NS = 10**9
+
+
+def read(**series: list[dict[str, object]]) -> TrialDetails:
+    """The details of a trial of 1 stream with these series; warm-up 0.5 s, steady window 3 s."""
+    made = make_explored(cycles=1, streams=(1,), windows=(65536,), destinations=("east",))
+    frames = {kind: pd.DataFrame(rows) for kind, rows in series.items()}
+    return read_trial_details(
+        ExploredResults.of(Study(SyntheticResults(made.campaign, made.plan(), made.records, {1: frames}))), 0
+    )
+
+
+def test_settings_are_the_plans_and_what_both_ends_stated() -> None:
+    found = read(
+        settings=[
+            {"name": "pacing_bits_per_s", "requested": "1000000", "sender": "990000", "receiver": None},
+            {"name": "nodelay", "requested": "yes", "sender": "yes", "receiver": "no"},
+            {"name": "dscp", "requested": None, "sender": None, "receiver": None},
+            {"name": "encoding", "requested": "fixed", "sender": None, "receiver": None},
+            {"name": "cork", "requested": "yes", "sender": None, "receiver": None},
+            {"name": "adapter.io_threads", "requested": None, "sender": "2", "receiver": "4"},
+        ]
+    )
+    readings = {one.name: one for one in found.readings}
+    assert list(readings)[:3] == ["streams", "window_bytes", "congestion"]
+    assert not {"dscp", "encoding"} & readings.keys()  # nobody asked for it, and no end stated it
+    assert readings["cork"].requested == "yes"
+    assert readings["window_bytes"].requested == 65536
+    assert (readings["window_bytes"].sender, readings["window_bytes"].receiver) == (131072, 131072)
+    pacing = readings["pacing_bits_per_s"]
+    assert (pacing.requested, pacing.is_planned, pacing.sender, pacing.receiver) == (
+        10**6,
+        False,
+        990000,
+        None,
+    )
+    assert readings["adapter.io_threads"].requested is None
+    assert readings["nodelay"].receiver == "no"
+
+
+def test_tcp_figures_are_of_the_steady_window_alone() -> None:
+    def row(index: int, phase: str, **values: int) -> dict[str, object]:
+        times = {"start_ns": index * SECOND_NS, "end_ns": (index + 1) * SECOND_NS}
+        return {"index": index, "phase": phase, "stream": 0, **times, "snd_mss_bytes": 1000, **values}
+
+    found = read(
+        sender_intervals=[
+            row(
+                0,
+                "warmup",
+                rtt_us=9_000,
+                snd_cwnd_segments=99,
+                total_retrans_segments=5,
+                busy_time_us=900_000,
+            ),
+            row(
+                1,
+                "steady",
+                rtt_us=1_000,
+                snd_cwnd_segments=10,
+                total_retrans_segments=6,
+                busy_time_us=1_400_000,
+            ),
+            row(
+                2,
+                "steady",
+                rtt_us=3_000,
+                snd_cwnd_segments=30,
+                total_retrans_segments=9,
+                busy_time_us=1_900_000,
+            ),
+            row(
+                3,
+                "drain",
+                rtt_us=9_000,
+                snd_cwnd_segments=99,
+                total_retrans_segments=50,
+                busy_time_us=1_900_000,
+            ),
+        ]
+    )
+    figures = {one.name: (one.least, one.median, one.most) for one in found.tcp}
+    assert figures["rtt_ns"] == pytest.approx((1e6, 2e6, 3e6))
+    assert figures["snd_cwnd_bytes"] == pytest.approx((10_000, 20_000, 30_000))
+    assert figures["total_retrans_segments"] == pytest.approx(
+        (4, 4, 4)
+    )  # since the reading before the window
+    assert figures["busy_ratio"] == pytest.approx((0.5, 0.5, 0.5))
+    assert "receiver_limited_ratio" not in figures
+
+
+def test_cores_are_the_mean_of_the_steady_window_the_busiest_first() -> None:
+    found = read(
+        receiver_cpu=[
+            {
+                "time_ns": end * SECOND_NS,
+                "span_ns": SECOND_NS,
+                "core": core,
+                "idle_ratio": idle,
+                "softirq_ratio": 0.25,
+            }
+            for end, idles in ((1, (0.0, 0.0)), (2, (0.9, 0.5)), (3, (0.9, 0.1)), (5, (0.0, 0.0)))
+            for core, idle in enumerate(idles)
+        ]
+    )
+    assert [(one.end, one.core) for one in found.cores] == [("receiver", 1), ("receiver", 0)]
+    assert found.cores[0].mean_ratio == pytest.approx(0.7)  # the spans that lie within 0.5 s to 3.5 s
+    assert found.cores[0].most_ratio == pytest.approx(0.9)
+    assert found.cores[0].softirq_ratio == 0.25
+    assert found.cores[0].steal_ratio is None
+
+
+def test_a_hop_may_be_silent_or_have_several_addresses() -> None:
+    found = read(
+        route=[
+            {"hop": 1, "address": "192.0.2.1", "fingerprint": "1:a"},
+            {"hop": 2, "address": None, "fingerprint": "1:a"},
+            {"hop": 3, "address": "192.0.2.3", "fingerprint": "1:a"},
+            {"hop": 3, "address": "192.0.2.4", "fingerprint": "1:a"},
+        ]
+    )
+    assert [(one.hop, one.addresses) for one in found.route] == [
+        (1, ("192.0.2.1",)),
+        (2, ()),
+        (3, ("192.0.2.3", "192.0.2.4")),
+    ]
+
+
+def test_captures_are_those_that_were_requested() -> None:
+    made = make_explored(cycles=1, streams=(1,), windows=(65536,), destinations=("east",))
+    made.records[0] = replace(
+        made.records[0],
+        capture_sender_sha256="0" * 64,
+        capture_sender_packets=7,
+        capture_receiver_missing="no permission",
+    )
+    found = read_trial_details(ExploredResults.of(Study(made)), 0)
+    assert [(one.end, one.packets, one.missing) for one in found.captures] == [
+        ("sender", 7, None),
+        ("receiver", None, "no permission"),
+    ]
+    assert read().captures == ()
+
+
+def test_neighbours_are_in_the_order_of_their_starts_and_not_of_their_numbers() -> None:
+    made = make_explored(cycles=1, streams=(1, 2), windows=(65536, 262144), destinations=("east",))
+    starts = ["2026-01-02T03:00:03Z", "2026-01-02T03:00:01Z", "2026-01-02T03:00:02Z", "2026-01-02T03:00:02Z"]
+    for place, start in enumerate(starts):
+        made.records[place] = replace(made.records[place], started_utc=start)
+    results = ExploredResults.of(Study(made))
+    assert find_neighbours(results, 2) == ((1,), (3, 0))
+    assert find_neighbours(results, 1) == ((), (2, 3, 0))
+    assert find_neighbours(results, 0, most=1) == ((3,), ())
