@@ -7,10 +7,11 @@
 #   make pages        the pages that are generated from the program, after a change
 #   make screenshots  pictures of RESULTS= (compared with OTHER=) for README, in docs/images
 #   make plotly       the bundle of plotly.js in VERSION=, with npm
+#   make uplot        uPlot in VERSION=, with npm
 #   make format       puts every file into its format
 #   make wheel        the wheel for every machine, in dist/
 #   make release      every file of a release, in dist/ (RELEASE_ARGS=--no-image: without the OCI image)
-#   make bench        compares the engine with its peers (see benchmarks/README.md)
+#   make bench        compares the engine with its peers, and times the explorer (see benchmarks/README.md)
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -20,7 +21,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages screenshots plotly format wheel release bench clean
+.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages screenshots plotly uplot format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
 quickstart:
@@ -114,8 +115,8 @@ pages: $(INSTALLED)
 screenshots: dev
 	@$(BIN)/python -m docs.screenshots $(RESULTS) $(OTHER)
 
-plotly: $(INSTALLED)
-	@$(BIN)/python docs/plotly_bundle.py $(VERSION)
+plotly uplot: $(INSTALLED)
+	@$(BIN)/python docs/browser_libraries.py $@ $(VERSION)
 
 format: dev
 	$(BIN)/ruff format .
@@ -137,6 +138,7 @@ bench: dev
 	@$(BIN)/python benchmarks/probes.py
 	@$(BIN)/python benchmarks/floods.py
 	@$(BIN)/python benchmarks/fidelity.py
+	@$(BIN)/python benchmarks/explorer.py
 
 clean:
 	rm -rf build dist *.egg-info native/build pathlab/_native
