@@ -82,17 +82,27 @@ def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
         text = f"{record.status}{stage}: {record.failure or 'no reason recorded'}"
         console.print(PrintedParagraph(text, "bold red"))
-    if results is not None:
-        _print_streams(record, results, trial_id, console)
+    streams = None if results is None else tabulate_streams(record, results, trial_id)
+    if streams is not None:
+        streams.print_to(console)
     console.print()
-    facts = (
-        _list_datagram_facts(record, results, trial_id) if is_of_datagrams(record) else _list_facts(record)
-    )
-    for label, text in facts:
+    for label, text in list_trial_facts(record, results, trial_id):
         console.print(PrintedParagraph(text, mark=f"{label:<18}"))
-    _print_rtts(record, results, trial_id, console)
+    console.print()
+    tabulate_round_trips(record, results, trial_id).print_to(console)
+    if record.probe_method:
+        console.print(PrintedParagraph(describe_probes(record), "dim"))
     if record.flags:
         console.print(PrintedParagraph(f"Flags: {', '.join(record.flags)}", "yellow"))
+
+
+def list_trial_facts(
+    record: TrialRecord, results: StudySource | None, trial_id: int
+) -> Iterator[tuple[str, str]]:
+    """The facts of a trial, each with its label; without ``results`` those of its series are left out."""
+    if is_of_datagrams(record):
+        return _list_datagram_facts(record, results, trial_id)
+    return _list_facts(record)
 
 
 def count_flags(*conditions: MeasuredCondition) -> str:
@@ -144,10 +154,11 @@ def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
     ]
 
 
-def _print_streams(record: TrialRecord, results: StudySource, trial_id: int, console: Console) -> None:
+def tabulate_streams(record: TrialRecord, results: StudySource, trial_id: int) -> PrintedTable | None:
+    """Each stream of a trial and all together; None without the receiver's records."""
     streams = summarise_streams(results, trial_id, record.steady_ns)
     if not streams:
-        return
+        return None
     rows = []
     for stream in streams:
         retransmits = stream.retransmitted_segments
@@ -175,7 +186,7 @@ def _print_streams(record: TrialRecord, results: StudySource, trial_id: int, con
         )
     )
     styles = [*[""] * len(streams), "bold"]
-    PrintedTable(columns=STREAM_COLUMNS, rows=rows, styles=styles, elsewhere="--json").print_to(console)
+    return PrintedTable(columns=STREAM_COLUMNS, rows=rows, styles=styles, elsewhere="--json")
 
 
 def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
@@ -274,7 +285,8 @@ def _cpu_text(record: TrialRecord, end: str) -> str:
     return f"{engine}; busiest core {format_ratio(busiest_ratio)}{shared}"
 
 
-def _print_rtts(record: TrialRecord, results: StudySource | None, trial_id: int, console: Console) -> None:
+def tabulate_round_trips(record: TrialRecord, results: StudySource | None, trial_id: int) -> PrintedTable:
+    """The probes of a trial under load and without; without ``results`` their percentiles are left out."""
     rows = []
     for name in ("loaded", "unloaded"):
         values = (getattr(record, f"{name}_rtt_{kind}_ns") for kind in ("min", "median", "mean"))
@@ -283,8 +295,9 @@ def _print_rtts(record: TrialRecord, results: StudySource | None, trial_id: int,
         upper_ns = None if results is None else measure_upper_rtt(results, trial_id, f"{name}_probes")
         upper = format_time(upper_ns)
         rows.append((name, *map(format_time, values), upper, loss))
-    console.print()
-    PrintedTable(columns=RTT_COLUMNS, rows=rows, elsewhere="--json").print_to(console)
-    if record.probe_method:
-        text = f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"
-        console.print(PrintedParagraph(text, "dim"))
+    return PrintedTable(columns=RTT_COLUMNS, rows=rows, elsewhere="--json")
+
+
+def describe_probes(record: TrialRecord) -> str:
+    """What sent the probes of a trial, and where their RTT was taken."""
+    return f"probes: {record.probe_method}, stamps: {record.probe_stamps or NOT_MEASURED}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pathlab.errors import UsageError
 from pathlab.report.blocks import Report
+from pathlab.report.formats.explorer import write_explorer
 from pathlab.report.formats.html import write_html
 from pathlab.report.formats.markdown import write_markdown
 from pathlab.report.formats.pdf import load_weasyprint, write_pdf
@@ -25,11 +26,23 @@ class Form:
     load: Callable[[], object] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultsForm:
+    """A form that is made of whole results, several of them too; ``stem``: of the name of its file."""
+
+    stem: str
+    ending: str
+    write: Callable[[Sequence[Path], Path], Path]
+
+
 FORMS: Mapping[str, Form] = {
     "html": Form(ending=".html", write=write_html),
     "pdf": Form(ending=".pdf", write=write_pdf, load=load_weasyprint),
     "md": Form(ending=".md", write=write_markdown),
     "json": Form(ending=".json", write=write_machine),
+}
+RESULTS_FORMS: Mapping[str, ResultsForm] = {
+    "explorer": ResultsForm(stem="explorer", ending=".html", write=write_explorer)
 }
 
 
@@ -44,24 +57,26 @@ def choose_forms(named: Iterable[str], out: Path | None) -> tuple[str, ...]:
 def load_libraries(forms: Iterable[str]) -> None:
     """Load what the forms need, before anything that takes long. Raises UsageError if it is missing."""
     for name in forms:
-        if load := FORMS[name].load:
+        if name in FORMS and (load := FORMS[name].load):
             load()
 
 
 def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> Path:
     """Where a form goes: ``out``, with the form's own ending where several are written; else the folder.
 
-    An ``out`` that is a folder holds ``report`` with the form's ending. Raises UsageError where ``out``
-    has the ending of another form.
+    An ``out`` that is a folder holds ``report`` with the form's ending, or the form's own name. Raises
+    UsageError where ``out`` has the ending of another form.
     """
-    ending = FORMS[name].ending
+    whole = RESULTS_FORMS.get(name)
+    ending = FORMS[name].ending if whole is None else whole.ending
     if out is None or out.is_dir():
-        return (out or folder) / f"{STEM}{ending}"
+        return (out or folder) / f"{STEM if whole is None else whole.stem}{ending}"
     if several:
         known = any(out.suffix.lower() == form.ending for form in FORMS.values())
-        return out.with_suffix(ending) if known else out.with_name(out.name + ending)
-    other = next((form for form, one in FORMS.items() if one.ending == out.suffix.lower()), name)
-    if other != name:
+        base = out.with_suffix("") if known else out
+        return base.with_name(f"{base.name}{ending if whole is None else f'-{whole.stem}{ending}'}")
+    other = next((form for form, one in FORMS.items() if one.ending == out.suffix.lower()), None)
+    if other is not None and FORMS[other].ending != ending:
         raise UsageError(
             f"'{out}' ends as {other} but --format says {name}",
             hint=f"give a name that ends in {ending}, or leave --format out",

@@ -35,8 +35,8 @@ def write_whole(out: Path, content: bytes) -> Path:
             with contextlib.suppress(OSError):
                 Path(temporary).unlink(missing_ok=True)
         raise StoreError(
-            f"the report '{out}' cannot be written: {error.strerror}",
-            hint="the results are safe; free some space or give another file with --out",
+            f"'{out}' cannot be written: {error.strerror}",
+            hint="the results are safe; free some space or give another file",
         ) from error
     return out
 
@@ -45,6 +45,4 @@ def _refuse_results(out: Path) -> None:
     """A mistyped name must not overwrite a campaign."""
     with contextlib.suppress(OSError), out.open("rb") as file:
         if file.read(len(HEADER)) == HEADER:
-            raise UsageError(
-                f"'{out}' is a results file, which no report replaces", hint="give another file with --out"
-            )
+            raise UsageError(f"'{out}' is a results file, which no report replaces", hint="give another file")

@@ -53,11 +53,28 @@ def measure_extents(plot: Plot) -> list[tuple[Extent, Extent]]:
     )
     return [
         (
-            _reach(panel.x, values, bool(_find_grid(panel)), letters),
-            _make_room(_reach(panel.y, _values(panel, vertical=False), bool(_find_grid(panel))), panel),
+            _limit(panel.x, _reach(panel.x, values, bool(_find_grid(panel)), letters)),
+            _limit(
+                panel.y,
+                _make_room(_reach(panel.y, _values(panel, vertical=False), bool(_find_grid(panel))), panel),
+            ),
         )
         for panel, values in zip(plot.panels, across, strict=True)
     ]
+
+
+def _limit(axis: Axis, extent: Extent) -> Extent:
+    """The extent with the limits that were chosen for the axis, as far as they leave any room."""
+    low = extent.low if axis.low is None else axis.low
+    high = extent.high if axis.high is None else axis.high
+    if low < high:
+        return Extent(low=low, high=high)
+    stretch = 10.0 if axis.scale is not Scale.LINEAR else None
+    if axis.low is not None and axis.high is None:
+        return Extent(low=low, high=low * stretch if stretch else low + (abs(low) or 1.0))
+    if axis.high is not None and axis.low is None:
+        return Extent(low=high / stretch if stretch else high - (abs(high) or 1.0), high=high)
+    return extent
 
 
 def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | None:

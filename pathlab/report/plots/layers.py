@@ -29,6 +29,7 @@ from pathlab.report.plots.style import DIVERGING, GRID, INK, PALETTE, Slot, choo
 
 FEW = 40  # points of a layer that are drawn large
 WHITE_ON_LUMINANCE = 0.179  # of a shade: below it white contrasts more than black
+SMALL_POINTS = 3.2  # across, of a small point
 RING_POINTS = 14  # across, of a ring around a point
 FAINT_RATIO = 0.45  # opacity of a faint line; ``templates/report.js`` has the same
 MARKED_MAX = 60  # points of a line that still carry a marker each
@@ -176,15 +177,16 @@ def _draw_points(axes: Axes, points: Points) -> None:
         )
         return
     apart = np.zeros(len(points.x), dtype=bool) if points.outlier is None else points.outlier
+    usual = 6 if len(points.x) <= FEW else 4.5 if len(points.x) <= 300 else 3.2
     axes.plot(
         points.x[~apart],
         points.y[~apart],
-        slot.marker,
+        "o" if points.small else slot.marker,
         color=slot.colour,
-        markersize=6 if len(points.x) <= FEW else 4.5 if len(points.x) <= 300 else 3.2,
+        markersize=SMALL_POINTS if points.small else usual,
         alpha=1.0 if points.hollow else 0.6,
         markerfacecolor="none" if points.hollow else slot.colour,
-        markeredgewidth=1.3 if points.hollow else 0,
+        markeredgewidth=(0.8 if points.small else 1.3) if points.hollow else 0,
         clip_on=False,  # else the axis would cut the marker of a 0 in half
         label=label,
     )
@@ -195,11 +197,18 @@ def _draw_points(axes: Axes, points: Points) -> None:
             "o",
             markerfacecolor="none",
             markeredgecolor=slot.colour,
-            markersize=8,
+            markersize=6 if points.small else 8,
             markeredgewidth=1.1,
             label=f"_{points.name}, outliers",
         )
-        axes.plot(points.x[apart], points.y[apart], "x", color=slot.colour, markersize=4.5, label="_outliers")
+        axes.plot(
+            points.x[apart],
+            points.y[apart],
+            "x",
+            color=slot.colour,
+            markersize=3.2 if points.small else 4.5,
+            label="_outliers",
+        )
 
 
 def _draw_callout(axes: Axes, points: Points, slot: Slot) -> None:

@@ -30,6 +30,7 @@ class Axis:
     ``ticks`` and ``tick_labels`` (of equal length) name the only places to mark, such as the streams that
     were measured; None: the renderer's choice. ``from_zero``: the axis begins at 0. ``rows``: of a y axis
     whose ticks name rows one below the other; every name is shown, and the panel is as high as they need.
+    ``low`` and ``high``: limits that a reader chose, instead of those that the values need.
     """
 
     label: str
@@ -39,6 +40,8 @@ class Axis:
     tick_labels: tuple[str, ...] | None = None
     from_zero: bool = False
     rows: bool = False
+    low: float | None = None
+    high: float | None = None
 
     @property
     def title(self) -> str:
@@ -85,6 +88,7 @@ class Points:
     """A cloud of single values: trials, probes. ``outlier`` (bool, as long as ``x``) marks outliers.
 
     ``hover`` says of each point what it is. ``hollow``: open markers, for values that enter no median.
+    ``small``: little circles, below the markers of a curve through them.
     ``callout``: a ring around each point, with this text on ``side``, which ``preparation`` chooses.
     """
 
@@ -97,6 +101,7 @@ class Points:
     at_axis: bool = False  # without a height, such as lost probes: crosses on the x axis, y is not used
     legend: bool = True
     hollow: bool = False
+    small: bool = False
     callout: str | None = None
     side: str | None = None
 

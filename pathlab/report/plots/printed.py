@@ -76,16 +76,24 @@ def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
     or a file that cannot be used.
     """
     check_figure_file(out, "--out")
+    drawn = draw_file(plot, out.suffix, style)
+    with refuse_unwritable(out):
+        out.write_bytes(drawn)
+
+
+def draw_file(plot: Plot, ending: str, style: Path | None = None) -> bytes:
+    """The content of the file that ``write_figure`` writes; raises UsageError for the style."""
+    buffer = io.BytesIO()
     with _styled(style, {"svg.hashsalt": plot.name}):
         ready = prepare_plot(plot)
         figure = draw_plot(ready, titled=True)
         metadata: dict[str, Any] = {"Title": f"{ready.title}: {ready.condition}"}
-        if out.suffix.lower() == ".pdf":
+        if ending.lower() == ".pdf":
             metadata["CreationDate"] = None
-        elif out.suffix.lower() == ".svg":
+        elif ending.lower() == ".svg":
             metadata["Date"] = None
-        with refuse_unwritable(out):
-            figure.savefig(out, metadata=metadata)
+        figure.savefig(buffer, format=ending.lower().removeprefix("."), metadata=metadata)
+    return buffer.getvalue()
 
 
 def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Figure:

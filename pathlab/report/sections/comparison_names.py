@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pathlab.study.comparison.groups import ComparedCell
+from pathlab.report.phrases import format_count
+from pathlab.study.comparison.groups import COMPARED, ComparedCell
 from pathlab.study.comparison.mismatch import format_differing_setting
 from pathlab.study.comparison.rows import ComparisonRow
 from pathlab.units import format_bytes
@@ -56,8 +57,15 @@ def format_path(cell: ComparedCell) -> str:
 
 def format_compared_cell(cell: ComparedCell, cells: str | None = None) -> str:
     """The combination on one line; ``cells``: the text of several streams and windows instead of its own."""
+    return " ".join(_list_parts(cell, cells or _format_levels(cell)))
+
+
+def _format_levels(cell: ComparedCell) -> str:
+    """Streams and window, without the one that is compared."""
+    if cell.window_bytes == COMPARED:
+        return format_count(cell.streams, "stream")
     window = "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
-    return " ".join(_list_parts(cell, cells or f"{cell.streams} × {window}"))
+    return f"window {window}" if cell.streams == COMPARED else f"{cell.streams} × {window}"
 
 
 def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:

@@ -34,7 +34,7 @@ SHIFT_FACTOR = 1.012
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class QuantityView:
     """A figure over streams: its name, its subject, and a panel for each quantity."""
 
     key: str
@@ -43,7 +43,7 @@ class View:
 
 
 VIEWS = tuple(
-    View(key=f"{key}-streams", title=f"{title} by number of streams", quantities=quantities)
+    QuantityView(key=f"{key}-streams", title=f"{title} by number of streams", quantities=quantities)
     for key, title, quantities in (
         ("throughput", "Throughput", (of.THROUGHPUT,)),
         ("loss", "Probe loss", (of.LOSS_LOADED, of.LOSS_UNLOADED)),
@@ -52,18 +52,20 @@ VIEWS = tuple(
         ("variability", "Rate variability (RV)", (of.RV_LOADED, of.RV_UNLOADED)),
     )
 )
-FAIRNESS = View(key="fairness", title="Fairness over streams (Jain's index)", quantities=(of.FAIRNESS,))
+FAIRNESS = QuantityView(
+    key="fairness", title="Fairness over streams (Jain's index)", quantities=(of.FAIRNESS,)
+)
 
 
 def outline_views(
-    condition: MeasuredCondition, inputs: ReportInputs, views: Sequence[View]
+    condition: MeasuredCondition, inputs: ReportInputs, views: Sequence[QuantityView]
 ) -> Iterator[LazyBlock]:
     """The figures over streams of one condition."""
     for view in views:
         yield lazy_plot(condition, view.key, view.title, plot_view, inputs, condition, view)
 
 
-def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: View) -> Drawing:
+def plot_view(inputs: ReportInputs, condition: MeasuredCondition, view: QuantityView) -> Drawing:
     """One figure over streams: trials as points, each window's medians with their intervals."""
     panels: list[Panel] = []
     sentences: list[str] = []
@@ -104,7 +106,7 @@ def place_streams(streams: Floats, axis: Axis, position: int, count: int) -> Flo
 
 
 def _draw_panel(
-    inputs: ReportInputs, condition: MeasuredCondition, view: View, quantity: Quantity
+    inputs: ReportInputs, condition: MeasuredCondition, view: QuantityView, quantity: Quantity
 ) -> tuple[Panel | None, str, str]:
     """The panel of one quantity (None where it was not measured), its sentence, and the choice of trials."""
     values = [quantity.take(cell.sample) for cell in condition.cells]

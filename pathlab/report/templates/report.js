@@ -106,12 +106,12 @@
         }
         return found;
       };
-      const symbol = MARKERS[layer.look];
+      const symbol = layer.small ? MARKERS[0] : MARKERS[layer.look];
       const usual = pick(false);
       usual.marker = {
         symbol: layer.hollow ? symbol + "-open" : symbol, color: colour, opacity: layer.hollow ? 1 : 0.6,
         line: { width: layer.hollow ? 1.6 : 0, color: colour },
-        size: x.length <= 40 ? 8 : x.length <= 300 ? 6 : 4,
+        size: layer.small ? 4 : x.length <= 40 ? 8 : x.length <= 300 ? 6 : 4,
       };
       if (!apart.size) { return [usual]; }
       const line = { width: 1.5, color: colour };

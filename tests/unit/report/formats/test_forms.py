@@ -142,6 +142,13 @@ def test_places_of_forms(tmp_path: Path) -> None:
     assert place_form("md", folder, Path("a/b.html"), several=True) == Path("a/b.md")
     assert place_form("md", folder, Path("a/v1.2"), several=True) == Path("a/v1.2.md")
     assert place_form("html", folder, Path("page.htm"), several=False) == Path("page.htm")
+    assert place_form("explorer", folder, None, several=False) == folder / "explorer.html"
+    assert place_form("explorer", folder, tmp_path, several=True) == tmp_path / "explorer.html"
+    assert place_form("explorer", folder, Path("a/b.html"), several=False) == Path("a/b.html")
+    assert place_form("explorer", folder, Path("a/b.html"), several=True) == Path("a/b-explorer.html")
+    assert place_form("explorer", folder, Path("a/v1.2"), several=True) == Path("a/v1.2-explorer.html")
+    with pytest.raises(UsageError, match=r"'x\.pdf' ends as pdf but --format says explorer"):
+        place_form("explorer", folder, Path("x.pdf"), several=False)
     with pytest.raises(UsageError, match=r"'x\.pdf' ends as pdf but --format says md") as caught:
         place_form("md", folder, Path("x.pdf"), several=False)
     assert caught.value.hint

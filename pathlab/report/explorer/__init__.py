@@ -1,0 +1,1 @@
+"""The explorer: a page that filters, plots and compares stored trials in the browser."""

@@ -1,0 +1,407 @@
+"""An exploration as a figure for print: the marks that the page draws, in the report's own looks.
+
+Each facet and y column is a panel, and the comparison with a baseline one more. A full marker is an estimate
+with an interval, an open one is undecided; dots are trials.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+import numpy as np
+
+from pathlab.report.plots.extents import MARGIN_RATIO
+from pathlab.report.plots.model import (
+    Area,
+    Axis,
+    Bars,
+    Curve,
+    Layer,
+    Numbers,
+    Panel,
+    Plot,
+    Points,
+    Rule,
+    Scale,
+)
+from pathlab.study.exploration.exploration import (
+    AgainstCurve,
+    AgainstPoint,
+    Exploration,
+    ExploredAxis,
+    ExploredCurve,
+    ExploredPoint,
+    Facet,
+    PointState,
+)
+from pathlab.study.exploration.explored_results import RESULTS, ExploredResults
+from pathlab.study.exploration.level_text import format_explored_level
+from pathlab.study.exploration.view import View
+from pathlab.study.exploration.view_text import show_level
+
+NAME = "view"
+#: Of the room of a level: what its curves, side by side, take.
+LEVEL_SHARE = 0.7
+#: From more points on ranges are a band and points have no markers.
+BARS_MAX, MARKED_MAX = 40, 60
+DAY_S = 86_400.0
+_STEPS_S = (
+    *(
+        1.0,
+        2.0,
+        5.0,
+        10.0,
+        30.0,
+        60.0,
+        120.0,
+        300.0,
+        600.0,
+        1800.0,
+        3600.0,
+        7200.0,
+        10800.0,
+        21600.0,
+        43200.0,
+    ),
+    *(DAY_S, 2 * DAY_S, 7 * DAY_S, 14 * DAY_S, 30 * DAY_S, 90 * DAY_S, 365 * DAY_S),
+)
+_TIME_TICKS = 7  # at most
+CUMULATIVE = ("cdf", "ccdf")
+DISTRIBUTIONS = (*CUMULATIVE, "histogram")
+#: Of a linear axis, or of the decades of a logarithmic one: how far curves stand apart at a marked value.
+APART_RATIO = 0.012
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FigureTexts:
+    """What a view shows besides its curves: statistic, name of the baseline, and the comparison with it.
+
+    ``by_results``: each curve is one of the results.
+    """
+
+    statistic: str
+    baseline: str | None = None
+    difference: bool = False
+    by_results: bool = False
+
+    def name_change(self) -> str:
+        """``Ratio to 64 KiB``."""
+        return f"{'Difference' if self.difference else 'Ratio'} to {self.baseline or 'the baseline'}"
+
+
+def describe_view(results: ExploredResults, view: View) -> FigureTexts:
+    """The texts of a view."""
+    baseline = view.baseline
+    if view.colour is not None and baseline is not None:
+        column = results.column(view.colour)
+        named = (level for level in results.levels(view.colour) if show_level(level) == baseline)
+        baseline = next((format_explored_level(column, level) for level in named), column.missing_label)
+    return FigureTexts(
+        statistic=view.statistic,
+        baseline=baseline,
+        difference=view.against == "difference",
+        by_results=view.colour == RESULTS,
+    )
+
+
+def plot_exploration(exploration: Exploration, texts: FigureTexts) -> Plot:
+    """The figure of an exploration; without a point it says why there is none."""
+    title = write_subject(exploration, texts.statistic)
+    condition, sentence = exploration.title, write_sentence(exploration)
+    panels = tuple(_list_panels(exploration, texts))
+    if not panels:
+        return Plot(
+            name=NAME, title=title, condition=condition, sentence="", empty=sentence or "no trial is selected"
+        )
+    return Plot(name=NAME, title=title, condition=condition, sentence=sentence, panels=panels, shared_x=True)
+
+
+def write_subject(exploration: Exploration, statistic: str) -> str:
+    """What the figure shows: ``Throughput over Streams: median, 95 % confidence interval``."""
+    how = ", ".join(part for part in (exploration.statistic, exploration.range) if part)
+    if statistic in DISTRIBUTIONS:
+        return f"{exploration.x.label}: {how}"
+    subject = " and ".join(dict.fromkeys(axis.label for axis in exploration.ys))
+    return f"{subject} over {exploration.x.label}: {how}"
+
+
+def write_sentence(exploration: Exploration) -> str:
+    """What the figure does not show by itself: undecided points, excluded trials and notes."""
+    parts = []
+    if exploration.undecided:
+        points = "1 point is" if exploration.undecided == 1 else f"{exploration.undecided} points are"
+        parts.append(f"{points} undecided (too few trials for an interval): open markers.")
+    if exploration.excluded:
+        counts = ", ".join(f"{count} {reason}" for reason, count in exploration.excluded)
+        parts.append(f"Trials not counted: {counts}.")
+    return " ".join([*parts, *exploration.notes])
+
+
+def _list_panels(exploration: Exploration, texts: FigureTexts) -> Iterator[Panel]:
+    places = _Places(exploration)
+    x = _describe_axis(places.axis, places.values)
+    every = [curve for facet in exploration.facets for curve in facet.curves]
+    axes = {
+        y.column: _describe_axis(y, _read_heights([curve for curve in every if curve.y_column == y.column]))
+        for y in exploration.ys
+    }
+    for facet in exploration.facets:
+        for y in exploration.ys:
+            curves = [_shorten_name(curve, y) for curve in facet.curves if curve.y_column == y.column]
+            layers = tuple(_list_layers(curves, places, texts))
+            if not layers:
+                continue
+            upwards = axes[y.column]
+            if len(exploration.facets) > 1:
+                upwards = _share_limits(upwards, [c for c in every if c.y_column == y.column])
+            layers = tuple(_cut_dots(layer, x, upwards) for layer in layers)
+            name = facet.name or (y.label if len(exploration.ys) > 1 else "")
+            yield Panel(x=x, y=upwards, layers=layers, title=name or None)
+            yield from _compare(exploration, facet, y, x, places, texts)
+
+
+def _shorten_name(curve: ExploredCurve, y: ExploredAxis) -> ExploredCurve:
+    """The curve named by its colour alone: its panel shows which column it is."""
+    return replace(curve, name=curve.name.removesuffix(f", {y.label}"))
+
+
+def _share_limits(axis: Axis, curves: Sequence[ExploredCurve]) -> Axis:
+    """The axis with limits that hold the values of all facets, so that they can be compared by eye."""
+    ends = [end for curve in curves for point in curve.points for end in (point.low, point.high)]
+    values = np.concatenate(
+        [_read_heights(curves), np.array([end for end in ends if end is not None], dtype=np.float64)]
+    )
+    logarithmic = axis.scale is not Scale.LINEAR
+    values = np.log(values[values > 0]) if logarithmic else values
+    if not values.size:
+        return axis
+    margin = MARGIN_RATIO * (float(np.ptp(values)) or abs(float(values[0])) or 1.0)
+    low, high = float(values.min()) - margin, float(values.max()) + margin
+    if logarithmic:
+        low, high = math.exp(low), math.exp(high)
+    return replace(
+        axis, low=low if axis.low is None else axis.low, high=high if axis.high is None else axis.high
+    )
+
+
+def _compare(
+    exploration: Exploration, facet: Facet, y: ExploredAxis, x: Axis, places: _Places, texts: FigureTexts
+) -> Iterator[Panel]:
+    """The panel of ratios or differences to the baseline, where there is one."""
+    curves = [
+        curve
+        for curve in exploration.against or ()
+        if curve.facet == facet.name and curve.y_column == y.column
+    ]
+    if not curves:
+        return
+    layers = [
+        layer
+        for number, curve in enumerate(curves)
+        for layer in _draw_points(curve, number, len(curves), places, legend=False)
+    ]
+    equal = Rule(name="equal to the baseline", value=0.0 if texts.difference else 1.0)
+    axis = Axis(label=texts.name_change(), unit=(y.unit or None) if texts.difference else None)
+    yield Panel(x=x, y=axis, layers=(*layers, equal), title=facet.name or None)
+
+
+class _Places:
+    """Where x values are drawn: unused levels get no room, curves of a level stand side by side."""
+
+    def __init__(self, exploration: Exploration) -> None:
+        curves = [curve for facet in exploration.facets for curve in facet.curves]
+        marks = itertools.chain.from_iterable(
+            (*(point.x for point in curve.points), *(dot.x for dot in curve.dots)) for curve in curves
+        )
+        used = sorted(set(marks))
+        self.axis = exploration.x
+        self.levels: Mapping[float, int] = {}
+        self.values = np.array(used, dtype=np.float64)
+        if exploration.x.levels:
+            self.levels = {level: place for place, level in enumerate(used)}
+            names = tuple(exploration.x.levels[int(level)] for level in used)
+            self.axis = replace(
+                exploration.x,
+                ticks=tuple(map(float, range(len(used)))),
+                tick_labels=names,
+                low=None,
+                high=None,
+            )
+            self.values = np.arange(len(used), dtype=np.float64)
+
+    def find(self, marks: Sequence[float], number: int, curves: int) -> Numbers:
+        """Where marks of the curve ``number`` of so many are drawn."""
+        place = number - (curves - 1) / 2
+        if self.levels:
+            shift = place * LEVEL_SHARE / max(1, curves)
+            return np.array([self.levels[mark] + shift for mark in marks], dtype=np.float64)
+        found: Numbers = np.array(marks, dtype=np.float64)
+        if self.axis.ticks is None or len(self.values) < 2:
+            return found
+        first, last = float(self.values[0]), float(self.values[-1])
+        if (self.axis.scale or self.axis.suggested) == Scale.LINEAR or first <= 0:
+            return found + place * APART_RATIO * (last - first)
+        return found * float((last / first) ** (place * APART_RATIO))
+
+
+def _list_layers(curves: Sequence[ExploredCurve], places: _Places, texts: FigureTexts) -> Iterator[Layer]:
+    """Dots first, so that estimates are drawn over them."""
+    if texts.statistic == "histogram":
+        yield from _draw_bins(curves)
+        return
+    for number, curve in enumerate(curves):
+        yield from _draw_dots(curve, number, len(curves), places)
+    for number, curve in enumerate(curves):
+        if texts.statistic in CUMULATIVE:
+            yield from _draw_steps(curve, number)
+        else:
+            yield from _draw_points(curve, number, len(curves), places, legend=True)
+
+
+def _choose_slot(curve: ExploredCurve | AgainstCurve, number: int) -> int:
+    level = curve.colour_level
+    return number if level is None or level < 0 else level
+
+
+def _draw_points(
+    curve: ExploredCurve | AgainstCurve, number: int, curves: int, places: _Places, *, legend: bool
+) -> Iterator[Layer]:
+    """The line, the estimates with their ranges, and the undecided points of a curve."""
+    slot, points = _choose_slot(curve, number), curve.points
+    x = places.find([point.x for point in points], number, curves)
+    y, low, high = _read_values(points)
+    ranged = bool((np.isfinite(low) & np.isfinite(high)).any())
+    banded = ranged and len(points) > BARS_MAX
+    if banded:
+        yield Area(name=curve.name, x=x, low=low, high=high, slot=slot, legend=False)
+    lined = len(points) > 1 and not places.levels
+    marked = len(points) <= MARKED_MAX or not lined
+    if lined:
+        named = legend and not marked
+        yield Curve(name=curve.name, x=x, y=y, slot=slot, markers=False, legend=named)
+    if not marked:
+        return
+    open_marks = np.array([point.state is PointState.UNDECIDED for point in points], dtype=np.bool_)
+    for chosen, filled in ((~open_marks, True), (open_marks, False)):
+        if chosen.any():
+            drawn = Curve(
+                name=curve.name, x=x[chosen], y=y[chosen], slot=slot, line=False, filled=filled, legend=legend
+            )
+            if ranged and filled and not banded:
+                drawn = replace(drawn, low=low[chosen], high=high[chosen])
+            yield drawn
+            legend = False
+
+
+def _draw_dots(curve: ExploredCurve, number: int, curves: int, places: _Places) -> Iterator[Points]:
+    slot = _choose_slot(curve, number)
+    for counted in (True, False):
+        dots = [dot for dot in curve.dots if dot.counted is counted]
+        if dots:
+            yield Points(
+                name=f"{curve.name}, trials" if counted else f"{curve.name}, not counted",
+                x=places.find([dot.x for dot in dots], number, curves),
+                y=np.array([dot.y for dot in dots], dtype=np.float64),
+                slot=slot,
+                outlier=np.array([counted and dot.flagged for dot in dots], dtype=np.bool_),
+                legend=False,
+                hollow=not counted,
+                small=True,
+            )
+
+
+def _cut_dots(layer: Layer, x: Axis, y: Axis) -> Layer:
+    """Dots beyond the limits of an axis are left out: they would be drawn beside the panel."""
+    if not isinstance(layer, Points):
+        return layer
+    inside = np.ones(len(layer.x), dtype=np.bool_)
+    for values, axis in ((layer.x, x), (layer.y, y)):
+        inside &= values >= (-np.inf if axis.low is None else axis.low)
+        inside &= values <= (np.inf if axis.high is None else axis.high)
+    outlier = None if layer.outlier is None else layer.outlier[inside]
+    return replace(layer, x=layer.x[inside], y=layer.y[inside], outlier=outlier)
+
+
+def _draw_steps(curve: ExploredCurve, number: int) -> Iterator[Layer]:
+    """A cumulative share, and its band in steps of the same width."""
+    slot = _choose_slot(curve, number)
+    y, low, high = _read_values(curve.points)
+    x = np.array([point.x for point in curve.points], dtype=np.float64)
+    if (np.isfinite(low) & np.isfinite(high)).any():
+        low, high = np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
+        yield Area(name=curve.name, x=np.repeat(x, 2)[1:], low=low, high=high, slot=slot, legend=False)
+    yield Curve(name=curve.name, x=x, y=y, slot=slot, markers=False, step=True)
+
+
+def _draw_bins(curves: Sequence[ExploredCurve]) -> Iterator[Layer]:
+    """One curve as bars, several as outlines, which hide nothing."""
+    for number, curve in enumerate(curves):
+        y, _, _ = _read_values(curve.points)
+        edges, slot = np.array(curve.edges, dtype=np.float64), _choose_slot(curve, number)
+        if len(edges) != len(y) + 1:
+            continue
+        if len(curves) == 1:
+            width = float(np.diff(edges).min())
+            yield Bars(name=curve.name, x=(edges[1:] + edges[:-1]) / 2, height=y, slot=slot, width=width)
+        else:
+            x = np.concatenate([edges[:1], edges])
+            heights = np.concatenate([[0.0], y, [0.0]])
+            yield Curve(name=curve.name, x=x, y=heights, slot=slot, markers=False, step=True)
+
+
+def _read_values(points: Sequence[ExploredPoint | AgainstPoint]) -> tuple[Numbers, Numbers, Numbers]:
+    """y and the ends of its range, NaN for what is not known."""
+    rows = [(point.y, point.low, point.high) for point in points]
+    found = np.array(rows or np.empty((0, 3)), dtype=np.float64)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _read_heights(curves: Sequence[ExploredCurve]) -> Numbers:
+    points = (point.y for curve in curves for point in curve.points if point.y is not None)
+    dots = (dot.y for curve in curves for dot in curve.dots)
+    return np.array([*points, *dots], dtype=np.float64)
+
+
+def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:
+    """The axis with its scale, limits and ticks; a logarithmic one needs a value above 0."""
+    scale = Scale(axis.scale or axis.suggested)
+    if scale is not Scale.LINEAR and not (values > 0).any():
+        scale = Scale.LINEAR
+    found = Axis(
+        label=axis.label,
+        unit=axis.unit or None,
+        scale=scale,
+        ticks=axis.ticks,
+        tick_labels=axis.tick_labels,
+        low=axis.low if scale is Scale.LINEAR or (axis.low or 0) > 0 else None,
+        high=axis.high if scale is Scale.LINEAR or (axis.high or 0) > 0 else None,
+    )
+    if axis.ticks is not None and axis.unit:
+        return replace(found, unit=None)  # each label has it
+    if axis.kind != "time" or not values.size:
+        return found
+    ticks = mark_times(float(values.min()), float(values.max()))
+    labels = tuple(_write_time(tick, ticks) for tick in ticks)
+    return replace(found, ticks=tuple(ticks), tick_labels=labels)
+
+
+def mark_times(low_s: float, high_s: float) -> list[float]:
+    """At most seven times, in seconds since 1970, at whole minutes, hours or days between two times."""
+    wanted = (high_s - low_s) / _TIME_TICKS
+    step = next((one for one in _STEPS_S if one >= wanted), wanted)
+    first = np.ceil(low_s / step)
+    found = [float(number * step) for number in np.arange(first, first + _TIME_TICKS + 1)]
+    return [one for one in found if one <= high_s] or [low_s]
+
+
+def _write_time(seconds: float, ticks: Sequence[float]) -> str:
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
+    moment = datetime.fromtimestamp(seconds, UTC)
+    if step >= DAY_S:
+        return f"{moment:%Y-%m-%d}"
+    clock = f"{moment:%H:%M}" if step >= 60 else f"{moment:%H:%M:%S}"
+    return f"{moment:%m-%d} {clock}" if seconds == ticks[0] or seconds % DAY_S == 0 else clock

@@ -1,0 +1,171 @@
+"""The explorer's page: for a server, which sends its scripts as files, and as one file with all inside.
+
+Both have the same body, ``static/explorer.html``, and run the same scripts in the same order. Neither needs
+inline scripts, inline styles or ``eval``, so that a strict content security policy holds for both.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from pathlab.escaping import escape_controls
+from pathlab.report.plots.live import seal_json, seal_script
+
+#: What a served page runs first.
+BEGIN = "begin.js"
+#: Libraries, which run before the page's own scripts.
+LIBRARIES = ("plotly-basic.min.js", "uPlot.iife.min.js")
+#: The page's own scripts in the order in which they run: what computes, what draws, panels, and the start.
+#: They are one file, BUNDLE: 40 requests would take longer than all else before the first figure.
+SCRIPTS = (
+    *("page.js", "report.js", "dom.js"),
+    *("packed.js", "number_levels.js", "view.js", "filter.js", "source.js"),
+    *("distribution_functions.js", "serial_order.js", "estimates.js", "labels.js", "grouping.js"),
+    *("figure_axes.js", "distributions.js", "shifts.js", "baselines.js", "curves.js"),
+    *("axes.js", "figure.js", "figure_layout.js", "figure_picture.js", "filter_text.js", "column_choice.js"),
+    *("legend.js", "figure_keys.js", "empty_figure.js", "app.js", "notice.js", "sources.js"),
+    *("title_panel.js", "figure_panel.js", "controls.js", "filters_panel.js"),
+    *("details.js", "course.js", "verdicts.js", "overlay.js"),
+    *("quantities.js", "live.js", "progress.js", "trials_now.js", "plan_rows.js", "live_cells.js"),
+    "control.js",
+    *("figure_csv.js", "figure_table.js", "share.js", "saved.js", "reading.js"),
+)
+BUNDLE = "explorer.js"
+#: Scripts of the page that lists results.
+CATALOGUE_SCRIPTS = ("dom.js", "catalogue.js")
+#: Style sheets in their order. plotly.js adds its rules to the element with PLOTLY_SHEET_ID.
+SHEETS = ("uPlot.min.css", "report.css", "plot.css", "explorer.css")
+PLOTLY_SHEET, PLOTLY_SHEET_ID = "plot.css", "plotly.js-style-global"
+#: Ids of the elements that hold the data of an exported page; ``source.js`` reads them.
+TABLE_ID, DOCUMENTS_ID, LEFT_OUT_ID = "pathlab-table", "pathlab-documents", "pathlab-left-out"
+PACKED_TYPE, TOLD_TYPE = "application/octet-stream", "application/json"
+_REPORT = resources.files("pathlab.report")
+_FOLDERS = ("explorer/static", "explorer/uplot", "plotly", "templates")
+_TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asset:
+    """A script or style sheet: its bytes and the value of Content-Type."""
+
+    name: str
+    content: bytes
+    content_type: str
+
+
+@cache
+def read_assets() -> Mapping[str, Asset]:
+    """Every script and style sheet of the page by its file name: what a server sends under ``static/``."""
+    assets: dict[str, Asset] = {}
+    for name in (*SHEETS, BEGIN, *LIBRARIES, *CATALOGUE_SCRIPTS):
+        assets[name] = _make_asset(name, _read_file(name))
+    assets[BUNDLE] = _make_asset(BUNDLE, b"\n".join(map(_read_file, SCRIPTS)))
+    return assets
+
+
+def _make_asset(name: str, content: bytes) -> Asset:
+    return Asset(name=name, content=content, content_type=_TYPES[name[name.rindex(".") :]])
+
+
+def _read_file(name: str) -> bytes:
+    files = (_REPORT.joinpath(*folder.split("/"), name) for folder in _FOLDERS)
+    return next(file for file in files if file.is_file()).read_bytes()
+
+
+def render_served(title: str) -> str:
+    """The page for a server: scripts and style sheets are files beside it, under ``static/``."""
+    return _render(title, mode="served", head=_link_sheets(), tail=_link_scripts((BEGIN, *LIBRARIES, BUNDLE)))
+
+
+def render_catalogue(title: str) -> str:
+    """The page of a server on which results are chosen; its files are those of ``render_served``."""
+    return _render(
+        title,
+        mode="served",
+        head=_link_sheets(),
+        tail=_link_scripts(CATALOGUE_SCRIPTS),
+        template="catalogue.html",
+    )
+
+
+def _link_sheets() -> list[Markup]:
+    return [
+        Markup('<link rel="stylesheet" href="static/{}"{}>').format(name, _mark_sheet(name))
+        for name in SHEETS
+    ]
+
+
+def _link_scripts(names: Sequence[str]) -> list[Markup]:
+    return [Markup('<script src="static/{}"></script>').format(name) for name in names]
+
+
+def render_exported(title: str, table: bytes, documents: bytes, left_out: Sequence[str]) -> str:
+    """The page as one file that needs no network and no server.
+
+    ``table``: the packed table; ``documents``: what the page shows besides it; both compressed with gzip.
+    ``left_out``: what readers are told that the page rounds or leaves out.
+    The page's policy allows only its own scripts and styles, by their digests, and no request.
+    """
+    sheets = [(_mark_sheet(name), _read_text(name)) for name in SHEETS]
+    scripts = [seal_script(_read_text(name)) for name in (*LIBRARIES, BUNDLE)]
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src {_list_digests(scripts)}",
+            f"style-src {_list_digests([text for _, text in sheets])}",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    head = [Markup('<meta http-equiv="Content-Security-Policy" content="{}">').format(policy)]
+    head += [Markup("<style{}>{}</style>").format(mark, Markup(text)) for mark, text in sheets]
+    told = seal_json(json.dumps(list(left_out), ensure_ascii=False))
+    tail = [_embed(TABLE_ID, table), _embed(DOCUMENTS_ID, documents)]
+    tail += [Markup('<script type="{}" id="{}">{}</script>').format(TOLD_TYPE, LEFT_OUT_ID, Markup(told))]
+    tail += [Markup("<script>{}</script>").format(Markup(text)) for text in scripts]
+    return _render(title, mode="exported", head=head, tail=tail)
+
+
+def _render(
+    title: str,
+    *,
+    mode: str,
+    head: Sequence[Markup],
+    tail: Sequence[Markup],
+    template: str = "explorer.html",
+) -> str:
+    environment = Environment(
+        loader=PackageLoader("pathlab.report", "explorer/static"), autoescape=True, undefined=StrictUndefined
+    )
+    return environment.get_template(template).render(
+        title=escape_controls(title), mode=mode, head=Markup("\n").join(head), tail=Markup("\n").join(tail)
+    )
+
+
+def _read_text(name: str) -> str:
+    return read_assets()[name].content.decode()
+
+
+def _mark_sheet(name: str) -> Markup:
+    return Markup(' id="{}"').format(PLOTLY_SHEET_ID) if name == PLOTLY_SHEET else Markup("")
+
+
+def _embed(name: str, content: bytes) -> Markup:
+    encoded = base64.b64encode(content).decode()
+    return Markup('<script type="{}" id="{}">{}</script>').format(PACKED_TYPE, name, Markup(encoded))
+
+
+def _list_digests(texts: Sequence[str]) -> str:
+    """Sources of a content security policy. A browser digests a text with LF as its line end."""
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -1,0 +1,98 @@
+// Every curve against the baseline's: by what factor, or by how much, it differs at each x. As
+// study/exploration/baselines.py, which says which values are pairs.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { keepRows, takeValues } = explorer.grouping;
+  const { compare, MINIMUM_PAIRS } = explorer.shifts;
+  const [CYCLE, RESULTS] = ["cycle", "results"];
+  const MISSING = "()";
+  // Results and cycle as one number: cycles are whole and far below it.
+  const SOURCE_STEP = 2 ** 40;
+
+  // The place of the baseline among the levels of colour, -1: the missing one; null: there is none.
+  function findBaseline({ view, table, colours }) {
+    const wanted = view.baseline;
+    const column = colours && table.column(view.colour);
+    if (wanted === null || wanted === undefined || !column || column.kind === "flags") { return null; }
+    const { values, size } = colours.levels;
+    const isWanted = (place) => column.kind === "category"
+      ? String(column.levels[place]) === wanted : String(values[place]) === wanted;
+    for (let place = 0; place < size; place += 1) {
+      if (isWanted(place)) { return place; }
+    }
+    return wanted === MISSING ? -1 : null;
+  }
+
+  // The mean of the values of each results and cycle, by number; trials without a cycle are left out.
+  function averageCycles(table, values, rows) {
+    const cycles = table.column(CYCLE).values;
+    const sources = table.column(RESULTS).values;
+    const groups = new Map();
+    for (let at = 0; at < rows.length; at += 1) {
+      const row = rows[at];
+      if (!Number.isNaN(cycles[row])) {
+        const key = sources[row] * SOURCE_STEP + cycles[row];
+        const group = groups.get(key);
+        if (group) {
+          group.total += values[row];
+          group.count += 1;
+        } else {
+          groups.set(key, { total: values[row], count: 1 });
+        }
+      }
+    }
+    return groups;
+  }
+
+  // The mean of each side in the cycles that have both, those of the first results first.
+  function pairCycles(table, values, sides) {
+    const [first, second] = sides.map((rows) => averageCycles(table, values, rows));
+    const shared = Float64Array.from(Array.from(first.keys()).filter((key) => second.has(key))).sort();
+    return [first, second].map((groups) => shared.map((key) => groups.get(key).total / groups.get(key).count));
+  }
+
+  function comparePoint({ table, view }, values, x, sides) {
+    let [first, second] = pairCycles(table, values, sides);
+    const paired = first.length >= MINIMUM_PAIRS;
+    if (!paired) { [first, second] = sides.map((rows) => takeValues(values, rows)); }
+    const { y, low, high } = compare(first, second, { paired, ratio: view.against === "ratio" });
+    return {
+      x, y, low, high, state: low === null ? "undecided" : "estimated",
+      trials: second.length, baselineTrials: first.length, paired,
+    };
+  }
+
+  function compareCurve(selection, column, xs, before, after) {
+    const firsts = new Map(before.map((part) => [part.key, part.rows]));
+    return after.filter((part) => firsts.has(part.key)).map((part) => comparePoint(
+      selection, column.values, xs.levels.values[xs.shown[part.key]], [firsts.get(part.key), part.rows],
+    ));
+  }
+
+  /**
+   * Each curve against that of the view's baseline in the same facet; null: the view has no baseline.
+   * @param {Object} selection of curves.js
+   * @param {Object} xs the levels of x, as splitColumn gives them
+   * @returns {?Object[]}
+   */
+  function build(selection, xs) {
+    const { facets, colours, rows, ys, isUsed, splitBy } = selection;
+    const baseline = findBaseline(selection);
+    if (baseline === null) { return null; }
+    const { places } = colours.levels;
+    return splitBy(facets, rows).flatMap((facet) => ys.flatMap((column) => {
+      const { values } = column;
+      const isKnown = (row) => isUsed(row) && Number.isFinite(values[row]);
+      const before = xs.split(keepRows(facet.rows, (row) => isKnown(row) && places[row] === baseline));
+      const others = keepRows(facet.rows, (row) => isKnown(row) && places[row] !== baseline);
+      return colours.split(others).flatMap((part) => {
+        const points = compareCurve(selection, column, xs, before, xs.split(part.rows));
+        const { name, colourLevel, yColumn } = selection.makeCurve(column, part.key, {});
+        return points.length ? [{ facet: facets ? facets.name(facet.key) : "", name, colourLevel, yColumn, points }] : [];
+      });
+    }));
+  }
+
+  explorer.baselines = { build };
+})();

@@ -1,0 +1,255 @@
+// The curves of a view: selected trials grouped by facet, colour and x, with an estimate for each group. The
+// same exploration, field by field, as study/exploration/curves.py builds.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { estimate, median, nameStatistic, nameRange } = explorer.estimates;
+  const { choosePlaces, indexLevels, keepRows, sortByStart, splitColumn, takeValues } = explorer.grouping;
+  const { describeAxis, describeX, describeY } = explorer.figureAxes;
+  const { describeShared, nameCurve, writeTrialCount } = explorer.labels;
+  const FACETS_MAX = 12;
+  const CURVES_MAX = 24;
+  const PLACES_MAX = 512;
+  const DOTS_MAX = 40;
+  const START = "started_utc";
+  // They are named by the path.
+  const HOSTS = ["path_source", "path_destination"];
+  const NAMED_MAX = 4;
+  const DISTRIBUTIONS = ["cdf", "ccdf", "histogram"];
+
+  /**
+   * @typedef {Object} Point
+   * @property {number} x
+   * @property {?number} y
+   * @property {?number} low
+   * @property {?number} high
+   * @property {string} state estimated or undecided
+   * @property {number} trials
+   * @property {Uint32Array} rows
+   */
+
+  /** Which rows have a flag that not all of them have. */
+  function findFlagged(table, rows) {
+    const { low, high } = table.flagBits;
+    let sharedLow = -1;
+    let sharedHigh = -1;
+    for (let at = 0; at < rows.length; at += 1) {
+      sharedLow &= low[rows[at]];
+      sharedHigh &= high[rows[at]];
+    }
+    return (row) => (low[row] & ~sharedLow) !== 0 || (high[row] & ~sharedHigh) !== 0;
+  }
+
+  /** At most 40 of the rows, in their order: an even choice, and the extremes of their values. */
+  function chooseDots(values, rows) {
+    if (rows.length <= DOTS_MAX) { return rows; }
+    let [low, high] = [0, 0];
+    for (let at = 1; at < rows.length; at += 1) {
+      const value = values[rows[at]];
+      if (value < values[rows[low]]) { low = at; }
+      if (value > values[rows[high]]) { high = at; }
+    }
+    const chosen = new Set([...choosePlaces(rows.length, DOTS_MAX - 2), low, high]);
+    return Array.from(chosen).sort((one, other) => one - other).map((at) => rows[at]);
+  }
+
+  /** The order of curves: from low to high by the median of their points, then by colour. */
+  function compareCurves(one, other) {
+    const [before, after] = [one, other].map((curve) => {
+      const heights = Float64Array.from(curve.points.filter((point) => point.y !== null), (point) => point.y).sort();
+      return heights.length ? median(heights) : Infinity;
+    });
+    if (before !== after) { return before < after ? -1 : 1; }
+    return (one.colourLevel === null ? -1 : one.colourLevel) - (other.colourLevel === null ? -1 : other.colourLevel);
+  }
+
+  /** Selected trials that no estimate takes, by reason, most first. */
+  function countExcluded(table, rows, isUsed) {
+    const counts = new Map();
+    for (let at = 0; at < rows.length; at += 1) {
+      if (!isUsed(rows[at])) {
+        const reason = table.reasons[table.reasonCodes[rows[at]]];
+        counts.set(reason, (counts.get(reason) || 0) + 1);
+      }
+    }
+    return Array.from(counts).sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
+  }
+
+  function noteMissing(rows, column, isMissing) {
+    const missing = keepRows(rows, isMissing).length;
+    return missing ? [writeTrialCount(missing) + " without " + column.label + " not shown."] : [];
+  }
+
+  function noteLimit(split, what) {
+    if (!split || split.present <= split.shown.length) { return []; }
+    return [split.shown.length + " of " + split.present + " " + what + " shown, chosen evenly: filter to see the others."];
+  }
+
+  /** What is drawn of the rows of one x: a dot for each trial, or for a choice of many. */
+  function buildDots(selection, x, values, rows) {
+    const { table, flagged } = selection;
+    const marked = (row) => !table.counted[row] || flagged(row);
+    const parts = [keepRows(rows, (row) => !marked(row)), keepRows(rows, marked)];
+    return parts.flatMap((part) => Array.from(chooseDots(values, part), (row) => {
+      const counted = Boolean(table.counted[row]);
+      const reason = counted ? null : table.reasons[table.reasonCodes[row]];
+      return { x, y: values[row], row, counted, reason, flagged: flagged(row) };
+    }));
+  }
+
+  /** The curve of one y column and colour, as a list; empty where no trial has a value. */
+  function buildCurve(selection, column, colour, rows, xs) {
+    const { view, isUsed } = selection;
+    const { values } = column;
+    const points = [];
+    const dots = [];
+    for (const part of xs.split(keepRows(rows, (row) => Number.isFinite(values[row])))) {
+      const x = xs.levels.values[xs.shown[part.key]];
+      const taken = keepRows(part.rows, isUsed);
+      if (taken.length) {
+        const found = estimate(takeValues(values, taken), view.statistic, view.range);
+        points.push({ x, ...found, trials: taken.length, rows: taken });
+      }
+      if (view.dots) { dots.push(...buildDots(selection, x, values, part.rows)); }
+    }
+    return points.length || dots.length ? [selection.makeCurve(column, colour, { points, dots })] : [];
+  }
+
+  function splitBy(split, rows) {
+    return split ? split.split(rows) : [{ key: 0, rows }];
+  }
+
+  /** The trials that a view selects, as SelectedTrials of study/exploration/selected_trials.py. */
+  function selectTrials(table, view, chosen) {
+    const rows = sortByStart(table, chosen);
+    const ys = view.y.map((name) => table.column(name));
+    const facets = splitColumn(table, view.facet, rows, FACETS_MAX, true);
+    const colours = splitColumn(table, view.colour, rows, CURVES_MAX, true);
+    return {
+      table, view, rows, ys, facets, colours, splitBy,
+      isUsed: view.count === "all" ? () => true : (row) => table.counted[row] === 1,
+      flagged: findFlagged(table, rows),
+
+      listLimits() {
+        const missing = ys.flatMap((column) => noteMissing(rows, column, (row) => !Number.isFinite(column.values[row])));
+        return [...missing, ...noteLimit(facets, "panels"), ...noteLimit(colours, "colours")];
+      },
+
+      makeCurve(column, colour, found) {
+        return {
+          name: nameCurve(colours ? colours.name(colour) : "", column, ys.length > 1),
+          colourLevel: colours ? colours.place(colour) : null,
+          yColumn: column.name,
+          points: [],
+          dots: [],
+          edges: [],
+          ...found,
+        };
+      },
+
+      /** Each facet that has a curve: `makeCurves(column, key of colour, rows)` gives those of its parts. */
+      buildFacets(columns, makeCurves) {
+        return splitBy(facets, rows).map((facet) => ({
+          name: facets ? facets.name(facet.key) : "",
+          curves: columns.flatMap((column) => splitBy(colours, facet.rows).flatMap(
+            (part) => makeCurves(column, part.key, part.rows),
+          )).sort(compareCurves),
+        })).filter((facet) => facet.curves.length);
+      },
+    };
+  }
+
+  // A point for each level of x.
+  function buildOverX(selection) {
+    const { table, view, rows, ys } = selection;
+    const column = table.column(view.x || START);
+    const xs = splitColumn(table, column.name, rows, PLACES_MAX, false);
+    const { places } = xs.levels;
+    const against = explorer.baselines.build(selection, xs);
+    const alone = against && !against.length
+      ? ["Nothing is compared: no place has trials of the baseline and of another curve."] : [];
+    return {
+      against,
+      x: describeX(view, column, xs),
+      ys: ys.map((one) => describeY(view, one)),
+      facets: selection.buildFacets(ys, (one, colour, part) => buildCurve(selection, one, colour, part, xs)),
+      notes: [
+        ...noteMissing(rows, column, (row) => places[row] < 0),
+        ...selection.listLimits(),
+        ...noteLimit(xs, "places on the x axis"),
+        ...alone,
+      ],
+    };
+  }
+
+  // The time course of a trial is no curve over trials: it is drawn with the trial's details.
+  function leaveToTrial({ table, view, ys }) {
+    const note = "A time course is that of one trial: open a trial to see it.";
+    const x = describeAxis(table.column(START), "linear");
+    return { x, ys: ys.map((one) => describeY(view, one)), facets: [], notes: view.trial ? [] : [note] };
+  }
+
+  function chooseBuilder(statistic) {
+    if (statistic === "course") { return leaveToTrial; }
+    return DISTRIBUTIONS.includes(statistic) ? explorer.distributions.build : buildOverX;
+  }
+
+  // The rows of each point, or of each curve where its points are one group.
+  function listGroups(facets, whole) {
+    const curves = facets.flatMap((facet) => facet.curves);
+    return whole ? curves.map((curve) => curve.points.flatMap((point) => Array.from(point.rows)))
+      : curves.flatMap((curve) => curve.points.map((point) => point.rows));
+  }
+
+  function hasSeveral(places, rows) {
+    for (let at = 1; at < rows.length; at += 1) {
+      if (places[rows[at]] !== places[rows[0]]) { return true; }
+    }
+    return false;
+  }
+
+  /** A note for each factor, and the path, of which one point has trials of several levels. */
+  function listPooled({ table, view, ys }, facets, whole) {
+    const apart = new Set([view.colour, view.facet, ...ys.map((one) => one.name), ...(whole ? [] : [view.x]), ...HOSTS]);
+    const groups = listGroups(facets, whole);
+    const isPooled = (column) => !apart.has(column.name) && column.kind !== "flags"
+      && (column.role === "factor" || column.name === "path");
+    return table.columns.filter(isPooled).flatMap((column) => {
+      const levels = indexLevels(table, column);
+      if (!groups.some((rows) => hasSeveral(levels.places, rows))) { return []; }
+      const seen = new Set();
+      groups.forEach((rows) => rows.forEach((row) => seen.add(levels.places[row])));
+      const names = Array.from(seen).sort((one, other) => one - other).map((place) => levels.name(place));
+      return ["Points pool " + column.label + ": "
+        + (names.length > NAMED_MAX ? names.length + " levels." : names.join(", ") + ".")];
+    });
+  }
+
+  /**
+   * What a view shows of these rows of the table: an Exploration of study/exploration/exploration.py.
+   * @param {Object} table of packed.js
+   * @param {Object} view of view.js
+   * @param {Uint32Array} chosen rows
+   * @returns {Object}
+   */
+  function build(table, view, chosen) {
+    const selection = selectTrials(table, view, chosen);
+    const distribution = DISTRIBUTIONS.includes(view.statistic);
+    const drawn = chooseBuilder(view.statistic)(selection);
+    const points = drawn.facets.flatMap((facet) => facet.curves.flatMap((curve) => curve.points));
+    return {
+      title: describeShared(table, view, selection.rows),
+      notes: [...drawn.notes, ...listPooled(selection, drawn.facets, distribution)],
+      statistic: nameStatistic(view.statistic),
+      range: nameRange(view.statistic, view.range),
+      x: drawn.x,
+      ys: drawn.ys,
+      facets: drawn.facets,
+      excluded: countExcluded(table, selection.rows, selection.isUsed),
+      against: drawn.against || null,
+      undecided: points.filter((point) => point.state === "undecided").length,
+    };
+  }
+
+  explorer.curves = { build };
+})();

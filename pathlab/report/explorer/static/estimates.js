@@ -1,0 +1,176 @@
+// One number for the trials of a group, with the range that a view shows: the same numbers as
+// study/exploration/estimates.py, whose functions say what they assume.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { studentQuantile, quantileRanks, medianRank } = explorer.distributionFunctions;
+  const { sum, boundOrder, widening } = explorer.serialOrder;
+  const CONFIDENCE = 0.95;
+  const MINIMUM_SAMPLES = 6;
+  const MINIMUM_SPREAD = 2;
+  const NAMES = {
+    median: "median", mean: "mean", min: "minimum", max: "maximum", iqr: "inter-quartile range",
+    cdf: "share of trials at or below", ccdf: "share of trials above", histogram: "trials per bin",
+    course: "time course",
+  };
+
+  /**
+   * @typedef {Object} Estimate
+   * @property {?number} y
+   * @property {?number} low
+   * @property {?number} high
+   * @property {string} state estimated or undecided
+   */
+
+  /** The quantile of sorted samples by linear interpolation; null without a sample. */
+  function quantile(sorted, ratio) {
+    if (!sorted.length) { return null; }
+    const place = (sorted.length - 1) * ratio;
+    const low = Math.floor(place);
+    const step = place - low;
+    const ends = [sorted[low], sorted[Math.min(low + 1, sorted.length - 1)]];
+    const width = ends[1] - ends[0];
+    return step < 0.5 ? ends[0] + width * step : ends[1] - width * (1 - step);
+  }
+
+  /** The median of sorted samples. */
+  function median(sorted) {
+    const half = sorted.length >> 1;
+    return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
+  }
+
+  // No end below 0 where no sample is.
+  function clip(low, high, sorted) {
+    return sorted[0] >= 0 ? [Math.max(0, low), Math.max(0, high)] : [low, high];
+  }
+
+  // How far order statistics have to move away from the estimate; 1 or more.
+  function moveRatio(order, coverage) {
+    const full = studentQuantile(order.n - 1, (1 + CONFIDENCE) / 2);
+    const spare = studentQuantile(order.n - 1, (1 + coverage) / 2);
+    return Math.max(1, widening(order, CONFIDENCE) * full / spare);
+  }
+
+  function medianEnds(samples, sorted, middle) {
+    const n = samples.length;
+    const found = medianRank(n, CONFIDENCE);
+    if (!found) { return null; }
+    const low = sorted[found.rank - 1];
+    const high = sorted[n - found.rank];
+    if (sorted[0] === sorted[n - 1]) { return [low, high]; }
+    const order = boundOrder(samples, sorted);
+    if (!order) { return null; }
+    const factor = moveRatio(order, found.coverage);
+    const end = middle - factor * (middle - low);
+    return [sorted[0] >= 0 ? Math.max(0, end) : end, middle + factor * (high - middle)];
+  }
+
+  function meanEnds(samples, sorted, mean) {
+    const n = samples.length;
+    if (n < MINIMUM_SAMPLES) { return null; }
+    if (sorted[0] === sorted[n - 1]) { return [mean, mean]; }
+    const order = boundOrder(samples, sorted);
+    if (!order) { return null; }
+    let squares = 0;
+    for (let at = 0; at < n; at += 1) { squares += (samples[at] - mean) * (samples[at] - mean); }
+    const error = Math.sqrt(squares / (n - 1)) / Math.sqrt(n) * order.errorRatio;
+    const half = studentQuantile(order.freedom, (1 + CONFIDENCE) / 2) * error;
+    return clip(mean - half, mean + half, sorted);
+  }
+
+  function quantileEnds(samples, sorted, ratio, middle) {
+    const ranks = quantileRanks(samples.length, ratio, CONFIDENCE);
+    const order = ranks && boundOrder(samples, sorted);
+    if (!order) { return null; }
+    const low = sorted[ranks.low - 1];
+    const high = sorted[ranks.high - 1];
+    const factor = moveRatio(order, ranks.coverage);
+    return clip(
+      Math.min(low, middle - factor * (middle - low)), Math.max(high, middle + factor * (high - middle)), sorted,
+    );
+  }
+
+  /**
+   * Half-width of the band about the empirical distribution; null: undecided.
+   * @param {Float64Array} samples in time order
+   * @param {Float64Array} sorted the same, ascending
+   * @returns {?number}
+   */
+  function bandWidth(samples, sorted) {
+    const n = samples.length;
+    const order = n < MINIMUM_SAMPLES ? null : boundOrder(samples, sorted);
+    if (!order) { return null; }
+    return Math.min(1, Math.sqrt(Math.log(2 / (1 - CONFIDENCE)) / (2 * n)) * widening(order, CONFIDENCE));
+  }
+
+  /** The share of `p90`; null of another statistic. */
+  function parsePercentile(statistic) {
+    const match = /^p([0-9]+(?:\.[0-9]+)?)$/.exec(statistic);
+    const ratio = match ? Number(match[1]) / 100 : 0;
+    return ratio > 0 && ratio < 1 ? ratio : null;
+  }
+
+  // The statistic, and the ends of its interval (null: undecided), only where these are wanted or decide.
+  function describe(samples, sorted, statistic) {
+    const n = samples.length;
+    if (statistic === "median") {
+      const y = median(sorted);
+      return { y, ends: medianEnds(samples, sorted, y) };
+    }
+    if (statistic === "mean") {
+      const y = sum(samples) / n;
+      return { y, ends: meanEnds(samples, sorted, y) };
+    }
+    const ratio = parsePercentile(statistic);
+    if (ratio !== null) {
+      const y = quantile(sorted, ratio);
+      return { y, ends: quantileEnds(samples, sorted, ratio, y) };
+    }
+    const y = { min: sorted[0], max: sorted[n - 1], iqr: quantile(sorted, 0.75) - quantile(sorted, 0.25) }[statistic];
+    return { y, ends: undefined };
+  }
+
+  /**
+   * The statistic of samples in time order, and the range that is shown.
+   * @param {Float64Array} samples
+   * @param {string} statistic
+   * @param {string} shown interval, iqr, extremes or none
+   * @param {Float64Array=} ascending the samples, sorted
+   * @returns {Estimate}
+   */
+  function estimate(samples, statistic, shown, ascending) {
+    if (!samples.length) { return { y: null, low: null, high: null, state: "undecided" }; }
+    const sorted = ascending || samples.slice().sort();
+    const { y, ends } = describe(samples, sorted, statistic);
+    const enough = samples.length >= MINIMUM_SPREAD;
+    let range = null;
+    if (shown === "interval") {
+      range = ends;
+    } else if (enough && shown === "extremes") {
+      range = [sorted[0], sorted[sorted.length - 1]];
+    } else if (enough && shown === "iqr") {
+      range = [quantile(sorted, 0.25), quantile(sorted, 0.75)];
+    }
+    const decided = ends === undefined ? enough : ends !== null;
+    const [low, high] = range || [null, null];
+    return { y, low, high, state: decided ? "estimated" : "undecided" };
+  }
+
+  /** The statistic in words, for a legend. */
+  function nameStatistic(statistic) {
+    return parsePercentile(statistic) === null ? NAMES[statistic] : statistic.slice(1) + " % percentile";
+  }
+
+  /** The range in words; empty where the view shows none. */
+  function nameRange(statistic, shown) {
+    if (statistic === "cdf" || statistic === "ccdf") { return shown === "interval" ? "95 % confidence band" : ""; }
+    if (statistic === "histogram" || statistic === "course" || shown === "none") { return ""; }
+    if (shown === "iqr") { return "inter-quartile range"; }
+    if (shown === "extremes") { return "minimum to maximum"; }
+    return ["min", "max", "iqr"].includes(statistic) ? "" : "95 % confidence interval";
+  }
+
+  explorer.estimates = {
+    estimate, quantile, median, bandWidth, parsePercentile, nameStatistic, nameRange, MINIMUM_SAMPLES,
+  };
+})();

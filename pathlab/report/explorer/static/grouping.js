@@ -1,0 +1,198 @@
+// Selected trials grouped by the levels of columns, in the order of measurement: as study/exploration/grouping.py.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { formatLevel } = explorer.labels;
+  const [START, RESULTS] = ["started_utc", "results"];
+  const known = new WeakMap();
+
+  /**
+   * @typedef {Object} Levels a column as levels
+   * @property {number} size how many there are
+   * @property {Float64Array} values places of a category, else the numbers themselves
+   * @property {Int32Array} places of each trial of the table its level; -1: missing
+   * @property {?string[]} texts of a category's levels; null: the texts of the values
+   * @property {function(number): string} name the text of a level
+   */
+
+  // The distinct sets of flags, and the place of each trial's.
+  function indexFlags(table) {
+    const { low, high } = table.flagBits;
+    const sets = new Map();
+    const names = Array.from(low, (bits, row) => high[row] + ":" + bits);
+    names.forEach((name, row) => sets.set(name, [high[row], low[row]]));
+    const sorted = Array.from(sets).sort(([, one], [, other]) => one[0] - other[0] || one[1] - other[1]);
+    const known = new Map(sorted.map(([name], place) => [name, place]));
+    const has = ([upper, lower], place) => (place < 32 ? lower >>> place : upper >>> (place - 32)) & 1;
+    const texts = sorted.map(([, bits]) => table.flags.filter((_, place) => has(bits, place)).join(", ") || "no flag");
+    return { texts, places: Int32Array.from(names, (name) => known.get(name)) };
+  }
+
+  function indexTexts(table, column) {
+    if (column.kind === "flags") { return indexFlags(table); }
+    const several = column.name === RESULTS && table.sources.length > 1;
+    const texts = several
+      ? table.sources.map((source) => source.label + ": " + source.title)
+      : column.levels.map((level) => formatLevel(column, level));
+    return { texts, places: column.values };
+  }
+
+  function readLevels(table, column) {
+    const named = column.kind === "category" || column.kind === "flags";
+    const { texts, places } = named ? indexTexts(table, column) : { texts: null, places: null };
+    if (named) {
+      const values = Float64Array.from(texts, (_, place) => place);
+      const name = (place) => place >= 0 && place < texts.length ? texts[place] : column.missingLabel;
+      return { size: texts.length, values, places, texts, name };
+    }
+    const found = explorer.numberLevels.indexNumbers(column);
+    const size = found.values.length;
+    const name = (place) => place >= 0 && place < size ? formatLevel(column, found.values[place]) : column.missingLabel;
+    return { size, values: found.values, places: found.places, texts: null, name };
+  }
+
+  /**
+   * The levels of a column over all trials of the table, whatever is selected.
+   * @param {Object} table
+   * @param {Object} column
+   * @returns {Levels}
+   */
+  function indexLevels(table, column) {
+    const cached = known.get(column);
+    if (cached && cached.count === table.count && cached.values === column.values) { return cached.levels; }
+    const levels = readLevels(table, column);
+    known.set(column, { count: table.count, values: column.values, levels });
+    return levels;
+  }
+
+  /**
+   * The rows for which something holds; loops are several times as fast as `filter` of typed arrays.
+   * @param {Uint32Array} rows
+   * @param {function(number): boolean} holds
+   * @returns {Uint32Array}
+   */
+  function keepRows(rows, holds) {
+    const kept = new Uint32Array(rows.length);
+    let count = 0;
+    for (let at = 0; at < rows.length; at += 1) {
+      if (holds(rows[at])) { kept[count++] = rows[at]; }
+    }
+    return kept.subarray(0, count);
+  }
+
+  /** The values of these rows. */
+  function takeValues(values, rows) {
+    const taken = new Float64Array(rows.length);
+    for (let at = 0; at < rows.length; at += 1) { taken[at] = values[rows[at]]; }
+    return taken;
+  }
+
+  // At most so many places of a list, the first and the last among them.
+  function choosePlaces(size, most) {
+    if (size <= most) { return Array.from({ length: size }, (_, place) => place); }
+    const step = (size - 1) / (most - 1);
+    const chosen = [];
+    for (let at = 0, before = -1; at < most; at += 1) {
+      const exact = at === most - 1 ? size - 1 : at * step;
+      const floor = Math.floor(exact);
+      const rest = exact - floor;
+      const place = rest > 0.5 || (rest === 0.5 && floor % 2) ? floor + 1 : floor;
+      if (place !== before) { chosen.push(place); }
+      before = place;
+    }
+    return chosen;
+  }
+
+  /** At most so many of the items: choose_evenly of study/selection.py. */
+  function chooseEvenly(items, most) {
+    return choosePlaces(items.length, most).map((place) => items[place]);
+  }
+
+  /**
+   * The rows in the order of measurement; trials without a start come last.
+   * @param {Object} table
+   * @param {Uint32Array} rows
+   * @returns {Uint32Array}
+   */
+  function sortByStart(table, rows) {
+    const sorted = Uint32Array.from(rows).sort();
+    const starts = table.column(START).values;
+    let ascending = true;
+    for (let at = 1; at < sorted.length && ascending; at += 1) {
+      ascending = starts[sorted[at - 1]] <= starts[sorted[at]];
+    }
+    if (ascending) { return sorted; }
+    const rank = (row) => Number.isNaN(starts[row]) ? Infinity : starts[row];
+    return sorted.sort((one, other) => {
+      const before = rank(one);
+      const after = rank(other);
+      return before === after ? one - other : before - after;
+    });
+  }
+
+  /**
+   * A column that selected trials are split by.
+   * @typedef {Object} SplitColumn
+   * @property {Levels} levels
+   * @property {number[]} shown places of the levels that are shown; one beyond the last: missing
+   * @property {number} present how many levels the selected trials have
+   * @property {function(Uint32Array): Array<{key: number, rows: Uint32Array}>} split rows by shown level
+   * @property {function(number): number} place of a key among all levels; -1: missing
+   * @property {function(number): string} name of a key
+   */
+
+  /**
+   * Split rows by a column.
+   * @param {Object} table
+   * @param {?string} name null: all rows are one part
+   * @param {Uint32Array} rows
+   * @param {number} most levels that are shown
+   * @param {boolean} unset trials without a level are a level of their own
+   * @returns {?SplitColumn}
+   */
+  function splitColumn(table, name, rows, most, unset) {
+    const column = name ? table.column(name) : null;
+    if (!column) { return null; }
+    const levels = indexLevels(table, column);
+    const { places, size } = levels;
+    const slots = new Int32Array(size + 1).fill(-1);
+    for (let at = 0; at < rows.length; at += 1) {
+      const place = places[rows[at]];
+      slots[place < 0 ? size : place] = 0;
+    }
+    if (!unset) { slots[size] = -1; }
+    const present = [];
+    slots.forEach((slot, place) => { if (slot === 0) { present.push(place); } });
+    const shown = chooseEvenly(present, most);
+    slots.fill(-1);
+    shown.forEach((place, key) => { slots[place] = key; });
+
+    function split(part) {
+      const ends = new Uint32Array(shown.length);
+      for (let at = 0; at < part.length; at += 1) {
+        const place = places[part[at]];
+        const key = slots[place < 0 ? size : place];
+        if (key >= 0) { ends[key] += 1; }
+      }
+      const starts = new Uint32Array(shown.length);
+      for (let key = 1; key < shown.length; key += 1) { starts[key] = starts[key - 1] + ends[key - 1]; }
+      const sorted = new Uint32Array(part.length);
+      const next = Uint32Array.from(starts);
+      for (let at = 0; at < part.length; at += 1) {
+        const place = places[part[at]];
+        const key = slots[place < 0 ? size : place];
+        if (key >= 0) { sorted[next[key]++] = part[at]; }
+      }
+      const parts = [];
+      for (let key = 0; key < shown.length; key += 1) {
+        if (ends[key]) { parts.push({ key, rows: sorted.subarray(starts[key], next[key]) }); }
+      }
+      return parts;
+    }
+
+    const place = (key) => shown[key] < size ? shown[key] : -1;
+    return { levels, shown, present: present.length, split, place, name: (key) => levels.name(shown[key]) };
+  }
+
+  explorer.grouping = { keepRows, takeValues, indexLevels, choosePlaces, chooseEvenly, sortByStart, splitColumn };
+})();

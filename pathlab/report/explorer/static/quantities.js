@@ -1,0 +1,34 @@
+// Rates, times and amounts of a running campaign in words, as the command line writes them.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const RATES = [[1e9, "Gbit/s"], [1e6, "Mbit/s"], [1e3, "kbit/s"], [1, "bit/s"]];
+  const AMOUNTS = [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]];
+  const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+
+  function scale(value, units) {
+    if (value === null || value === undefined || !Number.isFinite(value)) { return "–"; }
+    const [size, unit] = units.find(([one]) => Math.abs(value) >= one) || units[units.length - 1];
+    return String(Number((value / size).toPrecision(3))) + " " + unit;
+  }
+
+  const formatRate = (bitsPerS) => scale(bitsPerS, RATES);
+  const formatAmount = (bytes) => scale(bytes, AMOUNTS);
+  const formatTime = (ns) => scale(ns, TIMES);
+
+  /** `0:41`, `1:02:03`: a span of time in seconds. */
+  function formatSpan(seconds) {
+    const whole = Math.max(0, Math.round(seconds));
+    const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60];
+    const rest = String(whole % 60).padStart(2, "0");
+    return hours ? hours + ":" + String(minutes).padStart(2, "0") + ":" + rest : minutes + ":" + rest;
+  }
+
+  /** `12:04:31`: the time of day of an instant, in UTC. */
+  function formatClock(utc) {
+    const time = new Date(utc);
+    return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(11, 19);
+  }
+
+  explorer.quantities = { formatRate, formatAmount, formatTime, formatSpan, formatClock };
+}());

@@ -1,0 +1,109 @@
+// Views that were saved by name beside the results: opened by a link, saved, replaced, removed.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { make, fill, label } = explorer.dom;
+  let app = null;
+  let saved = [];
+  const parts = {};
+
+  const find = (name) => saved.find((one) => one.name === name && one.results === app.table.sources[0].label);
+
+  function say(text) {
+    parts.status.textContent = text;
+    if (text) { app.announce(text); }
+  }
+
+  // Somebody else may have saved or removed views meanwhile.
+  async function refresh() {
+    try {
+      saved = await app.source.views.list();
+      show();
+    } catch (error) {
+      say("The saved views could not be read: " + error.message);
+    }
+  }
+
+  function show() {
+    const several = new Set(saved.map((one) => one.results)).size > 1;
+    const entries = saved.map((one) => make("li", {},
+      make("a", { href: "#" + one.view, "aria-current": one.view === app.text ? "true" : null }, one.name),
+      several ? make("span", { class: "soft" }, " " + one.results) : null,
+      app.source.views.remove ? make("button", {
+        type: "button", class: "close", "aria-label": "Remove the view " + one.name, on: { click: () => remove(one) },
+      }, "×") : null));
+    fill(parts.list, entries);
+    parts.list.hidden = !saved.length;
+    parts.none.hidden = Boolean(saved.length);
+    rename();
+  }
+
+  // The button says whether a view of this name is replaced.
+  function rename() {
+    if (parts.save) { parts.save.textContent = find(parts.name.value.trim()) ? "Replace" : "Save"; }
+  }
+
+  async function save(event) {
+    event.preventDefault();
+    const name = parts.name.value.trim();
+    const before = find(name);
+    const asked = parts.save.textContent;
+    if (!name) {
+      say("The view needs a name.");
+      parts.name.focus();
+      return;
+    }
+    let text = "Saved as " + name + ".";
+    try {
+      await app.source.views.save(name, app.text, asked === "Replace" && before ? before.view : undefined);
+      parts.name.value = "";
+    } catch (error) {
+      text = "Not saved: " + error.message;
+    }
+    await refresh();
+    say(text);
+  }
+
+  async function remove(one) {
+    let text = "Removed the view " + one.name + ".";
+    try {
+      await app.source.views.remove(one.name, one.view, one.results);
+    } catch (error) {
+      text = "Not removed: " + error.message;
+    }
+    await refresh();
+    say(text);
+    const next = parts.list.querySelector("button") || parts.name;
+    if (next) { next.focus(); }
+  }
+
+  function mount(root, shared) {
+    app = shared;
+    parts.status = make("p", { class: "soft", data: { status: "saved" } });
+    parts.list = make("ul", { class: "views", hidden: true });
+    parts.none = make("p", { class: "soft" }, "No view is saved beside these results.");
+    if (!app.source.views) {
+      fill(root, make("p", { class: "soft" }, "This file cannot save views. Its link holds the view; 'pathlab serve RESULTS' saves views by name."));
+      return;
+    }
+    if (app.source.views.save) {
+      parts.name = make("input", { type: "text", maxlength: "80", autocomplete: "off", spellcheck: "false", on: { input: rename } });
+      parts.save = make("button", { type: "submit" }, "Save");
+      parts.form = make("form", { class: "row", on: { submit: save } }, label("Save this view as", parts.name), parts.save);
+    }
+    fill(root, parts.list, parts.none, parts.form, parts.status);
+    const fold = root.closest("details");
+    if (fold) { fold.addEventListener("toggle", () => { if (fold.open) { refresh(); } }); }
+    window.addEventListener("focus", () => { if (!fold || fold.open) { refresh(); } });
+    refresh();
+  }
+
+  function update() {
+    if (!parts.list) { return; }
+    parts.list.querySelectorAll("a").forEach((link) => {
+      if (link.getAttribute("href") === "#" + app.text) { link.setAttribute("aria-current", "true"); } else { link.removeAttribute("aria-current"); }
+    });
+  }
+
+  explorer.panels.push({ name: "saved", mount, update });
+}());

@@ -1,0 +1,229 @@
+// Serial correlation of samples in time order, and what it takes from intervals: the same numbers as
+// analysis/estimators/serial.py, which says where the methods come from and what they assume.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { studentQuantile } = explorer.distributionFunctions;
+  const CORRELATION_SAMPLES = 10;
+  const BOUND_RATIO = 0.7;
+  const CEILING_RATIO = 0.97;
+  const UPPER_QUANTILE = 1.645;
+  const SHAPE_SAMPLES = 40;
+  const TREND_RATIO = 0.9;
+  // Lags that are summed one by one; more of them come from a Fourier transform of the whole series.
+  const DIRECT_LAGS = 64;
+  const NEGLIGIBLE = 1e-20;
+
+  /**
+   * @typedef {Object} Order effect of serial correlation on n samples
+   * @property {number} n
+   * @property {number} boundRatio correlation of neighbours that is allowed for
+   * @property {number} inflationRatio variance of a mean over that of independent samples
+   * @property {number} spreadRatio share of the variance that the samples show among each other
+   * @property {number} freedom degrees of freedom of the sample variance
+   * @property {number} errorRatio standard error over that of independent samples of the same spread
+   */
+
+  /** The sum of numbers, with what rounding takes from it. */
+  function sum(values) {
+    let total = 0;
+    let rest = 0;
+    for (let at = 0; at < values.length; at += 1) {
+      const next = total + values[at];
+      rest += Math.abs(total) >= Math.abs(values[at]) ? total - next + values[at] : values[at] - next + total;
+      total = next;
+    }
+    return total + rest;
+  }
+
+  /** The values less their mean. */
+  function centre(values) {
+    const mean = sum(values) / values.length;
+    const centred = new Float64Array(values.length);
+    for (let at = 0; at < values.length; at += 1) { centred[at] = values[at] - mean; }
+    return centred;
+  }
+
+  /** Where a value would stand among sorted ones, between two places: before those equal to it, or after. */
+  function search(sorted, value, after, from = 0, to = sorted.length) {
+    let low = from;
+    let high = to;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (sorted[middle] < value || (after && sorted[middle] === value)) { low = middle + 1; } else { high = middle; }
+    }
+    return low;
+  }
+
+  // For as many parts of equal width as there are sorted values: where each begins, and the part of a value.
+  function indexParts(sorted) {
+    const n = sorted.length;
+    const scale = Math.min(n / (sorted[n - 1] - sorted[0]), Number.MAX_VALUE);
+    const partOf = (value) => {
+      const part = Math.floor((value - sorted[0]) * scale);
+      return part >= 0 ? Math.min(n - 1, part) : 0; // no number where the difference is no finite one
+    };
+    const starts = new Int32Array(n + 1).fill(n);
+    for (let at = n - 1; at >= 0; at -= 1) { starts[partOf(sorted[at])] = at; }
+    for (let part = n - 1; part >= 0; part -= 1) { starts[part] = Math.min(starts[part], starts[part + 1]); }
+    return { starts, partOf };
+  }
+
+  // Autocorrelation of the ranks at lag one; equal values share their mean rank.
+  function rankCorrelation(samples, sorted) {
+    const n = samples.length;
+    const { starts, partOf } = indexParts(sorted);
+    let power = 0;
+    let products = 0;
+    let before = 0;
+    for (let at = 0; at < n; at += 1) {
+      const value = samples[at];
+      const part = partOf(value);
+      const low = search(sorted, value, false, starts[part], starts[part + 1]);
+      const high = sorted[low + 1] === value ? search(sorted, value, true, low, starts[part + 1]) : low + 1;
+      const rank = (low + high - n) / 2;
+      power += rank * rank;
+      if (at) { products += rank * before; }
+      before = rank;
+    }
+    return power > 0 ? products / power : 0;
+  }
+
+  // The Fourier transform of complex numbers in place; their count is a power of two.
+  function transform(real, imaginary) {
+    const n = real.length;
+    for (let at = 1, other = 0; at < n; at += 1) {
+      let bit = n >> 1;
+      for (; other & bit; bit >>= 1) { other ^= bit; }
+      other ^= bit;
+      if (at < other) {
+        [real[at], real[other]] = [real[other], real[at]];
+        [imaginary[at], imaginary[other]] = [imaginary[other], imaginary[at]];
+      }
+    }
+    for (let size = 2; size <= n; size *= 2) {
+      const half = size / 2;
+      for (let place = 0; place < half; place += 1) {
+        const angle = -2 * Math.PI * place / size;
+        const cos = Math.cos(angle);
+        const sin = Math.sin(angle);
+        for (let at = place; at < n; at += size) {
+          const to = at + half;
+          const x = real[to] * cos - imaginary[to] * sin;
+          const y = real[to] * sin + imaginary[to] * cos;
+          real[to] = real[at] - x;
+          imaginary[to] = imaginary[at] - y;
+          real[at] += x;
+          imaginary[at] += y;
+        }
+      }
+    }
+  }
+
+  // Sums of products at every lag, times the number of points.
+  function productsByTransform(centred) {
+    let size = 2;
+    while (size < 2 * centred.length) { size *= 2; }
+    const real = new Float64Array(size);
+    const imaginary = new Float64Array(size);
+    real.set(centred);
+    transform(real, imaginary);
+    for (let at = 0; at < size; at += 1) {
+      real[at] = real[at] * real[at] + imaginary[at] * imaginary[at];
+      imaginary[at] = 0;
+    }
+    transform(real, imaginary);
+    return real;
+  }
+
+  function productsAt(centred, lag) {
+    let total = 0;
+    for (let at = lag; at < centred.length; at += 1) { total += centred[at] * centred[at - lag]; }
+    return total;
+  }
+
+  // The first-order correlation that inflates a mean as much as the pairs of lags of the series do.
+  function measureShape(samples) {
+    const centred = centre(samples);
+    const pairs = Math.floor(samples.length / 4);
+    const most = (1 + CEILING_RATIO) / (1 - CEILING_RATIO);
+    let products = (lag) => productsAt(centred, lag);
+    let power = products(0);
+    let least = Infinity;
+    let total = 0;
+    for (let pair = 0; pair < pairs && 2 * total - 1 < most; pair += 1) {
+      if (2 * pair === DIRECT_LAGS) {
+        const every = productsByTransform(centred);
+        products = (lag) => every[lag];
+        power = every[0];
+      }
+      const value = (products(2 * pair) + products(2 * pair + 1)) / power;
+      if (value <= 0) { break; }
+      least = Math.min(least, value);
+      total += least;
+    }
+    const inflation = Math.max(1, 2 * total - 1);
+    return (inflation - 1) / (inflation + 1);
+  }
+
+  // Inflation of a mean's variance, share of the variance shown, and degrees of freedom.
+  function orderMoments(n, correlation) {
+    if (n < 2 || correlation <= 0) { return { inflation: 1, spread: 1, freedom: Math.max(n - 1, 1) }; }
+    const powers = new Float64Array(n + 1);
+    for (let at = 0, power = 1; at <= n && power > NEGLIGIBLE; at += 1, power *= correlation) { powers[at] = power; }
+    let total = 0;
+    let cross = 0;
+    let squares = 0;
+    for (let at = 0; at < n; at += 1) {
+      const row = (1 + correlation - powers[at + 1] - powers[n - at]) / (1 - correlation);
+      total += row;
+      cross += row * row;
+      if (at) { squares += (n - at) * powers[at] * powers[at]; }
+    }
+    const trace = n - total / n;
+    const mean = total / n;
+    return {
+      inflation: mean,
+      spread: trace / (n - 1),
+      freedom: trace * trace / (n + 2 * squares - 2 * cross / n + mean * mean),
+    };
+  }
+
+  /**
+   * Upper limit of the serial correlation of samples in time order, and its effect on a mean; null for a ramp
+   * or a step, which has no level.
+   * @param {Float64Array} samples in time order
+   * @param {Float64Array} sorted the same, ascending
+   * @returns {?Order}
+   */
+  function boundOrder(samples, sorted) {
+    const n = samples.length;
+    let bound = BOUND_RATIO;
+    if (n >= CORRELATION_SAMPLES && sorted[0] < sorted[n - 1]) {
+      const found = rankCorrelation(samples, sorted);
+      if (found >= TREND_RATIO) { return null; }
+      const estimate = Math.min(CEILING_RATIO, (found + 1 / n) / (1 - 3 / n));
+      const error = Math.sqrt(Math.max(0, 1 - estimate * estimate) / n);
+      bound = Math.min(estimate + UPPER_QUANTILE * error, Math.max(BOUND_RATIO, estimate));
+      if (n >= SHAPE_SAMPLES) { bound = Math.max(bound, measureShape(samples)); }
+    }
+    bound = Math.min(CEILING_RATIO, Math.max(0, bound));
+    const { inflation, spread, freedom } = orderMoments(n, bound);
+    return {
+      n,
+      boundRatio: bound,
+      inflationRatio: inflation,
+      spreadRatio: spread,
+      freedom,
+      errorRatio: Math.sqrt(inflation / spread),
+    };
+  }
+
+  /** Factor, 1 or more, from Student's interval of independent samples to the one that holds. */
+  function widening(order, confidence) {
+    const tail = (1 + confidence) / 2;
+    return Math.max(1, order.errorRatio * studentQuantile(order.freedom, tail) / studentQuantile(order.n - 1, tail));
+  }
+
+  explorer.serialOrder = { sum, search, boundOrder, orderMoments, widening };
+})();

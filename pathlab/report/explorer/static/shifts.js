@@ -1,0 +1,180 @@
+// By how much two groups of values differ: the shifts of Hodges and Lehmann with their widened intervals. The
+// same numbers as analysis/estimators/shifts.py and analysis/verdicts/two_samples.py, which say what they assume.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const { studentQuantile } = explorer.distributionFunctions;
+  const { boundOrder, sum } = explorer.serialOrder;
+  const CONFIDENCE = 0.95;
+  const ALPHA = 1 - CONFIDENCE;
+  // The value that a normal deviate is below with a chance of half of alpha.
+  const NORMAL_QUANTILE = -1.959963984540054;
+  const EXACT_PAIRS = 50;
+  const MAXIMUM_PAIRS = 5600;
+  const MAXIMUM_SIDE = 4000;
+  const MINIMUM_PAIRS = 6;
+  const ROUNDING_RATIO = 1e-12;
+  const ranks = new Map();
+
+  /**
+   * @typedef {Object} Shift
+   * @property {?number} shift
+   * @property {?number} error standard error; null: undecided
+   * @property {number} freedom
+   * @property {boolean} equal all values are the same
+   */
+
+  // Evenly chosen values, as numpy's linspace with its ends cut to whole places.
+  function thin(values, most) {
+    if (values.length <= most) { return values; }
+    const step = (values.length - 1) / (most - 1);
+    return Float64Array.from({ length: most }, (_, at) => values[at === most - 1 ? values.length - 1 : Math.floor(at * step)]);
+  }
+
+  // Rank among the sorted averages at which the signed-rank interval begins, and its coverage.
+  function criticalRank(n) {
+    if (!ranks.has(n)) { ranks.set(n, findRank(n)); }
+    return ranks.get(n);
+  }
+
+  function findRank(n) {
+    if (n > EXACT_PAIRS) {
+      const spread = Math.sqrt(n * (n + 1) * (2 * n + 1) / 24);
+      const rank = Math.max(0, Math.floor(n * (n + 1) / 4 - 0.5 + NORMAL_QUANTILE * spread) + 1);
+      return { rank, coverage: CONFIDENCE };
+    }
+    const chances = new Float64Array(n * (n + 1) / 2 + 1);
+    chances[0] = 1;
+    for (let add = 1, reached = 0; add <= n; reached += add, add += 1) {
+      for (let at = reached; at >= 0; at -= 1) {
+        chances[at] /= 2;
+        chances[at + add] += chances[at];
+      }
+    }
+    let below = 0;
+    let rank = 0;
+    while (below + chances[rank] <= ALPHA / 2 * (1 + 1e-9)) {
+      below += chances[rank];
+      rank += 1;
+    }
+    return { rank, coverage: rank ? 1 - 2 * below : CONFIDENCE };
+  }
+
+  // The k-th smallest (from 1) of numbers that are counted, not made: `count(t)` of them are t or less.
+  function selectCounted(k, low, high, count) {
+    if (count(low) >= k) { return low; }
+    let [under, over] = [low, high];
+    if (low < 0 && high > 0) {
+      // where many are 0, halving would go through a thousand ever smaller numbers
+      if (count(0) < k) { under = 0; } else if (count(-Number.MIN_VALUE) < k) { return 0; } else { over = -Number.MIN_VALUE; }
+    }
+    for (;;) {
+      const middle = under + (over - under) / 2;
+      if (middle <= under || middle >= over) { return over; }
+      if (count(middle) >= k) { over = middle; } else { under = middle; }
+    }
+  }
+
+  // How many averages of two sorted values, each with itself included, are t or less.
+  function countAverages(sorted, t) {
+    let count = 0;
+    for (let at = 0, last = sorted.length - 1; at <= last; at += 1) {
+      while (last >= at && (sorted[at] + sorted[last]) / 2 > t) { last -= 1; }
+      if (last >= at) { count += last - at + 1; }
+    }
+    return count;
+  }
+
+  // How many differences of two sorted groups are t or less.
+  function countDifferences(before, after, t) {
+    let count = 0;
+    for (let at = 0, end = 0; at < before.length; at += 1) {
+      while (end < after.length && after[end] - before[at] <= t) { end += 1; }
+      count += end;
+    }
+    return count;
+  }
+
+  function middleOf(total, select) {
+    const low = select(Math.floor((total - 1) / 2) + 1);
+    return total % 2 ? low : (low + select(total / 2 + 1)) / 2;
+  }
+
+  function deviation(values) {
+    const mean = sum(values) / values.length;
+    return Math.sqrt(values.reduce((total, value) => total + (value - mean) * (value - mean), 0) / (values.length - 1));
+  }
+
+  /**
+   * The Hodges-Lehmann shift of values in time order and its standard error.
+   * @param {Float64Array} values at least one
+   * @returns {Shift}
+   */
+  function hodgesLehmann(values) {
+    const n = values.length;
+    const used = thin(values, MAXIMUM_PAIRS).slice().sort();
+    const size = used.length;
+    const total = size * (size + 1) / 2;
+    const [low, high] = [used[0], used[size - 1]];
+    const select = (k) => selectCounted(k, low, high, (t) => countAverages(used, t));
+    const shift = middleOf(total, select);
+    const sorted = values.slice().sort();
+    const most = Math.max(Math.abs(sorted[0]), Math.abs(sorted[n - 1]));
+    const equal = sorted[n - 1] - sorted[0] <= ROUNDING_RATIO * most;
+    const order = n < MINIMUM_PAIRS || equal ? null : boundOrder(values, sorted);
+    if (!order) { return { shift, error: null, freedom: 0, equal: equal && n >= MINIMUM_PAIRS }; }
+    const { rank, coverage } = criticalRank(size);
+    const length = select(total - rank + 1) - select(rank);
+    const plain = length <= ROUNDING_RATIO * Math.max(Math.abs(low), Math.abs(high))
+      ? deviation(values) / Math.sqrt(n)
+      : length / 2 / studentQuantile(size - 1, (1 + coverage) / 2) * Math.sqrt(size / n);
+    return { shift, error: plain * order.errorRatio, freedom: order.freedom, equal: false };
+  }
+
+  function buildInterval(shift, error, freedom) {
+    const half = error === 0 ? 0 : studentQuantile(freedom, (1 + CONFIDENCE) / 2) * error;
+    return { y: shift, low: shift - half, high: shift + half };
+  }
+
+  const undecided = (y) => ({ y, low: null, high: null });
+
+  /** By how much the second values lie above the first ones of the same cycles. */
+  function comparePairs(first, second) {
+    const found = hodgesLehmann(Float64Array.from(second, (value, at) => value - first[at]));
+    return found.error === null ? undecided(found.shift) : buildInterval(found.shift, found.error, found.freedom);
+  }
+
+  /** By how much the second values lie above the first ones; both groups in time order. */
+  function compareGroups(first, second) {
+    const [before, after] = [first, second].map((values) => thin(values, MAXIMUM_SIDE).slice().sort());
+    const low = after[0] - before[before.length - 1];
+    const high = after[after.length - 1] - before[0];
+    const shift = middleOf(before.length * after.length,
+      (k) => selectCounted(k, low, high, (t) => countDifferences(before, after, t)));
+    const sides = [hodgesLehmann(first), hodgesLehmann(second)];
+    if (sides.some((side) => side.error === null && !side.equal)) { return undecided(shift); }
+    const known = sides.filter((side) => side.error !== null);
+    const variance = known.reduce((total, side) => total + side.error ** 2, 0);
+    if (!variance) { return buildInterval(shift, 0, 1); }
+    const freedom = variance ** 2 / known.reduce((total, side) => total + side.error ** 4 / side.freedom, 0);
+    return buildInterval(shift, Math.sqrt(variance), freedom);
+  }
+
+  /**
+   * By what factor, or by how much, the second values differ from the first.
+   * @param {Float64Array} first the baseline
+   * @param {Float64Array} second
+   * @param {{paired: boolean, ratio: boolean}} how
+   * @returns {{y: ?number, low: ?number, high: ?number}} without ends: undecided
+   */
+  function compare(first, second, { paired, ratio }) {
+    const shift = paired ? comparePairs : compareGroups;
+    if (!ratio) { return shift(first, second); }
+    if (first.some((value) => value <= 0) || second.some((value) => value <= 0)) { return undecided(null); }
+    const found = shift(first.map(Math.log), second.map(Math.log));
+    const raise = (value) => value === null ? null : Math.exp(value);
+    return { y: raise(found.y), low: raise(found.low), high: raise(found.high) };
+  }
+
+  explorer.shifts = { compare, MINIMUM_PAIRS };
+})();

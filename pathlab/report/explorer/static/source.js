@@ -1,0 +1,171 @@
+// Where the results come from: the server that sent the page, or the page itself.
+(function () {
+  "use strict";
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const TABLE_ID = "pathlab-table";
+  const DOCUMENTS_ID = "pathlab-documents";
+  const LEFT_OUT_ID = "pathlab-left-out";
+  const WRITE = { "X-PathLab": "1" };
+
+  /**
+   * @typedef {Object} Source
+   * @property {string} mode served or exported
+   * @property {Object} table as packed.js reads it
+   * @property {boolean} live more trials will come
+   * @property {string[]} notices what the page leaves out, for its readers
+   * @property {string=} opened ids of the results of a served page, for `?open=` of every request
+   * @property {function(number): Promise<Object>} trial the details of a row
+   * @property {function(number, Object): Promise<Object>} course a series {kind, column, start, end, pixels}
+   * @property {function(string): Promise<Object>} verdicts those of `compare` for a view
+   * @property {function(): Promise<Object[]>} published tables to lay over the figure
+   * @property {{list: Function, save: ?Function, remove: ?Function}} views saved ones; a file cannot save any
+   * @property {?{stop: Function, pause: Function, resume: Function}} control of the run; null: none
+   * @property {?function(string, number, number): Promise<Object>} plan rows of the plan: results, first, count
+   */
+
+  /** @returns {Promise<Source>} */
+  function open() {
+    return document.getElementById(TABLE_ID) ? openExported() : openServed();
+  }
+
+  /** The name of a trial in links and requests: its results and its number, such as A:12. */
+  function nameTrial(table, row) {
+    const results = table.column("results");
+    return results.levels[results.values[row]] + ":" + readNumber(table.column("trial"), row);
+  }
+
+  function readNumber(column, row) {
+    return column.levels ? column.levels[column.values[row]] : column.values[row];
+  }
+
+  // --- from a server
+
+  // Every request names the results that the page read: where others took their place since, it is refused.
+  let opened = new URLSearchParams(window.location.search).get("open");
+
+  // What the server sends, also where it ends in the midst of it.
+  async function reach(sent) {
+    try {
+      return await sent;
+    } catch (error) {
+      throw new Error("the server does not answer; is 'pathlab serve' still running?", { cause: error });
+    }
+  }
+
+  async function request(path, parameters, options) {
+    const query = new URLSearchParams({ ...(opened ? { open: opened } : {}), ...parameters }).toString();
+    const answer = await reach(begun() || fetch(path + (query ? "?" + query : ""), { cache: "no-store", ...options }));
+    if (!answer.ok) {
+      throw Object.assign(new Error(await explain(answer)), { status: answer.status });
+    }
+    return answer;
+  }
+
+  // The first request, which begin.js has sent already.
+  function begun() {
+    const first = explorer.begun;
+    explorer.begun = null;
+    return first;
+  }
+
+  async function explain(answer) {
+    const text = (await answer.text()).trim();
+    try {
+      const { error, hint } = JSON.parse(text);
+      return hint ? error + " (fix: " + hint + ")" : error;
+    } catch {
+      return text || "the server answered with status " + answer.status;
+    }
+  }
+
+  const requestJson = async (...words) => JSON.parse(await reach((await request(...words)).text()));
+
+  function send(method, path, content) {
+    return request(path, null, {
+      method, headers: { ...WRITE, "Content-Type": "application/json" }, body: JSON.stringify(content),
+    });
+  }
+
+  async function openServed() {
+    const answer = await request("api/results");
+    opened = answer.headers.get("X-PathLab-Open");
+    const table = explorer.packed.read(await reach(answer.arrayBuffer()));
+    const steer = (action) => send("POST", "api/control", { action });
+    return {
+      mode: "served",
+      table,
+      opened,
+      live: Boolean(table.header.live),
+      notices: [],
+      trial: (row) => requestJson("api/trial/" + encodeURIComponent(nameTrial(table, row))),
+      course(row, { kind, column, start, end, pixels }) {
+        const wanted = { series: column ? kind + "." + column : kind, start, end, pixels };
+        const given = Object.entries(wanted).filter(([, value]) => value !== undefined && value !== null);
+        return requestJson("api/course/" + encodeURIComponent(nameTrial(table, row)), Object.fromEntries(given));
+      },
+      verdicts: (text) => requestJson("api/verdicts", { view: text }),
+      published: () => requestJson("api/published"),
+      plan: (results, first, count) => requestJson("api/plan", { results, first, count }),
+      views: {
+        list: () => requestJson("api/views"),
+        save: (name, view, replaces) => send("PUT", "api/views", { name, view, replaces }),
+        remove: (name, view, results) => send("DELETE", "api/views", { name, view, results }),
+      },
+      control: table.header.control
+        ? { stop: () => steer("stop"), pause: () => steer("pause"), resume: () => steer("resume") }
+        : null,
+    };
+  }
+
+  // --- from the page itself
+
+  function decode(encoded) {
+    if (Uint8Array.fromBase64) { return Uint8Array.fromBase64(encoded); }
+    const text = window.atob(encoded);
+    const bytes = new Uint8Array(text.length);
+    for (let at = 0; at < text.length; at += 1) { bytes[at] = text.charCodeAt(at); }
+    return bytes;
+  }
+
+  async function unpack(id) {
+    if (!("DecompressionStream" in window)) {
+      throw new Error("this browser is too old for the page; use one of 2023 or later");
+    }
+    const bytes = decode(document.getElementById(id).textContent);
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Response(stream).arrayBuffer();
+  }
+
+  async function openExported() {
+    const table = explorer.packed.read(await unpack(TABLE_ID));
+    document.getElementById(TABLE_ID).remove();  // its text takes several megabytes
+    let reading = null;
+    const documents = () => {
+      reading = reading || unpack(DOCUMENTS_ID).then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+      return reading;
+    };
+    const pick = async (part, key, why) => {
+      const found = (await documents())[part];
+      if (!found || !Object.hasOwn(found, key)) { throw new Error(why); }
+      return found[key];
+    };
+    return {
+      mode: "exported",
+      table,
+      live: false,
+      notices: JSON.parse(document.getElementById(LEFT_OUT_ID).textContent),
+      trial: (row) => pick("trials", nameTrial(table, row),
+        "this file leaves out the details of this trial; 'pathlab serve RESULTS' shows them"),
+      course: (row, { kind, column }) => pick("courses", nameTrial(table, row) + " " + kind + "." + column,
+        "this file leaves out this series; 'pathlab serve RESULTS' shows it"),
+      verdicts: (text) => pick("verdicts", text,
+        "this file holds those of its first view and of saved views; 'pathlab serve RESULTS' shows all"),
+      published: async () => (await documents()).published,
+      views: { list: async () => (await documents()).views },
+      control: null,
+      plan: null,
+    };
+  }
+
+  explorer.source = { open, nameTrial };
+}());

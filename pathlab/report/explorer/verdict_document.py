@@ -1,0 +1,69 @@
+"""The verdicts of a view as the explorer shows them: the sentences, tables and notes of `pathlab compare`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pathlab.errors import UsageError
+from pathlab.report.sections.comparison_changes import (
+    capitalise_title,
+    list_summaries,
+    refuse_verdicts,
+)
+from pathlab.report.sections.comparison_names import name_cells
+from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
+from pathlab.report.sections.comparison_text import list_notes
+from pathlab.study.comparison.rows import ResultsComparison
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.verdicts import compare_view
+from pathlab.study.exploration.view import View
+
+
+def read_verdicts(results: ExploredResults, view: View) -> dict[str, Any]:
+    """The verdicts of a view, ready for JSON; ``refused``: why there are none, None otherwise."""
+    try:
+        compared = compare_view(results, view)
+    except UsageError as error:
+        return {"refused": f"{error.message}; {error.hint}" if error.hint else error.message}
+    document = write_verdicts(compared.found)
+    if compared.unnamed:
+        document["notes"].insert(0, f"Not compared: {', '.join(compared.unnamed)}.")
+    return document
+
+
+def write_verdicts(found: ResultsComparison) -> dict[str, Any]:
+    """A comparison as text. ``undecided``: no row has enough trials, which is said once."""
+    refusal = refuse_verdicts(found)
+    labels = found.labels[1:]
+    return {
+        "refused": None,
+        "baseline": found.labels[0],
+        "undecided": refusal is not None,
+        "sentences": [refusal]
+        if refusal is not None
+        else [
+            sentence if len(labels) == 1 else f"{label}: {sentence}"
+            for label in labels
+            for sentence in list_summaries(found, label)
+        ],
+        "tables": [table for label in labels for table in _list_tables(found, label)],
+        "notes": list(list_notes(found)),
+    }
+
+
+def _list_tables(found: ResultsComparison, label: str) -> list[dict[str, Any]]:
+    names = name_cells(found.rows)
+    tables = []
+    for rows in group_rows(found, label):
+        columns = list_change_columns(rows, found, names)
+        title = [capitalise_title(rows[0].metric), *names.shared, find_trials(rows)]
+        tables.append(
+            {
+                "title": ", ".join(filter(None, title)),
+                "after": label,
+                "columns": [f"{one.name} {one.unit}".rstrip() for one in columns],
+                "rows": [list(row) for row in zip(*(one.texts for one in columns), strict=True)],
+                "verdicts": [str(row.verdict) for row in rows],
+            }
+        )
+    return tables

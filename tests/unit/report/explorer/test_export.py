@@ -1,0 +1,188 @@
+"""The page with its data inside: what fits, what is left out, and that the page says so."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pathlab.report.explorer.documents import collect_documents, order_rows
+from pathlab.report.explorer.export import (
+    SPARE_BYTES,
+    ExportedPage,
+    choose_columns,
+    export_page,
+)
+from pathlab.report.explorer.page import DOCUMENTS_ID, LEFT_OUT_ID, TABLE_ID, render_exported
+from pathlab.report.explorer.verdict_document import read_verdicts
+from pathlab.report.formats.forms import RESULTS_FORMS
+from pathlab.store.saved_views import save_view
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.view_text import parse_view
+from tests.unit.explored_results import make_explored
+from tests.unit.report.explorer.packed_samples import read_header, read_table
+from tests.unit.synthetic_results import write_results
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    place = tmp_path_factory.mktemp("exported")
+    return (
+        write_results(make_explored(cycles=2), place / "first"),
+        write_results(make_explored(cycles=1, seed=2, hostile=True), place / "second"),
+    )
+
+
+@pytest.fixture(scope="module")
+def results(folders: tuple[Path, Path]) -> ExploredResults:
+    return ExploredResults.open(folders)
+
+
+@pytest.fixture(scope="module")
+def page(results: ExploredResults) -> ExportedPage:
+    return export_page(results)
+
+
+def read_part(page: str, name: str) -> bytes:
+    found = re.search(rf'id="{name}">([A-Za-z0-9+/=]*)</script>', page)
+    assert found is not None
+    return gzip.decompress(base64.b64decode(found[1]))
+
+
+def read_left_out(page: str) -> tuple[str, ...]:
+    found = re.search(rf'id="{LEFT_OUT_ID}">(.*)</script>', page)
+    assert found is not None
+    return tuple(json.loads(found[1]))
+
+
+def test_small_results_are_inside_as_a_whole(results: ExploredResults, page: ExportedPage) -> None:
+    table = read_part(page.text, TABLE_ID)
+    header, _ = read_header(table)
+    assert [one["name"] for one in header["columns"]] == [one.name for one in results.columns]
+    assert header["trials"] == len(results) == 48
+    found = read_table(table)
+    np.testing.assert_allclose(
+        found["throughput_bits_per_s"], results.numbers("throughput_bits_per_s"), rtol=1e-4
+    )
+    for name in ("trial", "streams", "window_bytes", "cycle"):
+        np.testing.assert_array_equal(found[name], results.numbers(name))
+    np.testing.assert_allclose(found["started_utc"], results.numbers("started_utc"), atol=0.0006)
+    assert read_left_out(page.text) == page.left_out
+    assert page.left_out == (
+        "Measures are rounded to 4 significant digits in this file, times to a millisecond.",
+    )
+    documents = json.loads(read_part(page.text, DOCUMENTS_ID))
+    assert set(documents["trials"]) == {results.name_trial(row) for row in range(len(results))}
+    assert {name.split()[0] for name in documents["courses"]} <= set(documents["trials"])
+    for name, details in documents["trials"].items():
+        held = {key.split()[1] for key in documents["courses"] if key.split()[0] == name}
+        assert held == {one["series"] for one in details["courses"]}
+
+
+def test_verdicts_and_saved_views_are_inside(tmp_path: Path) -> None:
+    folder = write_results(make_explored(cycles=7), tmp_path / "results")
+    plain = "x=streams&y=throughput_bits_per_s&colour=window_bytes&where.path=west%20%E2%86%92%20east"
+    save_view(folder, "by window", f"{plain}&stat=mean&scale-y=log10&against=difference&baseline=65536")
+    save_view(folder, "of other results", "x=nosuch&baseline=1")
+    results = ExploredResults.open([folder])
+    documents = json.loads(read_part(export_page(results).text, DOCUMENTS_ID))
+    assert [one["name"] for one in documents["views"]] == ["by window", "of other results"]
+    assert documents["views"][0]["results"] == "A"
+    first = "x=streams&y=throughput_bits_per_s&colour=window_bytes&facet=path"
+    head, where = plain.split("&where.")
+    assert set(documents["verdicts"]) == {
+        f"{first}&baseline=65536",
+        f"{first}&baseline=262144",
+        f"{head}&baseline=65536&where.{where}",
+    }
+    for key, verdicts in documents["verdicts"].items():
+        assert verdicts == read_verdicts(results, parse_view(key, results))
+    assert len(documents["published"]) > 1
+
+
+def test_the_page_does_not_tell_where_its_results_lie(page: ExportedPage, folders: tuple[Path, Path]) -> None:
+    table, documents = (
+        read_part(page.text, name).decode(errors="replace") for name in (TABLE_ID, DOCUMENTS_ID)
+    )
+    for text in (page.text, table, documents):
+        assert str(folders[0].parent) not in text
+
+
+def test_markup_of_results_is_text_of_the_page(page: ExportedPage) -> None:
+    """Only our own scripts: markup of a title or a failure neither ends an element nor begins one."""
+    assert "window.hit" in read_part(page.text, TABLE_ID).decode(errors="replace")
+    assert not re.search(r"<script>window\.hit|<img src=x", page.text)
+    assert page.text.count("</script>") == render_exported("x", b"", b"", ()).count("</script>")
+
+
+@pytest.mark.parametrize("room_bytes", [0, 2_000, 4_000, 8_000])
+def test_columns_take_the_room_that_there_is_in_their_order(
+    results: ExploredResults, room_bytes: int
+) -> None:
+    chosen = choose_columns(results, room_bytes)
+    roles = {column.name: column.role for column in results.columns}
+    assert all(name in chosen.kept for name, role in roles.items() if role == "identity" and name != "flags")
+    ranked = sorted(
+        results.columns, key=lambda one: ["identity", "factor", "condition", "measured"].index(one.role)
+    )
+    names = [column.name for column in ranked if column.name != "flags"]
+    assert list(chosen.kept) == names[: len(chosen.kept)]
+    assert [column.name for column in chosen.dropped] == names[len(chosen.kept) :]
+    assert roles[chosen.kept[-1]] == "identity" or len(chosen.table) <= room_bytes
+    assert chosen.dropped
+
+
+@pytest.mark.parametrize(("spare_bytes", "columns_left_out"), [(0, True), (7_000, True), (20_000, False)])
+def test_what_does_not_fit_is_left_out_and_said(
+    results: ExploredResults, spare_bytes: int, columns_left_out: bool
+) -> None:
+    limit = len(render_exported("x", b"", b"", ()).encode()) + SPARE_BYTES + spare_bytes
+    small = export_page(results, limit)
+    header, _ = read_header(read_part(small.text, TABLE_ID))
+    assert read_left_out(small.text) == small.left_out
+    missing = len(results.columns) - len(header["columns"])
+    assert any(
+        re.match(rf"{missing} columns? left out to keep the file small: ", text) for text in small.left_out
+    ) == bool(missing)
+    assert bool(missing) == columns_left_out
+    assert spare_bytes == 0 or len(small.text.encode()) <= limit
+    details = len(json.loads(read_part(small.text, DOCUMENTS_ID))["trials"])
+    assert details < len(results)
+    words = f"Details are inside for the first {details} of 48 trials; 'pathlab serve RESULTS' shows all."
+    none = "Details of trials are left out; 'pathlab serve RESULTS' shows them."
+    assert (words if details else none) in small.left_out
+
+
+@pytest.mark.parametrize("room_bytes", [0, 3_000, 10_000, 40_000])
+def test_documents_take_no_more_than_their_room(results: ExploredResults, room_bytes: int) -> None:
+    found = collect_documents(results, room_bytes, {"published": [1]})
+    documents: dict[str, Any] = json.loads(gzip.decompress(found.content))
+    assert documents["published"] == [1]
+    assert len(found.content) <= room_bytes + 200  # what is always there, and the end
+    assert found.detailed == len(documents["trials"])
+    first = [results.name_trial(row) for row in order_rows(results)[: found.detailed]]
+    assert list(documents["trials"]) == first
+    charted = list(dict.fromkeys(name.split()[0] for name in documents["courses"]))
+    with_series = [name for name in first if documents["trials"][name]["courses"]]
+    assert charted == with_series[: len(charted)]
+
+
+def test_trials_of_several_results_come_in_turn(results: ExploredResults) -> None:
+    names = [results.name_trial(row) for row in order_rows(results)]
+    assert names[:5] == ["A:1", "B:1", "A:2", "B:2", "A:3"]
+    assert names[-1] == "A:32"
+
+
+def test_the_file_is_written_by_its_form(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    form = RESULTS_FORMS["explorer"]
+    out = form.write(folders[:1], tmp_path / "new" / "x.html")
+    again = form.write(folders[:1], tmp_path / "again.html")
+    assert out.read_bytes() == again.read_bytes()
+    header, _ = read_header(read_part(out.read_text(encoding="utf-8"), TABLE_ID))
+    assert [source["path"] for source in header["sources"]] == ["first"]

@@ -1,0 +1,151 @@
+"""The explorer's page for a server and as one file: what it loads, and what its policy allows."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pathlab.report import explorer
+from pathlab.report.explorer.page import (
+    BEGIN,
+    BUNDLE,
+    CATALOGUE_SCRIPTS,
+    DOCUMENTS_ID,
+    LEFT_OUT_ID,
+    PACKED_TYPE,
+    SCRIPTS,
+    TABLE_ID,
+    TOLD_TYPE,
+    read_assets,
+    render_exported,
+    render_served,
+)
+
+TITLE = '</title></script><script>alert("1")</script>\u2028 <b>'
+
+
+class _Reader(HTMLParser):
+    """Elements with their attributes, and the text of scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._inside = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        self.texts.append("")
+        self._inside = True
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = self._inside and tag != self.elements[-1][0]
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.texts[-1] += data
+
+    def list_texts(self, tag: str) -> list[str]:
+        """The text of each element of this name that is no data."""
+        return [
+            text
+            for (name, have), text in zip(self.elements, self.texts, strict=True)
+            if name == tag and have.get("type") not in (PACKED_TYPE, TOLD_TYPE) and "src" not in have
+        ]
+
+
+@pytest.fixture(scope="module")
+def exported() -> str:
+    return render_exported(TITLE, gzip.compress(b"table"), gzip.compress(b"{}"), (TITLE,))
+
+
+def test_the_served_page_has_neither_scripts_nor_styles_inside() -> None:
+    reader = _Reader(render_served("Streams"))
+    assert reader.list_texts("script") == []
+    assert reader.list_texts("style") == []
+    sources = [have["src"] for tag, have in reader.elements if tag == "script"]
+    sources += [f"static/{name}" for name in CATALOGUE_SCRIPTS]
+    sources += [
+        have["href"] for tag, have in reader.elements if tag == "link" and have["rel"] == "stylesheet"
+    ]
+    assert {name.removeprefix("static/") for name in sources if name} == set(read_assets())
+
+
+def test_every_script_of_the_folder_is_part_of_a_page() -> None:
+    static = Path(explorer.__file__).parent / "static"
+    listed = {*SCRIPTS, *CATALOGUE_SCRIPTS, BEGIN}
+    assert {file.name for file in static.glob("*.js")} <= listed
+    bundle = read_assets()[BUNDLE].content
+    assert all(file.read_bytes() in bundle for file in static.glob("*.js") if file.name in SCRIPTS)
+
+
+def test_the_policy_of_the_exported_page_names_its_scripts_and_styles_by_digest(exported: str) -> None:
+    reader = _Reader(exported)
+    policy = next(
+        have["content"]
+        for tag, have in reader.elements
+        if have.get("http-equiv") == "Content-Security-Policy"
+    )
+    assert policy is not None
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    for tag, rule in (("script", "script-src"), ("style", "style-src")):
+        texts = reader.list_texts(tag)
+        digests = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
+        assert len(digests) == len(texts) > 0
+        assert rules[rule].split() == [
+            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts
+        ]
+    assert rules["default-src"] == "'none'"
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_the_exported_page_refers_to_nothing_outside_itself(exported: str) -> None:
+    for tag, have in _Reader(exported).elements:
+        assert not {"src", "srcset", "action"} & set(have), tag
+        assert tag != "a" or (have["href"] or "").startswith("#")
+        assert tag != "link" or have["href"] == "data:,"
+
+
+@pytest.mark.parametrize("mode", ["served", "exported"])
+def test_no_element_has_a_handler_or_a_style_of_its_own(mode: str, exported: str) -> None:
+    page = render_served(TITLE) if mode == "served" else exported
+    reader = _Reader(page)
+    assert ("html", {"lang": "en", "data-mode": mode}) in reader.elements
+    assert not [
+        have for _, have in reader.elements if "style" in have or any(name[:2] == "on" for name in have)
+    ]
+
+
+def test_a_title_with_markup_stays_text(exported: str) -> None:
+    for page in (render_served(TITLE), exported):
+        assert "<script>alert" not in page
+        assert "\u2028" not in page.split("</title>")[0]
+        assert _Reader(page).list_texts("title")[0].startswith('</title></script><script>alert("1")</script>')
+
+
+def test_the_data_of_the_exported_page_is_read_back(exported: str) -> None:
+    for name, content in ((TABLE_ID, b"table"), (DOCUMENTS_ID, b"{}")):
+        found = re.search(rf'<script type="{PACKED_TYPE}" id="{name}">([A-Za-z0-9+/=]*)</script>', exported)
+        assert found is not None
+        assert gzip.decompress(base64.b64decode(found[1])) == content
+
+
+def test_what_is_left_out_is_json_that_ends_no_script(exported: str) -> None:
+    found = re.search(rf'<script type="{TOLD_TYPE}" id="{LEFT_OUT_ID}">([^<]*)</script>', exported)
+    assert found is not None
+    assert json.loads(found[1]) == [TITLE]
+    assert "\u2028" not in found[1]
+
+
+def test_scripts_run_after_the_data_that_they_read(exported: str) -> None:
+    assert exported.index(TABLE_ID) < exported.index("<script>")

@@ -1,0 +1,121 @@
+"""The verdicts of a view: those of `pathlab compare` and of levels in pairs of a cycle, in the same words."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from pathlab.report.explorer.verdict_document import read_verdicts, write_verdicts
+from pathlab.report.sections.comparison_table import render_comparison
+from pathlab.store.records import TrialRecord
+from pathlab.store.schema import column_types
+from pathlab.study.analyses import Study
+from pathlab.study.comparison.levels import compare_levels_of
+from pathlab.study.comparison.metrics import METRICS, ChosenMetrics
+from pathlab.study.comparison.rows import ComparisonRules, compare_results
+from pathlab.study.exploration.derived import DERIVED
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.verdicts import METRICS_OF_COLUMNS
+from pathlab.study.exploration.view_text import parse_view
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
+from tests.unit.explored_results import make_explored
+from tests.unit.study.build_samples import measure_levels
+from tests.unit.synthetic_results import SyntheticResults
+
+AGAINST_A = "x=streams&y=throughput_bits_per_s&colour=results&baseline=A"
+
+
+@pytest.fixture(scope="module")
+def made() -> list[SyntheticResults]:
+    return [make_explored(cycles=9), make_explored(cycles=9, speed=0.8, seed=2)]
+
+
+@pytest.fixture(scope="module")
+def results(made: list[SyntheticResults]) -> ExploredResults:
+    return ExploredResults.of(*map(Study, made))
+
+
+def read(results: ExploredResults, text: str) -> dict[str, Any]:
+    return read_verdicts(results, parse_view(text, results))
+
+
+def test_two_results_have_the_verdicts_that_compare_prints(
+    made: list[SyntheticResults], results: ExploredResults
+) -> None:
+    found = read(results, AGAINST_A)
+    sides = list(zip("AB", made, strict=True))
+    compared = compare_results(sides, ComparisonRules(metrics=("throughput",)))
+    assert found == write_verdicts(compared)
+    shown = io.StringIO()
+    console = Console(file=shown, width=400)
+    render_comparison(compared, console)
+    printed = shown.getvalue()
+    assert found["sentences"]
+    assert all(sentence in printed for sentence in found["sentences"] + found["notes"])
+    assert "fell by" in found["sentences"][0]
+    (table,) = found["tables"]
+    assert {"worse"} <= set(table["verdicts"]) <= {"worse", "undecided"}
+    assert all(cell in printed for row in table["rows"] for cell in row)
+
+
+def test_filters_choose_the_trials_that_are_compared(results: ExploredResults) -> None:
+    one = read(results, f"{AGAINST_A}&where.streams=4&where.path=west%20%E2%86%92%20east")
+    (table,) = one["tables"]
+    assert len(table["rows"]) == 2  # the windows
+    few = read(results, f"{AGAINST_A}&where.cycle=1..5")
+    assert few["undecided"]
+    (sentence,) = few["sentences"]
+    assert sentence.startswith("No verdict: ")
+    assert "Verdict" not in few["tables"][0]["columns"]  # it is said once
+
+
+@pytest.mark.parametrize(("factor", "other"), [("window_bytes", "stream"), ("streams", "window")])
+def test_levels_of_streams_and_windows_are_compared_in_pairs_of_a_cycle(
+    results: ExploredResults, factor: str, other: str
+) -> None:
+    levels = {"window_bytes": "262144", "streams": "1"}
+    text = f"x=cycle&y=throughput_bits_per_s&colour={factor}&baseline={levels[factor]}&where.results=A"
+    found = read(results, text)
+    assert found["tables"]
+    for table in found["tables"]:
+        for row in table["rows"]:
+            assert other in row[0]
+    verdicts = {one for table in found["tables"] for one in table["verdicts"]}
+    assert verdicts <= {"better", "worse", "equivalent", "undecided"}
+    assert verdicts & {"better", "worse"}  # below the line's rate both windows and streams matter
+
+
+def test_another_factor_has_the_verdicts_of_its_analysis() -> None:
+    made = measure_levels("recording", {"off": {}, "full": {"throughput_bits_per_s": 0.9}}, cycles=12)
+    study = Study(made)
+    results = ExploredResults.of(study)
+    found = read(results, "x=streams&y=throughput_bits_per_s&colour=recording&baseline=off")
+    metrics = ChosenMetrics(streams=("throughput",))
+    compared = compare_levels_of(study.study_table(), "recording", "off", metrics)
+    assert compared is not None
+    (table,) = found["tables"]
+    (row,) = [one for one in compared.found.rows if one.metric.name == "throughput"]
+    assert table["verdicts"] == [str(row.verdict)] == ["worse"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x=streams&y=throughput_bits_per_s&colour=results", "needs a baseline"),
+        ("x=streams&y=fairness_jain&colour=results&baseline=A", "no verdict for Jain's index"),
+        (f"{AGAINST_A}&where.results=A", "trials of one of the results alone"),
+        ("x=cycle&y=throughput_bits_per_s&colour=streams&baseline=1", "over several results"),
+        ("x=streams&y=throughput_bits_per_s&colour=status&baseline=complete", "no verdict by Status"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(results: ExploredResults, text: str, message: str) -> None:
+    assert message in read(results, text)["refused"]
+
+
+def test_every_column_with_a_metric_is_one_that_trials_can_have() -> None:
+    known = {*column_types(TrialRecord), *(one.name for one in DERIVED), LOSSLESS_COLUMN}
+    assert METRICS_OF_COLUMNS.keys() <= known
+    assert set(METRICS_OF_COLUMNS.values()) == set(METRICS)
