@@ -167,6 +167,7 @@ setup(
         "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
         "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*", "plotly/*"],
+        "pathlab.report.explorer": ["static/*", "uplot/*"],
     },
     data_files=[("share/man", [])],  # InstallWithManual puts the real ones in their place
     install_requires=[
@@ -182,10 +183,13 @@ setup(
         "scapy>=2.6",
         "scipy>=1.14",
         "SQLAlchemy>=2.0.30",
+        "starlette>=0.46",
         "statsmodels>=0.14.6",
+        "uvicorn>=0.34",
     ],
     extras_require={
         "dev": [
+            "axe-playwright-python>=0.1.4",
             "codespell>=2.3",
             "hypothesis>=6.110",
             "import-linter>=2.3",
@@ -193,6 +197,7 @@ setup(
             "mypy>=1.14",
             "pandas-stubs",
             "pip>=24.1",
+            "playwright>=1.49",
             "pre-commit>=4",
             "prometheus_client>=0.21",
             "protobuf>=6",

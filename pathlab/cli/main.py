@@ -24,6 +24,8 @@ from pathlab.runner.campaign.interruption import ENDING, Interrupted, Interrupti
 SUBCOMMANDS = {
     "run": "Run a campaign, show its results, write its report.",
     "stop": "Stop a run after the current trial.",
+    "pause": "Pause a run after the current trial.",
+    "resume": "Let a paused run continue.",
     "measure": "Measure once between two hosts.",
     "path": "Find the route to a host, and latency and capacity of its hops.",
     "plan": "Show a campaign's trials in their order, its time and bytes.",
@@ -32,6 +34,8 @@ SUBCOMMANDS = {
     "technologies": "List the technologies whose round trips can be measured.",
     "lab": "Make WANs on this machine, and work in them.",
     "report": "Write the report of stored results.",
+    "serve": "Show stored results in a browser.",
+    "view": "Print any view of stored results, or write it as a figure.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
     "inspect": "Explain the TCP packets of a capture.",
     "recommend": "Name the transport and batching for messages at a rate and latency.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -12,18 +13,19 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
+from pathlab.report.formats.forms import FORMS, RESULTS_FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import list_comparisons
 from pathlab.report.size_text import describe_messages
+from pathlab.store.location import locate_database
 from pathlab.study.analyses import StudiedResults
 
 
 def write_report(
-    results: Path,
+    results: tuple[Path, ...],
     formats: tuple[str, ...],
     out: Path | None,
     *,
@@ -31,30 +33,44 @@ def write_report(
     style: Path | None,
     quiet: bool,
 ) -> None:
-    """Write the report in the forms named (none: as ``out`` ends), or one figure, and print their paths."""
+    """Write the report in the forms named (none: as ``out`` ends), or one figure, and print their paths.
+
+    Of several results only the forms that hold whole results.
+    """
     if figure is None and style is not None:
         raise UsageError("--style is for a single figure", hint="give --figure NAME as well")
     if figure is not None and formats:
         raise UsageError("--figure takes its form from --out", hint="leave --format out: --out FILE.svg")
-    with StudiedResults.open(results) as stored:
-        if figure is not None:
+    if figure is not None:
+        with StudiedResults.open(results[0]) as stored:
             write_single(stored, figure, out, style)
-        else:
-            _write_forms(stored, choose_forms(formats, out), out, quiet=quiet)
-
-
-def _write_forms(stored: StudiedResults, forms: tuple[str, ...], out: Path | None, *, quiet: bool) -> None:
-    console = TerminalConsole(quiet=quiet)
-    places = {name: place_form(name, stored.path.parent, out, several=len(forms) > 1) for name in forms}
+        return
+    forms = choose_forms(formats, out)
+    folder = locate_database(results[0]).parent
+    places = {name: place_form(name, folder, out, several=len(forms) > 1) for name in forms}
     load_libraries(forms)
-    inputs = gather_inputs(stored)
-    _print_summary(inputs, console)
-    report = arrange_report(inputs)
-    for number, (name, place) in enumerate(places.items()):
-        written = FORMS[name].write(report, place)
+    console = TerminalConsole(quiet=quiet)
+    for number, path in enumerate(_write_forms(results, places, console)):
         if number == 0:
             console.print("Report:")
-        click.echo(str(written))
+        click.echo(str(path))
+
+
+def _write_forms(results: tuple[Path, ...], places: Mapping[str, Path], console: Console) -> Iterator[Path]:
+    """Write each form, and print the summary where a report is among them; their paths, in their order."""
+    if all(name in RESULTS_FORMS for name in places):
+        for name, place in places.items():
+            yield RESULTS_FORMS[name].write(results, place)
+        return
+    with StudiedResults.open(results[0]) as stored:
+        inputs = gather_inputs(stored)
+        _print_summary(inputs, console)
+        report = arrange_report(inputs)
+        for name, place in places.items():
+            if name in FORMS:
+                yield FORMS[name].write(report, place)
+            else:
+                yield RESULTS_FORMS[name].write(results, place)
 
 
 def close_run(folder: Path, console: Console | None) -> Path:

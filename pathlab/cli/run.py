@@ -14,7 +14,7 @@ import click
 from pathlab.campaign.campaign_text import read_campaign
 from pathlab.errors import PartialCampaign
 from pathlab.escaping import escape_line
-from pathlab.runner.events import EVENT_FORMAT, Event, Preparing, describe_event
+from pathlab.runner.events import EVENT_FORMAT, Emit, Event, Preparing, describe_event
 from pathlab.units import parse_wait_ns
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def run(
     accept_new_host_keys: bool,
     quiet: bool,
     json_events: bool,
+    serve: bool,
+    serve_port: int | None,
     **chosen: Any,
 ) -> None:
     """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
@@ -59,21 +61,40 @@ def run(
         campaign=model, text=given.text, access=access, wait_idle_ns=idle_ns, against=against
     )
     folder = choose_folder(model, out=out, new=new)
-    if json_events:
-        outcome = run_campaign(source, folder, outlive_reader(print_event))
-    else:
-        console = TerminalConsole(quiet=quiet)
-        with LiveView(console, quiet=quiet) as view:
-            outcome = run_campaign(source, folder, outlive_reader(view))
-    report = close_run(folder, None if json_events else console)
-    if json_events:
-        _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
-    else:
-        console.print("Report:")
-        click.echo(str(report))
+    console = None if json_events else TerminalConsole(quiet=quiet)
+    with contextlib.ExitStack() as opened:
+        explorer = None
+        if serve or serve_port is not None:
+            from pathlab.cli.run_explorer import RunExplorer, choose_printer
+
+            explorer = opened.enter_context(RunExplorer(folder, serve_port, choose_printer(console)))
+        with (
+            contextlib.nullcontext(print_event) if console is None else LiveView(console, quiet=quiet) as view
+        ):
+            outcome = run_campaign(source, folder, tell_both(outlive_reader(view), explorer))
+        report = close_run(folder, console)
+        if console is None:
+            _print_line({"format": EVENT_FORMAT, "event": "report", "time_utc": _now(), "path": str(report)})
+        else:
+            console.print("Report:")
+            click.echo(str(report))
+        if explorer is not None and not outcome.interrupted:
+            explorer.outlast_run()
     words = ["pathlab", "run", campaign, "--out", str(folder)]
     words += [] if against is None else [f"{OTHER_BUILD_OPTION}={against}"]
     refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))
+
+
+def tell_both(first: Emit, second: Emit | None) -> Emit:
+    """Tell each event to both, in this order."""
+    if second is None:
+        return first
+
+    def tell(event: Event) -> None:
+        first(event)
+        second(event)
+
+    return tell
 
 
 def _announce(text: str, *, as_event: bool) -> None:

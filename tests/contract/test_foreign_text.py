@@ -79,6 +79,8 @@ FAILING = (
     ["import", f"bad{HOSTILE_NAME}.json"],
     ["reference", "show", HOSTILE],
     ["stop", HOSTILE],
+    ["pause", HOSTILE],
+    ["resume", HOSTILE],
     [HOSTILE],
     ["run", f"--{HOSTILE}"],
 )

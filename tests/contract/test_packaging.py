@@ -67,6 +67,7 @@ def test_the_source_distribution_holds_what_makes_a_wheel() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long  # each run of the release tests builds it as well
 def test_the_wheel_for_every_machine_has_their_engines_and_digests() -> None:
     wheel = build_wheel()
     assert wheel.name == f"pathlab-{__version__}-py3-none-any.whl"

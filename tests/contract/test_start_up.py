@@ -18,9 +18,11 @@ from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.host_model import LOCAL
 from pathlab.cli.commands import names
 from pathlab.cli.main import SUBCOMMANDS, pathlab
+from pathlab.cli.view import WRITERS
 from pathlab.discover.probes import METHODS
-from pathlab.report.formats.forms import FORMS
+from pathlab.report.formats.forms import FORMS, RESULTS_FORMS
 from pathlab.report.report_builder import COMPARISON_FORMS
+from pathlab.serve.server import LOOPBACK
 from pathlab.store.exporting import list_formats
 from pathlab.store.location import HEADER, RESULTS_ROOT
 from pathlab.study.comparison.metrics import METRICS
@@ -166,13 +168,26 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert list_formats() == names.EXPORT_FORMATS
     assert list(ANALYSES) == names.list_analyses()
     assert tuple(FORMS[name].ending for name in COMPARISON_FORMS) == names.COMPARISON_ENDINGS
-    assert tuple(FORMS) == names.REPORT_FORMS
+    assert (tuple(FORMS), tuple(RESULTS_FORMS)) == (names.REPORT_FORMS, names.RESULTS_FORMS)
+    assert tuple(WRITERS) == names.VIEW_ENDINGS
+    assert names.BIND_ADDRESS == LOOPBACK
     assert names.PROBE_METHODS == METHODS
     assert (names.HOST_FILE_NAME, names.LOCAL, names.RESULTS_ROOT) == (DEFAULT_NAME, LOCAL, RESULTS_ROOT)
 
 
 #: Libraries of measurements and analyses, which no refused command line may load.
-SLOW = {"jinja2", "matplotlib", "numpy", "pandas", "paramiko", "pyarrow", "scipy", "sqlalchemy"}
+SLOW = {
+    "jinja2",
+    "matplotlib",
+    "numpy",
+    "pandas",
+    "paramiko",
+    "pyarrow",
+    "scipy",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+}
 #: Command lines that are refused, with the exit status and a part of the message. RESULTS: stored results.
 REFUSED = {
     "plan nosuch": (2, "there is no campaign 'nosuch'"),
@@ -214,12 +229,22 @@ REFUSED = {
     "recommend RESULTS --size 6KB": (2, "--size: '6KB' is ambiguous"),
     "export nope --format csv": (5, "'nope' does not exist"),
     "export RESULTS --format csv --out file/x": (5, "--out: 'file/x' cannot be written"),
+    "serve nope": (5, "'nope' does not exist"),
+    "serve": (5, "'results' does not exist"),
+    "serve bad.toml": (5, "'bad.toml' is not a PathLab results file"),
+    "serve RESULTS --port 70000": (2, "70000 is not in the range"),
     "results show nope": (5, "'nope' does not exist"),
     "results check nope": (5, "'nope' does not exist"),
     "results merge RESULTS RESULTS --out file/x": (5, "--out: 'file/x' cannot be written"),
     "results prune RESULTS --series-older-than x": (2, "'x' is not a time"),
     "compare nope RESULTS": (5, "'nope' does not exist"),
     "compare RESULTS RESULTS --report x.foo": (2, "'x.foo' does not end in .html, .md or .pdf"),
+    "report RESULTS RESULTS": (2, "2 results folders are given"),
+    "report RESULTS RESULTS --format md --format explorer": (2, "a report is of one results folder"),
+    "view nosuch": (5, "'nosuch' does not exist"),
+    "view RESULTS nosuch x=streams": (5, "'nosuch' does not exist"),
+    "view RESULTS --output view.docx": (2, "'view.docx' does not end in .csv, .json, .pdf, .png or .svg"),
+    "view RESULTS --output file/view.csv": (5, "--output: 'file/view.csv' cannot be written"),
     "compare RESULTS RESULTS --report file/x.html": (5, "--report: 'file/x.html' cannot be written"),
     "import nope": (5, "'nope' cannot be read"),
     "reference show nope": (2, "reference 'nope' is not known"),
@@ -227,6 +252,8 @@ REFUSED = {
     "lab show lan --figure nope/x.svg": (2, "--figure: there is no folder 'nope'"),
     "campaigns show nope": (2, "there is no campaign 'nope'"),
     "stop nope": (2, "nothing runs in 'nope'"),
+    "pause nope": (2, "nothing runs in 'nope'"),
+    "resume nope": (2, "nothing runs in 'nope'"),
     "inspect nope": (5, "capture 'nope' cannot be read"),
     "inspect RESULTS": (2, "'RESULTS' is a folder"),
 }

@@ -137,20 +137,25 @@ def put_a_folder_there(folder: Path) -> None:
     (folder / "results.db").mkdir()
 
 
+#: Command lines that read results; the folder comes behind the first word.
+READERS = [["report"], ["report", "--format", "explorer"], ["view"], ["view", "--output", "x.csv"]]
+
+
+@pytest.mark.parametrize("reader", READERS, ids=" ".join)
 @pytest.mark.parametrize(
     "spoil", [make_newer, cut_off, leave_half_an_import, write_something_else, put_a_folder_there]
 )
 def test_what_cannot_be_read_is_one_line_that_names_the_file(
-    spoil: object, folder: Path, capsys: pytest.CaptureFixture[str]
+    spoil: object, reader: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert callable(spoil)
     spoil(folder)
-    status, out, err = call_lines(["report", str(folder)], capsys)
+    status, out, err = call_lines([reader[0], str(folder), *reader[1:]], capsys)
     assert status == 5
     assert out == []
     assert str(folder) in err[0] or "has format 99" in err[0]
     assert [line.startswith("  fix: ") for line in err] == [False, True]
-    assert not (folder / "report.html").exists()
+    assert not list(folder.glob("*.html"))
 
 
 @pytest.fixture
@@ -164,11 +169,12 @@ def locked(folder: Path) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.parametrize("reader", READERS, ids=" ".join)
 def test_a_locked_database_is_named(
-    locked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    locked: Path, reader: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("pathlab.store.database.BUSY_TIMEOUT_S", 0.05)
-    status, _, err = call_lines(["report", str(locked)], capsys)
+    status, _, err = call_lines([reader[0], str(locked), *reader[1:]], capsys)
     assert status == 5
     assert "is locked by another process" in err[0]
 

@@ -17,6 +17,9 @@ from pathlab.cli.commands.names import (
     LIST,
     LOCAL,
     REPORT_FORMS,
+    RESULTS_FORMS,
+    RESULTS_ROOT,
+    VIEW_ENDINGS,
     list_analyses,
 )
 from pathlab.errors import StoreError, UsageError
@@ -33,6 +36,17 @@ def check_stored(given: Given) -> None:
     for path in (*(results if isinstance(results, tuple) else (results,)), given.get("unchanged")):
         if path is not None:
             locate_database(path)
+
+
+def check_served(given: Given) -> None:
+    """Each place holds results, or is a folder in which they are looked for."""
+    for place in given["places"] or (RESULTS_ROOT,):
+        if not place.is_dir():
+            locate_database(place)
+        elif not os.access(place, os.R_OK | os.X_OK):
+            raise StoreError(
+                f"folder '{place}' cannot be read: permission denied", hint="Check folder, owner and mode."
+            )
 
 
 def check_ends(given: Given) -> None:
@@ -202,9 +216,47 @@ def check_figure(given: Given) -> None:
 
 def check_report(given: Given) -> None:
     """The report's place takes files: ``out``, else beside the results, of a figure the working folder."""
-    place = Path() if given["figure"] is not None else locate_database(given["results"]).parent
+    results = given["results"]
+    places = [locate_database(path).parent for path in results]
+    if len(results) > 1 and (given["figure"] is not None or set(given["formats"]) - set(RESULTS_FORMS)):
+        raise UsageError(
+            f"a report is of one results folder, and {len(results)} are given",
+            hint="several together: --format explorer, pathlab compare, or pathlab results merge",
+        )
+    if len(results) > 1 and not given["formats"]:
+        raise UsageError(
+            f"{len(results)} results folders are given",
+            hint="--format explorer shows several on the same axes",
+        )
+    place = Path() if given["figure"] is not None else places[0]
     if given["figure"] != LIST:
         check_writable("--out", given["out"] or place)
+
+
+def split_view(given: tuple[str, ...]) -> tuple[list[Path], str]:
+    """The results and the text of the view: the last argument, unless it is the only one or a file.
+
+    Of an address of the explorer it is the part behind the ``#``.
+    """
+    *paths, last = given
+    if not paths or ("=" not in last and Path(last).exists()):
+        return [Path(one) for one in given], ""
+    return [Path(one) for one in paths], last.rpartition("#")[2]
+
+
+def check_view(given: Given) -> None:
+    """The results are there; the file has a known ending and can be written."""
+    for path in split_view(given["given"])[0]:
+        locate_database(path)
+    output = given["output"]
+    if output is None:
+        return
+    if output.suffix.lower() not in VIEW_ENDINGS:
+        known = " or ".join((", ".join(VIEW_ENDINGS[:-1]), VIEW_ENDINGS[-1]))
+        raise UsageError(
+            f"--output: '{output}' does not end in {known}", hint="name a file such as view.csv or view.svg"
+        )
+    check_writable("--output", output)
 
 
 def _check_ending(formats: tuple[str, ...], out: Path | None) -> None:

@@ -24,6 +24,10 @@ EXPORT_FORMATS = sorted(
 )
 #: ``pathlab.report.formats.forms.FORMS``
 REPORT_FORMS = ("html", "pdf", "md", "json")
+#: Of ``pathlab.report.formats.forms.RESULTS_FORMS``: forms made of whole results.
+RESULTS_FORMS = ("explorer",)
+#: ``pathlab.cli.view.WRITERS``
+VIEW_ENDINGS = (".csv", ".json", ".pdf", ".png", ".svg")
 #: ``pathlab.discover.probes.METHODS``
 PROBE_METHODS = ("udp", "icmp", "tcp")
 #: ``pathlab.campaign.host_file.DEFAULT_NAME``
@@ -32,6 +36,8 @@ HOST_FILE_NAME = "hosts.toml"
 LOCAL = "local"
 #: ``pathlab.store.location.RESULTS_ROOT``
 RESULTS_ROOT = Path("results")
+#: ``pathlab.serve.server.LOOPBACK``
+BIND_ADDRESS = "127.0.0.1"
 #: Steady window and warm-up of a measurement.
 TIME, WARMUP = "10s", "1s"
 #: Rate of a UDP flow that is measured without one: it floods no access line. The word for no rate.

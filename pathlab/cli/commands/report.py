@@ -5,23 +5,27 @@ from __future__ import annotations
 import click
 
 from pathlab.cli.commands.checks import check_report
-from pathlab.cli.commands.declaration import PATH, RESULTS, declare, flag, option
-from pathlab.cli.commands.names import REPORT_FORMS
+from pathlab.cli.commands.declaration import PATH, argument, declare, flag, option
+from pathlab.cli.commands.names import REPORT_FORMS, RESULTS_FORMS
 
 command = declare(
     "report",
     "report.write_report",
-    "Write the report of RESULTS, a results folder or its results.db, and print its path last.",
-    RESULTS,
+    "Write the report of RESULTS, a results folder or its results.db, and print its path last. The form "
+    "explorer takes several RESULTS.",
+    argument("results", nargs=-1, required=True, type=PATH, metavar="RESULTS..."),
     option(
         "--format",
         "formats",
         multiple=True,
-        type=click.Choice(REPORT_FORMS),
-        help="Form of the report; may be repeated. Default: as --out ends, else html.",
+        type=click.Choice((*REPORT_FORMS, *RESULTS_FORMS)),
+        help="Form of the report; may be repeated. explorer: a page that filters, plots and compares trials. "
+        "Default: as --out ends, else html.",
     ),
     option(
-        "--out", type=PATH, help="File to write; default: report.html (.pdf, .md, .json) beside the results."
+        "--out",
+        type=PATH,
+        help="File to write; default: report.html (.pdf, .md, .json), explorer.html beside the results.",
     ),
     option(
         "--figure",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import click
+
 from pathlab.cli.commands.checks import check_campaign, check_place, check_wait
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
@@ -36,5 +38,11 @@ command = declare(
     ACCEPT_KEYS,
     flag("--quiet", help="Print the report's path only."),
     flag("--json-events", help="Print what happens as JSON lines (docs/EVENTS.md)."),
+    flag("--serve", help="Show the run in a browser: prints a URL, as `pathlab serve` does."),
+    option(
+        "--serve-port",
+        type=click.IntRange(1, 65535),
+        help="As --serve, on this port. [default: a free one]",
+    ),
     checks=(check_campaign, check_place("--out"), check_wait),
 )

@@ -1,0 +1,97 @@
+"""``pathlab view RESULTS... VIEW``: a view of the explorer as a table in the terminal, or as a file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import click
+
+from pathlab._version import VERSION
+from pathlab.cli.commands.checks import split_view
+from pathlab.cli.console import TerminalConsole
+from pathlab.errors import StoreError
+from pathlab.printed_table import PrintedParagraph
+from pathlab.report.explorer.figure import describe_view, plot_exploration
+from pathlab.report.explorer.figure_csv import write_figure_csv
+from pathlab.report.explorer.terminal import ExplorationPrinter
+from pathlab.report.formats.output_file import write_whole
+from pathlab.report.plots.printed import draw_file
+from pathlab.store.saved_views import find_view
+from pathlab.study.exploration.curves import build_from_rows
+from pathlab.study.exploration.exploration import Exploration
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.filtering import select_rows
+from pathlab.study.exploration.view import View
+from pathlab.study.exploration.view_text import format_view, parse_view
+
+DOCUMENT, DOCUMENT_VERSION = "pathlab-view", 1
+
+
+def view(given: tuple[str, ...], output: Path | None) -> None:
+    """Print the view of the results, or write it as the ending of ``output`` says and print that path.
+
+    ``given``: results folders, and last the view's text or the name of a saved view; without one it is the
+    view that the explorer opens with. Raises UsageError and StoreError, as the results and the view do.
+    """
+    paths, text = split_view(given)
+    results = ExploredResults.open(paths)
+    console = TerminalConsole(stderr=True)
+    for source in results.sources:
+        for note in source.notes:
+            console.print(PrintedParagraph(f"{source.path}: {note}"))
+    if not len(results):
+        raise StoreError(
+            f"no trial is stored in {', '.join(f'{str(path)!r}' for path in paths)}",
+            hint="run the campaign first: pathlab run CAMPAIGN",
+        )
+    chosen = parse_view(find_view([Path(one.path) for one in results.sources if one.path], text), results)
+    rows = select_rows(results, chosen)
+    found = build_from_rows(results, chosen, rows)
+    if output is None:
+        colour = None if chosen.colour is None else results.column(chosen.colour).label
+        texts = describe_view(results, chosen)
+        printer = ExplorationPrinter(found, texts, colour=colour, selected=len(rows), trials=len(results))
+        shown = TerminalConsole()
+        if len(results.sources) > 1:
+            for one in results.sources:
+                shown.print(PrintedParagraph(f"{one.title or one.name} ({one.path})", mark=f"{one.label}: "))
+            shown.print()
+        printer.print_to(shown)
+    else:
+        click.echo(str(write_whole(output, WRITERS[output.suffix.lower()](results, chosen, found, output))))
+
+
+def _write_csv(_results: ExploredResults, _view: View, found: Exploration, _output: Path) -> bytes:
+    return write_figure_csv(found).encode()
+
+
+def _write_json(results: ExploredResults, chosen: View, found: Exploration, _output: Path) -> bytes:
+    document = {
+        "document": DOCUMENT,
+        "version": DOCUMENT_VERSION,
+        "program_version": VERSION,
+        "results": [
+            {"label": one.label, "name": one.name, "title": one.title, "path": one.path, "notes": one.notes}
+            for one in results.sources
+        ],
+        "view": format_view(chosen),
+        "exploration": found.to_json(),
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode()
+
+
+def _draw(results: ExploredResults, chosen: View, found: Exploration, output: Path) -> bytes:
+    plot = plot_exploration(found, describe_view(results, chosen))
+    return draw_file(plot, output.suffix)
+
+
+#: What each ending of --output writes.
+WRITERS: Mapping[str, Callable[[ExploredResults, View, Exploration, Path], bytes]] = {
+    ".csv": _write_csv,
+    ".json": _write_json,
+    ".pdf": _draw,
+    ".png": _draw,
+    ".svg": _draw,
+}

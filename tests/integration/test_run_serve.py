@@ -1,0 +1,103 @@
+"""``pathlab run --serve``: the explorer beside a run, on a terminal and where nobody watches."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.integration.running import ROOT, running, write_campaign
+from tests.require import require
+from tests.serving import Answer, ask
+
+pytestmark = [pytest.mark.engine]
+PATIENCE_S = 60
+
+
+@pytest.fixture(autouse=True)
+def _needs() -> None:
+    require((ROOT / "native" / "build" / "pathlab-engine").exists(), "the native engine (make engine)")
+
+
+class Browser:
+    """A session that the URL in a text opens."""
+
+    def __init__(self, text: str) -> None:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)(/\?token=[\w-]+)", text)
+        assert found is not None, text
+        self.port = int(found[1])
+        opened = ask(self.port, found[2], headers={})
+        assert opened.status == 303
+        self.cookie = opened.headers["set-cookie"].partition(";")[0]
+
+    def ask(self, path: str) -> Answer:
+        return ask(self.port, path, headers={"Cookie": self.cookie})
+
+
+def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="500ms")
+    with running(["run", str(campaign), "--out", "out", "--serve"], tmp_path) as run:
+        browser = Browser(run.read_until("programs: curl"))
+        (entry,) = browser.ask("/api/catalogue").json()["entries"]
+        assert entry["state"] == "running"
+        assert browser.ask("/").status == browser.ask("/api/results").status == 200
+        run.read_until("the run is done; the explorer goes on until Ctrl-C")
+        (entry,) = browser.ask("/api/catalogue").json()["entries"]
+        assert (entry["state"], entry["complete"]) == ("complete", 1)
+        assert browser.ask("/api/results").status == 200
+        run.process.send_signal(signal.SIGINT)
+        status, screen = run.read_to_end()
+    assert status == 0, screen
+    assert "report.html" in screen
+    with pytest.raises(ConnectionRefusedError):
+        browser.ask("/")
+
+
+def test_a_program_follows_the_run_with_its_readings_to_the_end(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, lab=False, cycles=2, duration="500ms")
+    command = [sys.executable, "-m", "pathlab", "run", str(campaign), "--out", "out", "--serve", "--quiet"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.stderr is not None
+        browser = Browser(next(line for line in run.stderr if "token=" in line))
+        seen = browser.ask("/events?after=0.0").body.decode()  # the server ends with the run
+        _, err = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 0, err
+    names = re.findall(r"^event: ([a-z-]+)$", seen, re.MULTILINE)
+    assert {"rate", "rtt", "streams", "trial-started", "progress"} <= set(names), set(names)
+    assert "HTTP" not in seen
+
+
+@pytest.mark.parametrize("options", [["--quiet"], ["--json-events"], []])
+def test_elsewhere_the_explorer_ends_with_the_run(options: list[str], tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="500ms")
+    command = [sys.executable, "-m", "pathlab", "run", str(campaign), "--out", "out", "--serve", *options]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        stream = run.stderr if options else run.stdout  # where stdout is for other lines
+        url = next(line for line in stream if "token=" in line)
+        assert Browser(url).ask("/api/catalogue").json()["entries"][0]["state"] == "running"
+        out, err = run.communicate(timeout=PATIENCE_S)
+    assert run.returncode == 0, err
+    assert "report.html" in out.splitlines()[-1]
+
+
+def test_a_port_in_use_ends_the_run_before_it_begins(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, lab=False, cycles=1)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        with running(["run", str(campaign), "--out", "out", "--serve-port", port], tmp_path) as run:
+            status, screen = run.read_to_end()
+    assert status == 2
+    assert f"port {port} of 127.0.0.1 is in use" in screen
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,275 @@
+"""Server-sent events of real runs: nothing lost, nothing twice, whoever comes, goes, is slow or is killed."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import re
+import shutil
+import socket
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from pathlab.runner.events import Event, TrialStarted
+from pathlab.runner.journal import STARTED, Journal
+from pathlab.serve import event_stream
+from pathlab.serve.broadcast import Broadcaster
+from pathlab.serve.connections import BoundedProtocol
+from pathlab.store.results import Results
+from tests.events import ServerEvent, following, is_state, list_stored
+from tests.integration.conducting import Watch, campaign_of, run
+from tests.require import require
+from tests.serving import serving
+from tests.unit.store.store_samples import COMPLETE, make_results
+from tests.writers import hold_results
+
+pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+FACTORS = {"streams": [1, 2]}
+ENTRIES = 400
+
+
+def test_a_run_is_followed_from_its_first_to_its_last_trial(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run(campaign_of(factors=FACTORS, cycles=1), folder)  # so that there is something to serve
+    with serving(folder) as served, following(served, "/events?after=0.0") as stream:
+        events = stream.read_until(lambda event: event.name == "trial-ended" and event.data["trial"] == 2)
+    assert events[0].name == "run"
+    first = events[0].data
+    assert (first["results"], first["name"], first["planned"], first["rows"]) == ("A", "conduct", 2, "cc")
+    assert first["state"] == "finished"
+    kinds = [event.data["kind"] for event in events if event.name == "journal"]
+    assert kinds[0] == "started"
+    trial = events[-1].data
+    assert trial["record"]["status"] == "complete"
+    assert trial["row"]["results"] == "A"
+    assert trial["row"]["trial"] == 2
+    assert trial["row"]["streams"] == trial["record"]["streams"]
+    rate = trial["record"]["throughput_bits_per_s"]
+    assert trial["row"]["throughput_bits_per_s"] == pytest.approx(rate / 1e6)
+
+
+def test_who_comes_back_misses_nothing_and_gets_nothing_twice(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run(campaign_of(factors=FACTORS, cycles=3), folder)
+    with serving(folder) as served:
+        with following(served, "/events?after=0.0") as stream:
+            whole = stream.read_until(lambda event: event.data.get("kind") == "finished")
+        stored = [event for event in whole if event.position is not None]
+        assert sorted(number for name, number in list_stored(whole) if name == "trial-ended") == [
+            *range(1, 7)
+        ]
+        for place, event in enumerate(stored[:-1]):  # a browser sends the header, our page the address
+            heads = {"Last-Event-ID": str(event.position)}
+            with following(served, "/events?after=0.0", heads) as stream:
+                rest = stream.read_until(lambda event: event.data.get("kind") == "finished")
+            assert list_stored(rest) == list_stored(stored[place + 1 :])
+            with following(served, f"/events?after={event.position}") as stream:
+                rest = stream.read_until(lambda event: event.data.get("kind") == "finished")
+            assert list_stored(rest) == list_stored(stored[place + 1 :])
+
+
+def test_two_readers_of_a_live_run_get_the_same_once_each(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    found: dict[str, list[ServerEvent]] = {}
+    run(campaign_of(factors=FACTORS, cycles=1), folder)
+
+    def read(name: str) -> None:
+        with following(served, "/events?after=0.0") as stream:
+            found[name] = stream.read_until(lambda event: event.data.get("trial") == 8)
+
+    with serving(folder) as served:
+        readers = [threading.Thread(target=read, args=(name,)) for name in ("one", "other")]
+        for reader in readers:
+            reader.start()
+        with Results.open(folder, write=True) as results:
+            for number in range(3, 9):
+                record = results.records(trial_id=1)[0]
+                results.add_trial(dataclasses.replace(record, attempt=number), {})
+        for reader in readers:
+            reader.join()
+    for events in found.values():
+        trials = [number for name, number in list_stored(events) if name == "trial-ended"]
+        assert trials == [*range(1, 9)]
+
+
+def test_pause_resume_and_stop_over_http(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    run(campaign_of(factors=FACTORS, cycles=1), folder)
+    shutil.rmtree(folder)
+    headers = {"X-PathLab": "1", "Content-Type": "application/json"}
+
+    def steer(action: str) -> int:
+        body = f'{{"action": "{action}"}}'.encode()
+        return served.request("/api/control", "POST", headers=served.access | headers, body=body).status
+
+    begun = threading.Event()
+
+    def note(event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            begun.set()
+
+    campaign = campaign_of(factors=FACTORS, cycles=20)
+    thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
+    thread.start()
+    assert begun.wait(30)
+    with serving(folder) as served, following(served) as stream:
+        assert steer("resume") == 409
+        assert steer("pause") == 200
+        stream.read_until(is_state("paused"))
+        with Results.open(folder) as results:
+            before = len(results.records())
+        assert steer("resume") == 200
+        stream.read_until(lambda event: event.name == "trial-ended" and event.data["trial"] > before)
+        assert steer("stop") == 200
+        last = stream.read_until(is_state("ended"))[-1].data
+        thread.join()
+        assert last["text"] == "stopped by `pathlab stop`"
+        assert last["paused_s"] > 0
+        assert steer("stop") == 409
+        assert steer("explode") == 400
+
+
+def test_a_killed_run_is_said_to_be_and_keeps_what_it_measured(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    with make_results(folder) as results:
+        results.add_trial(COMPLETE, {})
+        assert results.folder == folder
+    _journal_started(folder)
+    with hold_results(folder) as holder:
+        try:
+            with serving(folder) as served, following(served, "/events?after=0.0") as stream:
+                assert stream.read_until(is_state("running"))[-1].data["process"] == holder.pid
+                holder.kill()
+                last = stream.read_until(is_state("killed"))[-1].data
+            assert last["complete"] == 1
+        finally:
+            holder.kill()
+
+
+def _journal_started(folder: Path) -> None:
+    with Results.open(folder, write=True) as results:
+        Journal(results, lambda _event: None).add(STARTED, "started")
+
+
+def test_the_run_of_the_server_shows_rate_and_rtt_of_each_stream(tmp_path: Path) -> None:
+    folder, broadcaster = tmp_path / "out", Broadcaster()
+    run(campaign_of(factors=FACTORS, cycles=1), folder)
+    shutil.rmtree(folder)
+    ready = threading.Event()
+
+    def note(event: Event) -> None:
+        broadcaster(event)
+        if isinstance(event, TrialStarted):
+            ready.set()
+
+    trial = {"warmup": "0ms", "duration": "1s", "interval": "50ms", "drain": "2s"}
+    campaign = campaign_of(factors=FACTORS, cycles=2, trial=trial)
+    thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
+    thread.start()
+    assert ready.wait(30)
+    with serving(folder, run=broadcaster) as served, following(served) as stream:
+        events = stream.read_until(lambda event: event.name == "campaign-ended")
+        thread.join()
+    names = {event.name for event in events}
+    assert names >= {"run", "campaign-started", "trial-started", "rate", "rtt", "streams", "trial-ended"}
+    assert all(event.position is None for event in events if event.name not in ("journal", "trial-ended"))
+    streams = [event.data for event in events if event.name == "streams"]
+    assert {one["measure"] for one in streams} == {"bits_per_s", "rtt_ns"}
+    assert {one["count"] for one in streams} == {1, 2}
+    assert all(len(one["streams"]) == one["count"] for one in streams)
+    (ended,) = [place for place, event in enumerate(events) if event.name == "campaign-ended"]
+    assert ended == len(events) - 1
+
+
+def test_a_reader_that_reads_nothing_is_sent_away_and_catches_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    with make_results(folder) as results:
+        journal = Journal(results, lambda _event: None)
+        for _ in range(ENTRIES):  # more than the buffers of a connection take
+            journal.add("slot", "x" * 64 * 1024)
+    blocked, pause = threading.Event(), BoundedProtocol.pause_writing
+
+    def pause_writing(protocol: BoundedProtocol) -> None:
+        pause(protocol)
+        blocked.set()
+
+    monkeypatch.setattr(BoundedProtocol, "pause_writing", pause_writing)
+    with serving(folder) as served:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=30) as slow:
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+            head = f"GET /events?after=0.0 HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+            slow.sendall(f"{head}Authorization: {served.access['Authorization']}\r\n\r\n".encode())
+            assert blocked.wait(60)
+            with monkeypatch.context() as patched:
+                patched.setattr(event_stream, "SLOW_S", 0.0)  # it has taken nothing for longer than that
+                said = b"".join(iter(lambda: slow.recv(65536), b""))
+        assert b"event: dropped" in said
+        numbers = [int(one) for one in re.findall(rb"id: ([0-9]+)\.0", said)]
+        assert numbers == [*range(1, len(numbers) + 1)]
+        with following(served, f"/events?after={numbers[-1]}.0") as stream:
+            rest = stream.read_until(lambda event: event.data.get("journal") == ENTRIES)
+    assert [number for _, number in list_stored(rest)] == [*range(numbers[-1] + 1, ENTRIES + 1)]
+
+
+def test_results_that_are_replaced_end_the_stream(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    make_results(folder).close()
+    with serving(folder) as served, following(served) as stream:
+        stream.read_until(lambda event: event.name == "run")
+        shutil.rmtree(folder)
+        assert "gone" in stream.read_until(lambda event: event.name == "gone")[-1].data["text"]
+
+
+@pytest.mark.parametrize("given", ["x", "1", "1.2.3", "-1.0", "1.0,2.0", "9" * 40 + ".0"])
+def test_a_position_that_is_none_is_refused(tmp_path: Path, given: str) -> None:
+    folder = tmp_path / "out"
+    make_results(folder).close()
+    with serving(folder) as served:
+        answer = served.request(f"/events?after={given}")
+    assert answer.status == 400
+    assert "JOURNAL.TRIAL" in answer.json()["error"]
+
+
+def test_curl_reads_the_events(tmp_path: Path) -> None:
+    require(shutil.which("curl"), "curl (apt-get install curl)")
+    folder = tmp_path / "out"
+    with make_results(folder) as results:
+        results.add_trial(COMPLETE, {})
+    heads = tmp_path / "access"
+    with serving(folder) as served:
+        heads.write_text(f"Authorization: {served.access['Authorization']}\n")
+        address = f"http://127.0.0.1:{served.port}/events?after=0.0"
+        command = ["curl", "-sN", "-H", f"@{heads}", address]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as curl:
+            assert curl.stdout is not None
+            lines = []
+            for line in curl.stdout:
+                lines.append(line.rstrip())
+                if line.startswith("data:") and '"trial": 1' in line:
+                    break
+            curl.terminate()
+    assert lines[0] == "retry: 1000"
+    assert [line for line in lines if line.startswith(("event:", "id:"))] == [
+        "event: run",
+        "event: trial-ended",
+        "id: 0.1",
+    ]
+
+
+def test_a_writer_is_not_kept_waiting(tmp_path: Path) -> None:
+    """Readers look at the file; a commit takes no longer with fifty of them."""
+    folder = tmp_path / "out"
+    with make_results(folder) as results, serving(folder) as served, contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(following(served, "/events?after=0.0")) for _ in range(10)]
+        for stream in streams:
+            stream.read_until(lambda event: event.name == "run")
+        for attempt in range(1, 31):
+            results.add_trial(dataclasses.replace(COMPLETE, attempt=attempt), {})
+        for stream in streams:
+            events = stream.read_until(lambda event: event.data.get("trial") == 30)
+            assert [number for _, number in list_stored(events)] == [*range(1, 31)]

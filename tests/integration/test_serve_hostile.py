@@ -1,0 +1,331 @@
+"""The explorer's server among hostile, broken and slow clients: these are let go, others are served."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import select
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from pathlab.report.explorer.page import Asset
+from pathlab.serve import answers, connections
+from tests.serving import TIMEOUT_S, ServedExplorer, serving
+from tests.unit.synthetic_results import make_quickstart, write_results
+
+JSON = "application/json"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedExplorer]:
+    folder = write_results(make_quickstart(), tmp_path_factory.mktemp("hostile") / "quickstart")
+    with serving(folder) as server:
+        yield server
+
+
+@pytest.fixture
+def served(shared: ServedExplorer, capfd: pytest.CaptureFixture[str]) -> Iterator[ServedExplorer]:
+    """The server, which serves others afterwards and has said nothing."""
+    yield shared
+    assert shared.request("/api/catalogue").status == 200
+    assert capfd.readouterr() == ("", "")
+
+
+def connect(served: ServedExplorer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", served.port), timeout=TIMEOUT_S)
+
+
+def read_to_end(connection: socket.socket) -> bytes:
+    """What comes until the server closes; a reset is an end as well."""
+    found = b""
+    with contextlib.suppress(ConnectionResetError):
+        while piece := connection.recv(65536):
+            found += piece
+    return found
+
+
+def make_head(served: ServedExplorer, line: str, *headers: str) -> bytes:
+    named = (f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {served.keys.key}", *headers)
+    return "\r\n".join((line, *named, "", "")).encode("latin-1")
+
+
+BROKEN = {
+    "no http": b"hello\r\n\r\n",
+    "binary": bytes(range(256)) * 10,
+    "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 500,
+    "http 2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "http 0.9": b"GET /\r\n\r\n",
+    "no host": b"GET / HTTP/1.1\r\n\r\n",
+    "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "spaces in the path": b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
+    "a control in a header": b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
+    "a negative length": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+    "two lengths": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "length and chunks": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: x\r\n\r\n",
+    "a huge header": b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
+    "a huge path": b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n",
+    "many headers": b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 20_000 + b"\r\n",
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_request_is_refused(served: ServedExplorer, name: str) -> None:
+    with connect(served) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(BROKEN[name])
+            connection.shutdown(socket.SHUT_WR)
+        answer = read_to_end(connection)
+    assert answer == b"" or answer.split(b"\r\n", 1)[0].split(b" ")[1] in (b"400", b"421", b"431")
+    assert b"pathlab" not in answer.partition(b"\r\n\r\n")[2].lower() or b"no access" not in answer
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e/%2e%2e/page.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/explorer.html",
+        "/static/app.js%00.css",
+        "/static/app.js/",
+        "/static/",
+        "/static",
+        "//",
+        "/./",
+        "/%2e%2e/",
+        "/api/catalogue/",
+        "/api/%2e%2e/static/app.js",
+        "/api/results/../../etc/passwd",
+        "/api",
+        "/\\..\\",
+        "/%",
+        "/%zz",
+        "/%ff",
+        "/favicon.ico",
+        "http://evil.example/",
+        "*",
+    ],
+)
+def test_a_path_that_is_none_of_ours_is_not_found(served: ServedExplorer, path: str) -> None:
+    answer = served.send_raw(make_head(served, "GET /static/big.js HTTP/1.1", "Connection: close"))
+    assert answer.startswith(b"HTTP/1.1 404 ")
+    assert set(json.loads(answer.partition(b"\r\n\r\n")[2])) == {"error", "hint"}
+
+
+@pytest.mark.parametrize(
+    "method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT", "QUERY", "a"]
+)
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/api/results", "/api/catalogue"])
+def test_what_is_read_is_not_written(served: ServedExplorer, method: str, path: str) -> None:
+    assert served.request(path, method).status == 403
+    answer = served.request(path, method, headers={**served.access, "X-PathLab": "1"})
+    assert answer.status == 405
+    assert answer.headers["allow"] in ("GET, HEAD", "HEAD, GET")
+
+
+def test_a_web_socket_is_not_opened(served: ServedExplorer) -> None:
+    upgrade = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: eA==",
+    )
+    with connect(served) as connection:
+        connection.sendall(make_head(served, "GET /api/catalogue HTTP/1.1", *upgrade))
+        assert connection.recv(12) == b"HTTP/1.1 200"
+    head = make_head(served, "GET /socket HTTP/1.1", *upgrade)
+    with connect(served) as connection:
+        connection.sendall(head)
+        assert connection.recv(12) == b"HTTP/1.1 404"
+
+
+BODIES = {
+    "no type": (None, b"{}", 415),
+    "another type": ("text/plain", b"{}", 415),
+    "a form": ("application/x-www-form-urlencoded", b"a=b", 415),
+    "no JSON": (JSON, b"{", 400),
+    "nothing": (JSON, b"", 400),
+    "not a number": (JSON, b'{"name": NaN}', 400),
+    "not UTF-8": (JSON, b'{"name": "\xff"}', 400),
+    "an array": (JSON, b"[]", 400),
+    "a number": (JSON, b"1", 400),
+    "other keys": (JSON, b'{"x": 1}', 400),
+    "other types": (JSON, b'{"name": 1, "view": []}', 400),
+    "deep": (JSON, b"[" * 60_000, 400),
+    "huge": (JSON, b" " * 70_000, 413),
+}
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE"])
+@pytest.mark.parametrize("name", BODIES)
+def test_a_change_that_is_none_is_refused(served: ServedExplorer, method: str, name: str) -> None:
+    kind, body, status = BODIES[name]
+    headers = {**served.access, "X-PathLab": "1", **({} if kind is None else {"Content-Type": kind})}
+    answer = served.request("/api/views", method, headers=headers, body=body)
+    assert answer.status == status, answer.body
+    assert set(answer.json()) == {"error", "hint"}
+    assert served.request("/api/views").json() == []
+
+
+def test_a_body_in_chunks_has_the_same_limit(served: ServedExplorer) -> None:
+    kind = ("X-PathLab: 1", f"Content-Type: {JSON}", "Transfer-Encoding: chunked")
+    with connect(served) as connection:
+        connection.sendall(make_head(served, "PUT /api/views HTTP/1.1", *kind))
+        with contextlib.suppress(ConnectionError):
+            for _ in range(70):
+                connection.sendall(b"400\r\n" + b" " * 1024 + b"\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 413"
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(
+    served: ServedExplorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answers, "BODY_TIMEOUT_S", 0.01)
+    kind = ("X-PathLab: 1", f"Content-Type: {JSON}", "Content-Length: 100")
+    with connect(served) as connection:
+        connection.sendall(make_head(served, "PUT /api/views HTTP/1.1", *kind) + b"{")
+        assert connection.recv(12) == b"HTTP/1.1 408"
+
+
+@pytest.mark.parametrize("sent", [b"", b"G", b"GET / HTTP/1.1\r\nHost: a\r\nX: "])
+def test_a_client_that_sends_no_request_is_let_go(
+    served: ServedExplorer, sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "IDLE_S", 0.05)
+    with connect(served) as connection:
+        connection.sendall(sent)
+        assert read_to_end(connection) == b""
+
+
+def test_a_client_that_sends_no_further_request_is_let_go(
+    served: ServedExplorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "IDLE_S", 0.2)
+    with connect(served) as connection:
+        connection.sendall(make_head(served, "GET /nothing HTTP/1.1") + b"GET /")
+        assert read_to_end(connection).count(b"HTTP/1.1 ") == 1
+
+
+def test_a_client_that_reads_nothing_is_let_go(
+    served: ServedExplorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "STALLED_S", 0.05)
+    big = Asset(name="big.js", content=b" " * 2**24, content_type="text/javascript")  # no buffer holds it
+    monkeypatch.setattr("pathlab.serve.app.read_assets", lambda: {"big.js": big})
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.settimeout(TIMEOUT_S)
+        connection.connect(("127.0.0.1", served.port))
+        connection.sendall(make_head(served, "GET /static/big.js HTTP/1.1"))
+        poll = select.poll()
+        poll.register(connection, 0)  # errors and the end of the connection alone
+        assert poll.poll(TIMEOUT_S * 1000)
+        assert len(read_to_end(connection)) < len(big.content)
+
+
+def test_idle_connections_keep_nobody_out(served: ServedExplorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "CONNECTIONS_MAX", 5)
+    with contextlib.ExitStack() as opened:
+        idle = [opened.enter_context(connect(served)) for _ in range(20)]
+        assert served.request("/api/catalogue").status == 200
+        assert read_to_end(idle[0]) == b""  # who waited longest had to go
+        idle[-1].sendall(make_head(served, "GET /nothing HTTP/1.1"))
+        assert idle[-1].recv(12) == b"HTTP/1.1 404"
+
+
+def test_requests_in_one_piece_are_answered_in_turn(served: ServedExplorer) -> None:
+    first = make_head(served, "GET /nothing HTTP/1.1")
+    last = make_head(served, "GET /static/nothing HTTP/1.1", "Connection: close")
+    answer = served.send_raw(first * 50 + last)
+    assert answer.count(b"HTTP/1.1 404") == 51
+
+
+ENDLESS = "9" * 400
+QUERIES = {
+    "/api/trial/A:0": 404,
+    "/api/trial/A:-1": 404,
+    "/api/trial/A:1e9": 404,
+    f"/api/trial/A:{ENDLESS}": 404,
+    "/api/trial/A:%C2%B2": 404,  # a digit that is no number
+    "/api/trial/Z:1": 404,
+    "/api/trial/%00": 404,
+    "/api/trial/": 404,
+    "/api/trial/A:1/2": 404,
+    "/api/trial/A%2F1": 404,
+    "/api/trial/..%2f..%2fetc%2fpasswd": 404,
+    "/api/course/A:1": 400,
+    "/api/course/A:99?series=interval.bytes": 404,
+    "/api/course/A:1?series=nothing": 400,
+    "/api/course/A:1?series=nothing.at.all": 400,
+    "/api/course/A:1?series=..%2f..": 400,
+    "/api/course/A:1?series=%00.%00": 400,
+    "/api/course/A:1?series=interval.bytes&pixels=0": 400,
+    "/api/course/A:1?series=interval.bytes&pixels=-5": 400,
+    "/api/course/A:1?series=interval.bytes&pixels=1e9": 400,
+    "/api/course/A:1?series=interval.bytes&pixels=100.5": 400,
+    "/api/course/A:1?series=interval.bytes&pixels=nan": 400,
+    f"/api/course/A:1?series=interval.bytes&pixels={ENDLESS}": 400,
+    "/api/course/A:1?series=interval.bytes&start=x": 400,
+    "/api/course/A:1?series=interval.bytes&start=nan": 400,
+    "/api/course/A:1?series=interval.bytes&end=nan": 400,
+    "/api/course/A:1?series=interval.bytes&start=2&end=1": 400,
+    "/api/course/A:1?series=interval.bytes&start=inf": 400,
+    "/api/verdicts?view=x": 400,
+    "/api/verdicts?view=%00": 400,
+    "/api/verdicts?view=x%3Dstreams%26y%3Dnothing": 400,
+    "/api/verdicts?view=where.streams%3D9%26": 400,
+    f"/api/verdicts?view={'a' * 20_000}": 400,
+    "/api/verdicts?view=%25": 400,
+    "/api/verdicts?view=where.streams%3D%2525%25zz": 400,
+}
+
+
+@pytest.mark.parametrize("path", QUERIES, ids=lambda path: path[:60])
+def test_a_question_that_is_none_is_refused_in_one_line(served: ServedExplorer, path: str) -> None:
+    answer = served.request(path)
+    assert answer.status == QUERIES[path], answer.body
+    said = answer.json()
+    assert set(said) == {"error", "hint"}
+    assert "\n" not in said["error"]
+
+
+@pytest.mark.parametrize("edge", ["-1e308", "1e308", "-9999999999999999999", "0.000001", "-0"])
+def test_a_span_without_data_is_empty(served: ServedExplorer, edge: str) -> None:
+    kinds = served.request("/api/trial/A:1").json()["courses"]
+    series = kinds[0]["series"] if isinstance(kinds[0], dict) else kinds[0]
+    for query in (f"start={edge}", f"end={edge}"):
+        answer = served.request(f"/api/course/A:1?series={series}&{query}")
+        assert answer.status == 200, answer.body
+        assert json.dumps(answer.json(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "given", ["x", "-1.0", "1", "1.2.3", "0.0,0.0", "1e9.0", f"{ENDLESS}.0", "0.0\t;", "²", ","]
+)
+def test_a_place_among_the_events_that_is_none_is_refused(served: ServedExplorer, given: str) -> None:
+    answer = served.request("/events", headers={**served.access, "Last-Event-ID": given})
+    assert answer.status == 400
+    assert "JOURNAL.TRIAL" in answer.json()["error"]
+
+
+BODIES_OF_CONTROL = [
+    b"{}",
+    b"[]",
+    b"1",
+    b'{"action": 1}',
+    b'{"action": "kill"}',
+    b'{"action": "stop", "source": "Z"}',
+]
+
+
+@pytest.mark.parametrize("body", BODIES_OF_CONTROL)
+def test_an_action_that_is_none_is_refused(served: ServedExplorer, body: bytes) -> None:
+    headers = {**served.access, "X-PathLab": "1", "Content-Type": JSON}
+    answer = served.request("/api/control", "POST", headers=headers, body=body)
+    assert answer.status == 400, answer.body
+    nothing = served.request("/api/control", "POST", headers=headers, body=b'{"action": "stop"}')
+    assert (nothing.status, nothing.json()["error"]) == (409, "no run writes these results now")
