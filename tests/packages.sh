@@ -20,6 +20,7 @@ clang-tidy-14:clang-tidy-14
 valgrind:valgrind
 cppcheck:cppcheck
 git:git
+curl:curl
 iperf3:iperf3
 irtt:irtt
 flent:flent

@@ -1,0 +1,237 @@
+"""View and filter in the browser: text, rows and counts are those of Python."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from playwright.sync_api import Page
+
+from pathlab.report.explorer.packing import pack_trials
+from pathlab.study.analyses import Study
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.filtering import count_levels, select_rows
+from pathlab.study.exploration.number_text import format_exact_number, format_instant, parse_instant
+from pathlab.study.exploration.view import LevelFilter, View, default_view
+from pathlab.study.exploration.view_text import KEYS, format_view, read_view
+from tests.browser.watching import load_scripts
+from tests.unit.explored_results import make_explored
+from tests.unit.message_results import make_message_results
+from tests.unit.multipath_results import make_multipath_results
+from tests.unit.study.exploration.made_views import HARD_LEVELS, make_hard_results, views
+from tests.unit.synthetic_results import make_quickstart
+from tests.unit.technology_results import make_technology_results
+
+HARD = make_hard_results()
+#: One evaluation for many views: most of the time goes into calls of the browser.
+BATCH = settings(
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # smaller failures would take many minutes
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture,
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+    ],
+)
+OPEN = """(text) => {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  window.table = window.pathlabExplorer.packed.read(bytes.buffer);
+}"""
+READ = """(texts) => texts.map((text) => {
+  const { view, filter } = window.pathlabExplorer;
+  const found = view.parse(text, table);
+  return {
+    view: found.view, mistakes: found.mistakes, text: view.format(found.view, table),
+    rows: Array.from(filter.select(table, found.view)),
+    counts: Object.fromEntries([...filter.counts(table, found.view)].map(([name, all]) => [name, [...all]])),
+  };
+})"""
+
+
+def open_table(page: Page, results: ExploredResults) -> Page:
+    load_scripts(page, ["packed.js", "number_levels.js", "filter.js", "view.js"])
+    page.evaluate(OPEN, base64.b64encode(pack_trials(results)).decode())
+    return page
+
+
+@pytest.fixture
+def hard_page(page: Page) -> Page:
+    return open_table(page, HARD)
+
+
+def describe_view(view: View) -> dict[str, Any]:
+    """A view as the page has it."""
+    where = {
+        name: {"levels": list(one.levels), "except": one.excluded}
+        if isinstance(one, LevelFilter)
+        else {"low": one.low, "high": one.high}
+        for name, one in view.where.items()
+    }
+    names = {"scale_x": "scaleX", "scale_y": "scaleY"}
+    names |= {f"{end}_{axis}": f"{end}{axis.upper()}" for end in ("min", "max") for axis in "xy"}
+    plain = {
+        names.get(name, name): list(value) if isinstance(value, tuple) else value
+        for name in View.__slots__
+        if name != "where"
+        for value in (getattr(view, name),)
+    }
+    described: dict[str, Any] = json.loads(json.dumps({**plain, "where": where}))
+    return described
+
+
+def read_numbers(value: Any) -> Any:
+    """What came from the browser, each number as the float that it is there."""
+    if isinstance(value, dict):
+        return {name: read_numbers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [read_numbers(one) for one in value]
+    return float(value) if type(value) is int else value
+
+
+def check_texts(page: Page, results: ExploredResults, texts: list[str]) -> None:
+    for text, found in zip(texts, page.evaluate(READ, texts), strict=True):
+        view, mistakes = read_view(text, results)
+        assert read_numbers(found["view"]) == describe_view(view)
+        # which name is nearest each side may judge for itself
+        heads = [
+            [one.split("; did you mean")[0] for one in every]
+            for every in (found["mistakes"], [m.message for m in mistakes])
+        ]
+        assert heads[0] == heads[1]
+        assert found["text"] == format_view(view)
+        assert found["rows"] == select_rows(results, view).tolist()
+        counts = {name: one.tolist() for name, one in count_levels(results, view).items()}
+        assert found["counts"] == counts
+
+
+@BATCH
+@given(st.lists(views(HARD), min_size=20, max_size=20))
+def test_the_browser_shows_the_trials_that_python_selects(hard_page: Page, chosen: list[View]) -> None:
+    check_texts(hard_page, HARD, [format_view(view) for view in chosen])
+
+
+PARTS = st.one_of(
+    st.sampled_from(
+        ("x=streams", "stat=p95", "min-x=1e3", "colour=none", "trial=B:2", "trial=B:02", "baseline=4")
+    ),
+    st.tuples(st.sampled_from(KEYS), st.text(max_size=4)).map("=".join),
+    st.tuples(
+        st.sampled_from([one.name for one in HARD.columns]),
+        st.text(st.sampled_from("!(),.%0123456789abcF-+eT:Z\"'~"), max_size=12),
+    ).map(lambda pair: f"where.{pair[0]}={pair[1]}"),
+    st.text(st.characters(codec="utf-8"), max_size=8),
+)
+
+
+@BATCH
+@given(st.lists(st.lists(PARTS, max_size=4).map("&".join), min_size=30, max_size=30))
+def test_the_browser_refuses_the_parts_that_python_refuses(hard_page: Page, texts: list[str]) -> None:
+    check_texts(hard_page, HARD, texts)
+
+
+def test_long_texts_are_refused_alike(hard_page: Page) -> None:
+    parts = ("{}=1", "{}", "x={}", "y={}", "stat={}", "where.{}=1", "where.status={}", "trial={}", "min-x={}")
+    longs = ("é" * 5_000, "🦊" * 80, "🦊" * 81, "z" * 80)
+    check_texts(hard_page, HARD, [part.format(long) for part in parts for long in longs])
+
+
+def test_hard_levels_read_back_in_the_browser(hard_page: Page) -> None:
+    chosen = [
+        View(x="streams", y=("drtt_ns",), where={"test_parameters": LevelFilter(levels=(level, None))})
+        for level in HARD_LEVELS
+    ]
+    check_texts(hard_page, HARD, [format_view(view) for view in chosen])
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        pytest.param([make_quickstart()], id="one path"),
+        pytest.param([make_explored(cycles=1)], id="two paths"),
+        pytest.param([make_quickstart(), make_quickstart()], id="two results"),
+        pytest.param([make_quickstart(levels=[(1, 65536), (1, None), (1, 131072)])], id="windows alone"),
+        pytest.param([make_message_results(cycles=1)], id="messages"),
+        pytest.param([make_technology_results(cycles=1)], id="technologies"),
+        pytest.param([make_multipath_results()], id="bonds"),
+        pytest.param([make_multipath_results(), make_message_results(cycles=1)], id="unlike results"),
+    ],
+)
+def test_the_browser_begins_with_the_view_of_python(page: Page, results: list[Any]) -> None:
+    found = ExploredResults.of(*(Study(one) for one in results))
+    open_table(page, found)
+    assert page.evaluate("() => window.pathlabExplorer.view.preset(table)") == describe_view(
+        default_view(found)
+    )
+    check_texts(page, found, ["", "x=window_bytes", "colour=path", "facet=none"])
+
+
+@BATCH
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=50, max_size=50),
+    st.lists(st.floats(-7e10, 3e11), min_size=50, max_size=50),
+)
+def test_numbers_and_times_are_written_alike(
+    hard_page: Page, numbers: list[float], times: list[float]
+) -> None:
+    assert hard_page.evaluate(
+        "(all) => all.map((text) => String(Number(text)))", [repr(one) for one in numbers]
+    ) == [format_exact_number(one) for one in numbers]
+    texts = [format_instant(one) for one in times]
+    assert (
+        hard_page.evaluate(
+            "(all) => all.map((text) => window.pathlabExplorer.view.formatInstant(Number(text)))",
+            [repr(one) for one in times],
+        )
+        == texts
+    )
+    assert hard_page.evaluate("(all) => all.map(window.pathlabExplorer.view.parseInstant)", texts) == [
+        parse_instant(text) for text in texts
+    ]
+
+
+def test_trials_that_come_later_are_filtered(page: Page) -> None:
+    done, begun = make_explored(cycles=2), make_explored(cycles=2)
+    begun.records = begun.records[:5]
+    open_table(page, ExploredResults.of(Study(begun)))
+    texts = ["where.streams=4,8&text=EAST", "where.throughput_bits_per_s=..10", "where.status=failed"]
+    page.evaluate(READ, texts[:2])
+    whole = ExploredResults.of(Study(done))
+    rows = [
+        {
+            **{one.name: whole.texts(one.name)[row] for one in whole.columns if one.kind == "category"},
+            **{
+                one.name: value
+                for one in whole.columns
+                if one.is_numeric
+                for value in (float(whole.numbers(one.name)[row]),)
+                if value == value
+            },
+            "flags": [
+                flag for place, flag in enumerate(whole.flags) if int(whole.flag_bits[row]) >> place & 1
+            ],
+        }
+        for row in range(5, len(whole))
+    ]
+    page.evaluate("(rows) => table.append(rows)", rows)
+    found = page.evaluate(READ, texts)
+    for text, one in zip(texts, found, strict=True):
+        view, _ = read_view(text, whole)
+        assert one["rows"] == select_rows(whole, view).tolist()
+
+
+def test_sixty_four_flags_are_filtered_and_counted_alike(page: Page) -> None:
+    source = make_quickstart()
+    for place, record in enumerate(source.records):
+        flags = tuple(f"further-{number:02d}" for number in range(70) if number % 16 in (place, 15 - place))
+        source.records[place] = replace(record, flags=flags)
+    found = ExploredResults.of(Study(source))
+    assert len(found.flags) == 64
+    open_table(page, found)
+    chosen = [f"where.flags={flag}" for flag in found.flags]
+    check_texts(page, found, [*chosen, "where.flags=!further-00,further-31,other%20flags", "where.flags=()"])
