@@ -55,10 +55,12 @@ PURPOSES: Mapping[str, tuple[str, str]] = {
     "scapy": ("scapy.layers.inet", "packets of captures; no command loads it yet"),
     "scipy": ("scipy.stats", "distributions, tests, optimisation"),
     "sqlalchemy": ("sqlalchemy", "results file"),
+    "starlette": ("starlette.applications", "HTTP of `pathlab serve`: routes, headers, streams"),
     "statsmodels": (
         "statsmodels.regression.linear_model",
         "regressions with robust covariance (HC2, HC3), Poisson regression: scipy has neither",
     ),
+    "uvicorn": ("uvicorn", "HTTP server of `pathlab serve`"),
     "weasyprint": ("weasyprint", "PDF; extra `pdf`"),
 }
 

@@ -3,9 +3,10 @@
     python -m docs.screenshots RESULTS [OTHER]     writes docs/images/*.png and says so
 
 They are the first screen of RESULTS' report at the width of a desk and of a phone, dark, and printed (the
-first page of the PDF); the live view of the run at 60, 80 and 120 columns, replayed from the stored trials
-(docs/live_replay.py); and ``pathlab compare RESULTS OTHER``. Terminals are pseudo-terminals, whose screens
-pyte keeps and Chromium draws. Needs the extra ``dev`` and Chromium, and no network.
+first page of the PDF); its explorer, and another view of it in dark colours; the live view of the run at 60,
+80 and 120 columns, replayed from the stored trials (docs/live_replay.py); and ``pathlab compare RESULTS
+OTHER``. Terminals are pseudo-terminals, whose screens pyte keeps and Chromium draws. Needs the extra ``dev``
+and Chromium, and no network.
 """
 
 from __future__ import annotations
@@ -33,8 +34,11 @@ COLUMNS = (60, 80, 120)
 LINES, LINES_OF_OUTPUT = 24, 200
 #: Where in the run the live view is shown, as a share of its trials.
 MOMENT = 0.6
-FORMATS = ("html", "pdf")
+FORMATS = {"html": "report.html", "pdf": "report.pdf", "explorer": "explorer.html"}
 DESK, PHONE = (1200, 900), (390, 844)
+#: The part of the explorer below the figure is left out.
+EXPLORER = (1200, 760)
+EXPLORER_DARK = "x=window_bytes&y=loaded_rtt_mean_ns&colour=streams"
 #: A window that shows a whole page at twice its size, the page's rows above all text, and the greatest
 #: brightness around pages.
 VIEWER, PAGE_TOP, VIEWER_LEVEL_MAX, SCROLLBAR_PIXELS = (2600, 2400), 20, 128, 20
@@ -97,6 +101,17 @@ class Screenshots:
             yield self._write(name, self._capture_settled())
         self._browser.ask("Emulation.setEmulatedMedia", features=[])
 
+    def take_explorer(self, page: Path) -> Iterator[Path]:
+        """The explorer with its first view; in dark colours with its median over the windows."""
+        width, height = EXPLORER
+        self._browser.open(page, width=width, height=height)
+        yield self._write("explorer", self._capture_settled())
+        dark = {"name": "prefers-color-scheme", "value": "dark"}
+        self._browser.ask("Emulation.setEmulatedMedia", features=[dark])
+        self._browser.evaluate(f"window.location.hash = {EXPLORER_DARK!r}")
+        yield self._write("explorer-dark", self._capture_settled())
+        self._browser.ask("Emulation.setEmulatedMedia", features=[])
+
     def take_paper(self, printed: Path) -> Path:
         """The first page of a PDF, as the browser shows it."""
         width, height = VIEWER
@@ -131,10 +146,10 @@ class Screenshots:
         return path
 
 
-def write_report(results: Path, path: Path) -> Path:
-    """The report, in the format of the path."""
-    command = [sys.executable, "-m", "pathlab", "report", str(results), "--out", str(path)]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+def write_report(results: Path, path: Path, form: str) -> Path:
+    """The report in one format."""
+    words = ["report", str(results), "--format", form, "--out", str(path)]
+    subprocess.run([sys.executable, "-m", "pathlab", *words], check=True, stdout=subprocess.DEVNULL)
     return path
 
 
@@ -154,8 +169,11 @@ def take_all(shots: Screenshots, results: Path, other: Path | None, scratch: Pat
     """Every picture, one after the other."""
     with ThreadPoolExecutor() as pool:
         screens = [pool.submit(show_live, results, columns) for columns in COLUMNS]
-        page, printed = (pool.submit(write_report, results, scratch / f"report.{kind}") for kind in FORMATS)
+        page, printed, explorer = (
+            pool.submit(write_report, results, scratch / name, form) for form, name in FORMATS.items()
+        )
         yield from shots.take_report(page.result())
+        yield from shots.take_explorer(explorer.result())
         yield shots.take_paper(printed.result())
         for columns, live in zip(COLUMNS, screens, strict=True):
             yield shots.take_terminal(
