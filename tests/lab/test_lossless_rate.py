@@ -46,6 +46,7 @@ def search(folder: Path, link: dict[str, Any], **changes: Any) -> LosslessRate:
     return answer.result
 
 
+@pytest.mark.long
 def test_the_payload_rate_of_a_link_is_found(tmp_path: Path) -> None:
     # Of the rates tried none is so close to the truth that its loss is not distinguishable from 1 %.
     rule = {**DATA["search"], "lowest": "21Mbit/s"}
@@ -72,6 +73,7 @@ def test_random_loss_of_a_tenth_of_a_percent_is_below_one_percent(tmp_path: Path
     assert found.rates[-1].loss_ratio == pytest.approx(0.001, abs=0.002)
 
 
+@pytest.mark.long
 def test_random_loss_of_a_tenth_of_a_percent_is_above_a_hundredth(tmp_path: Path) -> None:
     rule = {"loss": "0.01%", "lowest": "40Mbit/s", "highest": "50Mbit/s", "burst": 1, "trials_max": 6}
     trial = {"warmup": "100ms", "duration": "6s"}

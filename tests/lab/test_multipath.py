@@ -90,6 +90,7 @@ def test_two_equal_links_in_turn_carry_their_sum(tmp_path: Path) -> None:
     assert needed.result.plan.reason is NoStreams.ONE_ADDRESS_PAIR
 
 
+@pytest.mark.long
 def test_round_robin_over_unequal_links_collapses_and_the_reason_is_named(tmp_path: Path) -> None:
     """50 and 20 Mbit/s: less than the better link alone, at most twice the slower one.
 

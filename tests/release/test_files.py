@@ -233,6 +233,7 @@ def test_the_image_runs_as_an_ordinary_user(dist: Path, tmp_path: Path) -> None:
     assert_complete((results / "record").read_text())
 
 
+@pytest.mark.long
 def test_a_commit_gives_the_same_bytes_twice(dist: Path, tmp_path: Path, released_checkout: Path) -> None:
     done = release(released_checkout, tmp_path / "again", "--no-image")
     assert (done.status, done.errors) == (0, [])
