@@ -23,6 +23,7 @@ pytestmark = pytest.mark.engine
 DOCUMENT = (Path(__file__).resolve().parents[2] / "native" / "PROTOCOL.md").read_text(encoding="utf-8")
 
 # token 00112233445566778899aabbccddeeff; warm-up 60 ms; duration 250 ms; by time; no messages
+GOLDEN_NS = 250 * MS  # the steady window of a golden hello
 _TIMES = "00112233445566778899aabbccddeeff 0000000003938700 000000000ee6b280 0000000000000000"
 #                    datagram flags pacing rate
 _NO_DATAGRAMS = "       00000000 0000  0000   0000000000000000"
@@ -239,7 +240,7 @@ def test_golden_answer_to_another_version(hello: bytes) -> None:
 def test_sender_sends_the_golden_hello_and_accepts_the_golden_answer() -> None:
     with (
         listening() as (listener, port),
-        sending(port, streams=2, token=TOKEN) as sender,
+        sending(port, streams=2, token=TOKEN, duration_ns=GOLDEN_NS) as sender,
         answering(listener, ANSWER_0) as (_, first),
         answering(listener, ANSWER_1) as (_, second),
     ):
@@ -256,7 +257,7 @@ def test_sender_of_messages_sends_the_golden_hello() -> None:
     }
     with (
         listening() as (listener, port),
-        sending(port, token=TOKEN, queue_bytes=2**18, **flags),
+        sending(port, token=TOKEN, duration_ns=GOLDEN_NS, queue_bytes=2**18, **flags),
         listener.accept()[0] as connection,
     ):
         assert read_exactly(connection, 84) == HELLO_OF_MESSAGES
@@ -274,7 +275,7 @@ def test_sender_of_datagrams_sends_the_golden_hello() -> None:
     }
     with (
         listening() as (listener, port),
-        sending(port, token=TOKEN, **flags),
+        sending(port, token=TOKEN, duration_ns=GOLDEN_NS, **flags),
         listener.accept()[0] as connection,
     ):
         assert read_exactly(connection, 84) == HELLO_OF_DATAGRAMS

@@ -16,6 +16,8 @@ from tests.require import require_engine
 
 WAIT_S = 20.0
 MS = 1_000_000  # in nanoseconds
+#: Steady windows of a receiver and of its sender.
+SHORTER_NS, LONGER_NS = 150 * MS, 350 * MS
 TOKEN = "00112233445566778899aabbccddeeff"
 
 Record = dict[str, Any]
@@ -164,14 +166,14 @@ def run(subcommand: str, /, **flags: Flag) -> Ending:
 
 @contextlib.contextmanager
 def receiving(binary: str | None = None, /, **flags: Flag) -> Iterator[tuple[Engine, int]]:
-    """A listening receiver and its port. Its steady window is a little shorter than the sender's, so that
-    it is always over when the streams end, and some bytes belong to the drain."""
+    """A listening receiver and its port. Its steady window is shorter than the sender's, so that it is
+    over when the streams end, also on a busy machine, and some bytes belong to the drain."""
     settings: dict[str, Flag] = {
         "bind": "127.0.0.1",
         "port": 0,
         "token": TOKEN,
         "warmup_ns": 60 * MS,
-        "duration_ns": 150 * MS,
+        "duration_ns": SHORTER_NS,
         "interval_ns": 20 * MS,
         "control": "stdin",
     }
@@ -188,7 +190,7 @@ def sending(port: int, binary: str | None = None, /, **flags: Flag) -> Iterator[
         "port": port,
         "token": TOKEN,
         "warmup_ns": 60 * MS,
-        "duration_ns": 250 * MS,
+        "duration_ns": LONGER_NS,
         "interval_ns": 20 * MS,
         "control": "stdin",
     }

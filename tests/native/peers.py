@@ -8,7 +8,7 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from tests.native.engine import MS, TOKEN, WAIT_S
+from tests.native.engine import LONGER_NS, MS, TOKEN, WAIT_S
 
 #: Magic, version, flags, stream, streams, token, warm-up, duration, bytes;
 #: of messages size, encoding, carrier, queue; of datagrams payload, flags, pacing, rate.
@@ -28,7 +28,7 @@ def build_hello(
     flags: int = FORWARD,
     token: str = TOKEN,
     warmup_ns: int = 60 * MS,
-    duration_ns: int = 250 * MS,
+    duration_ns: int = LONGER_NS,
     total_bytes: int = 0,
     messages: tuple[int, int, int, int] = (0, 0, 0, 0),
     datagrams: tuple[int, int, int, int] = (0, 0, 0, 0),

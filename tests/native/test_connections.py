@@ -11,7 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.native.engine import (
+    LONGER_NS,
     MS,
+    SHORTER_NS,
     TOKEN,
     Flag,
     assert_counters_agree,
@@ -93,11 +95,11 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
         place["bind"] = f"@pathlab-turned-{id(place)}"
     if transport == "mptcp":
         require_mptcp()
-    with receiving(**TURNED, **place, duration_ns=250 * MS) as (sender, port):
+    with receiving(**TURNED, **place, duration_ns=LONGER_NS) as (sender, port):
         where: dict[str, Flag] = {"transport": transport}
         if transport == "unix":
             where["address"] = place["bind"]
-        with sending(port or 1, **TURNED, **where, duration_ns=150 * MS) as receiver:
+        with sending(port or 1, **TURNED, **where, duration_ns=SHORTER_NS) as receiver:
             receiver.expect("ready")
             ready = sender.expect("ready")
             assert (ready["direction"], ready["rejected"]) == ("reverse", 0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.native.engine import (
+    LONGER_NS,
     MS,
+    SHORTER_NS,
     Ending,
     Flag,
     assert_counters_agree,
@@ -40,8 +42,8 @@ def assert_both_counters_agree(end: Ending, streams: int) -> None:
 
 # A receiver's steady window ends before its sender's, as in tests/native/engine.py.
 REVERSE: dict[str, dict[str, Flag]] = {
-    "receiver_flags": {"duration_ns": 250 * MS},
-    "sender_flags": {"direction": "reverse", "duration_ns": 150 * MS},
+    "receiver_flags": {"duration_ns": LONGER_NS},
+    "sender_flags": {"direction": "reverse", "duration_ns": SHORTER_NS},
 }
 
 
@@ -63,7 +65,7 @@ def test_reverse(streams: int) -> None:
 @pytest.mark.parametrize("streams", STREAMS)
 def test_both_at_once(streams: int) -> None:
     accepted, connected = carry(
-        streams=streams, receiver_flags={"duration_ns": 250 * MS}, sender_flags={"direction": "both"}
+        streams=streams, receiver_flags={"duration_ns": LONGER_NS}, sender_flags={"direction": "both"}
     )
     assert_complete(accepted, connected)
     for end in (accepted, connected):

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.native.engine import (
+    LONGER_NS,
     MS,
+    SHORTER_NS,
     Ending,
     assert_counters_agree,
     carry,
@@ -69,7 +71,7 @@ def test_every_byte_is_accounted_for(streams: int) -> None:
 
 def test_phases_follow_the_plan() -> None:
     received, sent = carry(streams=2)
-    for end, warmup_ns, steady_ns in ((received, 60 * MS, 150 * MS), (sent, 60 * MS, 250 * MS)):
+    for end, warmup_ns, steady_ns in ((received, 60 * MS, SHORTER_NS), (sent, 60 * MS, LONGER_NS)):
         phases = end.last["phases"]
         # A boundary is the time of the sample: never early, and as late as the machine.
         assert phases["warmup"]["end_ns"] >= warmup_ns

@@ -7,7 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Flag, assert_counters_agree, receiving, run, sending, start
+from tests.native.engine import (
+    LONGER_NS,
+    MS,
+    TOKEN,
+    Flag,
+    assert_counters_agree,
+    receiving,
+    run,
+    sending,
+    start,
+)
 from tests.native.messages import exchange
 from tests.require import require
 
@@ -39,7 +49,7 @@ def test_a_trial(checked: str, direction: str, transfer: str) -> None:
         "tcp_info": "raw",
         "workers": 2,
     }
-    with receiving(checked, **{**flags, "duration_ns": 250 * MS}) as (receiver, port):
+    with receiving(checked, **{**flags, "duration_ns": LONGER_NS}) as (receiver, port):
         with sending(port, checked, **flags, direction=direction, duration_ns=300 * MS) as sender:
             sender.expect("ready")
             receiver.expect("ready")
