@@ -103,7 +103,8 @@ def test_the_network_load_goes_over_the_other_pair(tmp_path: Path) -> None:
     for record in (network, combined):
         assert record.status == "complete", record.failure
         assert record.background_network_bits_per_s is not None
-        assert 1e6 < record.background_network_bits_per_s < 21e6  # the link of the lab
+        # The link of the lab carries 20 Mbit/s; a short window also gets what the queue held before it.
+        assert 1e6 < record.background_network_bits_per_s < 25e6
     assert network.background_cpu_ratio is network.background_disk_bytes_per_s is None
     assert combined.background_cpu_ratio is not None
     assert combined.background_disk_bytes_per_s is not None
@@ -177,7 +178,7 @@ def test_a_disk_that_gets_full_fails_the_trial_with_the_reason(tmp_path: Path) -
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8 * MIB, before[1]))
     try:
-        large = {**SETTINGS, "disk_bytes": "1GiB", "disk_write": "8MiB"}  # the second write does not fit
+        large = {**SETTINGS, "disk_bytes": "1GiB", "disk_write": "16MiB"}  # no write fits
         full, none = measure(["disk", "none"], tmp_path / "out", background=large)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
