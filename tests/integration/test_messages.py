@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 
 import pathlab
+from pathlab.engines.settings import Options
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
 from tests.integration.conducting import AB, LAB, campaign_of, run, settings, stored
 from tests.require import require_namespaces
 
@@ -16,10 +19,10 @@ pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
 LOCAL_TRANSPORTS = ["unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
 
 
-def list_unix_names() -> set[str]:
-    """Abstract sockets of trials (proc(5): the name is the last field)."""
-    names = (line.split()[-1] for line in Path("/proc/net/unix").read_text(encoding="utf-8").splitlines())
-    return {name for name in names if name.startswith("@pathlab-")}
+def find_unix_names(prefixes: set[str]) -> set[str]:
+    """Those of the prefixes with which the name of a unix socket begins (proc(5): the last field)."""
+    names = [line.split()[-1] for line in Path("/proc/net/unix").read_text(encoding="utf-8").splitlines()]
+    return {prefix for prefix in prefixes if any(name.startswith(prefix) for name in names)}
 
 
 def test_every_factor_of_messages_reaches_the_engine(tmp_path: Path) -> None:
@@ -58,12 +61,27 @@ def test_every_factor_of_messages_reaches_the_engine(tmp_path: Path) -> None:
     assert settings(tmp_path / "corked", 1)["cork"]["sender"] == "yes"
 
 
-def test_local_transports_carry_messages_and_leave_nothing(tmp_path: Path) -> None:
+def test_local_transports_carry_messages_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = Session.start_engine
+    asked: list[str] = []
+    listening: list[str] = []
+
+    def start_and_keep(self: Session, subcommand: str, options: Options, **rest: Any) -> EngineJob:
+        if subcommand == "send":  # when the receiver listens
+            asked.append(str(options["address"]))
+            listening.extend(find_unix_names({asked[-1]}))
+        return started(self, subcommand, options, **rest)
+
+    monkeypatch.setattr(Session, "start_engine", start_and_keep)
     factors = {"streams": [1], "message": [64], "transport": LOCAL_TRANSPORTS, "reply": [False, True]}
-    before = list_unix_names()
     outcome = run(campaign_of(factors=factors), tmp_path / "out")
     assert (outcome.complete, outcome.failed) == (len(LOCAL_TRANSPORTS) * 2, 0)
-    assert list_unix_names() <= before
+    # Other programs on this machine may have such sockets, too: only these trials' names count.
+    assert listening == asked
+    assert len(set(asked)) == len(LOCAL_TRANSPORTS) * 2
+    assert find_unix_names(set(asked)) == set()
     for number, record in enumerate(stored(tmp_path / "out"), start=1):
         transport = settings(tmp_path / "out", number)["transport"]
         assert transport["requested"] == transport["sender"] == transport["receiver"]
