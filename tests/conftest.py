@@ -2,6 +2,9 @@
 
 Every run of the tests has a runtime folder of its own: its locks and sockets are not those of the user,
 nor of another run beside it.
+
+Property tests draw their examples from a fixed seed, so that two runs test the same. How long an example
+takes on a busy machine is not what they test.
 """
 
 from __future__ import annotations
@@ -12,6 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "pathlab",
+    settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]),
+)
+settings.load_profile("pathlab")
 
 TESTS = Path(__file__).parent
 QUIET_FOLDERS = ("lab", "guest")
