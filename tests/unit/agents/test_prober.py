@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pathlab.agents.discovery.batch import Batch
-from pathlab.agents.discovery.flow import Flow, Reply, Target
+from pathlab.agents.discovery.flow import Flow, Reply, Target, read_clocks
 from pathlab.agents.discovery.prober import Prober
 
 Record = dict[str, Any]
@@ -41,10 +41,18 @@ def listener() -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def closed_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened:
+def closed_port() -> Iterator[int]:
+    """A port that takes no probe, and that nobody else gets: its sockets hear one other port alone."""
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as opened,
+        socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as opened6,
+    ):
         opened.bind(("127.0.0.1", 0))
-        return int(opened.getsockname()[1])
+        port = int(opened.getsockname()[1])
+        opened6.bind(("::1", port))
+        opened.connect(("127.0.0.1", 9))
+        opened6.connect(("::1", 9))
+        yield port
 
 
 def run_batch(
@@ -271,3 +279,12 @@ def test_a_clock_that_was_set_meanwhile_spoils_no_round_trip(monkeypatch: pytest
     assert probe["stamps"] == "user"
     assert 0 < probe["rtt_ns"] < 3_600_000_000_000
     assert end["clock_step_ns"] > 3_599_000_000_000
+
+
+def test_clocks_that_were_read_apart_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program is held up for 50 ms between the first two."""
+    monotonic_ns = iter([0, 50_000_000, 50_000_100, 50_000_200])
+    realtime_ns = iter([1_050_000_000, 1_050_000_150])
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(monotonic_ns))
+    monkeypatch.setattr(time, "time_ns", lambda: next(realtime_ns))
+    assert read_clocks() == (50_000_100, 1_050_000_150)
