@@ -11,6 +11,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.transport import Channel, Transport
 
 Message = dict[str, Any]
+PATIENCE_S = 60.0
 HELLO: Message = {
     "type": "hello",
     "protocol": 2,
@@ -52,7 +53,7 @@ class ScriptedAgent(Channel):
         self._outgoing.put(b"")
 
     def read(self, max_bytes: int) -> bytes:
-        data = self._outgoing.get(timeout=30)
+        data = self._outgoing.get(timeout=PATIENCE_S)
         assert len(data) <= max_bytes
         return data
 
@@ -68,7 +69,7 @@ class ScriptedAgent(Channel):
 
     def next_request(self, operation: str) -> Message:
         for _ in range(100):
-            request = self.requests.get(timeout=10)
+            request = self.requests.get(timeout=PATIENCE_S)
             if request["op"] == operation:
                 return request
         raise AssertionError(f"no {operation}")
@@ -115,7 +116,7 @@ def reply_plainly(request: Message) -> list[Message]:
 
 
 def open_session(
-    reply: Callable[[Message], list[Message]] = reply_plainly, *, request_timeout_s: float = 10.0
+    reply: Callable[[Message], list[Message]] = reply_plainly, *, request_timeout_s: float = PATIENCE_S
 ) -> tuple[Session, ScriptedAgent]:
     agent = ScriptedAgent(reply)
     session = Session(ScriptedTransport(agent), host="alpha", request_timeout_s=request_timeout_s)

@@ -84,7 +84,7 @@ def test_a_named_interpreter_is_a_word_and_no_text_of_shell(tmp_path: Path, name
         input=first_input,
         capture_output=True,
         cwd=tmp_path,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert done.returncode == bootstrap.NO_INTERPRETER_STATUS

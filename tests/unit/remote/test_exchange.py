@@ -14,6 +14,7 @@ from pathlab.errors import HostError, ProtocolError
 from pathlab.remote.session import Session
 from tests.unit.remote.scripted_agent import (
     HELLO,
+    PATIENCE_S,
     Message,
     ScriptedAgent,
     ScriptedTransport,
@@ -108,7 +109,8 @@ def test_a_stream_that_cannot_be_understood_ends_the_session(noise: bytes) -> No
 def test_everyone_who_waits_wakes_with_the_agents_last_words() -> None:
     silent = {"ping"}
     session, agent = open_session(
-        lambda request: [] if request["op"] in silent else reply_plainly(request), request_timeout_s=30.0
+        lambda request: [] if request["op"] in silent else reply_plainly(request),
+        request_timeout_s=PATIENCE_S,
     )
     job = session.start_engine("send", {}, seconds=1)
     caught: queue.Queue[BaseException] = queue.Queue()
@@ -121,8 +123,8 @@ def test_everyone_who_waits_wakes_with_the_agents_last_words() -> None:
 
     waits: list[Callable[[], object]] = [
         session.clock,
-        lambda: job.wait_for("ready", 30.0),
-        lambda: job.wait(30.0),
+        lambda: job.wait_for("ready", PATIENCE_S),
+        lambda: job.wait(PATIENCE_S),
     ]
     threads = [threading.Thread(target=expect_error, args=(wait,)) for wait in waits]
     for thread in threads:
@@ -131,8 +133,8 @@ def test_everyone_who_waits_wakes_with_the_agents_last_words() -> None:
     agent.stderr = "Traceback\nMemoryError: no room\n"
     agent.end()
     for thread in threads:
-        thread.join(10)
-    errors = [caught.get(timeout=1) for _ in threads]
+        thread.join(PATIENCE_S)
+    errors = [caught.get_nowait() for _ in threads]
     assert all("MemoryError: no room" in str(error) for error in errors)
     assert len({id(error) for error in errors}) == 3  # each its own, with its own traceback
     with pytest.raises(HostError, match="gone"):
@@ -170,9 +172,9 @@ def test_requests_from_many_threads_get_their_own_answers() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(PATIENCE_S)
     session.close()
-    answers = [results.get(timeout=1) for _ in range(400)]
+    answers = [results.get_nowait() for _ in range(400)]
     assert len({monotonic for monotonic, _realtime in answers}) == 400
     assert all(monotonic == -realtime for monotonic, realtime in answers)
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import multiprocessing
 import os
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.saved_views import (
     VIEWS_MAX,
@@ -96,19 +99,38 @@ def test_a_view_is_replaced_only_by_whom_knows_it(tmp_path: Path) -> None:
     assert read_views(tmp_path) == {}
 
 
-def _save_many(folder: Path, writer: int) -> None:
-    for number in range(20):
-        save_view(folder, f"{writer} {number}", VIEW)
+SAVE_MANY = """
+import sys
+from pathlib import Path
+from pathlab.store.saved_views import save_view
+print("ready", flush=True)
+sys.stdin.read()
+for number in range(20):
+    save_view(Path(sys.argv[1]), f"{sys.argv[2]} {number}", sys.argv[3])
+"""
 
 
 def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    writers = [context.Process(target=_save_many, args=(tmp_path, writer)) for writer in range(4)]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    assert [writer.exitcode for writer in writers] == [0] * 4
+    pipe = subprocess.PIPE
+    with contextlib.ExitStack() as stack:
+        writers = [
+            stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", SAVE_MANY, str(tmp_path), str(writer), VIEW],
+                    stdin=pipe,
+                    stdout=pipe,
+                    cwd=Path(pathlab.__file__).parents[1],
+                )
+            )
+            for writer in range(4)
+        ]
+        for writer in writers:
+            assert writer.stdout is not None
+            assert writer.stdout.readline() == b"ready\n"
+        for writer in writers:
+            assert writer.stdin is not None
+            writer.stdin.close()
+    assert [writer.returncode for writer in writers] == [0] * 4
     assert len(read_views(tmp_path)) == 80
 
 

@@ -159,10 +159,20 @@ def assert_ended(reader: int) -> None:
     assert os.read(reader, 64) == b""
 
 
-def test_after_its_time_a_command_is_ended_with_its_children(held: tuple[list[str], int]) -> None:
+def test_after_its_time_a_command_is_ended_with_its_children(
+    held: tuple[list[str], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time ends as soon as its child runs."""
     command, reader = held
+    communicate = subprocess.Popen.communicate
+
+    def wait_for_the_child(process: subprocess.Popen[bytes], given: bytes, timeout_s: float) -> Any:
+        assert timeout_s == 2.0
+        assert_started(reader)
+        return communicate(process, given, 0.01)
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", wait_for_the_child)
     assert run_command(command, 2.0) == (124, "", "error: not done within 2 s")
-    assert_started(reader)
     assert_ended(reader)
 
 

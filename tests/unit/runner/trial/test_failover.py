@@ -162,7 +162,7 @@ def test_a_link_fails_and_returns_in_order_and_the_end_waits_for_no_time() -> No
     failure = LinkFailure(plan, lambda: done.append("fail"), restore)
     failure.begin()
     failure.begin()
-    assert returned.wait(10)
+    assert returned.wait(60)
     failure.end()
     assert done == ["fail", "restore"]
     assert failure.failed_ns is not None
@@ -186,7 +186,7 @@ def test_a_link_that_is_still_failed_at_the_end_returns_then() -> None:
 
     failure = LinkFailure(replace(PLAN, over_after_ns=10**15), fail, lambda: done.append("restore"))
     failure.begin()
-    assert failed.wait(10)
+    assert failed.wait(60)
     failure.end()
     failure.end()
     assert done == ["fail", "restore"]
@@ -207,5 +207,5 @@ def test_a_command_that_fails_is_raised_at_the_end_once() -> None:
 def _end_after(failure: LinkFailure) -> None:
     thread = failure._thread
     assert thread is not None
-    thread.join(10)
+    thread.join(60)
     failure.end()
