@@ -29,6 +29,8 @@ _EXTENDED_ERROR = struct.Struct("=IBBBBII")
 _READ_BYTES = 65536
 _ANCILLARY_BYTES = 512
 _MAX_REPLIES = 256  # read at a time, so that a flood of them cannot hold the loop
+_HOLD_UP_NS = 100_000
+_MAX_CLOCK_READS = 8
 
 # (origin, ICMP type) to what it means; the code is kept beside it.
 _KINDS = {
@@ -40,6 +42,15 @@ _KINDS = {
 }
 _PORT_UNREACHABLE = {_FROM_ICMP: 3, _FROM_ICMP6: 4}
 _TOO_BIG_CODE = 4  # of ICMP type 3
+
+
+def read_clocks() -> Tuple[int, int]:
+    """CLOCK_MONOTONIC and CLOCK_REALTIME of one moment, in ns: read again if held up between the two."""
+    for _ in range(_MAX_CLOCK_READS):
+        monotonic_ns, realtime_ns = time.monotonic_ns(), time.time_ns()
+        if time.monotonic_ns() - monotonic_ns < _HOLD_UP_NS:
+            break
+    return monotonic_ns, realtime_ns
 
 
 class Target(NamedTuple):
@@ -174,9 +185,9 @@ class Flow:
         else:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_UNICAST_HOPS, ttl)
         packet = self._build(number, size_bytes - packets.IP_HEADER_BYTES[self._version])
-        monotonic_ns, sent_ns = time.monotonic_ns(), time.time_ns()
+        clocks = read_clocks()
         self.socket.send(packet)
-        return monotonic_ns, sent_ns
+        return clocks
 
     def _build(self, number: int, length_bytes: int) -> bytes:
         if self._method == "udp":

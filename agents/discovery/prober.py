@@ -9,10 +9,9 @@ from collections import deque
 from typing import Any, Callable, Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from pathlab.agents.discovery.batch import Batch
-from pathlab.agents.discovery.flow import Flow, Reply
+from pathlab.agents.discovery.flow import Flow, Reply, read_clocks
 
-#: The two clocks may drift apart by no more during a round trip (this program may be held up between reading
-#: one and the other); more means that CLOCK_REALTIME was set meanwhile.
+#: The two clocks may drift apart by no more during a round trip; more means that CLOCK_REALTIME was set.
 CLOCK_SLACK_NS = 1_000_000
 #: For so long after a probe went unanswered, a reply that names no probe could be its late one.
 AMBIGUOUS_NS = 10_000_000_000
@@ -194,7 +193,7 @@ def _time_reply(sent: Optional[_Sent], reply: Optional[Reply]) -> Tuple[Optional
     """The round trip and what it was taken from, ``kernel-receive`` or, where that is of no use, ``user``."""
     if sent is None or reply is None:
         return None, None
-    now_ns, now_realtime_ns = time.monotonic_ns(), time.time_ns()
+    now_ns, now_realtime_ns = read_clocks()
     elapsed_ns = now_ns - sent.monotonic_ns
     step_ns = now_realtime_ns - sent.sent_ns - elapsed_ns
     if reply.received_ns is not None and abs(step_ns) < CLOCK_SLACK_NS and reply.received_ns > sent.sent_ns:
