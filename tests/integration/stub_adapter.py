@@ -53,7 +53,9 @@ def serve(address: str, port: str, config: str) -> None:
     if config:
         assert Path(config).read_text(encoding="utf-8") == f"address={address}\nport={port}\n"
         assert Path("prepared").read_text(encoding="utf-8") == "here"
-    listener = socket.create_server((address, int(port)))
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((address, int(port)))
     size_bytes = int(os.environ["STUB_SEGMENT_BYTES"])
     ctypes.CDLL(None).shmget(0, size_bytes, 0o1600)
     Path(f"/dev/shm/pathlab-stub-{size_bytes}").write_text("left", encoding="utf-8")
@@ -66,6 +68,7 @@ def serve(address: str, port: str, config: str) -> None:
                 signal.pause()
         os._exit(0)
     os.wait()
+    listener.listen()  # last: who sees the socket finds all the rest as well
     while True:
         signal.pause()
 
@@ -90,10 +93,10 @@ def answer(settings: dict[str, Any], variant: str) -> None:
         listener = socket.create_server((address, port))
         port = listener.getsockname()[1]
     stated = port + 1 if variant == "stub-other-port" else port
-    write("listening", port=stated, versions="stub 1.0", settings={"role": settings["role"]})
     end = time.process_time() + 0.05
     while time.process_time() < end:  # some CPU time to be measured
         pass
+    write("listening", port=stated, versions="stub 1.0", settings={"role": settings["role"]})
     wait_for_end()
     signal.pause()  # it is ended from outside
 

@@ -99,7 +99,7 @@ from pathlab.remote.session import Session
 session = Session(LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2])), host="local")
 pid = session.open()["pid"]
 job = session.start_adapter("stub-server", "answer", {"address": "127.0.0.1"}, seconds=60)
-job.wait_for("listening", 20)
+job.wait_for("listening", 60)
 sys.stdout.write(json.dumps([pid, job.pid]) + "\\n")
 sys.stdout.flush()
 signal.pause()

@@ -8,13 +8,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.adapter_jobs import SETTINGS, fail, start
+from tests.integration.adapter_jobs import fail, start
 from tests.integration.processes import PATIENCE_S
 
 
@@ -43,39 +44,47 @@ def test_what_goes_wrong_is_named_by_stage(host: Session, name: str, stage: str,
     assert status == 3
 
 
-def test_a_server_that_never_listens_is_given_up(host: Session) -> None:
-    job = host.start_adapter("stub-silent", "answer", SETTINGS, seconds=0.5)  # of the 10 s that it may have
-    assert fail(job) == ("port", "server does not listen within 0.5 s", 3)
-
-
 def test_go_before_the_server_listens_is_refused(host: Session) -> None:
     job = start(host, "stub-silent")
     job.command("go")
     assert fail(job) == ("contract", "'go' came before the server listened", 3)
 
 
-SMALL_FOLDER = """
+RUNNER = """
 import json, sys
 from pathlab.agents.adapters import answering, runner
 answering.FOLDER_BYTES = 1 << 20
 settings = {"address": "127.0.0.1"}
-options = {"name": "stub-full", "role": "answer", "settings": settings, "ports": "0", "seconds": 60}
-sys.exit(runner.run_adapter(json.dumps(options)))
+options = {"name": sys.argv[1], "role": "answer", "settings": settings, "ports": "0"}
+sys.exit(runner.run_adapter(json.dumps({**options, "seconds": float(sys.argv[2])})))
 """
+
+
+def run_alone(name: str, seconds: float) -> tuple[list[dict[str, Any]], int]:
+    """Records and exit status of an answering end without an agent, which would end it after its time."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", RUNNER, name, str(seconds)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as runner:
+        assert runner.stdout is not None
+        records = [json.loads(line) for line in runner.stdout]
+    return records, runner.returncode
+
+
+@pytest.mark.usefixtures("tidy")
+def test_a_server_that_never_listens_is_given_up() -> None:
+    records, status = run_alone("stub-silent", 0.5)  # of the 10 s that it may have
+    (error,) = (record for record in records if record["type"] == "error")
+    assert (error["stage"], error["text"]) == ("port", "server does not listen within 0.5 s")
+    assert (records[-1]["complete"], status) == (False, 3)
 
 
 @pytest.mark.usefixtures("tidy")
 def test_a_full_folder_is_named_as_a_limit() -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", SMALL_FOLDER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
-    ) as runner:
-        assert runner.stdout is not None
-        error, result = (json.loads(line) for line in runner.stdout)
+    (error, result), status = run_alone("stub-full", 60)
     assert error["stage"] == "limit"
     said = "python3 ended with status 1: OSError: [Errno 28] No space left on device"
     assert error["text"] == f"{said}; its folder of 1048576 bytes is full"
-    assert (result["complete"], runner.returncode) == (False, 3)
+    assert (result["complete"], status) == (False, 3)
 
 
 def test_cores_that_are_not_there_are_named(host: Session) -> None:

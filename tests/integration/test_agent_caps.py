@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -92,12 +93,12 @@ def test_the_caps_of_a_hosts_table_are_those_of_its_agent(agent_zip: Path, fake_
 def carry(
     sending: Session, receiving: Session, **options: str | int
 ) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-    """A trial of half a second over loopback: the sender's ready, both results (sender's first)."""
-    common: Options = {"warmup-ns": 0, "duration-ns": 500_000_000, "interval-ns": 50_000_000, **options}
-    receiver = receiving.start_engine("receive", {"bind": "127.0.0.1", "port": 0}, seconds=20, token=TOKEN)
+    """A trial over loopback, of so many bytes: the sender's ready, both results (sender's first)."""
+    common: Options = {"warmup-ns": 0, "interval-ns": 50_000_000, **options}
+    receiver = receiving.start_engine("receive", {"bind": "127.0.0.1", "port": 0}, seconds=60, token=TOKEN)
     port = receiver.wait_for("listening", PATIENCE_S)["port"]
     to: Options = {"address": "127.0.0.1", "port": port, **common}
-    sender = sending.start_engine("send", to, seconds=20, token=TOKEN)
+    sender = sending.start_engine("send", to, seconds=60, token=TOKEN)
     ready = sender.wait_for("ready", PATIENCE_S)
     sender.command("go")
     return ready, sender.wait_for("result", PATIENCE_S), receiver.wait_for("result", PATIENCE_S)
@@ -107,7 +108,9 @@ def carry(
 def test_a_cap_on_bytes_ends_a_trial_that_asks_for_more(capped: Opened) -> None:
     engine = Path(require_engine())
     sending = capped(engine, "--max-bytes", "3000000")
-    ready, sent, _ = carry(sending, capped(engine), **{"volume-limit-bytes": 10**12, "streams": 2})
+    ready, sent, _ = carry(
+        sending, capped(engine), **{"bytes": 10**9, "volume-limit-bytes": 10**12, "streams": 2}
+    )
     assert sent["complete"] is False
     assert "--volume-limit-bytes" in sent["reason"]
     # Exceeded by at most one write of each worker (native/PROTOCOL.md).
@@ -117,7 +120,7 @@ def test_a_cap_on_bytes_ends_a_trial_that_asks_for_more(capped: Opened) -> None:
 @pytest.mark.engine
 def test_a_cap_on_the_rate_paces_a_sender_that_asks_for_more(capped: Opened) -> None:
     session = capped(Path(require_engine()), "--max-rate", "16000000")
-    wanted: Options = {"rate-bits-per-s": 10**11, "streams": 2, "pacing": "user"}
+    wanted: Options = {"bytes": 1_000_000, "rate-bits-per-s": 10**11, "streams": 2, "pacing": "user"}
     ready, sent, received = carry(session, session, **wanted)
     assert ready["pacing"] == {
         "requested_bits_per_s": 16_000_000,
@@ -125,17 +128,19 @@ def test_a_cap_on_the_rate_paces_a_sender_that_asks_for_more(capped: Opened) -> 
         "by": "user",
     }
     assert sent["complete"] is received["complete"] is True
-    # Half a second of 2 MB/s, and what pacing lets go at once in the beginning.
-    assert 0 < sum(received["total_bytes"]) <= 1_500_000
+    assert sum(received["total_bytes"]) == 1_000_000
+    # Half a second at 2 MB/s, less what pacing lets go at once in the beginning; uncapped it takes none.
+    steady = sent["phases"]["steady"]
+    assert steady["end_ns"] - steady["start_ns"] >= 350_000_000
 
 
 @pytest.mark.engine
 def test_no_command_line_of_a_trial_holds_its_token(capped: Opened) -> None:
     session = capped(Path(require_engine()))
-    receiver = session.start_engine("receive", {"bind": "127.0.0.1", "port": 0}, seconds=20, token=TOKEN)
+    receiver = session.start_engine("receive", {"bind": "127.0.0.1", "port": 0}, seconds=60, token=TOKEN)
     port = receiver.wait_for("listening", PATIENCE_S)["port"]
     options: Options = {"address": "127.0.0.1", "port": port, "duration-ns": 50_000_000}
-    sender = session.start_engine("send", options, seconds=20, token=TOKEN)
+    sender = session.start_engine("send", options, seconds=60, token=TOKEN)
     sender.wait_for("ready", PATIENCE_S)
     for pid in (receiver.pid, sender.pid, parent_of(sender.pid)):
         words = Path(f"/proc/{pid}/cmdline").read_bytes() + Path(f"/proc/{pid}/environ").read_bytes()
@@ -149,14 +154,14 @@ def test_no_command_line_of_a_trial_holds_its_token(capped: Opened) -> None:
 
 
 def test_the_token_is_the_first_line_and_needs_no_control(session: Session) -> None:
-    job = session.start_engine("obey", {}, seconds=20, token=TOKEN)
+    job = session.start_engine("obey", {}, seconds=60, token=TOKEN)
     assert job.wait_for("arguments", PATIENCE_S)["options"] == {"control": "stdin", "token": "stdin"}
     job.command("stop")
     assert [record["line"] for record in job.wait(PATIENCE_S).records if record["type"] == "heard"] == [
         TOKEN,
         "stop",
     ]
-    alone = session.start_engine("obey", {}, control=False, seconds=20, token=TOKEN).wait(PATIENCE_S)
+    alone = session.start_engine("obey", {}, control=False, seconds=60, token=TOKEN).wait(PATIENCE_S)
     assert [record.get("line") for record in alone.records] == [None, TOKEN]  # and then the end of file
     assert alone.status == 5
 
@@ -170,7 +175,7 @@ def test_what_is_no_token_is_refused_unquoted(session: Session, token: str) -> N
 
 @pytest.mark.parametrize(("speaks", "named"), [({}, "version 1"), ({"speaks": 3}, "version 3")])
 def test_an_engine_of_another_time_is_named(session: Session, speaks: Options, named: str) -> None:
-    job = session.start_engine("greet", speaks, seconds=20, token=TOKEN)
+    job = session.start_engine("greet", speaks, seconds=60, token=TOKEN)
     with pytest.raises(
         HostError, match=f"pathlab-engine 0.0.9 takes commands of {named}, this agent.* 2: use the engine"
     ):
@@ -188,15 +193,15 @@ def test_an_engine_of_this_time_goes_on(session: Session) -> None:
 @pytest.mark.engine
 def test_an_engine_ends_in_its_time_though_its_agent_stands_still(capped: Opened) -> None:
     session = capped(Path(require_engine()), "--max-seconds", "0.1")
+    agent = int(session.hello["pid"])
     job = session.start_engine("receive", {"bind": "127.0.0.1", "port": 0}, seconds=600, token=TOKEN)
-    job.wait_for("listening", PATIENCE_S)
-    agent = parent_of(job.pid)
-    with watching(job.pid) as descriptors:
-        os.kill(agent, signal.SIGSTOP)
-        try:
+    os.kill(agent, signal.SIGSTOP)
+    try:
+        # On a busy machine it may have ended, and been collected, before its agent stood still.
+        with contextlib.suppress(ProcessLookupError), watching(job.pid) as descriptors:
             assert_all_end(descriptors)
-        finally:
-            os.kill(agent, signal.SIGCONT)
+    finally:
+        os.kill(agent, signal.SIGCONT)
     end = job.wait(PATIENCE_S)
     assert (end.status, end.signal, end.fault) == (5, None, None)
     assert "--time-limit-ns" in end.stderr

@@ -17,7 +17,7 @@ from pathlab.errors import HostError
 from pathlab.remote.captures import RemoteCapture
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
 from tests.require import require, require_engine
 
 pytestmark = pytest.mark.engine
@@ -72,7 +72,7 @@ def test_the_file_has_no_name_and_is_freed(real: Session) -> None:
     assert not any(Path(name.removesuffix(" (deleted)")).exists() for name in files)
     held = len(list(Path(f"/proc/{agent}/fd").iterdir()))
     capture.close()
-    capture.job.wait(20.0)
+    capture.job.wait(PATIENCE_S)
     assert len(list(Path(f"/proc/{agent}/fd").iterdir())) < held
 
 
@@ -146,7 +146,7 @@ def test_a_killed_controller_leaves_no_capture(agent_zip: Path, real: Session) -
     command = [sys.executable, "-c", CONTROLLER, require_engine(), str(agent_zip)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as controller:
         assert controller.stdout is not None
-        pids = [int(word) for word in controller.stdout.readline().split()]
-        with watching(*pids) as descriptors:
+        agent, engine = (int(word) for word in controller.stdout.readline().split())
+        with watching(agent, engine) as descriptors:
             controller.kill()
             assert_all_end(descriptors)

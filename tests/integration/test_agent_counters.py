@@ -59,7 +59,7 @@ def test_traffic_over_loopback_is_counted_at_every_layer(session: Session) -> No
     lo = [find(sample["nics"], "lo") for sample in samples]
     assert sum(part["rx_bytes"] for part in lo) >= SENT_BYTES
     assert sum(part["tx_packets"] for part in lo) >= SENT_BYTES // 65536
-    assert all(sample["tcp"].get("ActiveOpens", 1) >= 1 for sample in samples)
+    assert sum(sample["tcp"].get("ActiveOpens", 0) for sample in samples) >= 1
     assert sum(sample["tcp"].get("OutSegs", 0) for sample in samples) >= SENT_BYTES // 65536
     assert sum(sample["tcp"].get("PassiveOpens", 0) for sample in samples) >= 1
     if "softnet" in counted:

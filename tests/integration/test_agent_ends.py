@@ -78,7 +78,7 @@ from pathlab.remote.session import Session
 session = Session(LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2])), host="local")
 pid = session.open()["pid"]
 jobs = [session.start_engine(name, {}, seconds=600) for name in ("ignore", "obey")]
-jobs[0].wait_for("start", 20)
+jobs[0].wait_for("start", 60)
 sys.stdout.write(json.dumps([pid, *[job.pid for job in jobs]]) + "\\n")
 sys.stdout.flush()
 signal.pause()
