@@ -186,7 +186,7 @@ def test_the_table_has_every_number_of_the_figure(
     assert "undecided" in str(table.text_content())
     explorer.set_view(statistic="p90", facet=None)
     assert tables.count() == 1
-    assert "90 % percentile" in str(tables.first.locator("caption").text_content())
+    assert "90th percentile" in str(tables.first.locator("caption").text_content())
 
 
 def test_a_long_table_has_pages(page: Page, served: Callable[..., str], results_folder: Path) -> None:

@@ -303,7 +303,7 @@ def _draw_dots(curve: ExploredCurve, number: int, curves: int, places: _Places) 
         dots = [dot for dot in curve.dots if dot.counted is counted]
         if dots:
             yield Points(
-                name=f"{curve.name}, trials" if counted else f"{curve.name}, not counted",
+                name=f"{curve.name}, trials" if counted else f"{curve.name}, unusable",
                 x=places.find([dot.x for dot in dots], number, curves),
                 y=np.array([dot.y for dot in dots], dtype=np.float64),
                 slot=slot,

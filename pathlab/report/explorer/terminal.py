@@ -131,12 +131,15 @@ class ExplorationPrinter:
         )
 
     def _print_notes(self, console: Console) -> None:
-        notes = list(self.found.notes)
+        found = self.found
+        notes = list(found.notes)
         if self.left_out:
             notes.append(f"{self.left_out} more lines: --output FILE.csv has all of them.")
-        if self.found.undecided:
-            points = "1 point is" if self.found.undecided == 1 else f"{self.found.undecided} points are"
+        if found.undecided:
+            points = "1 point is" if found.undecided == 1 else f"{found.undecided} points are"
             notes.append(f"{points} undecided: too few trials for an interval.")
+        if found.excluded and sum(count for _, count in found.excluded) == self.selected:
+            notes.append("No selected trial is usable. With 'count=all' the view counts all trials.")
         if notes:
             console.print()
         for note in notes:

@@ -57,7 +57,11 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
         drawing = build_distributions(trials) if distribution else _build_over_x(trials)
     return Exploration(
         title=describe_shared(table, view, trials.rows),
-        notes=(*drawing.notes, *list_pooled(trials, drawing.facets, whole=distribution)),
+        notes=(
+            *drawing.notes,
+            *list_pooled(trials, drawing.facets, whole=distribution),
+            *(trials.note_unusable() if drawing.facets else ()),
+        ),
         statistic=name_statistic(view.statistic),
         range=name_range(view.statistic, view.range),
         x=drawing.x,

@@ -60,11 +60,18 @@ def parse_percentile(statistic: str) -> float | None:
     return ratio if 0 < ratio < 1 else None
 
 
+def _find_ordinal(number: str) -> str:
+    """``st`` of 1 and 21, ``th`` of 11 and 99.9."""
+    if "." in number or int(number) // 10 == 1:
+        return "th"
+    return {"1": "st", "2": "nd", "3": "rd"}.get(number[-1], "th")
+
+
 def name_statistic(statistic: str) -> str:
     """The statistic in words, for a legend."""
     ratio = parse_percentile(statistic)
     if ratio is not None:
-        return f"{statistic[1:]} % percentile"
+        return f"{statistic[1:]}{_find_ordinal(statistic[1:])} percentile"
     return {
         MEDIAN: "median",
         MEAN: "mean",

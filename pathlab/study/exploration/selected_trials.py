@@ -124,7 +124,17 @@ class SelectedTrials:
 
     def count_excluded(self) -> tuple[tuple[str, int], ...]:
         """Trials that no estimate takes, by reason, most first."""
-        codes = np.asarray(self.table.reason_codes)[self.rows[~self.used]]
+        return self._count_reasons(~self.used)
+
+    def note_unusable(self) -> Iterator[str]:
+        """That estimates take trials that do not count, and why these do not."""
+        counts = self._count_reasons(self.used & ~self.counted)
+        if counts:
+            named = ", ".join(f"{count} {reason}" for reason, count in counts)
+            yield f"Unusable trials are counted: {named}."
+
+    def _count_reasons(self, chosen: NDArray[np.bool_]) -> tuple[tuple[str, int], ...]:
+        codes = np.asarray(self.table.reason_codes)[self.rows[chosen]]
         counts = Counter(self.table.reasons[code] for code in codes.tolist())
         return tuple(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
 

@@ -63,16 +63,20 @@
     return (one.colourLevel === null ? -1 : one.colourLevel) - (other.colourLevel === null ? -1 : other.colourLevel);
   }
 
-  /** Selected trials that no estimate takes, by reason, most first. */
-  function countExcluded(table, rows, isUsed) {
+  /** The trials that do not count of these rows, by reason, most first. */
+  function countReasons(table, rows) {
     const counts = new Map();
     for (let at = 0; at < rows.length; at += 1) {
-      if (!isUsed(rows[at])) {
+      if (!table.counted[rows[at]]) {
         const reason = table.reasons[table.reasonCodes[rows[at]]];
         counts.set(reason, (counts.get(reason) || 0) + 1);
       }
     }
     return Array.from(counts).sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
+  }
+
+  function noteUnusable(reasons) {
+    return reasons.length ? ["Unusable trials are counted: " + reasons.map(([reason, count]) => count + " " + reason).join(", ") + "."] : [];
   }
 
   function noteMissing(rows, column, isMissing) {
@@ -237,15 +241,17 @@
     const distribution = DISTRIBUTIONS.includes(view.statistic);
     const drawn = chooseBuilder(view.statistic)(selection);
     const points = drawn.facets.flatMap((facet) => facet.curves.flatMap((curve) => curve.points));
+    const unusable = countReasons(table, selection.rows);
+    const all = view.count === "all";
     return {
       title: describeShared(table, view, selection.rows),
-      notes: [...drawn.notes, ...listPooled(selection, drawn.facets, distribution)],
+      notes: [...drawn.notes, ...listPooled(selection, drawn.facets, distribution), ...noteUnusable(all && drawn.facets.length ? unusable : [])],
       statistic: nameStatistic(view.statistic),
       range: nameRange(view.statistic, view.range),
       x: drawn.x,
       ys: drawn.ys,
       facets: drawn.facets,
-      excluded: countExcluded(table, selection.rows, selection.isUsed),
+      excluded: all ? [] : unusable,
       against: drawn.against || null,
       undecided: points.filter((point) => point.state === "undecided").length,
     };

@@ -156,9 +156,16 @@
     return { y, low, high, state: decided ? "estimated" : "undecided" };
   }
 
+  // `st` of 1 and 21, `th` of 11 and 99.9.
+  function findOrdinal(number) {
+    if (number.includes(".") || Math.floor(Number(number) / 10) === 1) { return "th"; }
+    return { 1: "st", 2: "nd", 3: "rd" }[number[number.length - 1]] || "th";
+  }
+
   /** The statistic in words, for a legend. */
   function nameStatistic(statistic) {
-    return parsePercentile(statistic) === null ? NAMES[statistic] : statistic.slice(1) + " % percentile";
+    const number = statistic.slice(1);
+    return parsePercentile(statistic) === null ? NAMES[statistic] : number + findOrdinal(number) + " percentile";
   }
 
   /** The range in words; empty where the view shows none. */

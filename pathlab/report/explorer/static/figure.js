@@ -72,12 +72,13 @@
   }
 
   /** What a dot shows, one fact per line. */
-  function describeDot(dot, curve, exploration, y, table) {
+  function describeDot(dot, curve, { exploration, y, table, view }) {
+    const all = view.count === "all";
     const lines = ["trial " + explorer.source.nameTrial(table, dot.row), curve.name];
     lines.push(exploration.x.label + ": " + formatValue(dot.x, exploration.x), y.label + ": " + formatValue(dot.y, y));
     const flags = listFlags(table, dot.row);
     if (flags.length) { lines.push("flags: " + flags.join(", ")); }
-    if (!dot.counted) { lines.push("not counted: " + (dot.reason || "excluded")); }
+    if (!dot.counted) { lines.push((all ? "unusable, counted: " : "not counted: ") + (dot.reason || "excluded")); }
     return lines.filter(Boolean);
   }
 
@@ -206,7 +207,7 @@
 
   // Replicates: counted ones, flagged ones with a cross in their ring, and those that are not counted, open.
   function layDots(cell, across, upwards, count) {
-    const { exploration, facet, view, y, move, widthPx, table, xAxis } = cell;
+    const { facet, view, y, move, widthPx, xAxis } = cell;
     if (!hasDots(view)) { return []; }
     const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
     const reachable = (dot) => Number.isFinite(dot.y) && dot.y !== null && (!upwards.log || dot.y > 0) && (!across.log || dot.x > 0);
@@ -230,7 +231,7 @@
       return {
         kind: "points", name: curve.name, ...kind, colour: slot.colour, look: 0, legend: false, curve: number,
         x: dots.map((dot) => dot.at), y: dots.map((dot) => dot.y),
-        points: dots.map((dot) => ({ ...dot, facts: () => describeDot(dot, curve, exploration, y, table) })),
+        points: dots.map((dot) => ({ ...dot, facts: () => describeDot(dot, curve, cell) })),
       };
     })).filter(Boolean);
   }

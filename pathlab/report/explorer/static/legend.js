@@ -102,7 +102,7 @@
       if (has((layer) => layer.marked && layer.filled === false)) { keys.push(["undecided", "undecided: too few trials"]); }
       if (has((layer) => layer.small)) { keys.push(["dot", "one trial"]); }
       if (figure.count.flagged) { keys.push(["flagged", "flagged trial"]); }
-      if (figure.count.excluded) { keys.push(["excluded", "trial that is not counted"]); }
+      if (figure.count.excluded) { keys.push(["excluded", view.count === "all" ? "unusable trial, counted" : "trial that is not counted"]); }
     } else if (exploration.range && has((layer) => layer.kind === "area")) {
       keys.push(["band", exploration.range]);
     }
