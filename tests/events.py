@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.serving import ServedExplorer
-
-TIMEOUT_S = 30
+from tests.serving import TIMEOUT_S, ServedExplorer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,9 +44,11 @@ class EventReader:
                 fields = {}
 
     def read_until(self, is_last: Callable[[ServerEvent], bool]) -> list[ServerEvent]:
-        """The events up to the first that ``is_last`` accepts, which there must be."""
-        found = []
-        for event in self:
+        """The events up to the first that ``is_last`` accepts, which there must be in time."""
+        found: list[ServerEvent] = []
+        deadline_s = time.monotonic() + 2 * TIMEOUT_S
+        for event in self:  # a heartbeat, at the least
+            assert time.monotonic() < deadline_s, f"not among {[event.name for event in found]}"
             found.append(event)
             if is_last(event):
                 return found

@@ -20,7 +20,8 @@ from pathlab.serve.library import ResultsLibrary
 from pathlab.serve.server import ExplorerServer, Listener, bind_listener
 from pathlab.serve.service import ExplorerService
 
-TIMEOUT_S = 30
+#: For an answer, on a busy machine.
+TIMEOUT_S = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -107,6 +107,7 @@ class EventResponse(Response):
         del self.headers["content-length"]
         self._service, self._opened, self._after = service, opened, after
         self._labels = [name_source(place) for place in range(len(opened.paths))]
+        self._label = self._labels[0]  # of the results that were read last
         self._woken = asyncio.Event()
         self._versions = [-1] * len(opened.paths)
 
@@ -135,6 +136,15 @@ class EventResponse(Response):
 
     async def _list_events(self, gone: asyncio.Task[Any], ending: asyncio.Task[Any]) -> AsyncGenerator[bytes]:
         """Every event as text, until the reader is gone, or the results, or the server ends."""
+        try:
+            async with contextlib.aclosing(self._follow(gone, ending)) as events:
+                async for text in events:
+                    yield text
+        except PathlabError as error:
+            yield format_event(_stamp("gone", results=self._label, text=str(error)))
+
+    async def _follow(self, gone: asyncio.Task[Any], ending: asyncio.Task[Any]) -> AsyncGenerator[bytes]:
+        """As ``_list_events``. Raises PathlabError where the results of ``_label`` cannot be read."""
         hub = self._service.events
         with contextlib.ExitStack() as stack:
             feeds = stack.enter_context(hub.follow(self._opened.paths, self._woken))
@@ -177,18 +187,15 @@ class EventResponse(Response):
                     await asyncio.wait_for(self._woken.wait(), max(0.0, wait_s))
 
     async def _read_stored(self, feeds: Sequence[ResultsFeed], cursors: list[Cursor]) -> AsyncIterator[bytes]:
-        """Some of what was stored since; ``cursors`` move on."""
+        """Some of what was stored since; ``cursors`` move on. Raises PathlabError."""
         for place, feed in enumerate(feeds):
-            try:
-                entries = await feed.read_after(cursors[place])
-            except PathlabError as error:
-                yield format_event(_stamp("gone", results=self._labels[place], text=str(error)))
-                raise
+            self._label = self._labels[place]
+            entries = await feed.read_after(cursors[place])
             if len(entries) > 1:
                 self._woken.set()  # there may be more
             for entry in entries:
                 cursors[place] = entry.cursor
-                described = await asyncio.to_thread(self._describe_stored, self._labels[place], entry)
+                described = await asyncio.to_thread(self._describe_stored, self._label, entry)
                 yield format_event(described, format_position(cursors))
 
     def _describe_stored(self, label: str, entry: StoredEntry) -> Described:
@@ -203,17 +210,18 @@ class EventResponse(Response):
         return _stamp("trial-ended", results=label, trial=entry.cursor.trial, record=record_json, row=row)
 
     def _describe_feeds(self, feeds: Sequence[ResultsFeed], *, whole: bool) -> list[bytes]:
-        """State and progress of the results where they changed."""
+        """State and progress of the results where they changed. Raises StoreError."""
         texts = []
         for place, feed in enumerate(feeds):
             if not whole and feed.version == self._versions[place]:
                 continue
-            self._versions[place], label = feed.version, self._labels[place]
+            self._versions[place], self._label = feed.version, self._labels[place]
             if feed.fault is not None:
-                texts.append(format_event(_stamp("gone", results=label, text=str(feed.fault))))
+                texts.append(format_event(_stamp("gone", results=self._label, text=str(feed.fault))))
             else:
                 described = feed.describe(whole=whole)
-                texts.append(format_event(_stamp("run" if whole else "progress", results=label, **described)))
+                name = "run" if whole else "progress"
+                texts.append(format_event(_stamp(name, results=self._label, **described)))
         return texts
 
     def _list_run_events(

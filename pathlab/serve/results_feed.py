@@ -18,6 +18,7 @@ from typing import Any
 
 from pathlab.errors import PathlabError
 from pathlab.runner.campaign.waiting import PauseRequest, StopRequest
+from pathlab.serve.catalogue import CLOCK_STEP_S
 from pathlab.store.following import (
     Cursor,
     StoredEntry,
@@ -132,17 +133,17 @@ class ResultsFeed:
         """Read what is new; whether anything changed."""
         version = self.version
         try:
+            self._find_signs()  # before the file: a process that is gone has stored its last word
             signature = self._sign()
             if self._results is None:
                 self._open()
             elif self._file != _identify(self.database):
                 raise ResultsGone(f"other results are in the place of '{self.database}'")
             if signature != self._signature or not self._settled:
-                # A commit within the same tick of the file system's clock changes no time: read once more.
-                self._settled = signature == self._signature
+                # A commit within the same tick of the file system's clock changes no time: read on a while.
+                self._settled = _is_older(signature, time.time() - CLOCK_STEP_S)
                 self._signature = signature
                 self._read_on()
-            self._find_signs()
             self.fault = None
         except PathlabError as error:
             if self.fault is None or str(self.fault) != str(error):
@@ -234,6 +235,11 @@ class ResultsFeed:
 def _identify(database: Path) -> tuple[int, int]:
     found = database.stat()
     return found.st_dev, found.st_ino
+
+
+def _is_older(signature: Signature, time_s: float) -> bool:
+    """Whether all files changed last before a time, seconds since the epoch."""
+    return all(found is None or found[-1] < time_s * 1e9 for found in signature)
 
 
 def _stat(path: Path) -> tuple[int, ...] | None:

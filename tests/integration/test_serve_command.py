@@ -20,7 +20,7 @@ from tests.command_line import call
 from tests.serving import Answer, ask
 from tests.unit.synthetic_results import make_quickstart, write_results
 
-PATIENCE_S = 30
+PATIENCE_S = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

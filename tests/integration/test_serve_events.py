@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.errors import StoreError
 from pathlab.runner.events import Event, TrialStarted
 from pathlab.runner.journal import STARTED, Journal
 from pathlab.serve import event_stream
@@ -22,7 +23,7 @@ from pathlab.store.results import Results
 from tests.events import ServerEvent, following, is_state, list_stored
 from tests.integration.conducting import Watch, campaign_of, run
 from tests.require import require
-from tests.serving import serving
+from tests.serving import TIMEOUT_S, serving
 from tests.unit.store.store_samples import COMPLETE, make_results
 from tests.writers import hold_results
 
@@ -111,10 +112,10 @@ def test_pause_resume_and_stop_over_http(tmp_path: Path) -> None:
         if isinstance(event, TrialStarted):
             begun.set()
 
-    campaign = campaign_of(factors=FACTORS, cycles=20)
+    campaign = campaign_of(factors=FACTORS, cycles=400)  # more than are waited for
     thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
     thread.start()
-    assert begun.wait(30)
+    assert begun.wait(TIMEOUT_S)
     with serving(folder) as served, following(served) as stream:
         assert steer("resume") == 409
         assert steer("pause") == 200
@@ -158,20 +159,23 @@ def test_the_run_of_the_server_shows_rate_and_rtt_of_each_stream(tmp_path: Path)
     folder, broadcaster = tmp_path / "out", Broadcaster()
     run(campaign_of(factors=FACTORS, cycles=1), folder)
     shutil.rmtree(folder)
-    ready = threading.Event()
+    ready, is_followed = threading.Event(), threading.Event()
 
     def note(event: Event) -> None:
         broadcaster(event)
         if isinstance(event, TrialStarted):
             ready.set()
+            assert is_followed.wait(TIMEOUT_S)
 
     trial = {"warmup": "0ms", "duration": "1s", "interval": "50ms", "drain": "2s"}
     campaign = campaign_of(factors=FACTORS, cycles=2, trial=trial)
     thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(TIMEOUT_S)
     with serving(folder, run=broadcaster) as served, following(served) as stream:
-        events = stream.read_until(lambda event: event.name == "campaign-ended")
+        events = stream.read_until(lambda event: event.name == "trial-started")
+        is_followed.set()
+        events += stream.read_until(lambda event: event.name == "campaign-ended")
         thread.join()
     names = {event.name for event in events}
     assert names >= {"run", "campaign-started", "trial-started", "rate", "rtt", "streams", "trial-ended"}
@@ -200,11 +204,11 @@ def test_a_reader_that_reads_nothing_is_sent_away_and_catches_up(
 
     monkeypatch.setattr(BoundedProtocol, "pause_writing", pause_writing)
     with serving(folder) as served:
-        with socket.create_connection(("127.0.0.1", served.port), timeout=30) as slow:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=TIMEOUT_S) as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
             head = f"GET /events?after=0.0 HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
             slow.sendall(f"{head}Authorization: {served.access['Authorization']}\r\n\r\n".encode())
-            assert blocked.wait(60)
+            assert blocked.wait(TIMEOUT_S)
             with monkeypatch.context() as patched:
                 patched.setattr(event_stream, "SLOW_S", 0.0)  # it has taken nothing for longer than that
                 said = b"".join(iter(lambda: slow.recv(65536), b""))
@@ -221,8 +225,26 @@ def test_results_that_are_replaced_end_the_stream(tmp_path: Path) -> None:
     make_results(folder).close()
     with serving(folder) as served, following(served) as stream:
         stream.read_until(lambda event: event.name == "run")
-        shutil.rmtree(folder)
+        folder.rename(tmp_path / "elsewhere")  # at once: the server may be reading it
         assert "gone" in stream.read_until(lambda event: event.name == "gone")[-1].data["text"]
+
+
+def test_results_that_cannot_be_read_any_more_end_the_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out"
+    with make_results(folder) as results:
+        results.add_trial(COMPLETE, {})
+
+    def refuse(*_: object) -> None:
+        raise StoreError("others took their place")
+
+    monkeypatch.setattr(event_stream, "describe_row", refuse)
+    with serving(folder) as served, following(served, "/events?after=0.0") as stream:
+        last = stream.read_until(lambda event: event.name == "gone")[-1]
+        assert (last.data["results"], last.data["text"]) == ("A", "others took their place")
+        assert list(stream) == []  # it ends as a whole, so that a browser does not complain
+    assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("given", ["x", "1", "1.2.3", "-1.0", "1.0,2.0", "9" * 40 + ".0"])

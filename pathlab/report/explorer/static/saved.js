@@ -5,6 +5,7 @@
   const { make, fill, label } = explorer.dom;
   let app = null;
   let saved = [];
+  let asked = 0;
   const parts = {};
 
   const find = (name) => saved.find((one) => one.name === name && one.results === app.table.sources[0].label);
@@ -14,10 +15,14 @@
     if (text) { app.announce(text); }
   }
 
-  // Somebody else may have saved or removed views meanwhile.
+  // Somebody else may have saved or removed views meanwhile. An answer that a later question overtook is dropped.
   async function refresh() {
+    asked += 1;
+    const mine = asked;
     try {
-      saved = await app.source.views.list();
+      const found = await app.source.views.list();
+      if (mine !== asked) { return; }
+      saved = found;
       show();
     } catch (error) {
       say("The saved views could not be read: " + error.message);
