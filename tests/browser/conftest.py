@@ -7,6 +7,7 @@ tests, so that tests after them can run loops of their own. Servers belong into 
 from __future__ import annotations
 
 import contextlib
+import functools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -14,15 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
-from tests.browser.watching import FLAGS, Watch
+from tests.browser.watching import FLAGS, PATIENCE_MS, Watch
 from tests.require import require_chromium
 from tests.serving import ServedExplorer, serving
 from tests.unit.explored_results import make_explored, write_many
 from tests.unit.synthetic_results import write_results
 
 DESK = {"width": 1280, "height": 900}
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +32,9 @@ def browser() -> Iterator[Browser]:
     """One Chromium for the tests of this folder."""
     program = require_chromium()
     with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        opened = playwright.chromium.launch(
+            executable_path=program, args=list(FLAGS), timeout=2 * PATIENCE_MS
+        )
         yield opened
         opened.close()
 
@@ -55,6 +59,7 @@ def new_context(
 
     def make(**options: Any) -> BrowserContext:
         context = browser.new_context(**{"viewport": DESK, "accept_downloads": True, **options})
+        context.set_default_timeout(PATIENCE_MS)  # also of navigation
         watch.attach(context)
         made.append(context)
         return context
@@ -90,8 +95,9 @@ def served(serve: Callable[..., ServedExplorer]) -> Callable[..., str]:
 
 @pytest.fixture(scope="package")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Writes the explorer of results as one file, as the command does, and gives its address."""
+    """Writes the explorer of results as one file, once, as the command does, and gives its address."""
 
+    @functools.cache
     def write(*folders: Path) -> str:
         out = tmp_path_factory.mktemp("exported") / "explorer.html"
         words = ["report", *map(str, folders), "--format", "explorer", "--out", str(out)]

@@ -21,6 +21,7 @@ class ExplorerPage:
         """Go to the address with a view's text and wait for its figure."""
         self.page.goto(f"{address}#{text}" if text else address)
         self.page.wait_for_selector(DRAWN)
+        self.settle()  # a page that was open already had a figure before
         return self
 
     def set_view(self, **change: Any) -> None:
@@ -38,6 +39,11 @@ class ExplorerPage:
     def evaluate(self, script: str, argument: Any = None) -> Any:
         """The value of ``(app, argument) => ...``."""
         return self.page.evaluate(f"(argument) => ({script})(window.pathlabExplorer.app, argument)", argument)
+
+    @property
+    def address(self) -> str:
+        """The page's address as the page has it; ``Page.url`` may still be that before."""
+        return str(self.page.evaluate("window.location.href"))
 
     @property
     def text(self) -> str:

@@ -94,7 +94,9 @@ def test_the_mouse_zooms_once_the_figure_was_clicked_and_drags(explorer: Explore
     assert box is not None
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*middle)
-    page.mouse.wheel(0, -100)  # the page scrolls, as anywhere
+    page.evaluate("window.addEventListener('scrollend', () => { window.scrolled = true; })")
+    page.mouse.wheel(0, -100)
+    page.wait_for_function("() => window.scrolled")  # the page scrolls, as anywhere
     assert read_times(page) == (0, 3.5)
     over.scroll_into_view_if_needed()
     box = over.bounding_box()

@@ -17,6 +17,8 @@ FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
     *("--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
 )
+#: For whatever a page, its server or a run has to do, on a busy machine.
+PATIENCE_MS = 120_000
 STATIC = Path(pathlab.__file__).parent / "report" / "explorer" / "static"
 _LOCAL_SCHEMES = ("about", "blob", "data", "file")
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
