@@ -11,6 +11,8 @@ from pathlab.errors import StoreError
 
 LOCK_NAME = "results.lock"
 _TRIES, _TRY_S = 5, 0.01
+#: One who looks may be held up while it does.
+_LOOK_MAX_S = 30.0
 
 
 class FolderLock:
@@ -38,15 +40,27 @@ class FolderLock:
             raise
 
     def _take(self) -> None:
-        """Try for a moment: ``find_writer`` of a reader holds the lock for as long as a system call takes."""
-        for _ in range(_TRIES - 1):
+        """Try for a moment, and longer while nobody but ``find_writer`` of a reader has the lock."""
+        limit_s = time.monotonic() + _LOOK_MAX_S
+        tries = 0
+        while True:
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                tries += 1
+                if tries >= _TRIES and (time.monotonic() > limit_s or not self._is_only_read()):
+                    raise
                 time.sleep(_TRY_S)
             else:
                 return
-        fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def _is_only_read(self) -> bool:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        return True
 
     def release(self) -> None:
         """Give the lock back; a second call does nothing."""

@@ -13,8 +13,9 @@ from pathlab.errors import StoreError
 from pathlab.store.lock import LOCK_NAME, FolderLock, find_writer
 
 
+@pytest.mark.parametrize("looks", [1, 100])
 def test_a_reader_that_looks_who_writes_keeps_no_writer_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    looks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     FolderLock(tmp_path).release()
     reader = os.open(tmp_path / LOCK_NAME, os.O_RDONLY)
@@ -23,11 +24,12 @@ def test_a_reader_that_looks_who_writes_keeps_no_writer_away(
 
     def end_look(seconds: float) -> None:
         waits.append(seconds)
-        fcntl.flock(reader, fcntl.LOCK_UN)
+        if len(waits) == looks:
+            fcntl.flock(reader, fcntl.LOCK_UN)
 
     monkeypatch.setattr(time, "sleep", end_look)
     taken = FolderLock(tmp_path)
-    assert len(waits) == 1
+    assert len(waits) == looks
     assert find_writer(tmp_path) == os.getpid()
     with pytest.raises(StoreError, match=f"being written by process {os.getpid()}"):
         FolderLock(tmp_path)
