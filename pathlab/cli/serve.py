@@ -54,11 +54,14 @@ def serve(places: tuple[Path, ...], *, port: int | None, bind: str) -> None:
         access.show_url()
         _print_note(describe_key_file(listener, key_file))
         threading.Thread(target=library.open_given, name="opening", daemon=True).start()
-        asyncio.run(server.run_until_signalled(lambda: _leave(kept)))
+        ending = threading.Lock()
+        asyncio.run(server.run_until_signalled(lambda: _leave(kept, ending)))
+        ending.acquire()  # it ends as usual, however long that takes
 
 
-def _leave(kept: contextlib.ExitStack) -> None:
+def _leave(kept: contextlib.ExitStack, ending: threading.Lock) -> None:
     """End the process though results are still being read; nothing is being written."""
+    ending.acquire()
     kept.close()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
