@@ -7,7 +7,7 @@ import http.client
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,15 +80,19 @@ class ServedExplorer:
 
     def cut_connections(self) -> None:
         """End every connection without a word, as a network does that is gone."""
+        self.visit_connections(lambda connection: connection.transport.abort())
+
+    def visit_connections(self, act: Callable[[Any], None]) -> None:
+        """Do something with every connection, in the server's thread."""
         done, loop = threading.Event(), self.server._running
 
-        def cut() -> None:
+        def visit() -> None:
             for connection in list(self.server.server_state.connections):
-                connection.transport.abort()
+                act(connection)
             done.set()
 
         assert loop is not None
-        loop.call_soon_threadsafe(cut)
+        loop.call_soon_threadsafe(visit)
         assert done.wait(TIMEOUT_S)
 
     def send_raw(self, data: bytes) -> bytes:

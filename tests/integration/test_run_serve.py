@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import os
 import re
 import signal
@@ -12,12 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.events import EventReader, ServerEvent
 from tests.integration.running import ROOT, running, write_campaign
 from tests.require import require
-from tests.serving import Answer, ask
+from tests.serving import TIMEOUT_S, Answer, ask
 
 pytestmark = [pytest.mark.engine]
-PATIENCE_S = 60
+PATIENCE_S = 120
+#: More than a test waits for: its run goes on until it is stopped.
+ENDLESS_CYCLES = 400
 
 
 @pytest.fixture(autouse=True)
@@ -39,13 +44,22 @@ class Browser:
     def ask(self, path: str) -> Answer:
         return ask(self.port, path, headers={"Cookie": self.cookie})
 
+    def stop_run(self) -> None:
+        own = {
+            "Origin": f"http://127.0.0.1:{self.port}",
+            "X-PathLab": "1",
+            "Content-Type": "application/json",
+        }
+        headers = {"Cookie": self.cookie, **own}
+        assert (
+            ask(self.port, "/api/control", "POST", headers=headers, body=b'{"action": "stop"}').status == 200
+        )
+
 
 def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="500ms")
     with running(["run", str(campaign), "--out", "out", "--serve"], tmp_path) as run:
         browser = Browser(run.read_until("programs: curl"))
-        (entry,) = browser.ask("/api/catalogue").json()["entries"]
-        assert entry["state"] == "running"
         assert browser.ask("/").status == browser.ask("/api/results").status == 200
         run.read_until("the run is done; the explorer goes on until Ctrl-C")
         (entry,) = browser.ask("/api/catalogue").json()["entries"]
@@ -60,24 +74,35 @@ def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path
 
 
 def test_a_program_follows_the_run_with_its_readings_to_the_end(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, lab=False, cycles=2, duration="500ms")
+    campaign = write_campaign(tmp_path, lab=False, cycles=ENDLESS_CYCLES, duration="500ms")
     command = [sys.executable, "-m", "pathlab", "run", str(campaign), "--out", "out", "--serve", "--quiet"]
+    missing = {"rate", "rtt", "streams", "trial-started", "progress"}
+
+    def is_last(event: ServerEvent) -> bool:
+        missing.discard(event.name)
+        return not missing
+
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
         assert run.stderr is not None
         browser = Browser(next(line for line in run.stderr if "token=" in line))
-        seen = browser.ask("/events?after=0.0").body.decode()  # the server ends with the run
+        connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=TIMEOUT_S)
+        with contextlib.closing(connection):
+            connection.request("GET", "/events?after=0.0", headers={"Cookie": browser.cookie})
+            answer = connection.getresponse()
+            EventReader(answer).read_until(is_last)
+            browser.stop_run()
+            rest = answer.read().decode()  # the server ends with the run
         _, err = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 0, err
-    names = re.findall(r"^event: ([a-z-]+)$", seen, re.MULTILINE)
-    assert {"rate", "rtt", "streams", "trial-started", "progress"} <= set(names), set(names)
-    assert "HTTP" not in seen
+    assert run.returncode == 4, err
+    assert "event: campaign-ended\n" in rest
+    assert "HTTP" not in rest
 
 
 @pytest.mark.parametrize("options", [["--quiet"], ["--json-events"], []])
 def test_elsewhere_the_explorer_ends_with_the_run(options: list[str], tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="500ms")
+    campaign = write_campaign(tmp_path, lab=False, cycles=ENDLESS_CYCLES, duration="500ms")
     command = [sys.executable, "-m", "pathlab", "run", str(campaign), "--out", "out", "--serve", *options]
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
@@ -86,9 +111,11 @@ def test_elsewhere_the_explorer_ends_with_the_run(options: list[str], tmp_path: 
         assert run.stderr is not None
         stream = run.stderr if options else run.stdout  # where stdout is for other lines
         url = next(line for line in stream if "token=" in line)
-        assert Browser(url).ask("/api/catalogue").json()["entries"][0]["state"] == "running"
+        browser = Browser(url)
+        assert browser.ask("/api/catalogue").json()["entries"][0]["state"] == "running"
+        browser.stop_run()
         out, err = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 0, err
+    assert run.returncode == 4, err
     assert "report.html" in out.splitlines()[-1]
 
 

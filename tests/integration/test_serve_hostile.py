@@ -12,6 +12,7 @@ import pytest
 
 from pathlab.report.explorer.page import Asset
 from pathlab.serve import answers, connections
+from pathlab.serve.connections import BoundedProtocol
 from tests.serving import TIMEOUT_S, ServedExplorer, serving
 from tests.unit.synthetic_results import make_quickstart, write_results
 
@@ -111,7 +112,7 @@ def test_a_broken_request_is_refused(served: ServedExplorer, name: str) -> None:
     ],
 )
 def test_a_path_that_is_none_of_ours_is_not_found(served: ServedExplorer, path: str) -> None:
-    answer = served.send_raw(make_head(served, "GET /static/big.js HTTP/1.1", "Connection: close"))
+    answer = served.send_raw(make_head(served, f"GET {path} HTTP/1.1", "Connection: close"))
     assert answer.startswith(b"HTTP/1.1 404 ")
     assert set(json.loads(answer.partition(b"\r\n\r\n")[2])) == {"error", "hint"}
 
@@ -204,10 +205,12 @@ def test_a_client_that_sends_no_request_is_let_go(
 def test_a_client_that_sends_no_further_request_is_let_go(
     served: ServedExplorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "IDLE_S", 0.2)
     with connect(served) as connection:
         connection.sendall(make_head(served, "GET /nothing HTTP/1.1") + b"GET /")
-        assert read_to_end(connection).count(b"HTTP/1.1 ") == 1
+        assert connection.recv(12) == b"HTTP/1.1 404"
+        monkeypatch.setattr(connections, "IDLE_S", 0.05)  # it looks sooner whether they are idle
+        served.visit_connections(BoundedProtocol._watch_idleness)
+        assert b"HTTP/1.1 " not in read_to_end(connection)
 
 
 def test_a_client_that_reads_nothing_is_let_go(
