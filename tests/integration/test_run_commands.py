@@ -25,7 +25,7 @@ def read_events(screen: str) -> list[dict[str, Any]]:
 
 
 def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, lab=False, cycles=5, duration="1s")
+    campaign = write_campaign(tmp_path, lab=False, cycles=100, duration="1s")  # stops long before
     arguments = ["run", str(campaign), "--out", "out"]
     with running([*arguments, "--json-events"], tmp_path) as run:
         run.read_until('"event": "rate"')
@@ -48,7 +48,7 @@ def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
     assert "rtt" in names
     ended = next(event for event in events if event["event"] == "campaign-ended")
     assert ended["reason"] == "stopped by `pathlab stop`"
-    assert ended["complete"] < ended["rows"] == 5
+    assert ended["complete"] < ended["rows"] == 100
     first = next(event for event in events if event["event"] == "trial-ended")
     assert first["record"]["status"] == "complete"
     assert first["settings"]["streams"] == 2
