@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pathlab.store.archive import find_databases
-from pathlab.store.location import DATABASE_NAME
+from pathlab.store.location import DATABASE_NAME, list_once
 from pathlab.store.lock import find_writer
 from pathlab.store.summary import ResultsSummary, read_summary
 from pathlab.study.progress import count_missing
@@ -104,7 +104,7 @@ def read_entry(path: Path, known: CatalogueEntry | None = None) -> CatalogueEntr
 
 
 def _make_id(path: Path, summary: ResultsSummary) -> str:
-    identity = "\0".join((os.fspath(path.absolute()), summary.created_utc, summary.digest))
+    identity = "\0".join((os.path.realpath(path), summary.created_utc, summary.digest))
     return hashlib.blake2b(os.fsencode(identity), digest_size=_ID_BYTES).hexdigest()
 
 
@@ -138,7 +138,7 @@ class Catalogue:
     """The results named one by one, and those below a folder, newest first. Used from several threads."""
 
     def __init__(self, given: Iterable[Path], folder: Path | None) -> None:
-        self.given = tuple(given)
+        self.given = tuple(list_once(given))
         self.folder = folder
         self._entries: dict[Path, CatalogueEntry] = {}
         self._paths: dict[str, Path] = {}  # by every id that results there had
@@ -146,10 +146,17 @@ class Catalogue:
 
     def list_entries(self) -> list[CatalogueEntry]:
         """All entries as they are now, newest first; those without a date by the time of their file."""
-        paths = dict.fromkeys(self.given)
+        found: list[Path] = []
         if self.folder is not None:
-            paths |= dict.fromkeys(_name_results(database) for database in find_databases(self.folder))
+            databases = sorted(find_databases(self.folder), key=self._is_linked)
+            found = [_name_results(database) for database in databases]
+        paths = list_once([*self.given, *found])
         return sorted((self.look_at(path) for path in paths), key=_sort_key, reverse=True)
+
+    def _is_linked(self, database: Path) -> bool:
+        """Whether a path below the folder leads through a link."""
+        assert self.folder is not None
+        return database.resolve() != self.folder.resolve() / database.relative_to(self.folder)
 
     def look_at(self, path: Path) -> CatalogueEntry:
         """The entry of a path as it is now."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from pathlab.errors import StoreError
@@ -28,6 +30,14 @@ def locate_database(path: Path) -> Path:
             f"results file '{path}' cannot be used: {reason}", hint="Check folder, owner and mode."
         ) from error
     return database
+
+
+def list_once(paths: Iterable[Path]) -> list[Path]:
+    """The paths without those that name the same results again, also through a link."""
+    kept: dict[str, Path] = {}
+    for path in paths:
+        kept.setdefault(os.path.realpath(path / DATABASE_NAME if path.is_dir() else path), path)
+    return list(kept.values())
 
 
 def refuse_foreign(database: Path) -> StoreError:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.errors import UsageError
+from pathlab.store.location import list_once
 from pathlab.study.analyses import Analyses
 from pathlab.study.exploration.column_list import list_explored_columns
 from pathlab.study.exploration.columns import ExploredColumn, find_scale
@@ -61,13 +62,13 @@ class ExploredResults:
 
     @classmethod
     def open(cls, paths: Iterable[str | Path]) -> Self:
-        """Open results folders, or the ``results.db`` inside one.
+        """Open results folders, or the ``results.db`` inside one; the same results are opened once.
 
         Raises StoreError where one is missing, no PathLab file, or the only one and cannot be read; of
         several, those that cannot be read have no trials and a note that says why. Raises UsageError where
         none is given.
         """
-        places = _require_some([Path(one) for one in paths])
+        places = _require_some(list_once(Path(one) for one in paths))
         alone = len(places) == 1
         return cls([SourceReader.open(path, place, alone=alone) for place, path in enumerate(places)])
 
