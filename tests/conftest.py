@@ -17,6 +17,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before numpy is imported: several processes run tests, and their threads would wait for each other's turn.
+for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(_threads, "1")
+
 settings.register_profile(
     "pathlab",
     settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]),

@@ -18,6 +18,8 @@ from tests.require import require
 ROOT = Path(__file__).resolve().parents[2]
 TABLE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "dependency_table.py"))
 TARGETS, WITHOUT_WHEEL = TABLE["TARGETS"], TABLE["WITHOUT_WHEEL"]
+#: The commonest, and the one without all wheels; resolving takes long.
+ALWAYS = ("Linux x86_64", "musl aarch64")
 #: Imported, and brought by a declared package as a part of its interface.
 PARTS = {"cycler": "matplotlib", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
 #: Declared for what is to come.
@@ -80,7 +82,9 @@ def _index() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(
+    "target", [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in TARGETS]
+)
 @pytest.mark.usefixtures("_index")
 def test_wheels_suffice(target: str) -> None:
     missing = WITHOUT_WHEEL.get(target, frozenset())

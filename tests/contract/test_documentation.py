@@ -34,26 +34,27 @@ REQUEST = re.compile(
 )
 
 
-def run_sphinx(builder: str, folder: Path, *words: str) -> Path:
+def run_sphinx(builder: str, doctrees: Path, target: Path, *words: str) -> Path:
     """Build with every warning as an error, as `make docs` and the wheel do."""
     for name in ("sphinx", "myst_parser", "furo"):
         require(importlib.util.find_spec(name), f"{name} (pip install -e '.[docs]')")
     command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", *words]
-    target = folder / builder
-    command += ["-d", str(folder / "doctrees"), "-b", builder, ".", str(target)]
+    command += ["-d", str(doctrees), "-b", builder, ".", str(target)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return target
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_sphinx("html", tmp_path_factory.mktemp("site"))
+def site() -> Path:
+    """That of `make docs`: after it, only pages that have changed are built."""
+    return run_sphinx("html", ROOT / "build" / "doctrees", ROOT / "build" / "docs")
 
 
 @pytest.fixture(scope="module")
 def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return run_sphinx("man", tmp_path_factory.mktemp("manual"), "-t", "man")
+    folder = tmp_path_factory.mktemp("manual")
+    return run_sphinx("man", folder / "doctrees", folder / "man", "-t", "man")
 
 
 def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:

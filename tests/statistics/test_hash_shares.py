@@ -15,7 +15,10 @@ from .noise import check_share
 
 RUNS = 150
 #: Streams, members, trials.
-SHAPES = [(1, 2, 9), (2, 2, 7), (8, 2, 1), (8, 2, 7), (32, 2, 7), (16, 4, 7), (3, 8, 5)]
+SHAPES = [
+    *((1, 2, 9), (2, 2, 7), (8, 2, 1), (8, 2, 7), (16, 4, 7)),
+    *(pytest.param(shape, marks=pytest.mark.long) for shape in ((32, 2, 7), (3, 8, 5))),
+]
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, int, int], fixed: float, member: int = 0) -> np.ndarray:

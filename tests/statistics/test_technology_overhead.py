@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from pathlab.study.analyses import Study
@@ -12,12 +14,19 @@ from tests.unit.technology_results import FACTS, Technology, make_adapter, make_
 FACTOR = 5.0
 #: Two transports beneath that are equally fast: one of them is chosen by the same cycles.
 BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns=0.0))
-RUNS = [120, pytest.param(1200, marks=pytest.mark.long)]
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.7])
-@pytest.mark.parametrize("cycles", [7, 20])
-@pytest.mark.parametrize("runs", RUNS)
+@pytest.mark.parametrize(
+    ("runs", "cycles", "correlation"),
+    [
+        *((120, *case) for case in ((7, 0.0), (20, 0.7))),
+        *(pytest.param(120, *case, marks=pytest.mark.long) for case in ((7, 0.7), (20, 0.0))),
+        *(
+            pytest.param(1200, *case, marks=pytest.mark.long)
+            for case in itertools.product((7, 20), (0.0, 0.7))
+        ),
+    ],
+)
 def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlation: float) -> None:
     """Every size is a run: each has trials of its own."""
     redis = make_adapter("redis", FACTOR * 4_000.0, 0.0)
