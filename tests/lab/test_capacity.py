@@ -17,7 +17,9 @@ LATENCY_SLACK_NS = 120_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("backend", "ends"), [("tun", "ad"), ("packet", "da")])
+@pytest.mark.parametrize(
+    ("backend", "ends"), [("tun", "ad"), pytest.param("packet", "da", marks=pytest.mark.long)]
+)
 def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
     rates = RATES_MBIT_PER_S if ends == "ad" else RATES_MBIT_PER_S[::-1]
     delays_ns = DELAYS_NS if ends == "ad" else DELAYS_NS[::-1]
