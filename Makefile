@@ -21,7 +21,8 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine engines test-packages native-test test test-pythons check docs pages screenshots plotly uplot format wheel release bench clean
+.PHONY: quickstart install dev engine engines test-packages native-test test test-parallel test-quiet test-pythons \
+  check check-types check-text check-native docs pages screenshots plotly uplot format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
 quickstart:
@@ -60,9 +61,9 @@ $(INSTALLED_DEV): $(INSTALLED)
 	@$(PIP) -e '.[dev]'
 	@touch $@
 
+# `dev` has installed it as well.
 $(INSTALLED_DOCS): $(INSTALLED)
-	@echo "Installing what the documentation is made with"
-	@$(PIP) -e '.[docs]'
+	@[ $(INSTALLED_DEV) -nt $(INSTALLED) ] || { echo "Installing what the documentation is made with"; $(PIP) -e '.[docs]'; }
 	@touch $@
 
 test-packages:
@@ -77,27 +78,42 @@ engines: dev
 
 # Many tests wait more than they compute, so several run at once; those that compare numbers run alone. All of them run
 # the engine that ships, where there is one for this machine.
+SHIPPED := $(CURDIR)/native/build/machines/pathlab-engine-$(shell uname -m)
+
 ifdef PYTEST_ARGS
 test: dev test-packages native-test
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 else
-test: dev test-packages native-test engines
-	@engine='$(CURDIR)'/native/build/machines/pathlab-engine-$$(uname -m); test -e "$$engine" || engine=; \
-	  export PATHLAB_TEST_ENGINE=$$engine; $(BIN)/python -m pytest -n 3 -m 'not quiet' && \
-	  PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet
+test: test-parallel
+	@$(MAKE) --no-print-directory test-quiet
 endif
+
+test-parallel: dev test-packages native-test engines
+	@engine='$(SHIPPED)'; test -e "$$engine" || engine=; \
+	  PATHLAB_TEST_ENGINE=$$engine $(BIN)/python -m pytest -n 3 -m 'not quiet'
+
+test-quiet: dev test-packages engines
+	@engine='$(SHIPPED)'; test -e "$$engine" || engine=; \
+	  PATHLAB_TEST_ENGINE=$$engine PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet
 
 test-pythons: engine
 	@sh tests/pythons.sh $(PYTEST_ARGS)
 
-check: dev test-packages
+# Beside each other, since most use one core: each prints what it found when it is done.
+check: dev test-packages $(INSTALLED_DOCS)
+	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text
+
+check-types: dev
+	$(BIN)/mypy
+
+check-text: dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell
-	@$(MAKE) -s -j2 -C native clang-check format-check lint tidy
-	@$(MAKE) -s docs
+
+check-native: test-packages
+	@$(MAKE) -s -C native clang-check format-check lint tidy
 
 # Every warning is an error: a link without a target, a name that is not there, a page that no other one leads to.
 docs: $(INSTALLED_DOCS)
