@@ -157,6 +157,23 @@ def test_killed_receiver() -> None:
         _assert_cut(sender.finish(), "the peer ended it")
 
 
+def test_a_receiver_that_starts_late_is_complete() -> None:
+    """On a busy machine it may read the first byte when the sender's window is over already."""
+    with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
+        sender.expect("ready")
+        receiver.expect("ready")
+        os.kill(receiver.process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, receiver.process.pid, os.WSTOPPED)
+        sender.send_line("go")
+        sender.wait_for("interval", phase="drain")
+        os.kill(receiver.process.pid, signal.SIGCONT)
+        sent, received = sender.finish(), receiver.finish()
+    for end in (sent, received):
+        assert (end.status, end.last["complete"], end.last["reason"]) == (DONE, True, None)
+        assert_counters_agree(end, 1)
+    assert received.last["total_bytes"] == sent.last["total_bytes"]
+
+
 # Limits and deadlines
 
 
@@ -196,7 +213,7 @@ def test_limit_of_bytes_at_the_receiver() -> None:
 
 def test_streams_that_never_connect() -> None:
     with (
-        receiving(streams=2, accept_timeout_ns=200 * MS) as (receiver, port),
+        receiving(streams=2, accept_timeout_ns=3000 * MS) as (receiver, port),
         call(port, build_hello(streams=2)) as only,
     ):
         assert read_exactly(only, ANSWER.size) == build_answer()

@@ -130,6 +130,7 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
         wait.deadline_ns =
             pl_acceptor_deadline_ns(acceptor) < end_ns ? pl_acceptor_deadline_ns(acceptor) : end_ns;
         enum pl_command command = pl_events_wait(session->events, &wait);
+        session->earliest_ns = pl_now_ns();
         if (!pl_acceptor_serve(acceptor, error))
             return false;
         if (pl_command_ends(command)) {

@@ -1,6 +1,7 @@
 #include "flow/session.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,12 +14,15 @@
  * it, and at least the difference between the two ends' wake-ups. */
 #define SHORTFALL_RATIO 0.01
 #define SHORTFALL_NS (50 * PL_NS_PER_MS)
+/* A busy machine may read the peer's first byte so late. This end's window, which begins then, may be cut
+ * short by as much. */
+#define LATE_START_NS PL_NS_PER_S
 /* A peer counts as gone after this time of silence since the stop, even where --drain-timeout-ns is shorter,
  * since that may be less than a round trip. Until then progress is checked at this interval. */
 #define DEAD_PEER_NS (2 * PL_NS_PER_S)
 #define RECHECK_NS (20 * PL_NS_PER_MS)
 /* During a trial, unauthenticated peers are served in turns of at most 64 (acceptor.c), with a pause of this
- * many times the duration of the latest turn: a flood costs the trial at most one hundredth of a core. The
+ * many times the CPU time of the latest turn: a flood costs the trial at most one hundredth of a core. The
  * kernel drops what exceeds its queue. */
 #define ACCEPTOR_PAUSE_FACTOR 100
 
@@ -134,16 +138,24 @@ static void on_deadline(struct pl_session *session)
         enter_drain(session);
 }
 
-/* Whether this is a flow by time whose steady window is not over yet. The first message may come later after
- * it was due than the last one (a cold thread, a batch), so that this end's window lasts longer than the
- * sender's, which no sender begins before the streams may carry data. */
+/* Whether more than `allowed_ns`, and more than a share, is missing of a steady window whose trial began at
+ * `start_ns`. */
+static bool is_cut_short(const struct pl_flow *flow, pl_ns start_ns, pl_ns allowed_ns)
+{
+    pl_ns missing_ns = start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
+    return missing_ns > allowed_ns && (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
+}
+
+/* Whether this is a flow by time whose steady window is not over yet. This end's window begins with the first
+ * byte that it reads, so it may last longer than the sender's, which no sender begins before the last stream
+ * is admitted. The first message may come later after it was due than the last one by any time (a batch). */
 static bool is_premature(const struct pl_session *session)
 {
     const struct pl_flow *flow = &session->flow;
-    pl_ns start_ns = flow->messages.bytes > 0 ? session->run_ns : session->start_ns;
-    pl_ns missing_ns = start_ns + flow->warmup_ns + flow->duration_ns - pl_now_ns();
-    return flow->bytes == 0 && missing_ns > SHORTFALL_NS &&
-           (double)missing_ns > SHORTFALL_RATIO * (double)flow->duration_ns;
+    if (flow->bytes > 0)
+        return false;
+    return is_cut_short(flow, session->earliest_ns, SHORTFALL_NS) ||
+           (flow->messages.bytes == 0 && is_cut_short(flow, session->start_ns, LATE_START_NS));
 }
 
 /* Whether a stream failed because the peer reset it at the end of its drain time, which follows the steady
@@ -261,11 +273,11 @@ static bool is_acceptor_due(const struct pl_session *session)
 
 static void serve_acceptor(struct pl_session *session, struct pl_error *error)
 {
-    pl_ns begin_ns = pl_now_ns();
+    pl_ns begin_ns = pl_thread_cpu_ns(pthread_self());
     if (!pl_acceptor_serve(session->acceptor, error))
         session->reason = error->text;
-    pl_ns end_ns = pl_now_ns();
-    session->acceptor_due_ns = end_ns + ACCEPTOR_PAUSE_FACTOR * (end_ns - begin_ns);
+    pl_ns spent_ns = pl_thread_cpu_ns(pthread_self()) - begin_ns;
+    session->acceptor_due_ns = pl_now_ns() + ACCEPTOR_PAUSE_FACTOR * spent_ns;
 }
 
 /* Begins the time line unless `start_ns` is 0. */
@@ -279,9 +291,11 @@ static void start_trial(struct pl_session *session, pl_ns start_ns)
 static void begin(struct pl_session *session)
 {
     hold_windows(session);
-    session->run_ns = pl_pool_run(session->pool);
-    if (!session->flow.accepting)
-        start_trial(session, session->run_ns);
+    pl_ns run_ns = pl_pool_run(session->pool);
+    if (session->flow.accepting)
+        return;
+    session->earliest_ns = run_ns;
+    start_trial(session, run_ns);
 }
 
 void pl_session_run(struct pl_session *session, struct pl_error *error)

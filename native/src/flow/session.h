@@ -26,8 +26,8 @@ struct pl_session {
     struct pl_datagram_links *links; /* of a flow of datagrams; else NULL */
     struct pl_pool *pool;
     struct pl_trial *trial;
-    pl_ns run_ns;   /* when the streams may carry data; 0: not yet */
-    pl_ns start_ns; /* of the time line; 0: not started */
+    pl_ns earliest_ns; /* no sender begins before; 0: not yet known */
+    pl_ns start_ns;    /* of the time line; 0: not started */
     pl_ns drain_deadline_ns;
     pl_ns dead_peer_ns;       /* deadline for any sign of the peer after the stop */
     uint64_t drain_progress;  /* pl_trial_progress() at the stop */
