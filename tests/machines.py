@@ -28,10 +28,15 @@ MACHINES = {
 def make_shipped(*targets: str) -> str:
     """What make prints for targets of native/Makefile, made with zig; at once where nothing has changed."""
     require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
-    command = ["make", "-s", "-j2", "-C", str(NATIVE), f"ZIG={sys.executable} -m ziglang", *targets]
+    return make_native("-j2", f"ZIG={sys.executable} -m ziglang", *targets)
+
+
+def make_native(*words: str) -> str:
+    """What make prints in native; one at a time, since several processes may run tests."""
     (NATIVE / "build").mkdir(exist_ok=True)
-    with (NATIVE / "build" / "machines.lock").open("w") as lock:  # several processes may run tests
+    with (NATIVE / "build" / "machines.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
+        command = ["make", "-s", "-C", str(NATIVE), *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -14,7 +14,7 @@ from typing import IO, Any
 
 from tests.require import require_engine
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 MS = 1_000_000  # in nanoseconds
 #: Steady windows of a receiver and of its sender.
 SHORTER_NS, LONGER_NS = 150 * MS, 350 * MS

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
+from tests.native.engine import WAIT_S
+
 BYTES = 64
 
 
@@ -19,7 +21,7 @@ class ListeningServer:
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(10)
+        self._listener.settimeout(WAIT_S)
         self.port = self._listener.getsockname()[1]
         self._thread = Thread(target=self._serve)
 
@@ -33,7 +35,7 @@ class ListeningServer:
 
     def _accept(self) -> socket.socket:
         connection, _peer = self._listener.accept()
-        connection.settimeout(10)
+        connection.settimeout(WAIT_S)
         return connection
 
     def _serve(self) -> None:
@@ -61,7 +63,9 @@ class HostileServer(ListeningServer):
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             request = b""
             while not self._is_whole(request):
-                request += connection.recv(65536)
+                piece = connection.recv(65536)
+                assert piece, f"closed after {request!r}"
+                request += piece
             reply = self._reply.replace(b"BODY", request[-BYTES:])
             with suppress(ConnectionError):  # of a client that has seen enough
                 for start in range(0, len(reply), self._piece):
@@ -74,7 +78,7 @@ class HostileServer(ListeningServer):
 
 def ask_once(program: Path, server: HostileServer) -> dict[str, Any]:
     """The record that ends the first round trip: ``ready``, or an ``error``."""
-    settings = json.dumps({"port": server.port, "bytes": BYTES, "stall_ns": 5_000_000_000})
+    settings = json.dumps({"port": server.port, "bytes": BYTES, "stall_ns": 60_000_000_000})
     words = [str(program), "ask", settings]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None

@@ -63,7 +63,7 @@ def exchange(
     """One complete trial with messages; how the receiver and the sender ended."""
     accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
     short: dict[str, Flag] = {"warmup_ns": 40 * MS, "duration_ns": 120 * MS}
-    with meeting(transport, {**accepting, **(receiver_flags or {})}, **{**short, **flags}) as (
+    with meeting(transport, {**accepting, **(receiver_flags or {})}, binary, **{**short, **flags}) as (
         receiver,
         sender,
     ):
@@ -88,7 +88,12 @@ def assert_complete(accepted: Ending, connected: Ending, streams: int = 1) -> tu
 
 
 def find_leftovers(name: str) -> list[str]:
-    """Unix sockets of this name, and anything of ours in the shared memory of this machine."""
+    """Unix sockets of this name, which no other test has."""
     sockets = Path("/proc/net/unix").read_text()
-    shared = [path.name for path in Path("/dev/shm").iterdir() if "pathlab" in path.name]
-    return [line for line in sockets.splitlines() if name in line] + shared
+    return [line for line in sockets.splitlines() if name in line]
+
+
+def list_shared_memory(engine: Engine) -> set[str]:
+    """The files that the engine shares memory by."""
+    lines = Path(f"/proc/{engine.process.pid}/maps").read_text().splitlines()
+    return {line.split(maxsplit=5)[5] for line in lines if line.split()[1].endswith("s")}

@@ -35,7 +35,7 @@ def udp_flags(port: int, **flags: Flag) -> dict[str, Flag]:
         "port": port,
         "token": TOKEN,
         "interval_ns": 2 * MS,
-        "timeout_ns": 500 * MS,
+        "timeout_ns": 60_000 * MS,
         **flags,
     }
 

@@ -59,7 +59,7 @@ def answering(program: Words) -> Iterator[tuple[subprocess.Popen[str], int]]:
 
 def ask(program: Words, port: int, message_bytes: int) -> dict[str, Any]:
     """The result of some requests, one after the other."""
-    settings = {"port": port, "bytes": message_bytes, "requests": REQUESTS, "stall_ns": 10**10}
+    settings = {"port": port, "bytes": message_bytes, "requests": REQUESTS, "stall_ns": 6 * 10**10}
     with start(program, "ask", address=ADDRESS, **settings) as client:
         first = wait_for(client, "ready", "error")
         assert first["type"] == "ready", first
@@ -154,17 +154,18 @@ def test_datagrams_of_other_senders_do_not_disturb_the_answering_end(program: Wo
 
 def test_that_nobody_listens_is_told_at_once(program: Words) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as closed:
+        # Connected to itself it receives nothing else, and no other process gets its port.
         closed.bind((ADDRESS, 0))
-        port = closed.getsockname()[1]
-    with start(program, "ask", address=ADDRESS, port=port) as client:
-        error = wait_for(client, "ready", "error")
+        closed.connect(closed.getsockname())
+        with start(program, "ask", address=ADDRESS, port=closed.getsockname()[1]) as client:
+            error = wait_for(client, "ready", "error")
     assert (error["type"], error["stage"]) == ("error", "connect")
     assert "refused" in error["text"]
 
 
 def test_a_server_that_is_killed_ends_the_trial(program: Words) -> None:
     with answering(program) as (server, port):
-        settings = {"port": port, "duration_ns": 60 * 10**9, "interval_ns": 10**7, "stall_ns": 10**10}
+        settings = {"port": port, "duration_ns": 60 * 10**9, "interval_ns": 10**7, "stall_ns": 6 * 10**10}
         with start(program, "ask", address=ADDRESS, **settings) as client:
             assert wait_for(client, "ready", "error")["type"] == "ready"
             go(client)

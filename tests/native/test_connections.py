@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.native.engine import (
     start,
     start_command,
 )
+from tests.native.messages import name_end
 from tests.native.peers import REVERSE, build_hello, call, read_to_end
 from tests.native.test_admission import INVALID_HELLOS
 from tests.native.test_directions import assert_complete
@@ -33,16 +35,18 @@ from tests.require import require, require_mptcp
 pytestmark = pytest.mark.engine
 
 PORTS = 4
+LONG_NS = 60_000 * MS
+OWN_ADDRESS = f"127.77.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"  # whose ports no other test takes
 
 
 @contextlib.contextmanager
 def _taken_ports(count: int) -> Iterator[int]:
-    """The first of ``count`` neighbouring ports of 127.0.0.1 that the test listens on."""
+    """The first of ``count`` neighbouring ports of ``OWN_ADDRESS`` that the test listens on."""
     for first in range(20_000, 30_000, count):
         with contextlib.ExitStack() as stack:
             try:
                 for port in range(first, first + count):
-                    stack.enter_context(socket.create_server(("127.0.0.1", port)))
+                    stack.enter_context(socket.create_server((OWN_ADDRESS, port)))
             except OSError:
                 continue
             yield first
@@ -53,15 +57,15 @@ def _taken_ports(count: int) -> Iterator[int]:
 @pytest.mark.parametrize("subcommand", ["receive", "echo"])
 def test_the_first_free_port_of_a_range_is_taken(subcommand: str) -> None:
     with _taken_ports(PORTS) as first:
-        # Another process may hold the next port; the range has room for some.
+        # Another process may hold the next port for all addresses; the range has room for some.
         ports = f"{first}-{first + PORTS + 20}"
-        with start(subcommand, bind="127.0.0.1", port=ports, control="stdin") as engine:
+        with start(subcommand, bind=OWN_ADDRESS, port=ports, control="stdin") as engine:
             engine.expect("hello")
             port = engine.expect("listening")["port"]
             assert first + PORTS <= port <= first + PORTS + 20
-            with socket.create_connection(("127.0.0.1", port)):
+            with socket.create_connection((OWN_ADDRESS, port)):
                 pass
-            with start(subcommand, bind="127.0.0.1", port=ports, control="stdin") as second:
+            with start(subcommand, bind=OWN_ADDRESS, port=ports, control="stdin") as second:
                 second.expect("hello")
                 assert second.expect("listening")["port"] > port
 
@@ -70,9 +74,9 @@ def test_the_first_free_port_of_a_range_is_taken(subcommand: str) -> None:
 def test_a_range_that_is_taken_whole_is_named(subcommand: str) -> None:
     with _taken_ports(PORTS) as first:
         ports = f"{first}-{first + PORTS - 1}"
-        ending = run(subcommand, bind="127.0.0.1", port=ports)
+        ending = run(subcommand, bind=OWN_ADDRESS, port=ports)
     assert_refused(ending, 3, "bind", errno_name="EADDRINUSE")
-    assert f"ports {ports} of 127.0.0.1 are all taken: widen --port" in ending.last["text"]
+    assert f"ports {ports} of {OWN_ADDRESS} are all taken: widen --port" in ending.last["text"]
 
 
 def test_a_trial_over_a_range() -> None:
@@ -92,7 +96,7 @@ def test_the_receiver_connects_to_a_sender_that_listens(transport: str) -> None:
     """As from behind a NAT: unauthenticated peers connect to the sender, and change nothing."""
     place: dict[str, Flag] = {"transport": transport}
     if transport == "unix":
-        place["bind"] = f"@pathlab-turned-{id(place)}"
+        place["bind"] = name_end("unix")
     if transport == "mptcp":
         require_mptcp()
     with receiving(**TURNED, **place, duration_ns=LONGER_NS) as (sender, port):
@@ -196,7 +200,9 @@ def test_link_local_addresses_with_their_zone() -> None:
                 assert_complete(sender.finish(), receiver.finish())
         with start_command([*enter, *build_command("echo", bind=there, port=0, control="stdin")]) as echo:
             heard = echo.wait_for("listening")
-            probes = build_command("ping", address=there, port=heard["port"], method="udp", count=2)
+            probes = build_command(
+                "ping", address=there, port=heard["port"], method="udp", count=2, timeout_ns=LONG_NS
+            )
             with start_command([*enter, *probes, "--interval-ns", str(MS)]) as ping:
                 assert ping.finish().last["received"] == 2
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import socket
-import threading
 
 import pytest
 
-from tests.native.engine import MS, assert_counters_agree, receiving, sending
+from tests.native.engine import MS, Engine, assert_counters_agree, receiving, sending
 from tests.native.peers import (
     ANSWER,
     answering,
@@ -33,11 +32,6 @@ def _read_to_reset(connection: socket.socket) -> int:
     return count
 
 
-def _read_until(connection: socket.socket, pausing: threading.Event, counts: list[int]) -> None:
-    while not pausing.is_set():
-        counts[0] += len(connection.recv(1 << 20))
-
-
 def test_sender_gives_up_bytes_in_flight_after_the_drain_time() -> None:
     """A peer that reads, pauses while the sockets fill up, and reads a little after the stop."""
     with listening() as (listener, port):
@@ -47,15 +41,10 @@ def test_sender_gives_up_bytes_in_flight_after_the_drain_time() -> None:
             answering(listener, build_answer()) as (connection, _),
         ):
             assert sender.expect("ready")["unsent_limited"] is True
-            pausing = threading.Event()
-            reader = threading.Thread(target=_read_until, args=(connection, pausing, counts := [0]))
-            reader.start()
             sender.send_line("go")
-            sender.wait_for("interval", phase="steady")
-            pausing.set()
-            reader.join()
+            count = len(read_exactly(connection, 1_000_000))
             sender.wait_for("interval", phase="drain")
-            count = counts[0] + len(read_exactly(connection, 200_000))
+            count += len(read_exactly(connection, 500_000))
             sent = sender.finish()
             count += _read_to_reset(connection)
     assert sent.status == DONE
@@ -78,15 +67,22 @@ def test_no_byte_is_undelivered_when_all_arrive() -> None:
     assert "undelivered_bytes" not in received.last
 
 
+def _await_bytes(receiver: Engine, count: int) -> None:
+    """Until the receiver has read so many bytes in all and its steady window is over."""
+    phase = None
+    while count > 0 or phase != "drain":
+        interval = receiver.wait_for("interval")
+        count, phase = count - interval["bytes"][0], interval["phase"]
+
+
 def test_receiver_whose_sender_resets_after_the_steady_window_is_complete() -> None:
     with (
         receiving(streams=1) as (receiver, port),
         call(port, build_hello() + b"x" * 100) as held,
     ):
         assert read_exactly(held, ANSWER.size) == build_answer()
-        receiver.wait_for("interval", phase="steady")
         held.sendall(b"x" * 50)
-        receiver.wait_for("interval", phase="drain")
+        _await_bytes(receiver, 150)
         held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         held.close()
         received = receiver.finish()

@@ -26,7 +26,6 @@ COMMON: dict[str, Flag] = {
     "workers": 2,
     "bytes": BYTES,
     "interval_ns": 20 * MS,
-    "drain_timeout_ns": 1000 * MS,
     "write_bytes": 16384,
     "read_bytes": 16384,
     "control": "stdin",
@@ -71,11 +70,11 @@ def _carry(sender: Engine) -> Ending:
     return sender.finish()
 
 
-def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
+def _try(end: str, faults: str, folder: Path, flags: dict[str, Flag], timeout_ns: int = 1000 * MS) -> Trial:
     """One trial by bytes over loopback, with ``faults`` at one end. Every wait in it is bounded."""
     applied = folder / "applied"
     applied.unlink(missing_ok=True)
-    common = {**COMMON, **flags}
+    common = {**COMMON, "drain_timeout_ns": timeout_ns, **flags}
     of = {each: faults if each == end else "" for each in ENDS}
     sent = None
     with contextlib.ExitStack() as stack:
@@ -84,7 +83,7 @@ def _try(end: str, faults: str, folder: Path, **flags: Flag) -> Trial:
         )
         port = _listening_port(receiver)
         if port is not None:
-            to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": 1000 * MS}
+            to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": timeout_ns}
             sent = _carry(stack.enter_context(start_faulty("send", of["send"], applied, **to, **common)))
             if not sent.of("start"):
                 receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
@@ -111,7 +110,7 @@ def test_passing_fault_changes_nothing(end: str, call: str, what: str, when: str
         # A tee fills a pipe, which serves many splices.
         flags = {"transfer": "zero-copy", "bytes": BYTES * 8}
     fault = f"{call}:{what}@{when}"
-    trial = _try(end, fault, tmp_path, **flags)
+    trial = _try(end, fault, tmp_path, flags, 60_000 * MS)
     assert trial.applied == (fault,)
     assert trial.sent is not None
     for ending in (trial.received, trial.sent):
@@ -176,7 +175,7 @@ def test_refused_call_ends_in_order(call: str, end: str, tmp_path: Path) -> None
         flags = {"window_bytes": 65536}
     applied: list[str] = []
     for fault in (f"{call}:{what}@{use}" for what in whats for use in uses):
-        trial = _try(end, fault, tmp_path, **flags)
+        trial = _try(end, fault, tmp_path, flags)
         for ending in filter(None, (trial.received, trial.sent)):
             assert_orderly(ending, fault)
         _assert_agreement(trial)

@@ -21,17 +21,17 @@ from typing import Any
 
 import pytest
 
+from tests.machines import NATIVE, make_native
 from tests.require import require, require_engine
 
 pytestmark = pytest.mark.engine
 
 ROOT = Path(__file__).resolve().parents[2]
-NATIVE = ROOT / "native"
 STUBS = Path(__file__).with_name("harness")
 LANGUAGES = ("c", "python", "asyncio", "java", "pipe")
 ANSWERING = ("c", "python", "java")
 MS = 1_000_000
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 DONE, USAGE, SETUP, PEER, ENDED = 0, 2, 3, 4, 5
 
 
@@ -46,7 +46,7 @@ def build_folder() -> Path:
 @functools.cache
 def build_c() -> str:
     require(shutil.which("cc"), "cc (apt-get install gcc libc6-dev)")
-    subprocess.run(["make", "-s", "-C", str(NATIVE), "harness"], check=True)
+    make_native("harness")
     program, archive = build_folder() / "stub", NATIVE / "build" / "harness" / "libpathlab-adapter.a"
     words = ["cc", "-D_GNU_SOURCE", f"-I{NATIVE / 'src'}", str(STUBS / "stub.c"), str(archive)]
     subprocess.run([*words, "-pthread", "-lm", "-o", str(program)], check=True)
@@ -159,6 +159,7 @@ def test_a_number_of_requests_is_sent_and_timed(language: str) -> None:
     assert (result["complete"], result["reason"]) == (True, None)
 
 
+@pytest.mark.quiet  # a stream that is late gives up what is left
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_an_offered_rate_is_kept_and_phases_are_kept_apart(language: str) -> None:
     times = {"interval_ns": 200 * MS, "warmup_ns": 250 * MS, "duration_ns": 500 * MS}
@@ -188,13 +189,15 @@ FAULTS = {
     "fail": ("reply", "the stub has failed", "ended with status 7 instead of a reply"),
     "hang": ("stall", "no reply for ", None),
 }
+#: Of the stub's silence: longer than a busy machine keeps it waiting for a core.
+STALL_NS = 1500 * MS
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("variant", FAULTS)
 def test_a_fault_in_a_trial_is_named_and_what_was_measured_is_written(language: str, variant: str) -> None:
     stage, text, by_pipe = FAULTS[variant]
-    patience = {"stall_ns": 150 * MS} if variant == "hang" else {"stall_ns": 5000 * MS}
+    patience = {"stall_ns": STALL_NS} if variant == "hang" else {"stall_ns": 60_000 * MS}
     end = run_program(language, "ask", "go", variant=variant, requests=10**9, **patience)
     error, result = end.find("error"), end.find("result")
     assert end.kinds[-1] == "result"

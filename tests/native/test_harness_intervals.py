@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from pathlab.store.hdr_histogram import Histogram
+from tests.machines import NATIVE, make_native
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
-NATIVE = ROOT / "native"
 ADAPTERS = ROOT / "agents" / "adapters"
 PROGRAMS = Path(__file__).with_name("harness")
 VECTORS = ROOT / "tests" / "data" / "intervals.txt"
@@ -33,7 +33,7 @@ def read_vectors() -> tuple[str, list[dict[str, Any]]]:
 
 def count_in_c(folder: Path) -> list[str]:
     require(shutil.which("cc"), "cc (apt-get install gcc libc6-dev)")
-    subprocess.run(["make", "-s", "-C", str(NATIVE), "harness"], check=True)
+    make_native("harness")
     archive = NATIVE / "build" / "harness" / "libpathlab-adapter.a"
     words = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{NATIVE / 'src'}", str(PROGRAMS / "intervals.c")]
     subprocess.run([*words, str(archive), "-pthread", "-lm", "-o", str(folder / "intervals")], check=True)

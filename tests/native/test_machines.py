@@ -51,7 +51,7 @@ def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> Non
 @EACH
 def test_it_is_the_same_version(machine: str) -> None:
     output = [
-        subprocess.run([*words, "--version"], capture_output=True, text=True, check=True, timeout=60).stdout
+        subprocess.run([*words, "--version"], capture_output=True, text=True, check=True, timeout=300).stdout
         for words in ([*find_emulator(machine), str(build_engine(machine))], [require_engine()])
     ]
     assert output[0] == output[1]
@@ -109,6 +109,7 @@ def test_probes_from_there_and_back(machine: str) -> None:
         with start_command(listen) as echo:
             port = echo.wait_for("listening")["port"]
             flags: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "token": TOKEN, "count": 3}
+            flags["timeout_ns"] = 60_000 * MS
             with start_command(run_of(here, "ping", method="udp", interval_ns=5 * MS, **flags)) as ping:
                 probes = ping.finish()
             assert (probes.status, probes.last["received"]) == (0, 3)

@@ -17,7 +17,7 @@ from tests.native.messages import CARRIERS, assert_complete, find_leftovers, nam
 
 pytestmark = pytest.mark.engine
 
-COMMON: dict[str, Flag] = {"token": TOKEN, "interval_ns": 20 * MS, "control": "stdin", "drain_timeout_ns": MS}
+COMMON: dict[str, Flag] = {"token": TOKEN, "interval_ns": 20 * MS, "control": "stdin"}
 ENDS = ("receive", "send")
 
 
@@ -40,13 +40,14 @@ def go_on(engine: Engine) -> Ending:
     return engine.finish()
 
 
-def try_messages(transport: str, end: str, faults: str, folder: Path) -> Try:
+def try_messages(transport: str, end: str, faults: str, folder: Path, drain_timeout_ns: int = MS) -> Try:
     """One trial of 200 messages with replies, with ``faults`` at one end. Every wait in it is bounded."""
     applied = folder / "applied"
     applied.unlink(missing_ok=True)
     name = name_end(transport)
+    common = {**COMMON, "drain_timeout_ns": drain_timeout_ns}
     of = {each: faults if each == end else "" for each in ENDS}
-    accepting: dict[str, Flag] = {"bind": name, "transport": CARRIERS[transport], **COMMON}
+    accepting: dict[str, Flag] = {"bind": name, "transport": CARRIERS[transport], **common}
     if CARRIERS[transport] == "tcp":
         accepting["port"] = 0
     sent = None
@@ -56,7 +57,7 @@ def try_messages(transport: str, end: str, faults: str, folder: Path) -> Try:
         if record is not None and record["type"] == "listening":
             to: dict[str, Flag] = {"address": name, "transport": transport, "port": record["port"] or 1}
             load: dict[str, Flag] = {"message_bytes": 64, "bytes": 200 * 64, "reply": "yes"}
-            with start_faulty("send", of["send"], applied, **to, **load, **COMMON) as sender:
+            with start_faulty("send", of["send"], applied, **to, **load, **common) as sender:
                 sent = go_on(sender)
             if not sent.of("start"):
                 receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
@@ -80,7 +81,7 @@ def test_passing_fault_leaves_messages_as_they_are(
     transport: str, call: str, what: str, end: str, tmp_path: Path
 ) -> None:
     fault = f"{call}:{what}@{'1' if call == 'read' else '3'}/7"
-    trial = try_messages(transport, end, fault, tmp_path)
+    trial = try_messages(transport, end, fault, tmp_path, 60_000 * MS)
     assert trial.applied == (fault,)
     assert trial.sent is not None
     _, sent = assert_complete(trial.received, trial.sent)

@@ -35,7 +35,7 @@ from tests.require import require, require_engine, require_namespaces
 pytestmark = pytest.mark.engine
 
 FIRST_ONLY_NS = 3_600_000 * MS  # an hour to the second probe, so only one is sent
-RAW: dict[str, Flag] = {"method": "icmp-raw", "interval_ns": 2 * MS}
+RAW: dict[str, Flag] = {"method": "icmp-raw", "interval_ns": 2 * MS, "timeout_ns": 60_000 * MS}
 
 
 @pytest.fixture
@@ -71,6 +71,7 @@ def test_raw_probes_of_two_runs_do_not_mix() -> None:
         check_all_answered(second.finish(), 50)
 
 
+@pytest.mark.quiet
 def test_a_thousand_a_second_keep_their_time() -> None:
     require_raw_sockets()
     ending = run("ping", **{**RAW, "interval_ns": MS}, address="127.0.0.1", count=1000)
@@ -89,7 +90,8 @@ def test_datagram_icmp_where_the_group_is_admitted() -> None:
     with Namespaces() as lab:
         lab.add_node("a")
         lab.set_sysctl("a", "net.ipv4.ping_group_range", f"{os.getegid()} {os.getegid()}")
-        words = ["ping", "--count", "3", "--interval-ns", str(2 * MS), "--address"]
+        words = ["ping", "--count", "3", "--interval-ns", str(2 * MS), "--timeout-ns", str(60_000 * MS)]
+        words.append("--address")
         automatic = lab.run("a", require_engine(), *words, "127.0.0.1")
         explicit = lab.run("a", require_engine(), *words, "127.0.0.1", "--method", "icmp-datagram")
     for output in (automatic, explicit):  # the first by `auto`
@@ -123,6 +125,7 @@ def test_without_permission_udp_is_used_and_without_an_echo_the_next_step_is_nam
     require_namespaces()
     drop = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all"
     command = f"{drop} {open_engine} ping --address 127.0.0.1 --count 2 --interval-ns {2 * MS}"
+    command += f" --timeout-ns {60_000 * MS}"
     with Namespaces() as lab:
         require(lab.privilege == "root", "namespaces made by root, where another user can be taken on")
         lab.add_node("a")
@@ -197,7 +200,7 @@ def test_other_messages_are_ignored() -> None:
 
 
 def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
-    with probed(interval_ns=50 * MS) as (ping, peer):
+    with probed(interval_ns=50 * MS, timeout_ns=1500 * MS) as (ping, peer):
         held = reply_to(peer.recv(65536))
         peer.recv(65536)  # the second one, 50 ms later on the prober's own clock
         peer.send(held)
@@ -252,12 +255,12 @@ def test_an_echo_ends_on_request_and_states_its_count(how: str) -> None:
 def test_it_ends_on_request_before_it_sends_overdue_probes(how: str) -> None:
     with (
         echoing() as (_, port),
-        start("ping", **udp_flags(port, interval_ns=100_000, control="stdin")) as ping,
+        start("ping", **udp_flags(port, interval_ns=100_000, timeout_ns=500 * MS, control="stdin")) as ping,
     ):
         began_ns = ping.wait_for("start")["monotonic_ns"]
         ping.wait_for("probe")
         ping.process.send_signal(signal.SIGSTOP)
-        run("ping", **udp_flags(port, count=150))  # 300 ms, in which 3000 probes are due
+        run("ping", **udp_flags(port, count=150, timeout_ns=500 * MS))  # 300 ms, in which 3000 probes are due
         owed = (time.monotonic_ns() - began_ns) // 100_000
         request_end(ping, how)
         ping.process.send_signal(signal.SIGCONT)

@@ -6,17 +6,16 @@ import json
 import random
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.machines import NATIVE, make_native
 from tests.native import reordering_reference as reference
 from tests.native.reordering_reference import Arrival
 
-NATIVE = Path(__file__).resolve().parents[2] / "native"
 MS = 1_000_000
 FOREVER = range(2**62)
 
@@ -29,7 +28,7 @@ Measure = Callable[[list[Arrival], int, range, range], Any]
 def measure() -> Measure:
     """What the engine's meter says of arrivals, the first number, the window's time, and its numbers."""
     program = NATIVE / "build" / "meter"
-    subprocess.run(["make", "-s", "-C", str(NATIVE), "meter"], check=True)
+    make_native("meter")
 
     def measure(arrivals: list[Arrival], first: int, measured: range, numbers: range) -> Any:
         lines = [f"{number} {sent} {arrived} {sent in measured:d}" for number, sent, arrived in arrivals]

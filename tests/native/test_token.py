@@ -69,8 +69,9 @@ def test_probes_and_echo_take_it_too() -> None:
         echo.send_line(TOKEN)
         port = echo.wait_for("listening")["port"]
         options: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "count": 3, "interval_ns": MS}
+        patient: dict[str, Flag] = {"timeout_ns": 60_000 * MS}
         for method in ("udp", "tcp"):
-            with start("ping", method=method, token="stdin", control="stdin", **options) as ping:
+            with start("ping", method=method, token="stdin", control="stdin", **options, **patient) as ping:
                 ping.send_line(TOKEN)
                 assert TOKEN.encode() not in _words(ping) + _words(echo)
                 assert ping.finish().last["received"] == 3

@@ -57,8 +57,6 @@ def test_every_byte_is_accounted_for(streams: int) -> None:
     assert received.last["rejected"] == 0
     assert received.last["total_bytes"] == sent.last["total_bytes"]
     assert all(total > 0 for total in sent.last["total_bytes"])
-    steady = received.last["phases"]["steady"]
-    assert sum(steady["bytes"]) > 0
     # The kernel's own count agrees: the hello precedes the data, the FIN may count as one.
     extra = {
         seen - total
@@ -101,7 +99,7 @@ def test_tcp_info_has_one_value_per_stream(streams: int) -> None:
     fields = _tcp_info_fields()
     assert len(fields) == 27
     for end in (received, sent):
-        assert len(end.of("interval")) >= 5
+        assert end.of("interval")
         for record in [*end.of("interval"), end.last]:
             assert list(record["tcp_info"]) == fields
             assert {len(values) for values in record["tcp_info"].values()} == {streams}

@@ -14,6 +14,7 @@ import pytest
 from tests.native.engine import (
     MS,
     TOKEN,
+    WAIT_S,
     Ending,
     Flag,
     assert_counters_agree,
@@ -88,7 +89,7 @@ def test_mptcp_is_used_only_on_request(transport: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        listener.settimeout(20)
+        listener.settimeout(WAIT_S)
         with sending(listener.getsockname()[1], transport=transport) as sender:
             with answering(listener, build_answer()) as (connection, _):
                 sender.expect("ready")

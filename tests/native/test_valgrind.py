@@ -10,6 +10,7 @@ import pytest
 from tests.native.engine import (
     LONGER_NS,
     MS,
+    SHORTER_NS,
     TOKEN,
     Flag,
     assert_counters_agree,
@@ -49,7 +50,9 @@ def test_a_trial(checked: str, direction: str, transfer: str) -> None:
         "tcp_info": "raw",
         "workers": 2,
     }
-    with receiving(checked, **{**flags, "duration_ns": LONGER_NS}) as (receiver, port):
+    # The receiver's window ends first; with both directions the sender waits for that of the other end.
+    window_ns = LONGER_NS if direction == "both" else SHORTER_NS
+    with receiving(checked, **{**flags, "duration_ns": window_ns}) as (receiver, port):
         with sending(port, checked, **flags, direction=direction, duration_ns=300 * MS) as sender:
             sender.expect("ready")
             receiver.expect("ready")
@@ -74,6 +77,7 @@ def test_probes(checked: str, method: str) -> None:
         echo.expect("hello")
         port = echo.expect("listening")["port"]
         flags: dict[str, Flag] = {"method": method, "port": port, "token": TOKEN, "interval_ns": 5 * MS}
+        flags["timeout_ns"] = 60_000 * MS
         with start("ping", checked, address="127.0.0.1", count=10, **flags) as ping:
             probed = ping.finish()
         echo.send_line("stop")
