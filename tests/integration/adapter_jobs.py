@@ -53,7 +53,8 @@ def fail(job: EngineJob) -> tuple[str, str, int | None]:
 def find_process(job: EngineJob, *words: str) -> int:
     """The process below a job whose command line has all words; the first process of its sandbox for none."""
     for pid in list_descendants(job.pid)[1:]:
-        line = Path(f"/proc/{pid}/cmdline").read_text()
-        if all(word in line for word in words) and (words or "--adapter" in line):
-            return pid
+        with contextlib.suppress(OSError):  # one that has ended meanwhile
+            line = Path(f"/proc/{pid}/cmdline").read_text()
+            if all(word in line for word in words) and (words or "--adapter" in line):
+                return pid
     raise AssertionError(f"no process with {words}")

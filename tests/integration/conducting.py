@@ -51,7 +51,7 @@ def campaign_of(**extra: Any) -> Campaign:
         "order": "given",
         "paths": [{"source": "local", "destination": "local"}],
         "factors": {"streams": [1]},
-        "trial": {"warmup": "0ms", "duration": "100ms", "interval": "20ms", "drain": "2s"},
+        "trial": {"warmup": "0ms", "duration": "100ms", "interval": "20ms", "drain": "30s"},
         "probes": {"interval": "10ms", "unloaded": 2},
     }
     return build_campaign(data | extra, label="conduct")

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 30.0
+WAIT_S = 60.0
 MARK = "PATHLAB_TEST_MARK"
 
 CAMPAIGN = """

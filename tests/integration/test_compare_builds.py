@@ -18,7 +18,7 @@ from tests.require import require, require_engine, require_namespaces
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "action" / "compare-builds"
-#: Slow enough for a busy machine: 400 kB take 0.2 s.
+#: 400 kB take 0.2 s.
 LAB = """
 [lab]
 hosts = ["a", "b"]
@@ -55,6 +55,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 @pytest.mark.netns
 @pytest.mark.engine
 def test_a_slower_head_is_worse(folder: Path) -> None:

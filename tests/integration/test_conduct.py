@@ -7,6 +7,7 @@ import functools
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -92,10 +93,18 @@ def test_a_pair_that_keeps_failing_is_quarantined_while_the_others_go_on(
     assert "local to broken failed repeatedly and is quarantined until the next cycle" in watch.notices()
 
 
-def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]  # nobody listens there in a moment
-    hosts = {"silent": {"transport": "ssh", "address": "127.0.0.1", "port": port}}
+@pytest.fixture
+def mute_port() -> Iterator[int]:
+    """A port at which nobody listens, and which nobody else gets."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield held.getsockname()[1]
+
+
+def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(
+    tmp_path: Path, mute_port: int
+) -> None:
+    hosts = {"silent": {"transport": "ssh", "address": "127.0.0.1", "port": mute_port}}
     paths = [{"source": "local", "destination": name} for name in ("local", "silent")]
     watch = Watch()
     outcome = run(campaign_of(hosts=hosts, paths=paths, retries=0), tmp_path / "out", watch)
@@ -128,6 +137,7 @@ def test_a_safety_limit_ends_a_trial_early_and_it_is_not_repeated(tmp_path: Path
     assert (again.aborted, len(stored(tmp_path / "out"))) == (1, 1)
 
 
+@pytest.mark.quiet
 def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:
     budget = {"rate": "80Mbit/s", "bytes_per_campaign": "30MB"}
     # The kernel paces no stream's first ten segments, 64 KB each over loopback; bbr paces by its own mind.
@@ -150,6 +160,7 @@ def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> 
     assert "budget.bytes_per_campaign is spent" in str(outcome.ended)
 
 
+@pytest.mark.quiet
 def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:
     hosts = {name: {"transport": "local"} for name in ("x", "y", "u", "v")}
     paths = [{"source": "x", "destination": "y"}, {"source": "u", "destination": "v"}]
@@ -175,6 +186,7 @@ def stop_waiting(event: Event, folder: Path) -> None:
         StopRequest(folder).make()
 
 
+@pytest.mark.quiet
 def test_a_trial_both_ways_may_use_all_that_is_left(tmp_path: Path) -> None:
     # The kernel paces no stream's first ten segments, which are 64 KB each over loopback.
     requested = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
@@ -251,7 +263,7 @@ def test_cells_that_are_known_well_enough_are_not_measured_again(tmp_path: Path)
     campaign = campaign_of(
         until="80% of the median",  # wide: busy cores scatter such short trials
         # Linux does not pace the first ten segments: 640 kB on loopback, which belong to the warm-up.
-        trial={"warmup": "100ms", "duration": "100ms", "interval": "20ms", "drain": "2s"},
+        trial={"warmup": "100ms", "duration": "100ms", "interval": "20ms", "drain": "30s"},
         cycles_min=6,
         cycles_max=12,
         factors={"streams": [1, 2], "pacing": ["50Mbit/s"]},

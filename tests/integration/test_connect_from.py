@@ -23,7 +23,7 @@ TOKEN = re.compile(r"\b[0-9a-f]{32}\b")
 def test_the_end_that_the_path_names_connects(tmp_path: Path, connect_from: str) -> None:
     require_namespaces()
     require_engine()
-    campaign = write_campaign(tmp_path, cycles=1)
+    campaign = write_campaign(tmp_path, cycles=1, duration="4s")
     text = campaign.read_text(encoding="utf-8")
     stated = f'destination = "b"\nconnect_from = "{connect_from}"\n'
     campaign.write_text(text.replace('destination = "b"\n', stated), encoding="utf-8")

@@ -23,7 +23,7 @@ from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.command_line import call, call_lines
-from tests.integration.processes import assert_all_end, watching
+from tests.integration.processes import PATIENCE_S, assert_all_end, watching
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -147,14 +147,14 @@ def test_stop_cuts_a_batch_short_and_ends_in_order(discoverer: Session) -> None:
         silent.bind(("127.0.0.1", 0))
         target = ProbeTarget(address="127.0.0.1", port=silent.getsockname()[1])
         job = discoverer.start_discovery(target.as_options(), seconds=60)
-        job.wait_for("open", 15)
+        job.wait_for("open", PATIENCE_S)
         plan = ProbePlan(ttls=(1,), sizes_bytes=(100,), repeats=1000, timeout_ns=20_000_000)
         job.command(json.dumps(encode_plan(plan, 1)))
-        silent.settimeout(15)
+        silent.settimeout(PATIENCE_S)
         for _ in range(3):
             silent.recv(2000)  # at the third the first two are given up
         job.command("stop")
-        end = job.wait(15)
+        end = job.wait(PATIENCE_S)
     assert (end.status, end.fault) == (0, None)
     *probes, last = end.records[1:]
     assert (last["type"], last["complete"]) == ("batch-end", False)
@@ -168,7 +168,7 @@ def test_end_of_file_ends_it_as_a_controller_that_is_gone(agent_zip: Path) -> No
         [*agent_command(agent_zip, None), "--discover", options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert done.returncode == 5
@@ -191,7 +191,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "80", "HOME": str(cwd)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

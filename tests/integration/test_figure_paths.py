@@ -23,7 +23,7 @@ def test_the_path_of_a_figure_is_printed(command: tuple[str, ...], as_json: bool
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
