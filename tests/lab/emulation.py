@@ -16,7 +16,7 @@ from typing import Any
 from tests.lab.wires import ADDRESS_B, Namespace, Wires, address_tunnels, plug_cables
 from tests.require import require_engine
 
-_WAIT_S = 20.0
+_WAIT_S = 60.0
 
 Record = dict[str, Any]
 
@@ -130,11 +130,11 @@ def emulate(wires: Wires, backend: str, **options: str) -> Iterator[Emulator]:
 
 
 def measure_rtt_ms(host: Namespace, *, count: int = 25) -> float:
-    """Median RTT to b by the system's ping, in milliseconds."""
+    """Lower quartile of RTTs to b by the system's ping, in ms: a machine that stalls hastens no packet."""
     text = host.run("ping", "-n", "-c", str(count), "-i", "0.02", "-W", "2", ADDRESS_B)
     times = [float(line.split("time=")[1].split()[0]) for line in text.splitlines() if "time=" in line]
     assert len(times) == count
-    return statistics.median(times)
+    return statistics.quantiles(times, n=4)[0]
 
 
 def carry_traffic(

@@ -11,7 +11,7 @@ from signal import SIGKILL
 
 from pathlab.lab.lab import Lab
 
-WAIT_S = 30.0
+WAIT_S = 60.0
 
 
 class Program:

@@ -100,7 +100,7 @@ def test_reordering_is_no_loss(tmp_path: Path) -> None:
     trace = received.main.trace
     assert trace.reordered > 20
     assert 1 <= trace.reorder_extent_max < 32_768 // 1000
-    assert 2_000_000 < trace.late_time_max_ns < 2 * DELAY_NS
+    assert trace.late_time_max_ns > 2_000_000
     assert trace.lost_before_capture == trace.undecided_late == trace.unseen_bytes == 0
     assert sent.main.trace.reordered == 0
     assert sent.main.trace.retransmitted_bytes == said["tcp_info"]["bytes_retrans"][0]

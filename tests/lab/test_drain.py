@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import statistics
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
-from tests.lab.programs import Program, run_in
+from tests.lab.programs import WAIT_S, Program, run_in
 from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
@@ -92,6 +93,7 @@ class Ends:
     case: Case
     sender: dict[str, Any]
     receiver: dict[str, Any]
+    rates_bits_per_s: list[float]  # of the accepting end's steady intervals
 
     @property
     def missing_bytes(self) -> int:
@@ -144,9 +146,15 @@ def carrying(case: Case) -> Iterator[tuple[Lab, Program, Program]]:
 def carry(case: Case) -> Ends:
     """One trial, which both ends must call complete."""
     with carrying(case) as (_, accepting, connecting):
-        near, far = _last(connecting.finish()), _last(accepting.finish())
+        near, accepted = _last(connecting.finish()), accepting.finish()
+    far = _last(accepted)
     sender, receiver = (far, near) if case.direction == "reverse" else (near, far)
-    return Ends(case=case, sender=sender, receiver=receiver)
+    rates = [
+        sum(one["bytes"]) * 8e9 / (one["end_ns"] - one["start_ns"])
+        for one in map(json.loads, accepted.splitlines())
+        if one["type"] == "interval" and one["phase"] == "steady"
+    ]
+    return Ends(case=case, sender=sender, receiver=receiver, rates_bits_per_s=rates)
 
 
 def _last(lines: str) -> dict[str, Any]:
@@ -161,7 +169,8 @@ def assert_whole(ends: Ends) -> None:
     for result in (ends.sender, ends.receiver):
         assert result["complete"] is True, (case, result["reason"])
         steady = result["phases"]["steady"]
-        assert steady["end_ns"] - steady["start_ns"] == pytest.approx(DURATION_NS, rel=0.1), case
+        # It ends when the engine gets a core, so it may be longer.
+        assert steady["end_ns"] - steady["start_ns"] > 0.9 * DURATION_NS, case
     assert ends.missing_bytes >= 0, case
     if not ends.reset:
         assert ends.missing_bytes == 0, case
@@ -194,8 +203,8 @@ def test_a_fast_link_loses_no_rate_by_the_small_backlog() -> None:
     case = Case(rate_bits_per_s=300_000_000, loss_ratio=0.0, window_bytes=8 << 20, warmup_ns=1500 * MS)
     ends = carry(case)
     assert_whole(ends)
-    steady = ends.receiver["phases"]["steady"]
-    rate = sum(steady["bytes"]) * 8e9 / (steady["end_ns"] - steady["start_ns"])
+    # A stall of the machine lowers the rates of some intervals, and raises that of the next.
+    rate = statistics.median(ends.rates_bits_per_s)
     assert rate / case.rate_bits_per_s == pytest.approx(1448 / 1500, abs=0.03)
 
 
@@ -227,7 +236,7 @@ def _cut(lab: Lab) -> None:
 def _fail(program: Program) -> dict[str, Any]:
     """The result of a program that ends with the status of a run that was cut short."""
     lines = [line for line in program.read_to_end().splitlines() if line.startswith("{")]
-    assert program.process.wait(30) == 5
+    assert program.process.wait(WAIT_S) == 5
     return _last("\n".join(lines))
 
 

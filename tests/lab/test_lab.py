@@ -6,7 +6,6 @@ import itertools
 import json
 import os
 import signal
-import statistics
 import time
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,8 @@ def ping(lab: Lab, host: str, peer: str, count: int = 20) -> dict[str, Any]:
     lines = lab.namespaces.run(host, str(find_engine()), "ping", *flags).splitlines()
     records = [json.loads(line) for line in lines]
     rtts = sorted(r["rtt_ns"] for r in records if r["type"] == "probe" and r["rtt_ns"] is not None)
-    return {"rtts_ns": rtts, **records[-1]}
+    # A quarter of the way: a machine that stalls delays many probes, and hastens none.
+    return {"rtts_ns": rtts, "usual_ns": rtts[len(rtts) // 4] if rtts else None, **records[-1]}
 
 
 @pytest.mark.parametrize("backend", ["tun", "packet"])
@@ -61,7 +61,7 @@ def test_an_idle_link_has_its_round_trip(backend: str) -> None:
         for host, peer in (("a", "b"), ("b", "a")):
             measured = ping(lab, host, peer)
             assert measured["received"] == 20
-            assert measured["rtts_ns"][10] == pytest.approx(40e6, abs=1e6)
+            assert measured["usual_ns"] == pytest.approx(40e6, abs=1e6)
             assert measured["rtts_ns"][0] >= 40e6
         (counters,) = lab.counters()
         assert counters["forward"]["arrived_packets"] >= 40
@@ -78,8 +78,8 @@ def test_a_chain_of_links_adds_up(backend: str) -> None:
         for ends, delay_ns in ((("a", "b"), 2_000_000), (("b", "c"), 5_000_000), (("c", "d"), 1_000_000))
     )
     with make_lab(Topology(hosts=("a", "b", "c", "d"), links=links), backend) as lab:
-        assert ping(lab, "a", "d")["rtts_ns"][10] == pytest.approx(16e6, abs=1e6)
-        assert ping(lab, "d", "b")["rtts_ns"][10] == pytest.approx(12e6, abs=1e6)
+        assert ping(lab, "a", "d")["usual_ns"] == pytest.approx(16e6, abs=1e6)
+        assert ping(lab, "d", "b")["usual_ns"] == pytest.approx(12e6, abs=1e6)
 
 
 def test_eight_hops_and_a_star() -> None:
@@ -87,16 +87,15 @@ def test_eight_hops_and_a_star() -> None:
     pairs = itertools.pairwise(nodes)
     links = tuple(Link(between=pair, rate_bits_per_s=10**8, delay_ns=1_000_000) for pair in pairs)
     with make_lab(Topology(hosts=("a", "b"), routers=nodes[1:-1], links=links)) as lab:
-        # Nine emulators on few cores: a stall of the machine must not fill half of the probes.
-        rtts_ns = ping(lab, "a", "b", count=100)["rtts_ns"]
-        assert statistics.median(rtts_ns) == pytest.approx(16e6, abs=2e6)
+        # Nine emulators on few cores: a stall of the machine must not delay most of the probes.
+        assert ping(lab, "a", "b", count=100)["usual_ns"] == pytest.approx(16e6, abs=2e6)
     spokes = tuple(
         Link(between=(host, "hub"), rate_bits_per_s=10**8, delay_ns=delay_ns)
         for host, delay_ns in (("a", 1_000_000), ("b", 2_000_000), ("c", 4_000_000))
     )
     with make_lab(Topology(hosts=("a", "b", "c"), routers=("hub",), links=spokes)) as lab:
-        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(6e6, abs=1e6)
-        assert ping(lab, "c", "a")["rtts_ns"][10] == pytest.approx(10e6, abs=1e6)
+        assert ping(lab, "a", "b")["usual_ns"] == pytest.approx(6e6, abs=1e6)
+        assert ping(lab, "c", "a")["usual_ns"] == pytest.approx(10e6, abs=1e6)
 
 
 def test_each_direction_has_its_own_delay_and_parallel_links_their_own_way() -> None:
@@ -104,7 +103,7 @@ def test_each_direction_has_its_own_delay_and_parallel_links_their_own_way() -> 
     first = Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=1_000_000, reverse=reverse)
     second = Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=2_000_000)
     with make_lab(Topology(hosts=("a", "b"), links=(first, second))) as lab:
-        assert ping(lab, "a", "b")["rtts_ns"][10] == pytest.approx(10e6, abs=1e6)
+        assert ping(lab, "a", "b")["usual_ns"] == pytest.approx(10e6, abs=1e6)
         before = lab.counters()[1]["forward"]["arrived_packets"]
         lab.namespaces.run("a", "ping", "-c", "2", "-i", "0.05", link_address(1, 1))
         counted = lab.counters()
@@ -139,7 +138,7 @@ def test_a_dead_emulator_is_named() -> None:
         process = link._process
         assert process is not None
         process.send_signal(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(60) == -signal.SIGKILL
         with pytest.raises(HostError, match=r"^lab: link a-b: the emulator was killed by SIGKILL$"):
             lab.counters()
 
@@ -198,13 +197,23 @@ def test_an_emulator_that_slept_costs_packets_no_time() -> None:
     """What arrived while it could not run is due by the kernel's stamp, not by when it was read."""
     slow = Topology(
         hosts=("a", "b"),
-        links=(Link(between=("a", "b"), rate_bits_per_s=10**9, delay_ns=400_000_000, queue_bytes=250_000),),
+        links=(Link(between=("a", "b"), rate_bits_per_s=10**9, delay_ns=800_000_000, queue_bytes=250_000),),
     )
     with make_lab(slow, "packet") as lab:
         link = lab._links[0]
         assert isinstance(link, EmulatedLink)
         assert link._process is not None
-        words = ["ping", "--address", slow.address("b", "a"), "--count", "1", "--output", "json"]
+        words = [
+            "ping",
+            "--address",
+            slow.address("b", "a"),
+            "--count",
+            "1",
+            "--timeout",
+            "30s",
+            "--output",
+            "json",
+        ]
         ours, theirs = os.pipe2(os.O_CLOEXEC)
         with Path(os.devnull).open("r+b") as null, os.fdopen(ours, encoding="utf-8") as said:
             link._process.send_signal(signal.SIGSTOP)
@@ -215,9 +224,9 @@ def test_an_emulator_that_slept_costs_packets_no_time() -> None:
             records = map(json.loads, said)
             assert any(record["type"] == "start" for record in records)
             begun_ns = time.monotonic_ns()
-            assert prober.wait(0.1) is None  # its probe is held for so long
+            assert prober.wait(0.5) is None  # its probe is held for so long
             held_ns = time.monotonic_ns() - begun_ns
             link._process.send_signal(signal.SIGCONT)
             probe = next(record for record in records if record["type"] == "probe")
-            assert prober.wait(10) == 0
-        assert 800_000_000 <= probe["rtt_ns"] < 800_000_000 + held_ns // 2
+            assert prober.wait(60) == 0
+        assert 1_600_000_000 <= probe["rtt_ns"] < 1_600_000_000 + held_ns // 2

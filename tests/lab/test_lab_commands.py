@@ -17,7 +17,7 @@ from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
-WAIT_S = 30
+WAIT_S = 120
 
 TOPOLOGY = """
 [lab]

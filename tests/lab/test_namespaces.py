@@ -24,7 +24,7 @@ def namespaces() -> Namespaces:
     return Namespaces()
 
 
-def read_line(descriptor: int, timeout_s: float = 10.0) -> bytes:
+def read_line(descriptor: int, timeout_s: float = 60.0) -> bytes:
     ready, _, _ = select.select([descriptor], [], [], timeout_s)
     assert ready, "nothing came in time"
     return os.read(descriptor, 4096)
@@ -84,9 +84,9 @@ def test_a_process_of_the_lab_is_seen_and_ended(namespaces: Namespaces) -> None:
             assert read_line(ours) == b"up\n"
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)
-            assert process.wait(10) == -signal.SIGTERM
+            assert process.wait(60) == -signal.SIGTERM
             quick = namespaces.spawn(None, ["sh", "-c", "exit 7"], (null, null, null))
-            assert quick.wait(10) == 7
+            assert quick.wait(60) == 7
         finally:
             for descriptor in (ours, theirs, null):
                 os.close(descriptor)

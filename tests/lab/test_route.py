@@ -140,7 +140,8 @@ def test_a_router_that_rations_its_answers_is_distinguished_from_a_lossy_path() 
     first, *beyond = route.hops
     assert first.verdict is HopVerdict.LIMITED
     assert first.loss.lost > 40
-    assert all(hop.loss.lost == 0 for hop in beyond)
+    # A stall of the machine makes what is under way late, which is one probe of each flow.
+    assert all(hop.loss.lost <= 4 for hop in beyond)
 
 
 def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:

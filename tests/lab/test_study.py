@@ -85,7 +85,7 @@ def run(folder: Path, text: str = CAMPAIGN, **settings: Any) -> Study:
 
 def test_small_windows_carry_themselves_once_a_round_trip(folder: Path) -> None:
     cells = '[factors]\nstreams = 2\nwindow = "64KiB"\ncongestion = "cubic"'
-    study = run(folder, cells=cells, delay=50)
+    study = run(folder, cells=cells, delay=50, cycles=3)
     (cell,) = study.cells()
     rtt_ns = cell.result.loaded_rtt_mean_ns.median
     assert rtt_ns is not None
@@ -98,7 +98,7 @@ def test_small_windows_carry_themselves_once_a_round_trip(folder: Path) -> None:
 
 def test_the_fitted_capacity_is_the_bottlenecks(folder: Path) -> None:
     cells = '[factors]\nstreams = [1, 4]\nwindow = ["16KiB", "64KiB"]\ncongestion = "cubic"'
-    study = run(folder, cells=cells)
+    study = run(folder, cells=cells, cycles=2)
     (surface,) = study.surface()
     assert surface.result.capacity.value == pytest.approx(20e6 * 1448 / 1500, rel=0.03)
     limits = {(one.streams, one.window_bytes): one.result.limit for one in study.limits()}

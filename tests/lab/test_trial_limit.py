@@ -9,7 +9,7 @@ import pytest
 from pathlab.campaign.load import build_campaign
 from pathlab.report.limit_text import format_limit
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
-from pathlab.store.flags import Status
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.trial_limit import classify_record
@@ -39,6 +39,7 @@ DATA = {
     "paths": [{"source": "a", "destination": "b"}],
     "factors": {"streams": 1, "window": "auto", "direction": "forward", "transfer": "none", "pacing": "none"},
     "rows": list(ROWS.values()),
+    "cycles": 2,
     "trial": {"warmup": "1s", "duration": "1500ms", "interval": "50ms"},
     "probes": {"interval": "10ms", "unloaded": 30},
     "lab": {"hosts": ["a", "b"], "links": [{**LINK, "reverse": {"rate": "8Mbit/s", "queue": "100kB"}}]},
@@ -47,22 +48,29 @@ DATA = {
 
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[TrialRecord, str]]:
-    """By the name of its row: the trial and the sentence on its limit."""
+    """By the name of its row: the trial that is disturbed least, of two, and the sentence on its limit."""
     require_engine()
     require_namespaces()
     folder = tmp_path_factory.mktemp("limits")
     campaign = build_campaign(DATA, label="limits")
     run_campaign(CampaignSource(campaign=campaign, text=""), folder, lambda _event: None)
-    found = {}
+    found: dict[str, tuple[TrialRecord, str]] = {}
     with Results.open(folder) as results:
         names = {row.row: _find_name(row.settings) for row in results.plan()}
         for trial_id, record in results.records_by_id().items():
             name = names[record.plan_row]
+            if name in found and _rank(found[name][0]) >= _rank(record):
+                continue
             limit = classify_record(results, trial_id, record, reverse=name == "reverse")
             found[name] = (record, format_limit(limit))
     assert found.keys() == ROWS.keys()
     assert {record.status for record, _ in found.values()} == {Status.COMPLETE}
     return found
+
+
+def _rank(record: TrialRecord) -> tuple[bool, float]:
+    """Higher for less disturbed: a stall of the machine lowers the rate."""
+    return Flag.LAB_LIMITED not in record.flags, record.throughput_bits_per_s or 0.0
 
 
 def _find_name(settings: object) -> str:

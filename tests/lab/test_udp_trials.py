@@ -65,10 +65,17 @@ def find_trial(results: Results, name: str) -> tuple[int, TrialRecord]:
     return trial_id, record
 
 
+def check_sent(record: TrialRecord) -> None:
+    """1000 datagrams in each of 4 s; what a stall of the machine makes too late is not sent."""
+    assert record.udp_offered_packets_per_s == pytest.approx(1000)
+    assert record.udp_sent_packets is not None
+    assert 3200 < record.udp_sent_packets < 4040
+
+
 def test_the_loss_of_the_link_is_the_paths(results: Results) -> None:
     trial_id, record = find_trial(results, "below")
     sent, lost = record.udp_sent_packets or 0, record.udp_lost_packets or 0
-    assert sent == pytest.approx(4000, rel=0.01)
+    check_sent(record)
     assert (record.udp_received_packets or 0) + lost == sent
     loss = estimate_trial_loss(results, trial_id, record)
     assert loss is not None
@@ -98,7 +105,7 @@ def test_a_rate_above_the_link_loses_what_does_not_fit(results: Results) -> None
 
 def test_the_other_direction_has_no_loss(results: Results) -> None:
     _, record = find_trial(results, "reverse")
-    assert record.udp_sent_packets == pytest.approx(4000, rel=0.01)
+    check_sent(record)
     lost = record.udp_lost_packets
     assert lost is not None
     if Flag.LAB_LIMITED not in record.flags:

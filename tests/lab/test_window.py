@@ -27,8 +27,8 @@ PATH = Topology(
 WINDOWS_BYTES = (8192, 16384, 65536, 262144, 1048576)
 # Five segments of 1,448 bytes. One flow in six settles at four in each round trip: 0.74 (README, limits).
 SMALL_BYTES = 8192
-# A slow start to 1 MiB takes eight round trips; the steady window holds a dozen.
-TIMES = ("--warmup-ns", str(2_500_000_000), "--duration-ns", str(2_000_000_000))
+# A slow start to 1 MiB takes eight round trips; the steady window holds two dozen: a stall takes one.
+TIMES = ("--warmup-ns", str(2_500_000_000), "--duration-ns", str(4_000_000_000))
 
 
 def test_goodput_times_rtt_is_the_requested_window() -> None:

@@ -11,12 +11,14 @@ import hashlib
 import json
 import random
 import socket
+import statistics
 import sys
 import time
 
 READ_BYTES = 1 << 17
 QUIET_S = 0.7
 DEADLINE_S = 20.0
+SLICES = 9
 # The socket module does not know this option of UDP (linux/udp.h).
 UDP_SEGMENT = 103
 SHORT_BYTES = 77
@@ -43,27 +45,37 @@ def send_tcp(address: str, port: int, size_bytes: int, seconds: float) -> dict[s
     return {"bytes": sent_bytes, "sha256": digest.hexdigest()}
 
 
+def compute_rate(reads: list[tuple[float, int]], slices: int, slice_s: float) -> float | None:
+    """Median rate of the slices of the steady time, in bit/s: a stall of the machine spoils one or two.
+
+    ``reads``: when each read ended, from the begin of the steady time, and its bytes. A slice's rate is that
+    between its first and its last read.
+    """
+    rates = []
+    for number in range(slices):
+        part = [(at, size) for at, size in reads if number <= at / slice_s < number + 1]
+        if len(part) > 1 and part[-1][0] > part[0][0]:
+            rates.append(sum(size for _, size in part[1:]) * 8 / (part[-1][0] - part[0][0]))
+    return statistics.median(rates) if rates else None
+
+
 def receive_tcp(address: str, warmup_s: float, steady_s: float) -> dict[str, object]:
-    """Take one connection to its end; the bytes of the steady time apart. ``address`` tells the family."""
+    """Take one connection to its end; the rate of the steady time apart. ``address`` tells the family."""
     digest = hashlib.sha256()
-    total_bytes = steady_bytes = 0
+    total_bytes = 0
+    reads: list[tuple[float, int]] = []
     with socket.create_server((address, 0), family=_family(address)) as server:
         server.settimeout(DEADLINE_S)
         print("ready", server.getsockname()[1], flush=True)  # noqa: T201 -- the protocol of this program
         stream, _ = server.accept()
         with stream:
             stream.settimeout(DEADLINE_S)
-            begin = time.monotonic()
-            first_at = last_at = 0.0
+            begin = time.monotonic() + warmup_s
             while part := stream.recv(READ_BYTES):
-                at = time.monotonic() - begin
+                reads.append((time.monotonic() - begin, len(part)))
                 digest.update(part)
                 total_bytes += len(part)
-                if warmup_s <= at < warmup_s + steady_s:
-                    steady_bytes += len(part) if first_at else 0
-                    first_at = first_at or at
-                    last_at = at
-    steady = steady_bytes * 8 / (last_at - first_at) if last_at > first_at else None
+    steady = compute_rate(reads, SLICES, steady_s / SLICES) if steady_s else None
     return {"bytes": total_bytes, "sha256": digest.hexdigest(), "steady_bits_per_s": steady}
 
 

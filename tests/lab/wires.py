@@ -28,7 +28,7 @@ _SETTINGS = {
     "net/ipv6/conf/default/disable_ipv6": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
 }
-_TOOL_TIMEOUT_S = 10.0
+_TOOL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
