@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-DEADLINE_S = 60.0
+DEADLINE_S = 120.0
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--mute-audio"),
@@ -62,6 +62,7 @@ class Browser:
         self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
+        self.ask("Page.setLifecycleEventsEnabled", enabled=True)
 
     def __enter__(self) -> Self:
         return self
@@ -89,8 +90,8 @@ class Browser:
             deviceScaleFactor=1,
             mobile=phone,
         )
-        self.ask("Page.navigate", url=page.resolve().as_uri() + fragment)
-        self._wait_for("Page.loadEventFired")
+        loader = self.ask("Page.navigate", url=page.resolve().as_uri() + fragment)["loaderId"]
+        self._wait_for("Page.lifecycleEvent", name="load", loaderId=loader)  # not that of the page before
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression, awaited if it is a promise. Raises AssertionError."""
@@ -120,9 +121,12 @@ class Browser:
                 answer: dict[str, Any] = found["result"]
                 return answer
 
-    def _wait_for(self, method: str) -> None:
+    def _wait_for(self, method: str, **parameters: str) -> None:
         limit = time.monotonic() + DEADLINE_S
-        while not any(event["method"] == method for event in self._events):
+        while not any(
+            event["method"] == method and parameters.items() <= event["params"].items()
+            for event in self._events
+        ):
             self._read(limit)
 
     def _read(self, limit: float) -> dict[str, Any]:

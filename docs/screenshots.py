@@ -42,10 +42,11 @@ EXPLORER_DARK = "x=window_bytes&y=loaded_rtt_mean_ns&colour=streams"
 #: A window that shows a whole page at twice its size, the page's rows above all text, and the greatest
 #: brightness around pages.
 VIEWER, PAGE_TOP, VIEWER_LEVEL_MAX, SCROLLBAR_PIXELS = (2600, 2400), 20, 128, 20
-DEADLINE_S, SETTLE_MS = 60.0, 400
+DEADLINE_S, SETTLE_MS = 120.0, 400
 COMPARE_COLUMNS = 80
-#: Whether a figure inside the window is still to be drawn.
-WAITING = """Array.from(document.querySelectorAll("figure.plot[data-state=waiting]")).some(figure => {
+#: Whether the explorer still reads its results, or a figure inside the window is still to be drawn.
+WAITING = """document.querySelector("[data-waiting]") !== null
+    || Array.from(document.querySelectorAll("figure.plot[data-state=waiting]")).some(figure => {
     const area = figure.getBoundingClientRect();
     return area.height && area.top < window.innerHeight;
 })"""

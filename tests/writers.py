@@ -21,5 +21,8 @@ def hold_results(folder: Path) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-c", PROGRAM, str(folder)]
     holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
-    assert holder.stdout.readline() == b"locked\n"
+    if holder.stdout.readline() != b"locked\n":
+        with holder:
+            holder.kill()
+        raise AssertionError("the results were not locked")
     return holder
