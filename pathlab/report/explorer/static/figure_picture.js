@@ -40,6 +40,17 @@
     return names;
   }
 
+  // What is below the title: what the trials share and how they were chosen, what the marks are, what is left out.
+  function listLines(app, letters) {
+    const { exploration } = app;
+    const { shared, chosen, facts } = explorer.titlePanel.describe(app);
+    const open = exploration.undecided && explorer.figure.isPlain(app.view) ? "open markers: undecided, too few trials" : "";
+    const marks = [exploration.statistic, exploration.range, open].filter(Boolean).join("; ");
+    const texts = [shared, chosen ? "Only: " + chosen + "." : "", marks.charAt(0).toUpperCase() + marks.slice(1) + ". " + facts.join(", ") + ".",
+      ...exploration.notes];
+    return texts.filter(Boolean).flatMap((text) => explorer.axes.breakLines(text, letters));
+  }
+
   /**
    * @param {Object} app
    * @param {function(Object): Object} plan the figure at a size, as figure_panel.js makes it
@@ -49,12 +60,12 @@
   function render(app, plan, how) {
     const { format, width, height, scale } = how;
     const title = explorer.titlePanel.headline(app);
-    const shared = app.exploration.title ? explorer.axes.breakLines(app.exploration.title, Math.floor((width - 2 * EDGE_PX) / (SIZE_PX * 0.52))) : [];
+    const lines = listLines(app, Math.floor((width - 2 * EDGE_PX) / (SIZE_PX * 0.52)));
     const probe = plan({ width, height, sizePx: SIZE_PX, ink: INK, paper: PAPER });
     const names = nameTraces(probe.plot, probe.figure.entries);
     const shown = names.length > 1;
     const bottom = shown ? countRows(names, width - 2 * EDGE_PX) * ROW_PX + EDGE_PX : EDGE_PX;
-    const top = TITLE_PX * 1.6 + shared.length * LINE_PX + EDGE_PX;
+    const top = TITLE_PX * 1.6 + lines.length * LINE_PX + EDGE_PX;
     const { plot, figure } = plan({ width, height: Math.max(200, height - top - bottom), sizePx: SIZE_PX, ink: INK, paper: PAPER, top, bottom });
     nameTraces(plot, figure.entries);
     const { layout } = plot;
@@ -66,7 +77,7 @@
     });
     const escapeText = explorer.figureLayout.escapeText;
     layout.annotations.push(line(escapeText(title), 0, { size: TITLE_PX, weight: explorer.figureLayout.STRONG }));
-    shared.forEach((text, at) => layout.annotations.push(line(escapeText(text), TITLE_PX * 1.5 + at * LINE_PX, { size: SIZE_PX })));
+    lines.forEach((text, at) => layout.annotations.push(line(escapeText(text), TITLE_PX * 1.5 + at * LINE_PX, { size: SIZE_PX })));
     return window.Plotly.toImage({ data: plot.data, layout, config: plot.config }, { format, width, height, scale: format === "svg" ? 1 : scale });
   }
 

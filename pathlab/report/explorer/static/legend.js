@@ -99,7 +99,7 @@
       if (has((layer) => layer.low && layer.kind === "curve" && layer.low.some((one) => one !== null))) { keys.push(["interval", name + " with " + exploration.range]); }
       else if (has((layer) => layer.marked && layer.filled)) { keys.push(["point", name]); }
       if (has((layer) => layer.kind === "area")) { keys.push(["band", exploration.range]); }
-      if (has((layer) => layer.marked && layer.filled === false)) { keys.push(["undecided", "undecided: too few trials"]); }
+      if (has((layer) => layer.marked && layer.filled === false)) { keys.push(["undecided", name + ", undecided: too few trials"]); }
       if (has((layer) => layer.small)) { keys.push(["dot", "one trial"]); }
       if (figure.count.flagged) { keys.push(["flagged", "flagged trial"]); }
       if (figure.count.excluded) { keys.push(["excluded", view.count === "all" ? "unusable trial, counted" : "trial that is not counted"]); }

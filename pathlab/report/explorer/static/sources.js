@@ -9,9 +9,11 @@
     return source.title || source.name;
   }
 
-  function facts(source) {
+  // The folder tells results apart whose titles are alike.
+  function facts(source, several) {
     const day = source.createdUtc ? String(source.createdUtc).slice(0, 16).replace("T", " ") + " UTC" : null;
-    return [source.title && source.title !== source.name ? source.name : null, day, source.medium, source.programVersion ? "PathLab " + source.programVersion : null]
+    const folder = several && source.path ? source.path.split("/").filter(Boolean).pop() : null;
+    return [folder, source.title && source.title !== source.name ? source.name : null, day, source.medium, source.programVersion ? "PathLab " + source.programVersion : null]
       .filter(Boolean).join(" · ");
   }
 
@@ -20,7 +22,7 @@
     const several = sources.length > 1;
     fill(root, make("ul", { class: "sources" }, sources.map((source) => make("li", {},
       several ? make("strong", { class: "badge" }, source.label) : null, several ? " " : null,
-      make("span", {}, name(source)), " ", make("span", { class: "soft" }, facts(source)))),
+      make("span", {}, name(source)), " ", make("span", { class: "soft" }, facts(source, several)))),
       app.source.mode === "served" ? make("li", {}, make("a", { href: "choose" }, "Other results")) : null));
   }
 

@@ -25,14 +25,9 @@
 
   const count = (number, one, many) => number.toLocaleString("en") + " " + (number === 1 ? one : many);
 
-  function update(app) {
+  /** What the selected trials share, how they were chosen, and how many they are. */
+  function describe(app) {
     const { exploration, rows, table, view } = app;
-    if (!exploration) { return; }
-    if (explorer.figure.isCourse(view) && view.trial) {
-      fill(root, make("h1", {}, headline(app)));
-      return;
-    }
-    const shared = exploration.title;
     const left = exploration.excluded.reduce((sum, [, number]) => sum + number, 0);
     const facts = [rows.length === table.count ? count(table.count, "trial", "trials")
       : rows.length.toLocaleString("en") + " of " + count(table.count, "trial", "trials")];
@@ -40,11 +35,22 @@
     if (exploration.undecided) { facts.push(count(exploration.undecided, "point undecided", "points undecided")); }
     const chosen = Object.keys(view.where || {}).map((name) => explorer.filterText.describe(table.column(name), view.where[name]));
     if (view.text) { chosen.push("text “" + view.text + "”"); }
-    fill(root, make("h1", {}, headline(app)),
-      make("p", { class: "meta" }, shared ? make("span", {}, "All: " + shared + ".") : null, shared ? " " : null,
-        chosen.length ? "Only: " + chosen.join("; ") + ". " : null, facts.join(" · ")));
+    return { shared: exploration.title, chosen: chosen.join("; "), facts };
   }
 
-  explorer.titlePanel = { headline, inSentence };
+  function update(app) {
+    const { exploration, view } = app;
+    if (!exploration) { return; }
+    if (explorer.figure.isCourse(view) && view.trial) {
+      fill(root, make("h1", {}, headline(app)));
+      return;
+    }
+    const { shared, chosen, facts } = describe(app);
+    fill(root, make("h1", {}, headline(app)),
+      make("p", { class: "meta" }, shared ? make("span", {}, "All: " + shared + ".") : null, shared ? " " : null,
+        chosen ? "Only: " + chosen + ". " : null, facts.join(" · ")));
+  }
+
+  explorer.titlePanel = { headline, describe, inSentence };
   explorer.panels.push({ name: "title", early: true, mount(element) { root = element; }, update });
 }());
