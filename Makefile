@@ -76,8 +76,9 @@ native-test: engine
 engines: dev
 	@$(MAKE) -s -j2 -C native ZIG='$(abspath $(BIN))/python -m ziglang' engines
 
-# Many tests wait more than they compute, so several run at once; those that compare numbers run alone. All of them run
-# the engine that ships, where there is one for this machine.
+# Many tests wait more than they compute, so several run at once; those that compare numbers run alone, and are in few
+# folders (tests/conftest.py). All of them run the engine that ships, where there is one for this machine.
+QUIET_FOLDERS := $(addprefix tests/,lab guest native integration unit/runner)
 SHIPPED := $(CURDIR)/native/build/machines/pathlab-engine-$(shell uname -m)
 
 ifdef PYTEST_ARGS
@@ -94,7 +95,7 @@ test-parallel: dev test-packages native-test engines
 
 test-quiet: dev test-packages engines
 	@engine='$(SHIPPED)'; test -e "$$engine" || engine=; \
-	  PATHLAB_TEST_ENGINE=$$engine PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet
+	  PATHLAB_TEST_ENGINE=$$engine PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet $(QUIET_FOLDERS)
 
 test-pythons: engine
 	@sh tests/pythons.sh $(PYTEST_ARGS)

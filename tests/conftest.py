@@ -28,7 +28,9 @@ settings.register_profile(
 settings.load_profile("pathlab")
 
 TESTS = Path(__file__).parent
-QUIET_FOLDERS = ("lab", "guest")
+ALWAYS_QUIET = ("lab", "guest")
+#: Where the Makefile looks for quiet tests; to collect all tests takes half a minute.
+QUIET_FOLDERS = (*ALWAYS_QUIET, "native", "integration", "unit/runner")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,8 +65,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.relative_to(TESTS).parts[0] in QUIET_FOLDERS:
+        folder = item.path.relative_to(TESTS)
+        if folder.parts[0] in ALWAYS_QUIET:
             item.add_marker(pytest.mark.quiet)
+        elif item.get_closest_marker("quiet") and not any(map(folder.is_relative_to, QUIET_FOLDERS)):
+            raise pytest.UsageError(f"{folder}: the Makefile does not look for quiet tests there")
     if config.getoption("--long"):
         return
     long = [item for item in items if item.get_closest_marker("long")]

@@ -83,7 +83,6 @@ def test_a_slower_head_is_worse(folder: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.quiet
 @pytest.mark.netns
 @pytest.mark.engine
 def test_equal_builds_are_not_worse_by_what_the_program_prints(folder: Path) -> None:
