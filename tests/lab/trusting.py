@@ -1,8 +1,7 @@
-"""Results of a lab whose trials are taken even where a busy machine made all of a combination lab-limited."""
+"""Results of a lab whose trials are taken even where a busy machine made some of every cycle lab-limited."""
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pandas as pd
@@ -13,20 +12,18 @@ LIMITED = "lab-limited"
 
 
 class Trusting:
-    """Results whose trials are lab-limited only where others of the same combination are not."""
+    """Results whose trials are lab-limited only where a cycle has none that is."""
 
     def __init__(self, source: StudiedResults) -> None:
         self._source = source
 
     def trials(self) -> pd.DataFrame:
         frame = self._source.trials()
-        cells = {row.row: json.dumps(row.settings, sort_keys=True) for row in self._source.plan()}
-        given = [(cells[row], flags) for row, flags in zip(frame["plan_row"], frame["flags"], strict=True)]
-        sound = {cell for cell, flags in given if LIMITED not in flags}
-        frame["flags"] = [
-            flags if cell in sound else tuple(flag for flag in flags if flag != LIMITED)
-            for cell, flags in given
-        ]
+        cycles = {row.row: row.cycle for row in self._source.plan()}
+        rows = zip(frame["plan_row"], frame["flags"], strict=True)
+        disturbed = {cycles[row] for row, flags in rows if LIMITED in flags}
+        if disturbed >= set(cycles.values()):
+            frame["flags"] = [tuple(flag for flag in flags if flag != LIMITED) for flags in frame["flags"]]
         return frame
 
     def __getattr__(self, name: str) -> Any:
