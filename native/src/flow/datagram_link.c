@@ -25,8 +25,9 @@
 
 /* Entries of the error queue read in one turn. */
 #define ERRORS_OF_TURN 64
-/* For the peer to make its part of the sockets of all streams. */
+/* For the peer to make its part of the sockets of all streams: at least, and more for each. */
 #define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)
+#define SETUP_STREAM_NS (5 * PL_NS_PER_MS)
 
 /* Datagrams are never fragmented: the size under test would not be the one on the wire. */
 static bool forbid_fragments(int fd, bool v6)
@@ -128,10 +129,9 @@ static struct pl_datagram_links *create(const struct pl_flow *flow, struct pl_er
 static bool connect_all(const struct pl_flow *flow, struct pl_datagram_link *links,
                         const struct pl_stream *streams, struct pl_error *error)
 {
-    const struct pl_udp_settings settings = {.accepting = flow->accepting,
-                                             .deadline_ns = pl_now_ns() + SETUP_TIMEOUT_NS,
-                                             .set_socket = set_socket,
-                                             .context = flow};
+    pl_ns deadline_ns = pl_now_ns() + SETUP_TIMEOUT_NS + flow->streams * SETUP_STREAM_NS;
+    const struct pl_udp_settings settings = {
+        .accepting = flow->accepting, .deadline_ns = deadline_ns, .set_socket = set_socket, .context = flow};
     for (uint32_t i = 0; i < (uint32_t)flow->streams; i++) {
         links[i].fd = pl_udp_open(streams[i].fd, &settings, error);
         if (links[i].fd < 0 || (!flow->accepting && !pl_udp_state_port(streams[i].fd, links[i].fd, error)))
