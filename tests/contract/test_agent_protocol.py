@@ -356,7 +356,7 @@ def test_the_zip_runs_isolated_and_imports_nothing_from_elsewhere(tmp_path: Path
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=30,
+        timeout=120,
         check=False,
     )
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, VERSION, "")

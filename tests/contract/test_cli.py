@@ -33,7 +33,7 @@ def run(*arguments: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100", "HOME": str(cwd)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 
@@ -51,7 +51,7 @@ def run_engine_command(*words: str, **environment: str) -> subprocess.CompletedP
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
 

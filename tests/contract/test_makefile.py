@@ -71,6 +71,6 @@ def test_libraries_are_compiled_without_their_tests_wherever_the_project_is(tmp_
     printed = run_make(project, "-n", str(project / "environment" / ".installed"))
     (line,) = (line for line in printed.stdout.splitlines() if " -m compileall " in line)
     words = shlex.split(line.partition(">")[0])
-    subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, *words[1:]], check=True, capture_output=True, timeout=300)
     compiled = {path.parent.parent.name for path in packages.rglob("*.pyc")}
     assert compiled == {"library"}

@@ -97,7 +97,7 @@ def loads() -> dict[str, tuple[int, str, str, list[str]]]:
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -309,7 +309,7 @@ def test_a_measurement_says_what_it_does_before_anything_that_takes_long_is_load
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
         check=True,
     )
     *printed, loaded = done.stdout.splitlines()
@@ -332,7 +332,7 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, i
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

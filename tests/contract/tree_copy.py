@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: The folders that make up the product's Python; inside ``pathlab`` three of them are links.
 FOLDERS = ("pathlab", "agents", "analysis", "campaigns")
-RUN_SECONDS = 120
+RUN_SECONDS = 600
 
 
 class TreeCopy:

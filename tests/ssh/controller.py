@@ -19,7 +19,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh_config import SshFiles
 
 TOKEN = "ab" * 16
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Course:

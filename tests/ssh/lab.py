@@ -26,7 +26,7 @@ BASE = Path("/run/lab")  # a tmpfs of the lab's own lies over /run
 CONTROLLER = "controller"
 PORT = 2222
 MARK = "PATHLAB_SSH_TEST"
-WAIT_S = 20.0
+WAIT_S = 60.0
 PASSWORD = "right and long"
 # Of that word, made with: openssl passwd -6 -salt pathlab
 PASSWORD_HASH = (
@@ -176,7 +176,7 @@ class SshLab:
         with open(os.devnull, "r+b") as null:  # noqa: PTH123
             stdio = (null.fileno(), null.fileno(), null.fileno())
             process = self.namespaces.spawn(name, command, stdio)
-        for _ in range(400):
+        for _ in range(3000):
             if log.exists() and log.read_text().count("Server listening") > before:
                 break
             assert process.wait(0.02) is None, log.read_text()

@@ -22,7 +22,7 @@ from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.trial import background
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
-from tests.ssh.lab import BASE, PORT, SshLab
+from tests.ssh.lab import BASE, PORT, WAIT_S, SshLab
 from tests.ssh.reach import Reach
 
 pytestmark = pytest.mark.netns
@@ -61,6 +61,7 @@ def goodputs(folder: Path) -> list[float]:
     return [float(value) for value in frame["throughput_bits_per_s"]]
 
 
+@pytest.mark.quiet  # so that loads, which give way to all others, get a core
 def test_loads_run_on_both_hosts_over_ssh(
     reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
 ) -> None:
@@ -87,6 +88,7 @@ def test_loads_run_on_both_hosts_over_ssh(
 
 
 @pytest.mark.slow
+@pytest.mark.quiet
 def test_a_campaign_over_ssh_has_the_results_of_local_agents(
     reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uncalibrated: None
 ) -> None:
@@ -211,7 +213,7 @@ def test_hosts_check_reports_what_works_and_which_port_is_shut(reach: Reach) -> 
     words = ["-m", "pathlab", "hosts", "check", "--hosts", str(BASE / "hosts.toml"), "--json"]
     with lab.spawn_program(*words, more=user_home(lab, more=more)) as program:
         text = program.read_rest()
-        assert program.process.wait(20) == 3, text
+        assert program.process.wait(WAIT_S) == 3, text
     assert (lab.folder / "relayed").read_text() == f"{lab.address('b')} {PORT}"
     lines = [json.loads(line) for line in text.splitlines()]
     for host in ("a", "b"):
@@ -232,7 +234,7 @@ def test_measure_takes_hosts_as_ssh_does(reach: Reach) -> None:
     settings = ["--time", "300ms", "--warmup", "100ms", "--unloaded", "2"]
     with lab.spawn_program(*words, *settings, more=user_home(lab)) as program:
         text = program.read_rest()
-        assert program.process.wait(20) == 0, text
+        assert program.process.wait(WAIT_S) == 0, text
 
 
 @pytest.mark.long
@@ -242,7 +244,7 @@ def test_a_path_is_found_in_both_directions_between_hosts_given_as_for_ssh(reach
     settings = ["--json", "--no-capacity", "--method", "udp", "--flows", "2"]
     with lab.spawn_program(*words, *settings, more=user_home(lab)) as program:
         text = program.read_rest()
-        assert program.process.wait(30) == 0, text
+        assert program.process.wait(WAIT_S) == 0, text
     there = json.loads(text)
     back = there["back"]
     assert (there["address"], back["address"]) == (lab.address("b"), there["routes"][0]["local_address"])

@@ -18,7 +18,7 @@ from pathlab.errors import HostError
 from pathlab.remote import bootstrap
 from pathlab.remote.session import Session
 from tests.require import require, require_engine
-from tests.ssh.lab import BASE, MARK, SshLab, mounted
+from tests.ssh.lab import BASE, MARK, WAIT_S, SshLab, mounted
 from tests.ssh.reach import Reach
 from tests.unit.remote.test_machines import write_header
 
@@ -73,8 +73,8 @@ def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reac
     session = open_as(reach, "sh", against=other)
     digests = {}
     for build in ("this", "against"):
-        job = session.start_engine("echo", {"bind": "127.0.0.1"}, seconds=20, build=build)
-        job.wait_for("listening", 20)
+        job = session.start_engine("echo", {"bind": "127.0.0.1"}, seconds=60, build=build)
+        job.wait_for("listening", WAIT_S)
         digests[build] = job.engine_sha256
         stored = reach.lab.home("sh") / ".cache" / "pathlab" / f"pathlab-engine-{str(digests[build])[:32]}"
         assert len(reach.lab.processes(f"{stored.name} echo")) == 1
@@ -87,7 +87,7 @@ def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reac
 
 def test_a_host_without_the_other_build_says_so(reach: Reach) -> None:
     with pytest.raises(HostError, match="started without an engine of build 'against'"):
-        open_as(reach, "sh").start_engine("echo", {"bind": "127.0.0.1"}, seconds=20, build="against")
+        open_as(reach, "sh").start_engine("echo", {"bind": "127.0.0.1"}, seconds=60, build="against")
 
 
 def test_a_build_for_another_machine_is_refused_before_it_is_sent(reach: Reach, tmp_path: Path) -> None:
@@ -221,8 +221,8 @@ def test_without_an_engine_for_the_machine_it_is_built_there(
     require(shutil.which("cc"), "a C compiler")
     monkeypatch.setattr(bootstrap, "find_engine_of_machine", lambda _machine: None)
     session = open_as(reach, "sh")
-    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=20)
-    job.wait_for("result", 20)
+    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=60)
+    job.wait_for("result", WAIT_S)
 
 
 def test_the_agent_keeps_to_the_processors_that_it_is_given(reach: Reach) -> None:

@@ -20,7 +20,7 @@ from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
 from tests.require import require
-from tests.ssh.lab import PASSWORD, PORT, SHELLS
+from tests.ssh.lab import PASSWORD, PORT, SHELLS, WAIT_S
 from tests.ssh.reach import Reach
 
 pytestmark = pytest.mark.netns
@@ -40,14 +40,14 @@ def refused(reach: Reach, stage: str, connection: SshConnection | None = None) -
 def test_a_session_over_ssh_measures(reach: Reach) -> None:
     session = reach.session()
     assert session.facts()["kernel"]["release"] == os.uname().release
-    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 500_000_000}, seconds=20)
+    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 500_000_000}, seconds=60)
     rates = [record["bits_per_s"] for record in _until_result(job) if record["type"] == "loopback"]
     assert rates
     assert min(rates) > 0
 
 
 def _until_result(job: EngineJob) -> list[dict[str, Any]]:
-    job.wait_for("result", 20)
+    job.wait_for("result", WAIT_S)
     return job.records
 
 
@@ -329,7 +329,7 @@ def test_a_locked_out_shell_is_one_line(
     def write_in_order(channel: SshChannel, data: bytes) -> None:
         raw = channel._channel
         if order == "ended before it is written to":
-            assert raw.status_event.wait(20)
+            assert raw.status_event.wait(WAIT_S)
             while not raw.closed:
                 raw.transport.completion_event.wait(0.01)
         write(channel, data)
