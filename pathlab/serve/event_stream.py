@@ -152,7 +152,9 @@ class EventResponse(Response):
             yield f"retry: {RETRY_MS}\n\n".encode("ascii")
             for feed in feeds:
                 await feed.wait_ready()
-            cursors = [feed.position for feed in feeds] if self._after is None else list(self._after)
+            cursors = [feed.position for feed in feeds]
+            if self._after is not None:  # an id of other results, or from before a deletion, may be ahead
+                cursors = [_find_earlier(*both) for both in zip(self._after, cursors, strict=True)]
             for text in self._describe_feeds(feeds, whole=True):
                 yield text
             loop = asyncio.get_running_loop()
@@ -237,6 +239,10 @@ class EventResponse(Response):
         if left_out:
             texts.append(format_event(_stamp("skipped", events=left_out)))
         return texts
+
+
+def _find_earlier(one: Cursor, other: Cursor) -> Cursor:
+    return Cursor(min(one.journal, other.journal), min(one.trial, other.trial))
 
 
 def _stamp(event: str, **fields: Any) -> Described:
