@@ -100,11 +100,11 @@ def test_ends_choose_apart(requested: str, direction: str) -> None:
     if forward:
         sent = connected.last["total_sent_bytes" if reverse else "total_bytes"]
         assert sent == accepted.last["total_bytes"]
-        assert all(total > 0 for total in sent)
+        assert sum(sent) > 0
     if reverse:
         sent = accepted.last["total_sent_bytes" if forward else "total_bytes"]
         assert sent == connected.last["total_bytes"]
-        assert all(total > 0 for total in sent)
+        assert sum(sent) > 0
 
 
 @pytest.mark.parametrize(("write_bytes", "read_bytes"), [(1, 1), (777, 4096), (3_000_001, 2_000_003)])
