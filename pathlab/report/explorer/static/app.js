@@ -113,8 +113,10 @@
     redraw();
   }
 
+  // The next frame is a part of its time away, in which the view is computed already.
   function schedule() {
     if (!frame) { frame = window.requestAnimationFrame(draw); }
+    if (!document.hidden) { window.queueMicrotask(compute); }
   }
 
   function draw() {

@@ -4,7 +4,7 @@
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const { estimate, median, nameStatistic, nameRange } = explorer.estimates;
-  const { choosePlaces, indexLevels, keepRows, sortByStart, splitColumn, takeValues } = explorer.grouping;
+  const { choosePlaces, indexLevels, keepFinite, keepMarked, sortByStart, splitColumn, takeValues } = explorer.grouping;
   const { describeAxis, describeX, describeY } = explorer.figureAxes;
   const { describeShared, nameCurve, writeTrialCount } = explorer.labels;
   const FACETS_MAX = 12;
@@ -28,8 +28,11 @@
    * @property {Uint32Array} rows
    */
 
-  /** Which rows have a flag that not all of them have. */
-  function findFlagged(table, rows) {
+  // What was last made of each group of trials: after a filter or one more trial most groups have the same trials.
+  let latest = { table: null, state: "", groups: new Map() };
+
+  // Which flags all of these rows have.
+  function findShared(table, rows) {
     const { low, high } = table.flagBits;
     let sharedLow = -1;
     let sharedHigh = -1;
@@ -37,7 +40,21 @@
       sharedLow &= low[rows[at]];
       sharedHigh &= high[rows[at]];
     }
-    return (row) => (low[row] & ~sharedLow) !== 0 || (high[row] & ~sharedHigh) !== 0;
+    return { low: sharedLow, high: sharedHigh };
+  }
+
+  // Whether a trial has a flag besides the shared ones.
+  function hasOther({ flagBits }, shared, row) {
+    return (flagBits.low[row] & ~shared.low) !== 0 || (flagBits.high[row] & ~shared.high) !== 0;
+  }
+
+  // Which trials count and have no flag besides the shared ones (1 each).
+  function markPlain(table, shared) {
+    const plain = new Uint8Array(table.count);
+    for (let row = 0; row < plain.length; row += 1) {
+      plain[row] = table.counted[row] === 1 && !hasOther(table, shared, row) ? 1 : 0;
+    }
+    return plain;
   }
 
   /** At most 40 of the rows, in their order: an even choice, and the extremes of their values. */
@@ -65,22 +82,26 @@
 
   /** The trials that do not count of these rows, by reason, most first. */
   function countReasons(table, rows) {
-    const counts = new Map();
+    const counts = new Uint32Array(table.reasons.length);
     for (let at = 0; at < rows.length; at += 1) {
-      if (!table.counted[rows[at]]) {
-        const reason = table.reasons[table.reasonCodes[rows[at]]];
-        counts.set(reason, (counts.get(reason) || 0) + 1);
-      }
+      const code = table.reasonCodes[rows[at]];
+      if (code >= 0) { counts[code] += 1; }
     }
-    return Array.from(counts).sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
+    return table.reasons.map((reason, code) => [reason, counts[code]]).filter(([, count]) => count)
+      .sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
   }
 
   function noteUnusable(reasons) {
     return reasons.length ? ["Unusable trials are counted: " + reasons.map(([reason, count]) => count + " " + reason).join(", ") + "."] : [];
   }
 
-  function noteMissing(rows, column, isMissing) {
-    const missing = keepRows(rows, isMissing).length;
+  function countMissing(rows, places) {
+    let missing = 0;
+    for (let at = 0; at < rows.length; at += 1) { missing += places[rows[at]] < 0 ? 1 : 0; }
+    return missing;
+  }
+
+  function noteMissing(missing, column) {
     return missing ? [writeTrialCount(missing) + " without " + column.label + " not shown."] : [];
   }
 
@@ -91,9 +112,8 @@
 
   /** What is drawn of the rows of one x: a dot for each trial, or for a choice of many. */
   function buildDots(selection, x, values, rows) {
-    const { table, flagged } = selection;
-    const marked = (row) => !table.counted[row] || flagged(row);
-    const parts = [keepRows(rows, (row) => !marked(row)), keepRows(rows, marked)];
+    const { table, plain, flagged } = selection;
+    const parts = [keepMarked(rows, plain, 1), keepMarked(rows, plain, 0)];
     return parts.flatMap((part) => Array.from(chooseDots(values, part), (row) => {
       const counted = Boolean(table.counted[row]);
       const reason = counted ? null : table.reasons[table.reasonCodes[row]];
@@ -101,21 +121,35 @@
     }));
   }
 
-  /** The curve of one y column and colour, as a list; empty where no trial has a value. */
-  function buildCurve(selection, column, colour, rows, xs) {
-    const { view, isUsed } = selection;
-    const { values } = column;
-    const points = [];
-    const dots = [];
-    for (const part of xs.split(keepRows(rows, (row) => Number.isFinite(values[row])))) {
-      const x = xs.levels.values[xs.shown[part.key]];
-      const taken = keepRows(part.rows, isUsed);
-      if (taken.length) {
-        const found = estimate(takeValues(values, taken), view.statistic, view.range);
-        points.push({ x, ...found, trials: taken.length, rows: taken });
-      }
-      if (view.dots) { dots.push(...buildDots(selection, x, values, part.rows)); }
+  // The point of the trials of one x, if any counts, and their dots.
+  function buildGroup(selection, x, values, rows) {
+    const { view, used } = selection;
+    const taken = used ? keepMarked(rows, used, 1) : rows;
+    const points = taken.length
+      ? [{ x, ...estimate(takeValues(values, taken), view.statistic, view.range), trials: taken.length, rows: taken }] : [];
+    return { rows, points, dots: view.dots ? buildDots(selection, x, values, rows) : [] };
+  }
+
+  function haveSame(rows, others) {
+    if (rows.length !== others.length) { return false; }
+    for (let at = 0; at < rows.length; at += 1) {
+      if (rows[at] !== others[at]) { return false; }
     }
+    return true;
+  }
+
+  /** The curve of one y column and colour, as a list; empty where no trial has a value. */
+  function buildCurve(selection, column, colour, rows, xs, facet) {
+    const place = [selection.facets ? selection.facets.place(facet) : "", selection.colours ? selection.colours.place(colour) : ""];
+    const groups = xs.split(keepFinite(rows, column)).map((part) => {
+      const x = xs.levels.values[xs.shown[part.key]];
+      const key = [column.name, ...place, x].join("\n");
+      const before = selection.groups.get(key);
+      const found = before && haveSame(before.rows, part.rows) ? before : buildGroup(selection, x, column.values, part.rows);
+      selection.groups.set(key, found);
+      return found;
+    });
+    const [points, dots] = [groups.flatMap((one) => one.points), groups.flatMap((one) => one.dots)];
     return points.length || dots.length ? [selection.makeCurve(column, colour, { points, dots })] : [];
   }
 
@@ -129,13 +163,19 @@
     const ys = view.y.map((name) => table.column(name));
     const facets = splitColumn(table, view.facet, rows, FACETS_MAX, true);
     const colours = splitColumn(table, view.colour, rows, CURVES_MAX, true);
+    const shared = findShared(table, rows);
+    const state = [view.x, view.colour, view.facet, view.statistic, view.range, view.count, view.dots, shared.low, shared.high].join("\n");
+    if (latest.table !== table || latest.state !== state) { latest = { table, state, groups: new Map() }; }
     return {
       table, view, rows, ys, facets, colours, splitBy,
+      groups: latest.groups,
+      used: view.count === "all" ? null : table.counted,
       isUsed: view.count === "all" ? () => true : (row) => table.counted[row] === 1,
-      flagged: findFlagged(table, rows),
+      plain: markPlain(table, shared),
+      flagged: (row) => hasOther(table, shared, row),
 
       listLimits() {
-        const missing = ys.flatMap((column) => noteMissing(rows, column, (row) => !Number.isFinite(column.values[row])));
+        const missing = ys.flatMap((column) => noteMissing(rows.length - keepFinite(rows, column).length, column));
         return [...missing, ...noteLimit(facets, "panels"), ...noteLimit(colours, "colours")];
       },
 
@@ -151,12 +191,12 @@
         };
       },
 
-      /** Each facet that has a curve: `makeCurves(column, key of colour, rows)` gives those of its parts. */
+      /** Each facet that has a curve: `makeCurves(column, key of colour, rows, key of facet)` gives those of its parts. */
       buildFacets(columns, makeCurves) {
         return splitBy(facets, rows).map((facet) => ({
           name: facets ? facets.name(facet.key) : "",
           curves: columns.flatMap((column) => splitBy(colours, facet.rows).flatMap(
-            (part) => makeCurves(column, part.key, part.rows),
+            (part) => makeCurves(column, part.key, part.rows, facet.key),
           )).sort(compareCurves),
         })).filter((facet) => facet.curves.length);
       },
@@ -176,9 +216,9 @@
       against,
       x: describeX(view, column, xs),
       ys: ys.map((one) => describeY(view, one)),
-      facets: selection.buildFacets(ys, (one, colour, part) => buildCurve(selection, one, colour, part, xs)),
+      facets: selection.buildFacets(ys, (one, colour, part, facet) => buildCurve(selection, one, colour, part, xs, facet)),
       notes: [
-        ...noteMissing(rows, column, (row) => places[row] < 0),
+        ...noteMissing(countMissing(rows, places), column),
         ...selection.listLimits(),
         ...noteLimit(xs, "places on the x axis"),
         ...alone,

@@ -5,6 +5,7 @@
   const { formatLevel } = explorer.labels;
   const [START, RESULTS] = ["started_utc", "results"];
   const known = new WeakMap();
+  const looked = new WeakMap();  // by column: of how many trials it is known that they have values
 
   /**
    * @typedef {Object} Levels a column as levels
@@ -80,6 +81,35 @@
     return kept.subarray(0, count);
   }
 
+  /** The rows whose mark (0 or 1 for each trial of the table) is the wanted one; all of them: the list itself. */
+  function keepMarked(rows, marks, wanted) {
+    let size = 0;
+    for (let at = 0; at < rows.length; at += 1) { size += marks[rows[at]] === wanted ? 1 : 0; }
+    if (size === rows.length) { return rows; }
+    const kept = new Uint32Array(size);
+    for (let at = 0, count = 0; count < size; at += 1) {
+      if (marks[rows[at]] === wanted) { kept[count++] = rows[at]; }
+    }
+    return kept;
+  }
+
+  // Whether all trials have a value. Trials are only ever added: what was looked at is not looked at again.
+  function isComplete(column) {
+    const { values } = column;
+    const found = looked.get(column) || { count: 0, complete: true };
+    for (; found.complete && found.count < values.length; found.count += 1) {
+      found.complete = Number.isFinite(values[found.count]);
+    }
+    looked.set(column, found);
+    return found.complete;
+  }
+
+  /** The rows that have a value; all of them: the list itself. */
+  function keepFinite(rows, column) {
+    const { values } = column;
+    return isComplete(column) ? rows : keepRows(rows, (row) => Number.isFinite(values[row]));
+  }
+
   /** The values of these rows. */
   function takeValues(values, rows) {
     const taken = new Float64Array(rows.length);
@@ -115,15 +145,14 @@
    * @returns {Uint32Array}
    */
   function sortByStart(table, rows) {
-    const sorted = Uint32Array.from(rows).sort();
     const starts = table.column(START).values;
     let ascending = true;
-    for (let at = 1; at < sorted.length && ascending; at += 1) {
-      ascending = starts[sorted[at - 1]] <= starts[sorted[at]];
+    for (let at = 1; at < rows.length && ascending; at += 1) {
+      ascending = rows[at - 1] < rows[at] && starts[rows[at - 1]] <= starts[rows[at]];
     }
-    if (ascending) { return sorted; }
+    if (ascending) { return rows; }
     const rank = (row) => Number.isNaN(starts[row]) ? Infinity : starts[row];
-    return sorted.sort((one, other) => {
+    return Uint32Array.from(rows).sort((one, other) => {
       const before = rank(one);
       const after = rank(other);
       return before === after ? one - other : before - after;
@@ -169,9 +198,11 @@
 
     function split(part) {
       const ends = new Uint32Array(shown.length);
+      const keys = new Int32Array(part.length);
       for (let at = 0; at < part.length; at += 1) {
         const place = places[part[at]];
         const key = slots[place < 0 ? size : place];
+        keys[at] = key;
         if (key >= 0) { ends[key] += 1; }
       }
       const starts = new Uint32Array(shown.length);
@@ -179,8 +210,7 @@
       const sorted = new Uint32Array(part.length);
       const next = Uint32Array.from(starts);
       for (let at = 0; at < part.length; at += 1) {
-        const place = places[part[at]];
-        const key = slots[place < 0 ? size : place];
+        const key = keys[at];
         if (key >= 0) { sorted[next[key]++] = part[at]; }
       }
       const parts = [];
@@ -194,5 +224,5 @@
     return { levels, shown, present: present.length, split, place, name: (key) => levels.name(shown[key]) };
   }
 
-  explorer.grouping = { keepRows, takeValues, indexLevels, choosePlaces, chooseEvenly, sortByStart, splitColumn };
+  explorer.grouping = { keepRows, keepMarked, keepFinite, takeValues, indexLevels, choosePlaces, chooseEvenly, sortByStart, splitColumn };
 })();

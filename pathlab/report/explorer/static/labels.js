@@ -11,6 +11,7 @@
   const HOSTS = ["path_source", "path_destination"];
   // Missing levels that say nothing.
   const UNKNOWN = ["not set", "not measured", "none"];
+  const compared = new WeakMap();  // by column: how many of its values were compared, and whether they are the same
 
   // The digits of the shortest decimal that is this number, without a point, and the power of ten of the first.
   function splitDigits(value) {
@@ -123,21 +124,26 @@
     return [column.name === PATH || column.name === MEDIUM ? text : column.label + " " + text];
   }
 
-  function isConstant(values) {
-    for (let at = 1; at < values.length; at += 1) {
-      if (!Object.is(values[at], values[0])) { return false; }
+  // Whether all trials have one value. Trials are only ever added: what was compared is not compared again.
+  function isConstant(column) {
+    const { values } = column;
+    const found = compared.get(column) || { count: 1, same: true };
+    for (; found.same && found.count < values.length; found.count += 1) {
+      found.same = Object.is(values[found.count], values[0]);
     }
-    return true;
+    compared.set(column, found);
+    return found.same;
   }
 
   // Whether it is a condition that titles name: the medium, or one that differs among all trials.
   function isCondition(column) {
     if (column.role !== "condition") { return false; }
-    return column.name === MEDIUM || (column.kind !== "flags" && !isConstant(column.values));
+    return column.name === MEDIUM || (column.kind !== "flags" && !isConstant(column));
   }
 
   function describeColumn(table, column, rows) {
     if (column.name === RESULTS) {
+      if (table.sources.length === 1) { return [table.sources[0].title]; }
       const first = column.values[rows[0]];
       return rows.every((row) => column.values[row] === first) ? [table.sources[first].title] : [];
     }
