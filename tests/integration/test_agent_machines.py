@@ -43,6 +43,8 @@ class EmulatedTransport(Transport):
 
 
 def test_an_agent_of_another_machine_reports_its_facts_and_carries_exact_bytes(tmp_path: Path) -> None:
-    with Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=60) as session:
+    session = Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=60)
+    session.open(60.0)
+    with session:
         assert session.facts(60.0)["kernel"]["machine"] == MACHINE
         carry_exactly(session)

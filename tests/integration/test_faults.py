@@ -82,7 +82,7 @@ NO_RETRY = ["--set", "retries=0"]
 
 @pytest.mark.parametrize("victim", ["send", "receive", "ping"])
 def test_kill_9_of_an_engine_fails_that_trial_alone(tmp_path: Path, victim: str) -> None:
-    campaign = write_campaign(tmp_path)
+    campaign = write_campaign(tmp_path, duration="3s")
     with running(["run", str(campaign), "--out", "out", *NO_RETRY], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         os.kill(run.engine(victim), signal.SIGKILL)
@@ -97,7 +97,7 @@ def test_kill_9_of_an_engine_fails_that_trial_alone(tmp_path: Path, victim: str)
 
 
 def test_kill_9_of_an_agent_fails_that_trial_and_the_next_one_gets_a_new_agent(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path)
+    campaign = write_campaign(tmp_path, duration="3s")
     with running(["run", str(campaign), "--out", "out", *NO_RETRY], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         agents = [
@@ -111,7 +111,7 @@ def test_kill_9_of_an_agent_fails_that_trial_and_the_next_one_gets_a_new_agent(t
 
 
 def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, cycles=2)
+    campaign = write_campaign(tmp_path, duration="3s")
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         os.kill(run.engine("emulate"), signal.SIGKILL)
