@@ -22,7 +22,7 @@ from tests.unit.store.export_samples import fill_results
 from tests.unit.store.store_samples import make_results
 
 LOOPBACK = "127.0.0.1"
-TIMEOUT_S = 60
+TIMEOUT_S = 120
 
 
 def find_program(name: str) -> str:
@@ -74,7 +74,7 @@ def iperf3_outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         for name, options in runs.items():
             client = [program, "-c", LOOPBACK, "-p", port, "-t", "1", "-i", "0.5", "--json", *options]
             (folder / f"{name}.json").write_text(run(client), encoding="utf-8")
-    refused = [program, "-c", LOOPBACK, "-p", str(choose_port()), "--json"]
+    refused = [program, "-c", LOOPBACK, "-p", "1", "--json"]  # no server has this port here
     done = subprocess.run(refused, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     (folder / "error.json").write_text(done.stdout, encoding="utf-8")
     return {path.stem: path for path in folder.iterdir()}
@@ -97,7 +97,7 @@ def test_iperf3_tcp_agrees_with_its_own_sums(iperf3_outputs: dict[str, Path]) ->
         own = [row for row in rows if row["stream"] == stream]
         assert [row["start_ns"] for row in own] == sorted(row["start_ns"] for row in own)
         gaps = [b["start_ns"] - a["end_ns"] for a, b in itertools.pairwise(own)]
-        assert max(abs(gap) for gap in gaps) < 50_000_000
+        assert max(abs(gap) for gap in gaps) < 400_000_000  # less than an interval, whatever held iperf3 up
 
 
 def test_iperf3_bidir_udp_and_error(iperf3_outputs: dict[str, Path], tmp_path: Path) -> None:
@@ -106,7 +106,8 @@ def test_iperf3_bidir_udp_and_error(iperf3_outputs: dict[str, Path], tmp_path: P
     assert forward.record.received_steady_bytes == reported["sum_received"]["bytes"]
     assert reverse.record.received_steady_bytes == reported["sum_received_bidir_reverse"]["bytes"]
     (datagrams,) = read_file(iperf3_outputs["udp"]).trials
-    assert datagrams.record.throughput_bits_per_s == pytest.approx(4e6, rel=0.2)
+    received = json.loads(iperf3_outputs["udp"].read_text(encoding="utf-8"))["end"]["sum_received"]
+    assert datagrams.record.throughput_bits_per_s == pytest.approx(received["bits_per_second"], rel=1e-6)
     assert datagrams.details["datagrams"]["packets"] > 0
     with pytest.raises(Exception, match="iperf3 measured nothing: unable to connect"):
         read_file(iperf3_outputs["error"])

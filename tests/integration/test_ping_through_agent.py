@@ -18,6 +18,8 @@ from tests.require import require_engine
 pytestmark = pytest.mark.engine
 
 INTERVAL_NS = 2_000_000
+TIMEOUT_NS = 30_000_000_000  # of a probe; the echo may be held up
+LIFETIME_S = 120
 
 
 @pytest.fixture
@@ -28,7 +30,9 @@ def real_session() -> Iterator[Session]:
 
 def test_every_probe_and_the_echos_count_come_through(real_session: Session) -> None:
     token = secrets.token_hex(16)
-    echo = real_session.start_engine("echo", {"bind": "127.0.0.1", "port": 0}, seconds=20, token=token)
+    echo = real_session.start_engine(
+        "echo", {"bind": "127.0.0.1", "port": 0}, seconds=LIFETIME_S, token=token
+    )
     port = echo.wait_for("listening", PATIENCE_S)["port"]
     heard: list[dict[str, Any]] = []
     options: dict[str, str | int] = {
@@ -37,8 +41,9 @@ def test_every_probe_and_the_echos_count_come_through(real_session: Session) -> 
         "port": port,
         "count": 20,
         "interval-ns": INTERVAL_NS,
+        "timeout-ns": TIMEOUT_NS,
     }
-    ping = real_session.start_engine("ping", options, seconds=20, token=token, on_record=heard.append)
+    ping = real_session.start_engine("ping", options, seconds=LIFETIME_S, token=token, on_record=heard.append)
     end = ping.wait(PATIENCE_S)
     assert (end.status, end.signal, end.stderr, end.fault) == (0, None, "", None)
     assert heard == list(end.records)
@@ -48,7 +53,7 @@ def test_every_probe_and_the_echos_count_come_through(real_session: Session) -> 
     assert end.records[-1]["type"] == "result"
     assert (end.records[-1]["sent"], end.records[-1]["received"]) == (20, 20)
 
-    endless = real_session.start_engine("ping", {**options, "count": 0}, seconds=20, token=token)
+    endless = real_session.start_engine("ping", {**options, "count": 0}, seconds=LIFETIME_S, token=token)
     endless.wait_for("probe", PATIENCE_S)
     endless.command("stop")
     stopped = endless.wait(PATIENCE_S)
@@ -64,7 +69,7 @@ def test_every_probe_and_the_echos_count_come_through(real_session: Session) -> 
 def test_a_probe_that_cannot_be_sent_is_a_network_error(real_session: Session) -> None:
     # An address of the documentation block is nobody's own, so none can be sent from it.
     options: dict[str, str | int] = {"address": "127.0.0.1", "method": "udp", "port": 9}
-    job = real_session.start_engine("ping", {**options, "bind": "192.0.2.77"}, seconds=20)
+    job = real_session.start_engine("ping", {**options, "bind": "192.0.2.77"}, seconds=LIFETIME_S)
     with pytest.raises(HostError, match="ping: cannot probe from --bind ") as caught:
         job.wait_for("start", PATIENCE_S)
     assert caught.value.stage == "network"

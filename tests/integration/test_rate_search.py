@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import signal
@@ -13,6 +14,7 @@ import pytest
 import pathlab
 from pathlab.campaign.campaign_text import read_campaign
 from pathlab.campaign.load import load_campaign
+from pathlab.engines.native import NativeEngine
 from pathlab.errors import StoreError
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.store.records import PlanRecord
@@ -39,8 +41,8 @@ transport = "udp"
 datagram = "200B"
 [search]
 loss = "20%"
-lowest = "4Mbit/s"
-highest = "8Mbit/s"
+lowest = "400kbit/s"
+highest = "800kbit/s"
 resolution = "50%"
 [trial]
 warmup = "20ms"
@@ -80,9 +82,10 @@ def test_kills_cost_no_trial_and_the_search_goes_on(campaign: Path, tmp_path: Pa
             event = chance.choice(("search", "trial-started", "rate", "trial-ended"))
             row = len(kept) + chance.randint(0, 2)
             key = "plan_row" if event == "trial-ended" else "row"
-            run.read_until(rf'"event": "{event}"[^\n]*"{key}": ({row}|{row + 1}|{row + 4}),')
+            later = "|".join(map(str, range(row, 100)))  # a trial on a busy machine may have no such event
+            run.read_until(rf'"event": "{event}"[^\n]*"{key}": ({later}),')
             run.process.send_signal(signal.SIGKILL)
-            run.process.wait(10)
+            run.process.wait(60)
         now = read_complete(tmp_path / "out")
         assert now[: len(kept)] == kept  # nothing measured is lost, or measured again
         assert len(set(now)) == len(now)
@@ -125,14 +128,19 @@ def test_a_full_disk_ends_the_run_and_the_next_one_continues(
     assert read_complete(tmp_path / "out")[: len(before)] == before
 
 
-def test_a_receiver_that_dies_costs_a_trial_and_no_answer(campaign: Path, tmp_path: Path) -> None:
-    command = ["run", str(campaign), "--out", "out", "--set", "trial.duration=1s", "--json-events"]
-    with running(command, tmp_path) as run:
-        # The rate that a trial tries is on the screen before its receiver is there; what it received is not.
-        run.read_until(r'"trial-ended"[\s\S]*"event": ?"rate"')
-        os.kill(run.engine("receive"), signal.SIGKILL)
-        status, screen = run.read_to_end(240)
-    assert status == 0, screen
+def test_a_receiver_that_dies_costs_a_trial_and_no_answer(
+    campaign: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, trials = NativeEngine.run, itertools.count()
+
+    def kill_and_run(engine: NativeEngine) -> None:
+        if next(trials) == 1:
+            os.kill(engine._jobs["receiver"].pid, signal.SIGKILL)
+        run(engine)
+
+    monkeypatch.setattr(NativeEngine, "run", kill_and_run)
+    outcome = run_here(campaign, tmp_path / "out")
+    assert (outcome.missing, outcome.ended) == (0, None)
     with StudiedResults.open(tmp_path / "out") as results:
         statuses: list[Any] = [record.status for record in results.records()]
         assert statuses.count("failed") == 1

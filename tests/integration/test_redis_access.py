@@ -40,7 +40,7 @@ def port() -> Iterator[int]:
     require_needs(MANIFEST)
     with Session(LocalTransport(engine=Path(require_engine())), host="local") as agent:
         settings = {"address": "127.0.0.1", "bytes": 64}
-        server = agent.start_adapter(MANIFEST.name, "answer", settings, seconds=120)
+        server = agent.start_adapter(MANIFEST.name, "answer", settings, seconds=600)
         yield server.wait_for("listening", PATIENCE_S)["port"]
         server.command("stop")
         assert server.wait(PATIENCE_S).status == 0
@@ -48,7 +48,7 @@ def port() -> Iterator[int]:
 
 def ask(port: int, command: str) -> str:
     """The first line of the reply to an inline command."""
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
         connection.sendall(command.encode() + b"\r\n")
         with contextlib.closing(connection.makefile("rb")) as reply:
             return reply.readline().decode().rstrip()
@@ -78,7 +78,9 @@ def test_the_benchmark_of_redis_has_its_command(port: int) -> None:
     """With the options of benchmarks/technologies.py."""
     require(shutil.which("redis-benchmark"), "redis-benchmark (apt-get install redis-tools)")
     words = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-c", "1", "-n", "1000", "--csv"]
-    done = subprocess.run([*words, "ECHO", "x" * 64], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run(
+        [*words, "ECHO", "x" * 64], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     rows = done.stdout.strip().splitlines()
     assert rows[-1].startswith('"ECHO')
     assert float(rows[-1].split(",")[1].strip('"')) > 0
@@ -92,7 +94,7 @@ def prepare(manifest: Manifest, version: str, folder: Path) -> list[str]:
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     for words in manifest.prepare:
         filled = [fill_placeholders(word, {"folder": str(folder)}) for word in words]
-        subprocess.run(filled, env=environment, timeout=10, check=True)
+        subprocess.run(filled, env=environment, timeout=PATIENCE_S, check=True)
     return (folder / "commands.conf").read_text(encoding="ascii").splitlines()
 
 

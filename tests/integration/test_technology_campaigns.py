@@ -21,7 +21,7 @@ from tests.integration.running import ROOT
 from tests.require import require, require_engine
 
 pytestmark = [pytest.mark.engine]
-RUN_S = 60
+RUN_S = 300
 FIRST_PORT, LAST_PORT = 21_870, 21_879
 HEAD = """# pathlab-adapter
 # {{"contract": 1, "name": "{name}", "title": "A stub", "language": "pipe", "beneath": "tcp",
@@ -69,7 +69,7 @@ reply = true
 no_delay = true
 [trial]
 warmup = "0ms"
-duration = "100ms"
+duration = "1s"
 [probes]
 interval = "20ms"
 unloaded = 0
@@ -175,6 +175,7 @@ def test_the_servers_port_is_one_of_its_hosts_range(folder: Path) -> None:
     with contextlib.ExitStack() as taken:
         for port in range(FIRST_PORT, LAST_PORT + 1):
             own = taken.enter_context(socket.socket())
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of before may wait still
             own.bind(("127.0.0.1", port))
             own.listen()
         assert call_pathlab(folder, *words, "full").returncode == 4
