@@ -78,7 +78,7 @@ engines: dev
 
 # Many tests wait more than they compute, so several run at once; those that compare numbers run alone, and are in few
 # folders (tests/conftest.py). All of them run the engine that ships, where there is one for this machine.
-QUIET_FOLDERS := $(addprefix tests/,lab guest native integration unit/runner)
+QUIET_FOLDERS := $(addprefix tests/,lab guest native integration ssh unit/runner)
 SHIPPED := $(CURDIR)/native/build/machines/pathlab-engine-$(shell uname -m)
 
 ifdef PYTEST_ARGS

@@ -30,7 +30,7 @@ settings.load_profile("pathlab")
 TESTS = Path(__file__).parent
 ALWAYS_QUIET = ("lab", "guest")
 #: Where the Makefile looks for quiet tests; to collect all tests takes half a minute.
-QUIET_FOLDERS = (*ALWAYS_QUIET, "native", "integration", "unit/runner")
+QUIET_FOLDERS = (*ALWAYS_QUIET, "native", "integration", "ssh", "unit/runner")
 
 
 @pytest.fixture(scope="session", autouse=True)
