@@ -73,7 +73,7 @@ def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reac
     session = open_as(reach, "sh", against=other)
     digests = {}
     for build in ("this", "against"):
-        job = session.start_engine("echo", {"bind": "127.0.0.1"}, seconds=60, build=build)
+        job = session.start_engine("echo", {"bind": "127.0.0.1", "port": 0}, seconds=60, build=build)
         job.wait_for("listening", WAIT_S)
         digests[build] = job.engine_sha256
         stored = reach.lab.home("sh") / ".cache" / "pathlab" / f"pathlab-engine-{str(digests[build])[:32]}"
