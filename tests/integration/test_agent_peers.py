@@ -35,7 +35,7 @@ def start_server(session: Session) -> tuple[int, int, int]:
 
 
 def test_server_and_client_end_with_what_they_printed(peers: Session) -> None:
-    """The client ends when it has so many bytes: a receiver that is told to end leaves some unread."""
+    """The client ends after a fixed number of bytes: a receiver that is stopped leaves some unread."""
     server = peers.start_peer("iperf3", SERVER, listen=LISTEN, seconds=60)
     port = server.wait_for("listening", PATIENCE_S)["port"]
     arguments = ["-c", "127.0.0.1", "-p", str(port), "-J", "-R", "-n", "1000000", "-l", "100000"]
