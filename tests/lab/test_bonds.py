@@ -59,34 +59,31 @@ def read_state(lab: Lab) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    ("setup", "streams", "links"),
+    ("setup", "streams", "links", "least"),
     [
-        (lambda pair: pair.share_in_turn(by_packet=False), 1, [0, 1]),
-        (lambda pair: pair.share_in_turn(by_packet=True), 1, [0, 1]),
-        (lambda pair: pair.share_by_hash(0), 8, None),
-        (lambda pair: pair.share_by_hash(1), 16, [0, 1]),
+        # Segments arrive more out of order than packets: TCP may slow down to less than one link.
+        (lambda pair: pair.share_in_turn(by_packet=False), 1, 2, 0.3),
+        (lambda pair: pair.share_in_turn(by_packet=True), 1, 2, 1.1),
+        (lambda pair: pair.share_by_hash(0), 8, 1, 0.3),  # one pair of addresses is one hash
+        (lambda pair: pair.share_by_hash(1), 16, 2, 1.1),
     ],
     ids=["in-turn", "in-turn-by-packet", "hash-of-addresses", "hash-of-ports"],
 )
 def test_each_way_uses_its_links_both_ways_and_leaves_nothing(
-    lab: Lab, setup: Setup, streams: int, links: list[int] | None
+    lab: Lab, setup: Setup, streams: int, links: int, least: float
 ) -> None:
+    """`links` is how many carry; `least` is the least goodput, as a multiple of one link's."""
     before = read_state(lab)
     pair = BondedLinks(lab, ("a", "b"))
     try:
         setup(pair)
         rate = carry(lab, "--streams", str(streams), address=pair.shared_addresses[1])
-        there, back = carried_bytes(lab, "forward"), carried_bytes(lab, "reverse")
+        carried = [carried_bytes(lab, way) for way in ("forward", "reverse")]
     finally:
         pair.undo()
-    used = [number for number in (0, 1) if there[number] > 0.02 * sum(there)]
-    if links is None:  # one pair of addresses is one hash
-        assert len(used) == 1
-        assert rate < 1.1 * PAYLOAD * RATE_BITS_PER_S
-    else:
-        assert used == links
-        assert [number for number in (0, 1) if back[number] > 0.02 * sum(back)] == links
-        assert rate > 1.1 * PAYLOAD * RATE_BITS_PER_S  # more than one link carries
+    used = [sum(count > 0.02 * sum(counts) for count in counts) for counts in carried]
+    assert used == [links, links]
+    assert least < rate / (PAYLOAD * RATE_BITS_PER_S) < 1.1 * links
     assert read_state(lab) == before
     pair.undo()  # a second time does nothing
 
