@@ -1,6 +1,7 @@
 # PathLab: every task of a newcomer or a developer is one target.
 #   make quickstart   from a fresh clone to a measured path and its report
-#   make test         sets up what the tests need, and runs them
+#   make test         sets up what the tests need, and tests every layer in short
+#   make test-all     further tests of each kind as well; make test lists these tiers at its end
 #   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
@@ -16,12 +17,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+TIERS := test-statistics test-campaigns test-technologies test-browser test-machines test-release test-lab
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine engines test-packages native-test test test-parallel test-quiet test-pythons \
+.PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) test-pythons \
   check check-types check-text check-native docs pages screenshots plotly uplot format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
@@ -70,32 +72,37 @@ test-packages:
 	@sh tests/packages.sh
 
 native-test: engine
-	@$(MAKE) -s -j2 -C native harness test sanitize tsan dynamic faults fuzz-replay
+	@$(MAKE) -s -j2 -C native harness test
 
 # The engines of the wheel, for every machine.
 engines: dev
 	@$(MAKE) -s -j2 -C native ZIG='$(abspath $(BIN))/python -m ziglang' engines
 
-# Many tests wait more than they compute, so several run at once; those that compare numbers run alone, and are in few
-# folders (tests/conftest.py). All of them run the engine that ships, where there is one for this machine.
-QUIET_FOLDERS := $(addprefix tests/,lab guest native integration ssh unit/runner)
-SHIPPED := $(CURDIR)/native/build/machines/pathlab-engine-$(shell uname -m)
+# What each tier runs is in tests/tiers.py. PYTEST_ARGS are added: make test-lab PYTEST_ARGS='-k window'.
+# LENGTH=full: simulations and traffic at full length, which takes hours.
+RUN_TIER = $(if $(LENGTH),PATHLAB_TEST_LENGTH=$(LENGTH)) $(BIN)/python -m tests.tiers $@ $(PYTEST_ARGS)
 
-ifdef PYTEST_ARGS
-test: dev test-packages native-test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
-else
-test: test-parallel
-	@$(MAKE) --no-print-directory test-quiet
-endif
+test:
+	@$(MAKE) --no-print-directory -j3 dev test-packages native-test
+	@$(RUN_TIER)
 
-test-parallel: dev test-packages native-test engines
-	@engine='$(SHIPPED)'; test -e "$$engine" || engine=; \
-	  PATHLAB_TEST_ENGINE=$$engine $(BIN)/python -m pytest -n 3 -m 'not quiet'
+test-statistics: dev
+	@$(RUN_TIER)
 
-test-quiet: dev test-packages engines
-	@engine='$(SHIPPED)'; test -e "$$engine" || engine=; \
-	  PATHLAB_TEST_ENGINE=$$engine PATHLAB_ENGINE=$$engine $(BIN)/python -m pytest -m quiet $(QUIET_FOLDERS)
+test-campaigns test-technologies test-browser test-lab: dev test-packages
+	@$(MAKE) -s -C native harness
+	@$(RUN_TIER)
+
+test-machines: dev test-packages engines
+	@$(MAKE) -s -j2 -C native sanitize tsan dynamic faults fuzz-replay
+	@$(RUN_TIER)
+
+test-release: dev test-packages engines
+	@$(RUN_TIER)
+
+# One after the other, as one of them measures.
+test-all: test
+	@set -e; for tier in $(TIERS); do $(MAKE) --no-print-directory $$tier; done
 
 test-pythons: engine
 	@sh tests/pythons.sh $(PYTEST_ARGS)

@@ -204,6 +204,7 @@ setup(
             "pyte>=0.8",
             "pytest>=8",
             "pytest-cov>=5",
+            "pytest-timeout>=2.3",
             "pytest-xdist>=3.6",
             "ruff>=0.9",
             "setuptools>=77",

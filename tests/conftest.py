@@ -1,4 +1,4 @@
-"""``--long`` runs what is marked so: simulations at full length, which take many minutes.
+"""Settings of all tests: fixtures of several folders, a runtime folder of their own, lengths, durations.
 
 Every run of the tests has a runtime folder of its own: its locks and sockets are not those of the user,
 nor of another run beside it.
@@ -9,13 +9,17 @@ takes on a busy machine is not what they test.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests.length import LENGTH
 
 # Before numpy is imported: several processes run tests, and their threads would wait for each other's turn.
 for _threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
@@ -27,10 +31,7 @@ settings.register_profile(
 )
 settings.load_profile("pathlab")
 
-TESTS = Path(__file__).parent
-ALWAYS_QUIET = ("lab", "guest")
-#: Where the Makefile looks for quiet tests; to collect all tests takes half a minute.
-QUIET_FOLDERS = (*ALWAYS_QUIET, "native", "integration", "ssh", "unit/runner")
+pytest_plugins = ("tests.agent_fixtures", "tests.ssh.fixtures")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,19 +60,24 @@ def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pathlab.runner.hosts.environment.Environment.calibrate", lambda *_: None)
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--long", action="store_true", help="run simulations at full length as well")
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    for item in items:
-        folder = item.path.relative_to(TESTS)
-        if folder.parts[0] in ALWAYS_QUIET:
-            item.add_marker(pytest.mark.quiet)
-        elif item.get_closest_marker("quiet") and not any(map(folder.is_relative_to, QUIET_FOLDERS)):
-            raise pytest.UsageError(f"{folder}: the Makefile does not look for quiet tests there")
-    if config.getoption("--long"):
+    if LENGTH == "full":
         return
     long = [item for item in items if item.get_closest_marker("long")]
     config.hook.pytest_deselected(items=long)
     items[:] = [item for item in items if not item.get_closest_marker("long")]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Write what each test took, set-up included, where ``tests/tiers.py`` asks for it."""
+    target = os.environ.get("PATHLAB_TEST_DURATIONS")
+    if not target:
+        return
+    seconds: dict[str, float] = defaultdict(float)
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if isinstance(report, pytest.TestReport):
+                seconds[report.nodeid] += report.duration
+    Path(target).parent.mkdir(parents=True, exist_ok=True)
+    rounded = {name: round(value, 3) for name, value in seconds.items()}
+    Path(target).write_text(json.dumps(rounded, indent=0) + "\n", encoding="utf-8")

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-from tests.machines import MACHINES, make_shipped
+from tests.machines.engines import MACHINES, make_shipped
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -81,7 +81,6 @@ def _index() -> None:
         require(False, f"a package index: {error.stderr.strip()[-200:]}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "target", [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in TARGETS]
 )

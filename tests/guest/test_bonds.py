@@ -10,7 +10,7 @@ from pathlab.agents.probes.bonds import parse_bond
 from pathlab.campaign.multipath_factors import KERNEL_BONDS
 from tests.guest.netem_task import MODES, RATE_BITS_PER_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
+pytestmark = [pytest.mark.engine]
 
 LINE_BITS_PER_S = RATE_BITS_PER_S * 1448 / 1500
 

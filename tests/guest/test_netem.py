@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
+pytestmark = [pytest.mark.engine]
 
 LINE_BITS_PER_S = 20e6 * 1448 / 1500
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.guest.image import build_image, require_guest, run_guest
 
-pytestmark = [pytest.mark.slow, pytest.mark.engine]
+pytestmark = [pytest.mark.engine]
 
 TIMEOUT_S = 240
 TASK = Path(__file__).with_name("pacing_task.py")

@@ -98,7 +98,6 @@ def measure_brightness(picture: Image.Image) -> float:
     return ImageStat.Stat(picture.convert("L")).mean[0]
 
 
-@pytest.mark.slow
 def test_one_command_makes_every_picture(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,7 +113,6 @@ def test_the_receiver_counts_what_a_capture_sees(streams: int) -> None:
 
 @pytest.mark.netns
 @pytest.mark.engine
-@pytest.mark.slow
 @pytest.mark.parametrize("streams", [4, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 16))])
 def test_iperf3_finds_the_same_rate(streams: int) -> None:
     require(shutil.which("iperf3"), "the program iperf3")

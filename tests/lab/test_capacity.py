@@ -16,7 +16,6 @@ CAREFUL = CapacityOptions(target_ratio=0.08, confidence_ratio=0.999, budget_s=40
 LATENCY_SLACK_NS = 120_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("backend", "ends"), [("tun", "ad"), pytest.param("packet", "da", marks=pytest.mark.long)]
 )

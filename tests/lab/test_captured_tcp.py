@@ -18,7 +18,7 @@ from tests.lab.programs import run_in
 from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 RATE, DELAY_NS = 20 * 10**6, 10_000_000
 ENDS = {"a": "sender", "b": "receiver"}

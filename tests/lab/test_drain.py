@@ -27,7 +27,7 @@ from tests.lab.programs import WAIT_S, Program, run_in
 from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 MS = 1_000_000
 RTT_S = 0.040

@@ -14,7 +14,7 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.lossless_rate import LosslessRate
 from tests.require import require_engine, require_namespaces
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 QUEUE_BYTES = 64_000
 LINK = {"between": ["a", "b"], "rate": "50Mbit/s", "delay": "40ms", "queue": QUEUE_BYTES}

@@ -17,7 +17,7 @@ from pathlab.study.multipath import BondWorth
 from tests.lab.trusting import Trusting
 from tests.require import require_engine, require_namespaces
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow, pytest.mark.quiet]
+pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.quiet]
 
 CAMPAIGN = """
 format = 1

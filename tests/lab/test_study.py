@@ -21,7 +21,7 @@ from pathlab.study.analyses import StudiedResults, Study
 from tests.lab.trusting import Trusting
 from tests.require import require_engine, require_namespaces
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 CAMPAIGN = """
 format = 1

@@ -15,7 +15,7 @@ from pathlab.store.results import Results
 from pathlab.study.trial_limit import classify_record
 from tests.require import require_engine, require_namespaces
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 RATE_BITS_PER_S, RTT_NS = 20e6, 50_000_000
 BACK_BITS_PER_S = 8e6

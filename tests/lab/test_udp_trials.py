@@ -14,7 +14,7 @@ from pathlab.study.datagram_limit import DatagramLimit, classify_datagrams, read
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from tests.require import require_engine, require_namespaces
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 LOSS, REORDERED = 0.02, 0.05
 #: What the link leaves for payloads of 1000 bytes, each in a packet of 1028 bytes.

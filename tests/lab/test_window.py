@@ -13,7 +13,7 @@ from tests.lab.programs import run_in
 from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
-pytestmark = [pytest.mark.netns, pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 RTT_S = 0.160
 PATH = Topology(

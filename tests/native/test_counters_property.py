@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.native.engine import MS, Ending, Flag, assert_counters_agree, carry
 from tests.native.peers import ANSWER, CONFIRMATION, HELLO
 
-pytestmark = [pytest.mark.engine, pytest.mark.slow]
+pytestmark = [pytest.mark.engine]
 
 TRIALS = st.fixed_dictionaries(
     {

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.machines import NATIVE, make_native
+from tests.machines.engines import NATIVE, make_native
 from tests.native import reordering_reference as reference
 from tests.native.reordering_reference import Arrival
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from release.debian import PROGRAMS as DEBIAN_PROGRAMS
-from tests.machines import make_shipped
+from tests.machines.engines import make_shipped
 from tests.release.making import can_build_image, commit_checkout, release
 from tests.require import require
 

@@ -23,8 +23,6 @@ from tests.native.engine import MS, start
 from tests.release.making import can_build_image, release
 from tests.require import require
 
-pytestmark = pytest.mark.slow
-
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
 
 

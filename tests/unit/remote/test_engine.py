@@ -21,7 +21,7 @@ from pathlab.remote.engine import (
     take_other_build,
 )
 from pathlab.remote.machines import find_own_machine
-from tests.machines import NATIVE
+from tests.machines.engines import NATIVE
 from tests.require import require
 from tests.unit.remote.test_machines import write_header
 

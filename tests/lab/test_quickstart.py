@@ -1,0 +1,96 @@
+"""The quickstart's numbers against the lab's settings. CI has an ordinary user run it too: `.ci/newcomer`."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+
+import pathlab
+from pathlab.store.flags import Flag
+from pathlab.store.results import Results
+from tests.integration.running import running
+from tests.require import require_namespaces
+
+pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.quiet]
+
+RATE_BITS_PER_S = 40e6 * 1448 / 1500
+BASE_RTT_NS = 40e6
+LAB_RETRIES = 6
+
+
+def check_against_truth(folder: Path) -> None:
+    """Full cells within 1 % of the line, idle RTT within 1 ms, lone streams within 10 % of W / RTT.
+
+    Full cells add what their windows hold beyond the line; the others add next to nothing.
+    """
+    with pathlab.open(folder) as results:
+        records = results.records(status="complete")
+        check_lab_series(results, int(results.trials(status="complete")["trial_id"].iloc[0]))
+    assert len({record.plan_row for record in records}) == 36
+    assert len(records) <= 36 + LAB_RETRIES
+    assert {record.congestion_sender for record in records} == {"cubic"}
+    assert {record.window_granted_sender_bytes for record in records} == {65536, 131072}
+    rates: dict[tuple[int, int], list[float]] = {}
+    rises_ns: dict[tuple[int, int], list[float]] = {}
+    for record in records:
+        assert record.window_requested_bytes is not None
+        assert record.throughput_bits_per_s is not None
+        cell = (record.streams, record.window_requested_bytes)
+        rates.setdefault(cell, []).append(record.throughput_bits_per_s)
+        rises_ns.setdefault(cell, []).append(
+            (record.loaded_rtt_mean_ns or 0.0) - (record.unloaded_rtt_mean_ns or 0.0)
+        )
+        assert Flag.OVER_LINE_RATE not in record.flags
+        assert record.unloaded_rtt_median_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
+    medians = {cell: statistics.median(values) for cell, values in rates.items()}
+    product = RATE_BITS_PER_S * BASE_RTT_NS / 8e9
+    full = {cell: rate for cell, rate in medians.items() if cell[0] * cell[1] > 1.2 * product}
+    assert full == pytest.approx(
+        dict.fromkeys([(8, 32768), (4, 65536), (8, 65536)], RATE_BITS_PER_S), rel=0.01
+    )
+    for streams, window in ((1, 32768), (1, 65536), (4, 32768)):
+        expected = streams * window * 8e9 / BASE_RTT_NS
+        assert medians[streams, window] == pytest.approx(expected, rel=0.10)
+    for (streams, window), rises in rises_ns.items():
+        queued_ns = max(0.0, streams * window * 8e9 / RATE_BITS_PER_S - BASE_RTT_NS)
+        assert statistics.median(rises) == pytest.approx(queued_ns, abs=3e6)
+
+
+def check_lab_series(results: Results, trial_id: int) -> None:
+    """The lab's verdict, what its links counted and the route are kept with a trial."""
+    verdict = results.series_table(trial_id, "lab")
+    assert verdict.num_rows == 1
+    row = verdict.to_pylist()[0]
+    assert row["outside_packets"] == 0
+    assert 0 < row["emulator_cores"] < 1
+    assert 0 < row["host_busy_ratio"] <= 1
+    counted = {
+        (line["direction"], line["name"]): line["value"]
+        for line in results.series_table(trial_id, "lab_links").to_pylist()
+    }
+    assert counted["forward", "delivered_bytes"] > 10**6
+    assert counted["reverse", "delivered_packets"] > 100
+    hops = results.series_table(trial_id, "route").to_pylist()
+    assert [(hop["hop"], hop["address"]) for hop in hops] == [(1, "198.18.0.2")]
+    assert re.fullmatch(r"2:[0-9a-f]{32}", hops[0]["fingerprint"])
+
+
+def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
+    require_namespaces()
+    with running(["run", "quickstart", "--out", "out"], tmp_path) as run:
+        run.read_until(r"trial 1/36 [^\n]* left[\s\S]*?\d+(\.\d+)? [kM]bit/s")
+        status, screen = run.read_to_end(timeout_s=240)
+    assert status == 0, screen
+    assert screen.splitlines()[-1].strip().endswith("out/report.html")
+    text = " ".join(screen.split())
+    # "Tentatively" or "Provisional" where other work kept this machine from emulating. Too few trials may
+    # then be left to see that 8 x 32 KiB, which fills the link too, adds 2 ms more.
+    choices = ["4 streams with a 64 KiB", *(["8 streams with a 32 KiB"] if "lab-limited" in text else [])]
+    assert re.search(rf"\b[Uu]se ({'|'.join(choices)}) window", text), screen
+    check_against_truth(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert page.count("<svg") >= 2  # the answer and its trial
+    assert not re.search(r'(src|href)="https?://', re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL))

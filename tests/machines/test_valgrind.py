@@ -1,0 +1,97 @@
+"""Short runs under valgrind: no invalid access and no leak."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.native.engine import (
+    LONGER_NS,
+    MS,
+    SHORTER_NS,
+    TOKEN,
+    Flag,
+    assert_counters_agree,
+    receiving,
+    run,
+    sending,
+    start,
+)
+from tests.native.messages import exchange
+from tests.require import require
+
+pytestmark = [pytest.mark.engine]
+
+ENGINE = Path(__file__).resolve().parents[2] / "native" / "build" / "dynamic" / "pathlab-engine"
+FOUND = 99  # valgrind's exit status when it found something
+
+
+@pytest.fixture
+def checked(tmp_path: Path) -> str:
+    """A program that runs the engine under valgrind."""
+    require(shutil.which("valgrind"), "the program valgrind")
+    require(ENGINE.is_file(), f"the engine at {ENGINE} (make -C native dynamic)")
+    program = tmp_path / "engine"
+    options = f"--quiet --error-exitcode={FOUND} --leak-check=full --show-leak-kinds=all --track-fds=no"
+    program.write_text(f'#!/bin/sh\nexec valgrind {options} {ENGINE} "$@"\n', encoding="utf-8")
+    program.chmod(0o755)
+    return str(program)
+
+
+@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize("transfer", ["copy", "zero-copy"])
+def test_a_trial(checked: str, direction: str, transfer: str) -> None:
+    flags: dict[str, Flag] = {
+        "streams": 3,
+        "rate_bits_per_s": 10_000_000,
+        "transfer": transfer,
+        "tcp_info": "raw",
+        "workers": 2,
+    }
+    # The receiver's window ends first; with both directions the sender waits for that of the other end.
+    window_ns = LONGER_NS if direction == "both" else SHORTER_NS
+    with receiving(checked, **{**flags, "duration_ns": window_ns}) as (receiver, port):
+        with sending(port, checked, **flags, direction=direction, duration_ns=300 * MS) as sender:
+            sender.expect("ready")
+            receiver.expect("ready")
+            sender.send_line("go")
+            sent = sender.finish()
+        received = receiver.finish()
+    for end in (sent, received):
+        assert (end.status, end.stderr) == (0, "")
+        assert_counters_agree(end, 3)
+
+
+@pytest.mark.parametrize("transport", ["tcp", "udp", "pipe", "eventfd"])
+def test_messages_that_return(checked: str, transport: str) -> None:
+    flags: dict[str, Flag] = {"messages_per_s": 500, "streams": 2, "encoding": "protobuf"}
+    for end in exchange(transport, {}, checked, reply="yes", **flags):
+        assert (end.status, end.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("method", ["udp", "tcp"])
+def test_probes(checked: str, method: str) -> None:
+    with start("echo", checked, bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
+        echo.expect("hello")
+        port = echo.expect("listening")["port"]
+        flags: dict[str, Flag] = {"method": method, "port": port, "token": TOKEN, "interval_ns": 5 * MS}
+        flags["timeout_ns"] = 60_000 * MS
+        with start("ping", checked, address="127.0.0.1", count=10, **flags) as ping:
+            probed = ping.finish()
+        echo.send_line("stop")
+        echoed = echo.finish()
+    assert [(end.status, end.stderr) for end in (probed, echoed)] == [(0, "")] * 2
+    assert probed.last["received"] == 10
+
+
+def test_a_calibration_and_a_refusal(checked: str) -> None:
+    with start("calibrate", checked, streams="2", duration_ns=20 * MS, timer_count=10) as calibration:
+        calibrated = calibration.finish()
+    assert (calibrated.status, calibrated.stderr) == (0, "")
+    with start("send", checked, address="127.0.0.1", port=1, congestion="no-such") as sender:
+        refused = sender.finish()
+    assert refused.status == 3
+    assert refused.stderr.count("\n") == 1
+    assert run("send").status == 2  # the plain engine ends with the same status

@@ -1,0 +1,108 @@
+"""Technologies whose server stands between the two programs: a responder that does nothing, and the store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.agents.adapters.build import find_manifest
+from pathlab.agents.adapters.needs import find_program
+from pathlab.agents.listeners import find_listeners, list_descendants
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.session import Session
+from tests.technologies.builds import require_needs
+
+PATIENCE_S = 60.0  # a first run builds the program
+BROKERS = ["mqtt", "mqtt-qos1", "nats", "postgresql", "redis"]
+EXIT_PEER = 4
+
+
+@contextlib.contextmanager
+def answering(session: Session, name: str, **settings: Any) -> Iterator[tuple[EngineJob, EngineJob]]:
+    """The answering end and an asking one that was told to go; the answering end must end well.
+
+    Its server, brokers and databases included, listens on the address of the measurement alone.
+    """
+    require_needs(find_manifest(name))
+    settings = {"address": "127.0.0.1", "interval_ns": 50_000_000, **settings}
+    server = session.start_adapter(name, "answer", settings, seconds=120)
+    port = server.wait_for("listening", PATIENCE_S)["port"]
+    assert find_listeners("tcp", server.pid) == {(settings["address"], port)}
+    client = session.start_adapter(name, "ask", {**settings, "port": port}, seconds=120)
+    client.wait_for("ready", PATIENCE_S)
+    for job in (server, client):
+        job.command("go")
+    yield server, client
+    server.command("stop")
+    assert server.wait_for("result", PATIENCE_S)["complete"] is True
+    assert server.wait(PATIENCE_S).status == 0
+
+
+def find_responder(server: EngineJob) -> int:
+    """The process of the adapter's program at the answering end: its first argument is the role."""
+    for pid in list_descendants(server.pid):
+        with contextlib.suppress(OSError):  # a server's child that has ended meanwhile
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if words[1:2] == [b"answer"]:
+                return pid
+    raise AssertionError("there is no responder")
+
+
+@pytest.mark.parametrize("name", BROKERS)
+def test_a_responder_that_stands_still_is_a_stall(session: Session, name: str) -> None:
+    """The broker lives and takes the request: nothing but the harness's watch can end the wait."""
+    stall_ns = 4_000_000_000  # longer than a busy machine keeps any end waiting
+    with answering(session, name, duration_ns=100 * 10**9, stall_ns=stall_ns) as (server, client):
+        client.wait_for("round_trips", PATIENCE_S)
+        os.kill(find_responder(server), signal.SIGSTOP)
+        assert client.wait(PATIENCE_S).status == EXIT_PEER
+        (error,) = (record for record in client.records if record["type"] == "error")
+        assert error["stage"] == "stall"
+        result = client.records[-1]
+        assert result["type"] == "result"
+        assert result["complete"] is False
+        assert result["messages"]["received"][0] > 0
+        assert result["messages"]["missing"] == [1]
+
+
+def test_rmis_registry_and_object_share_a_port_and_streams_their_server(session: Session) -> None:
+    with answering(session, "rmi", address="127.0.0.2", streams=3, requests=300) as (_server, client):
+        result = client.wait_for("result", PATIENCE_S)
+        assert result["messages"]["received"] == [100, 100, 100]
+        assert client.records[1]["adapter"]["settings"]["no_delay"] is True
+
+
+def read_mailbox_bytes(port: int) -> int:
+    psql = find_program("psql")
+    assert psql is not None
+    words = [psql, "-XqAt", "-h", "127.0.0.1", "-p", str(port), "-U", "pathlab", "pathlab"]
+    query = ["-c", "select pg_total_relation_size('mailbox')"]
+    return int(subprocess.run([*words, *query], check=True, capture_output=True, text=True).stdout)
+
+
+def test_postgresqls_table_stays_as_large_as_it_began(session: Session) -> None:
+    """2,000 requests of 20,000 bytes leave 24,000 dead rows of 3.7 kB: 89 MB unless they are reused."""
+    requests = {"bytes": 20_000, "requests": 2_000}
+    with answering(session, "postgresql", **requests) as (server, client):
+        port = server.wait_for("listening", PATIENCE_S)["port"]
+        result = client.wait_for("result", PATIENCE_S)
+        assert result["messages"]["received"] == [2_000]
+        assert read_mailbox_bytes(port) < 256 * 1024
+
+
+def test_postgresqls_superuser_cannot_connect_from_the_network(session: Session) -> None:
+    psql = find_program("psql")
+    with answering(session, "postgresql-select", duration_ns=10**7) as (server, client):
+        port = server.wait_for("listening", PATIENCE_S)["port"]
+        words = [str(psql), "-XqAt", "-h", "127.0.0.1", "-p", str(port), "-c", "select 1", "postgres"]
+        refused = subprocess.run([*words, "-U", "owner"], capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert "pg_hba.conf" in refused.stderr
+        assert client.wait_for("result", PATIENCE_S)["complete"] is True

@@ -1,0 +1,130 @@
+"""What every technology that ships must do, whatever it is: the contract of agents/adapters/CONTRACT.md."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pathlab.agents.adapters.manifest import Manifest, read_manifests
+from pathlab.agents.listeners import list_descendants
+from pathlab.remote.jobs import EngineJob
+from pathlab.remote.local import LocalTransport
+from pathlab.remote.session import Session
+from pathlab.store.hdr_histogram import Histogram
+from tests.integration.processes import assert_all_end, watching
+from tests.require import require_engine
+from tests.technologies.builds import require_needs
+
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).resolve().parents[2]
+MANIFESTS = read_manifests([ROOT / "agents" / "adapters"])
+#: The smallest, one segment, several, and the largest, which needs all buffers.
+SIZES = (4, 1400, 20_000, 65_536)
+MS = 1_000_000
+#: Of TCP: Nagle's algorithm against delayed acknowledgements costs 40 ms. The options of the sockets are read
+#: back besides. QUIC in Python takes 5 to 25 ms on idle cores, and more on busy ones.
+MEDIAN_MAX_NS = 30 * MS
+PATIENCE_S = 60.0  # a first run builds the program
+
+
+@pytest.fixture(scope="module")
+def agent(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    with Session(LocalTransport(engine=Path(require_engine())), host="local") as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def answering(session: Session, name: str, settings: dict[str, Any]) -> Iterator[EngineJob]:
+    """The answering end, which must end well."""
+    server = session.start_adapter(name, "answer", settings, seconds=120)
+    server.wait_for("listening", PATIENCE_S)
+    yield server
+    server.command("stop")
+    end = server.wait(PATIENCE_S)
+    assert (end.status, end.records[-1]["complete"]) == (0, True), end.describe()
+
+
+def run_trial(session: Session, manifest: Manifest, message_bytes: int) -> tuple[EngineJob, EngineJob]:
+    """Both ends of a trial of a second; both have ended."""
+    settings = {"address": "127.0.0.1", "bytes": message_bytes, "interval_ns": 100 * MS}
+    settings |= {"warmup_ns": 50 * MS, "duration_ns": 1000 * MS, "stall_ns": 30_000 * MS}
+    with answering(session, manifest.name, settings) as server:
+        port = server.wait_for("listening", PATIENCE_S)["port"]
+        client = session.start_adapter(manifest.name, "ask", {**settings, "port": port}, seconds=120)
+        client.wait_for("ready", PATIENCE_S)
+        for job in (server, client):
+            job.command("go")
+        end = client.wait(PATIENCE_S)
+        assert end.status == 0, end.describe()
+    return server, client
+
+
+def read_versions(jobs: tuple[EngineJob, EngineJob]) -> list[str]:
+    server, client = (job.records for job in jobs)
+    stated = [record["versions"] for record in server if record["type"] == "listening"]
+    stated += [record["adapter"]["versions"] for record in client if record["type"] == "ready"]
+    return [text for text in stated if text]
+
+
+def read_settings(jobs: tuple[EngineJob, EngineJob]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What the answering and the asking end state as read back; empty for a third-party program."""
+    server, client = jobs
+    stated = server.wait_for("listening", 0)["settings"], client.wait_for("ready", 0)["adapter"]["settings"]
+    return stated[0] or {}, stated[1] or {}
+
+
+def assert_sends_at_once(manifest: Manifest, jobs: tuple[EngineJob, EngineJob]) -> None:
+    """Nagle's algorithm is off at each end that states so: over TCP the asking one of our harness must."""
+    answering_end, asking_end = read_settings(jobs)
+    assert answering_end.get("no_delay", True) is True, answering_end
+    if manifest.protocol == "tcp" and manifest.language != "pipe":
+        assert asking_end["no_delay"] is True, asking_end
+
+
+def assert_leftovers_end(before: set[int]) -> None:
+    """A process may end a moment after the records of its end, but none may stay."""
+    with contextlib.ExitStack() as stack:
+        for pid in set(list_descendants(os.getpid())) - before:
+            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+                assert_all_end(stack.enter_context(watching(pid)))
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_technology_returns_every_message_at_once_and_leaves_nothing(agent: Session, name: str) -> None:
+    """At ``ready`` the harness has compared a whole reply with its request, later size and number of each."""
+    manifest = MANIFESTS[name]
+    require_needs(manifest)
+    before = set(list_descendants(os.getpid()))
+    for message_bytes in SIZES:
+        server, client = run_trial(agent, manifest, message_bytes)
+        result = client.records[-1]
+        messages, steady = result["messages"], result["phases"]["steady"]
+        assert (result["complete"], messages["missing"], messages["out_of_order"]) == (True, [0], [0])
+        assert messages["sent"] == messages["received"]
+        assert 0 < sum(steady["messages"]) <= messages["received"][0]
+        assert steady["user_ns"] + steady["system_ns"] > 0
+        found = Histogram.decode(base64.b64decode(messages["round_trip_ns"]["hdr"]))
+        assert found.count == messages["round_trip_ns"]["count"] > 0
+        median_ns = found.quantile_ns(0.5)
+        assert median_ns is not None
+        if manifest.protocol == "tcp":
+            assert median_ns < MEDIAN_MAX_NS, f"{message_bytes} B: {median_ns / MS:.1f} ms"
+        assert any(character.isdigit() for text in read_versions((server, client)) for character in text)
+        assert client.wait_for("hello", 0)["language"] == manifest.language
+        assert_sends_at_once(manifest, (server, client))
+    assert_leftovers_end(before)
+
+
+def test_every_language_has_a_technology_of_the_standard_library_alone() -> None:
+    """What a library costs beside its language needs one that has the language alone."""
+    baselines = {manifest.baseline for manifest in MANIFESTS.values()} - {None}
+    assert baselines <= {*MANIFESTS, "tcp", "udp", "native"}
+    for name in ("tcp-python", "tcp-java", "tcp-pipe"):
+        assert MANIFESTS[name].baseline is None

@@ -1,0 +1,156 @@
+"""Streams without replies end the program in bounded time, in all harnesses and behind a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.technologies.test_harness_failures import (
+    ENDED,
+    LANGUAGES,
+    MS,
+    PATIENCE_S,
+    PEER,
+    STALL_NS,
+    await_end,
+    read_until,
+    run_program,
+    running,
+    tell,
+)
+
+pytestmark = pytest.mark.engine
+
+#: The variant that hangs within the second stream alone is not told to a program behind a pipe.
+MUTE = [(language, "mute") for language in LANGUAGES]
+MUTE += [("pipe", "null-mute"), ("java", "warm-mute")]
+AWAITED = {
+    "null-mute": "no replies to null requests",
+    "warm-mute": "no reply to an untimed request",
+}
+MUTE += [(language, "second") for language in LANGUAGES if language != "pipe"]
+STALLED = r"no reply for \d+\.\d"
+
+
+def await_hanging(process: subprocess.Popen[str], streams: int) -> None:
+    """Until so many streams of the stub await a reply that does not come."""
+    assert process.stderr is not None
+    while streams > 0:
+        line = process.stderr.readline()
+        assert line, "it ended before it hung"
+        streams -= line == "hangs\n"
+
+
+def read_cpu_s(pid: int) -> float:
+    """CPU time of a process, also of one that has ended and is not waited for (proc(5), values 14 and 15)."""
+    values = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("streams", [2, 3])
+def test_a_stall_of_all_streams_is_found(language: str, streams: int) -> None:
+    end = run_program(
+        language, "ask", "go", variant="hang", streams=streams, requests=10**9, stall_ns=STALL_NS
+    )
+    error, result = end.find("error"), end.find("result")
+    assert (end.status, error["stage"]) == (PEER, "stall"), end.stderr
+    assert re.match(STALLED, error["text"])
+    assert (result["complete"], result["reason"]) == (False, error["text"])
+    assert result["messages"]["missing"] == [1] * streams
+
+
+def test_streams_without_a_first_reply_end_the_program() -> None:
+    """All at once, since each takes the ten seconds that a first reply may take."""
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(running(language, "ask", variant=variant, streams=3, stall_ns=60_000 * MS))
+            for language, variant in MUTE
+        ]
+        for (language, variant), process in zip(MUTE, processes, strict=True):
+            end = await_end(process)
+            where = f"{language}, {variant}: {end.stderr}"
+            assert (end.status, end.kinds) == (PEER, ["hello", "error"]), where
+            error = end.find("error")
+            assert error["stage"] == "stall", where
+            awaited = AWAITED.get(variant, "no reply to the first request")
+            assert error["text"].startswith(f"{awaited} within 10 s (stream "), where
+
+
+def end_by(how: str, process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    if how == "signal":
+        process.send_signal(signal.SIGTERM)
+    else:
+        process.stdin.close()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("how", "reason"), [("signal", "ended by a signal"), ("end of stdin", "the controller is gone")]
+)
+def test_a_program_that_awaits_first_replies_can_be_ended(language: str, how: str, reason: str) -> None:
+    with running(language, "ask", variant="mute", streams=2, stall_ns=60_000 * MS) as process:
+        await_hanging(process, 2)
+        end_by(how, process)
+        result = read_until(process, "result")
+        assert process.wait(PATIENCE_S) == ENDED
+    assert (result["complete"], result["reason"]) == (False, reason)
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("signal", "ended by a signal"), ("end of stdin", "the controller is gone")]
+)
+def test_a_program_that_awaits_the_reply_to_an_untimed_request_can_be_ended(how: str, reason: str) -> None:
+    with running("java", "ask", variant="warm-mute", streams=2, stall_ns=60_000 * MS) as process:
+        await_hanging(process, 2)
+        end_by(how, process)
+        result = read_until(process, "result")
+        assert process.wait(PATIENCE_S) == ENDED
+    assert (result["complete"], result["reason"]) == (False, reason)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("how", ["signal", "end of stdin"])
+def test_a_trial_whose_streams_hang_can_be_ended_and_waits_without_cpu(language: str, how: str) -> None:
+    with running(language, "ask", variant="hang", streams=2, requests=10**9, stall_ns=STALL_NS) as process:
+        tell(process, "go")
+        await_hanging(process, 2)
+        before_s = read_cpu_s(process.pid)
+        end_by(how, process)
+        result = read_until(process, "result")
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        spent_s = read_cpu_s(process.pid) - before_s
+        assert process.wait(PATIENCE_S) == PEER
+    assert result["complete"] is False
+    assert re.match(STALLED, result["reason"])
+    assert result["messages"]["missing"] == [1, 1]
+    assert spent_s < 0.5, "it spins while it waits"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_fault_of_the_first_reply_is_said_to_be_of_it(language: str) -> None:
+    end = run_program(language, "ask", variant="brief")
+    error: dict[str, Any] = end.find("error")
+    assert (end.status, error["stage"]) == (PEER, "reply")
+    wanted = "the first request: a reply of 63 bytes" if language != "pipe" else "a reply of length 63"
+    assert error["text"].startswith(wanted)
+
+
+def test_a_stall_is_stated_alike_in_any_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", "-Duser.language=de -Duser.country=DE")
+    end = run_program("java", "ask", "go", variant="hang", requests=10**9, stall_ns=STALL_NS)
+    assert re.match(STALLED, end.find("error")["text"])
+
+
+def test_the_hop_is_measured_when_all_streams_have_their_first_reply() -> None:
+    end = run_program("pipe", "ask", "go", variant="order", streams=12, requests=12)
+    order = [line for line in end.stderr.splitlines() if line.endswith(" request")]
+    assert order == ["first request"] * 12 + ["null request"]
