@@ -1,6 +1,6 @@
-"""How many runs a simulation makes: ``short`` in ``make test``, ``standard`` in its tier, ``full`` on request.
+"""How many runs a simulation makes.
 
-``PATHLAB_TEST_LENGTH`` names it. Tests marked ``long`` run at full length alone.
+``PATHLAB_TEST_LENGTH`` says it: ``short`` in ``make test``, ``standard`` in their tier, ``full`` on request. Tests marked ``long`` run at full length alone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The tiers of the tests: which folders each one runs, how, and about how long it takes on two cores.
 
-``python -m tests.tiers NAME [PYTEST-ARGUMENT...]`` runs a tier; the Makefile has one target for each. Without a
-name it lists them. ``--slowest`` lists the slowest tests of the latest run of each tier.
+``python -m tests.tiers NAME [PYTEST-ARGUMENT...]`` runs a tier; the Makefile has one target for each.
+Without a name it lists them. ``--slowest`` lists the slowest tests of the latest run of each tier.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""One lab with SSH servers for all tests of a process, and connections into it; a plugin of ``tests/conftest.py``."""
+"""One lab with SSH servers for all tests of a process, and connections into it.
+
+``tests/conftest.py`` loads this file as a plugin.
+"""
 
 from __future__ import annotations
 
