@@ -23,7 +23,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
 
-.PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) test-pythons \
+.PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) list-tiers test-pythons \
   check check-types check-text check-native docs pages screenshots plotly uplot format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
@@ -103,6 +103,9 @@ test-release: dev test-packages engines
 # One after the other, as one of them measures.
 test-all: test
 	@set -e; for tier in $(TIERS); do $(MAKE) --no-print-directory $$tier; done
+
+list-tiers:
+	@echo $(TIERS)
 
 test-pythons: engine
 	@sh tests/pythons.sh $(PYTEST_ARGS)

@@ -1,6 +1,7 @@
-"""How many runs a simulation makes.
+"""How many runs a simulation makes, by ``PATHLAB_TEST_LENGTH``.
 
-``PATHLAB_TEST_LENGTH`` says it: ``short`` in ``make test``, ``standard`` in their tier, ``full`` on request. Tests marked ``long`` run at full length alone.
+It is ``short`` in ``make test``, ``standard`` in the tier of statistics, and ``full`` on request. Tests marked
+``long`` run at full length alone.
 """
 
 from __future__ import annotations
