@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from docs.browser import find_chromium
 from pathlab.errors import HostError
 from tests.browser.watching import FLAGS
-from tests.unit.explored_results import write_long, write_many
+from tests.builders.explored import write_long, write_many
 
 WINDOW = {"width": 1280, "height": 900}
 DEADLINE_S = 120.0

@@ -26,8 +26,8 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.round_trips import read_tail
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tests.unit.message_results import RATES, TCP, make_message_results
-from tests.unit.synthetic_results import SyntheticResults, write_results
+from tests.builders.messages import RATES, TCP, make_message_results
+from tests.builders.results import SyntheticResults, write_results
 
 TRIALS, INTERVALS, ROUND_TRIPS = 20, 100, 5_000  # 10^7 together
 INTERVAL_NS, MEDIAN_NS, SIGMA = 10**8, 20_000, 0.5

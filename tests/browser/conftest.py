@@ -18,10 +18,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.watching import FLAGS, PATIENCE_MS, Watch
+from tests.builders.explored import make_explored, write_many
+from tests.builders.results import write_results
 from tests.require import require_chromium
 from tests.serving import ServedExplorer, serving
-from tests.unit.explored_results import make_explored, write_many
-from tests.unit.synthetic_results import write_results
 
 DESK = {"width": 1280, "height": 900}
 expect.set_options(timeout=PATIENCE_MS)

@@ -11,8 +11,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests.browser.watching import Watch
+from tests.builders.results import make_quickstart, write_results
 from tests.serving import ServedExplorer
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 HOSTILE = "<script>alert(1)</script>\u202e & <b>bold</b>"
 

@@ -15,8 +15,8 @@ from pathlab.study.exploration.curves import build_curves
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import format_view, parse_view
 from tests.browser.watching import Watch
-from tests.unit.explored_results import MARKUP
-from tests.unit.synthetic_results import make_campaign
+from tests.builders.explored import MARKUP
+from tests.builders.results import make_campaign
 
 VIEW = "x=streams&y=throughput_bits_per_s,drtt_ns&colour=window_bytes&facet=path&where.cycle=2..6"
 

@@ -24,7 +24,7 @@ from pathlab.study.exploration.exploration import (
     PointState,
 )
 from tests.browser.watching import load_scripts
-from tests.unit.explored_results import MARKUP
+from tests.builders.explored import MARKUP
 
 TEXTS = (
     MARKUP,

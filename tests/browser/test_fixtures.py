@@ -10,7 +10,7 @@ from playwright.sync_api import Error, Page
 
 from pathlab.store.results import Results
 from tests.browser.watching import Watch
-from tests.unit.explored_results import MARKUP
+from tests.builders.explored import MARKUP
 
 
 def test_complaints_of_a_page_are_noticed(page: Page, watch: Watch) -> None:

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_page import ExplorerPage
 from tests.browser.watching import Watch
-from tests.unit.explored_results import MARKUP
+from tests.builders.explored import MARKUP
 
 #: Columns whose levels hold markup, and what else draws them.
 VIEWS = (

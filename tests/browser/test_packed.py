@@ -11,7 +11,7 @@ from playwright.sync_api import Error, Page
 
 from pathlab.report.explorer.packing import pack_column, pack_table, pack_trials
 from tests.browser.watching import load_scripts
-from tests.unit.report.explorer.packed_samples import SampleColumn, SampleTrials, read_table
+from tests.builders.packed import SampleColumn, SampleTrials, read_table
 
 COLUMNS = (
     SampleColumn(name="results", kind="category", role="identity"),

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.view import CHANGES, RANGES, View
 from tests.browser.exploration_page import build_in_browser, list_differences, open_page
-from tests.explored_tables import MadeColumn, MadeTable, make_table
+from tests.builders.tables import MadeColumn, MadeTable, make_table
 
 NOISES = ("normal", "log-normal", "ties", "equal", "drift", "zero", "large")
 #: Of trials: none, one, about every minimum of an estimate, and many.

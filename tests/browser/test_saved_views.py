@@ -13,9 +13,9 @@ from playwright.sync_api import BrowserContext, Page, expect
 from pathlab.store.saved_views import read_views, save_view
 from tests.browser.explorer_page import ExplorerPage
 from tests.browser.watching import Watch
+from tests.builders.explored import make_explored
+from tests.builders.results import write_results
 from tests.serving import ServedExplorer
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import write_results
 
 NAME = "<img src onerror> 50 % \"quoted\" 'and' #not, a fragment"
 STATUS = "[data-status=saved]"

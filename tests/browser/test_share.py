@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.browser.watching import load_scripts
-from tests.unit.explored_results import MARKUP
+from tests.builders.explored import MARKUP
 
 TEXTS = (
     "x=streams&y=throughput_bits_per_s",

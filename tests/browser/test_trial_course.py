@@ -14,8 +14,8 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.explorer_page import ExplorerPage, check_accessibility
 from tests.browser.watching import Watch
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import SyntheticResults, write_results
+from tests.builders.explored import make_explored
+from tests.builders.results import SyntheticResults, write_results
 
 FRAME, STATUS = "[data-panel=details] [data-part=frame]", "[data-panel=details] .course-status"
 _TIMES = re.compile(r"from ([\d.]+) s to ([\d.]+) s: (.*)\.$")

@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.explorer_page import ExplorerPage, check_accessibility
-from tests.unit.study.build_samples import measure_levels
-from tests.unit.synthetic_results import write_results
+from tests.builders.levels import measure_levels
+from tests.builders.results import write_results
 
 PANEL = "[data-panel=against]"
 LEVELS = "x=streams&y=throughput_bits_per_s&colour=window_bytes"

@@ -20,12 +20,12 @@ from pathlab.study.exploration.number_text import format_exact_number, format_in
 from pathlab.study.exploration.view import LevelFilter, View, default_view
 from pathlab.study.exploration.view_text import KEYS, format_view, read_view
 from tests.browser.watching import load_scripts
-from tests.unit.explored_results import make_explored
-from tests.unit.message_results import make_message_results
-from tests.unit.multipath_results import make_multipath_results
-from tests.unit.study.exploration.made_views import HARD_LEVELS, make_hard_results, views
-from tests.unit.synthetic_results import make_quickstart
-from tests.unit.technology_results import make_technology_results
+from tests.builders.explored import make_explored
+from tests.builders.messages import make_message_results
+from tests.builders.multipath import make_multipath_results
+from tests.builders.results import make_quickstart
+from tests.builders.technologies import make_technology_results
+from tests.builders.views import HARD_LEVELS, make_hard_results, views
 
 HARD = make_hard_results()
 #: One evaluation for many views: most of the time goes into calls of the browser.

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pathlab.study.registry import ANALYSES
+from tests.builders.results import make_quickstart
 from tests.integration.test_report_commands import store
 from tests.require import require_engine
-from tests.unit.synthetic_results import make_quickstart
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

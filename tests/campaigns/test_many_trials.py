@@ -13,7 +13,7 @@ import pytest
 
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 CYCLES, LIMIT_BYTES = 12_500, 10**9
 STRETCH = """

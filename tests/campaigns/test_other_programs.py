@@ -17,9 +17,9 @@ import pytest
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
+from tests.builders.exports import fill_results
+from tests.builders.stored import make_results
 from tests.require import require
-from tests.unit.store.export_samples import fill_results
-from tests.unit.store.store_samples import make_results
 
 LOOPBACK = "127.0.0.1"
 TIMEOUT_S = 120

@@ -15,15 +15,15 @@ from pathlab.study.document import DOCUMENT_VERSION
 from pathlab.study.registry import ANALYSES
 from pathlab.study.technology_analyses import TechnologyAnalyses
 from tests import command_line
-from tests.unit.message_results import TCP, make_message_results
-from tests.unit.multipath_results import Bonds, make_multipath_results
-from tests.unit.search_results import count_link, write_search_results
-from tests.unit.study.build_samples import measure_levels
-from tests.unit.study.datagram_trials import carry_flow, make_udp_trials
-from tests.unit.study.message_trials import carry, make_message_trials
-from tests.unit.study.trials import make_sweep
-from tests.unit.synthetic_results import write_results
-from tests.unit.technology_results import FACTS, make_technology_results
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.levels import measure_levels
+from tests.builders.message_sizes import carry, make_message_trials
+from tests.builders.messages import TCP, make_message_results
+from tests.builders.multipath import Bonds, make_multipath_results
+from tests.builders.results import write_results
+from tests.builders.searches import count_link, write_search_results
+from tests.builders.sweeps import make_sweep
+from tests.builders.technologies import FACTS, make_technology_results
 
 Call = Callable[..., command_line.Said]
 #: Analyses that have answers where messages or writes were carried.

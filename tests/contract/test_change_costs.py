@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from pathlab.store.results import Results
+from tests.builders.sweeps import make_sweep
 from tests.contract.tree_copy import ROOT, TreeCopy
 from tests.require import require, require_engine
-from tests.unit.study.trials import make_sweep
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Whatever hosts, files and databases say: no control of theirs reaches a terminal, no formula a spreadsheet.
 
-``tests/unit/store/hostile_samples.py`` fills every field that others fill; every subcommand that prints
+``tests/builders/hostile.py`` fills every field that others fill; every subcommand that prints
 them runs.
 """
 
@@ -27,9 +27,9 @@ from pathlab.escaping import escape_cell, escape_controls, escape_line, escaping
 from pathlab.remote.terminal import ask_secret
 from pathlab.runner.events import CampaignEnded, CampaignStarted, RunNotice, TrialEnded, Waiting
 from pathlab.store.results import Results
+from tests.builders.foreign_files import TEXTS, write_sample
+from tests.builders.hostile import HOSTILE, HOSTILE_NAME, RAW, fill_hostile
 from tests.command_line import call
-from tests.unit.store.hostile_samples import HOSTILE, HOSTILE_NAME, RAW, fill_hostile
-from tests.unit.store.import_samples import TEXTS, write_sample
 
 ROOT = Path(pathlab.__file__).parent
 CAMPAIGN = """

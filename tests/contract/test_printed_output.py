@@ -15,10 +15,10 @@ import pytest
 from rich.cells import cell_len
 
 from pathlab.cli.main import main
+from tests.builders.messages import make_message_results
+from tests.builders.results import make_failed, make_quickstart, write_results
 from tests.command_line import call
 from tests.integration.test_report_commands import store
-from tests.unit.message_results import make_message_results
-from tests.unit.synthetic_results import make_failed, make_quickstart, write_results
 
 #: Each prints tables; RESULTS stands for a folder of results, ROOT for the folder that holds it.
 COMMANDS = (

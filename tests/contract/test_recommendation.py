@@ -17,7 +17,7 @@ from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.results import Results
 from pathlab.study.document import encode
 from tests import command_line
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 KIB = 1024
 Call = Callable[..., command_line.Said]

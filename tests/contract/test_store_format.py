@@ -22,8 +22,8 @@ from pathlab.store.check import check_results
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION, column_types
-from tests.unit.store.series_samples import make_intervals, make_raw
-from tests.unit.store.store_samples import make_results
+from tests.builders.series import make_intervals, make_raw
+from tests.builders.stored import make_results
 
 DATA = Path(__file__).parents[1] / "data"
 

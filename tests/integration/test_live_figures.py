@@ -16,8 +16,7 @@ from pathlab.report.plots.live import SCRIPT, describe_plot, read_library
 from pathlab.report.plots.model import Area, Curve, Grid, Plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import BLANK, GRID, MARKERS
-from tests.require import require_chromium
-from tests.unit.report.plot_samples import (
+from tests.builders.plots import (
     list_samples,
     make_grid,
     make_hostile,
@@ -27,6 +26,7 @@ from tests.unit.report.plot_samples import (
     make_sweep,
     make_timeline,
 )
+from tests.require import require_chromium
 
 Describe = Callable[[Plot], dict[str, Any]]
 DRAWN = [plot for plot in list_samples() if plot.empty is None]

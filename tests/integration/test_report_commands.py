@@ -15,14 +15,14 @@ import pyarrow as pa
 import pytest
 
 from pathlab.store.results import Results
-from tests.command_line import call_lines
-from tests.unit.synthetic_results import (
+from tests.builders.results import (
     SyntheticResults,
     make_campaign,
     make_failed,
     make_quickstart,
     make_trial,
 )
+from tests.command_line import call_lines
 
 KIB = 1024
 

@@ -12,9 +12,9 @@ import pytest
 from docs.browser import Browser
 from pathlab.report.formats.html import write_html
 from pathlab.report.report_builder import build_document
+from tests.builders.messages import make_message_results
+from tests.builders.results import make_quickstart
 from tests.require import require_chromium
-from tests.unit.message_results import make_message_results
-from tests.unit.synthetic_results import make_quickstart
 
 DESK, PHONE = (1200, 900), (390, 844)
 SCREENS_MAX, HTML_MAX_BYTES = 6, 1_500_000

@@ -19,9 +19,9 @@ from pathlab.report.plots.markup import render_figure
 from pathlab.report.plots.model import Plot
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.report_builder import build_document
+from tests.builders.plots import list_samples, make_timeline
+from tests.builders.results import make_quickstart
 from tests.require import require_chromium
-from tests.unit.report.plot_samples import list_samples, make_timeline
-from tests.unit.synthetic_results import make_quickstart
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 STATES = "Array.from(document.querySelectorAll('figure.plot')).map(f => [f.dataset.name, f.dataset.state])"

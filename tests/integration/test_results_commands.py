@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pathlab.store.results import Results
+from tests.builders.foreign_files import BEGIN_S, TEXTS, change, make_iperf3, write_sample
+from tests.builders.stored import COMPLETE, make_results
 from tests.command_line import call_lines
-from tests.unit.store.import_samples import BEGIN_S, TEXTS, change, make_iperf3, write_sample
-from tests.unit.store.store_samples import COMPLETE, make_results
 
 
 def test_from_foreign_files_to_foreign_files(

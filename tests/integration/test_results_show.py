@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from pathlab.store.results import Results
+from tests.builders.stored import COMPLETE, FAILED, make_probes, make_results
 from tests.command_line import call, call_lines
-from tests.unit.store.store_samples import COMPLETE, FAILED, make_probes, make_results
 
 TRIALS = 130
 

@@ -12,8 +12,8 @@ from PIL import Image, ImageDraw, ImageStat
 
 from docs.screenshots import COLUMNS, DESK, EXPLORER, PHONE, crop_page, main, reduce_colours, show_live
 from docs.terminal import render_screen, run_in_terminal
+from tests.builders.results import make_quickstart, write_results
 from tests.require import require_chromium
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 LEVELS = [(1, 65536), (4, 65536), (8, 262144)]
 TOTAL_MAX_BYTES = 700_000

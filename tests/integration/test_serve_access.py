@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.builders.results import make_quickstart, write_results
 from tests.serving import ServedExplorer, serving
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.builders.results import make_quickstart, write_results
 from tests.command_line import call
 from tests.serving import Answer, ask
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 PATIENCE_S = 120
 

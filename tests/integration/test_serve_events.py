@@ -20,11 +20,11 @@ from pathlab.serve import event_stream
 from pathlab.serve.broadcast import Broadcaster
 from pathlab.serve.connections import BoundedProtocol
 from pathlab.store.results import Results
+from tests.builders.stored import COMPLETE, make_results
 from tests.events import ServerEvent, following, is_state, list_stored
 from tests.integration.conducting import Watch, campaign_of, run
 from tests.require import require
 from tests.serving import TIMEOUT_S, serving
-from tests.unit.store.store_samples import COMPLETE, make_results
 from tests.writers import hold_results
 
 pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]

@@ -13,8 +13,8 @@ import pytest
 from pathlab.report.explorer.page import Asset
 from pathlab.serve import answers, connections
 from pathlab.serve.connections import BoundedProtocol
+from tests.builders.results import make_quickstart, write_results
 from tests.serving import TIMEOUT_S, ServedExplorer, serving
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 JSON = "application/json"
 

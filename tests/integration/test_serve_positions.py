@@ -6,9 +6,9 @@ import dataclasses
 from pathlib import Path
 
 from pathlab.store.results import Results
+from tests.builders.results import make_quickstart, write_results
 from tests.events import following, list_stored
 from tests.serving import serving
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 
 def test_a_reader_with_an_id_ahead_gets_what_is_stored_from_now_on(tmp_path: Path) -> None:

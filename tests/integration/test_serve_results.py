@@ -17,8 +17,8 @@ import pytest
 from pathlab.store.location import DATABASE_NAME
 from pathlab.store.lock import FolderLock
 from pathlab.store.results import Results
+from tests.builders.results import make_quickstart, write_results
 from tests.serving import Answer, ServedExplorer, serving
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 
 @pytest.fixture

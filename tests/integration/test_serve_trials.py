@@ -14,9 +14,9 @@ from pathlab.report.explorer.verdict_document import read_verdicts
 from pathlab.store.results import Results
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
+from tests.builders.explored import make_explored
+from tests.builders.results import write_results
 from tests.serving import ServedExplorer, serving
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import write_results
 
 RATE = "/api/course/A:3?series=receiver_intervals.rate"
 COMPARED = "x=streams&y=throughput_bits_per_s&colour=window_bytes&baseline=65536"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pathlab.store.saved_views import VIEWS_NAME, read_views
+from tests.builders.results import make_quickstart, write_results
 from tests.serving import Answer, ServedExplorer, serving
-from tests.unit.synthetic_results import make_quickstart, write_results
 
 VIEW = "x=streams&y=throughput_bits_per_s"
 

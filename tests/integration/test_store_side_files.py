@@ -14,10 +14,10 @@ import pytest
 
 import pathlab
 from pathlab.store.results import Results
+from tests.builders.exports import fill_results
+from tests.builders.stored import COMPLETE, make_probes, make_results
 from tests.command_line import call
 from tests.require import require
-from tests.unit.store.export_samples import fill_results
-from tests.unit.store.store_samples import COMPLETE, make_probes, make_results
 
 READING = (
     ["results", "list", "."],
@@ -110,7 +110,7 @@ _WRITER = """
 import dataclasses, sys
 from pathlib import Path
 from pathlab.store.results import Results
-from tests.unit.store.store_samples import COMPLETE, make_probes
+from tests.builders.stored import COMPLETE, make_probes
 with Results.open(Path(sys.argv[1]), write=True) as results:
     print("open", flush=True)
     for attempt in range(1, 121):
@@ -146,7 +146,7 @@ def test_what_a_killed_writer_stored_is_taken_in(tmp_path: Path) -> None:
     writer = (
         "import os, sys, dataclasses; from pathlib import Path\n"
         "from pathlab.store.results import Results\n"
-        "from tests.unit.store.store_samples import COMPLETE\n"
+        "from tests.builders.stored import COMPLETE\n"
         "with Results.open(Path(sys.argv[1]), write=True) as results:\n"
         "    held = results._engine.connect()\n"  # so that closing does not settle the log
         "    results.add_trial(COMPLETE, {})\n"

@@ -13,9 +13,9 @@ import pytest
 
 from pathlab.store.results import Results
 from pathlab.store.saved_views import save_view
+from tests.builders.explored import MARKUP, make_explored
+from tests.builders.results import make_campaign, write_results
 from tests.command_line import call_lines
-from tests.unit.explored_results import MARKUP, make_explored
-from tests.unit.synthetic_results import make_campaign, write_results
 
 DATA = Path(__file__).parents[1] / "data"
 VIEW = "x=streams&y=throughput_bits_per_s&colour=window_bytes&where.path=west%20%E2%86%92%20east"

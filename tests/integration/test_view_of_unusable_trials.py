@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.explored import make_explored
+from tests.builders.results import write_results
 from tests.command_line import call_lines
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import write_results
 
 
 @pytest.fixture(scope="module")

@@ -15,9 +15,9 @@ from pathlab.analysis.fits.per_hop import (
     fit_line,
 )
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
+from tests.builders.paths import SimulatedPath
 from tests.statistics.hop_samples import DELAYS_NS, RATES, SIZES, Wait, draw
 from tests.statistics.noise import RUNS, check_share
-from tests.unit.discover.path_samples import SimulatedPath
 
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
 WAITS: dict[str, Wait] = {

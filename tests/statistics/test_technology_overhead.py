@@ -8,8 +8,8 @@ import pytest
 
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
+from tests.builders.technologies import FACTS, Technology, make_adapter, make_technology_results
 from tests.statistics.noise import check_share
-from tests.unit.technology_results import FACTS, Technology, make_adapter, make_technology_results
 
 FACTOR = 5.0
 #: Two transports beneath that are equally fast: one of them is chosen by the same cycles.

@@ -11,7 +11,7 @@ from pathlab.agents.probes.tcp import read_tcp
 from pathlab.agents.source import Source
 from pathlab.runner.events import Event, RunNotice
 from pathlab.runner.hosts.environment import Environment
-from tests.unit.campaign.campaign_samples import make_sample
+from tests.builders.campaigns import make_sample
 
 
 def test_reno_may_always_be_set_and_an_unknown_name_never() -> None:

@@ -10,7 +10,7 @@ from pathlab.campaign.background_checks import list_backgrounds, list_network_ho
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import CampaignError
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 PAIRS = {
     "hosts": ["a", "b", "c", "d"],

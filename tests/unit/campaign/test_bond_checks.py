@@ -8,7 +8,7 @@ import pytest
 
 from pathlab.campaign.bond_checks import changes_hosts, count_links
 from pathlab.campaign.order import plan_rows
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 ONE = {"hosts": ["a", "b"], "links": [{"between": ["a", "b"]}]}
 TWO = {"hosts": ["a", "b"], "links": [{"between": ["a", "b"]}, {"between": ["a", "b"]}]}

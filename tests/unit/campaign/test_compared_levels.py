@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 
 def test_a_compared_factor_has_other_levels() -> None:

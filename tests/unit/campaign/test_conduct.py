@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.hours import DayHours, find_closing, find_opening, is_open
 from pathlab.errors import UsageError
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
 

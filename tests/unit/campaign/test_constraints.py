@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.design import list_cells
 from pathlab.errors import UsageError
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 LEVELS: dict[str, Any] = {
     "streams": 4,

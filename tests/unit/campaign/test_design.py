@@ -14,7 +14,7 @@ from scipy.stats import qmc
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 GRID = {"streams": "1..10", "window": "16KiB..128KiB step 16KiB"}
 PART_OF_SEED_7 = [(1, 128), (3, 16), (4, 32), (4, 48), (9, 16)]

@@ -6,7 +6,7 @@ import pytest
 
 from pathlab.campaign.budget import Estimator, estimate_campaign, find_path_facts
 from pathlab.campaign.order import plan_rows
-from tests.unit.campaign.campaign_samples import make_sample
+from tests.builders.campaigns import make_sample
 
 PATH = {"source": "local", "destination": "local", "rtt": "40ms", "capacity": "80Mbit/s"}
 SHORT = {"warmup": "1s", "duration": "3s", "drain": "1s"}

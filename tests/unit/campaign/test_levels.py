@@ -16,7 +16,7 @@ from pathlab.campaign.levels import expand_range
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.quantities import COUNT, Unit
 from pathlab.errors import UsageError
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 
 def unit_of(key: str) -> Unit:

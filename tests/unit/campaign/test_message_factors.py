@@ -9,7 +9,7 @@ import pytest
 from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.order import plan_rows
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
 THERE = {"source": "local", "destination": "far"}

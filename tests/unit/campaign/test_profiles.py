@@ -13,7 +13,7 @@ from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import CampaignError
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
+from tests.builders.campaigns import list_mistakes, make_sample
 
 TEXT = """
 format = 1

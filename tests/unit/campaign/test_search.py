@@ -11,8 +11,8 @@ from pathlab.campaign.budget import Estimator, estimate_campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
 from pathlab.errors import CampaignError
-from tests.unit.campaign.campaign_samples import make_sample
-from tests.unit.search_results import make_search_campaign
+from tests.builders.campaigns import make_sample
+from tests.builders.searches import make_search_campaign
 
 SEARCH: dict[str, Any] = {"loss": "0.1%", "lowest": "50Mbit/s", "highest": "1Gbit/s"}
 

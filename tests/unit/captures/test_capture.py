@@ -15,7 +15,7 @@ from pathlab.captures import flow_table, pcap
 from pathlab.captures.capture import open_capture, read_capture
 from pathlab.captures.records import RecordBatch
 from pathlab.errors import UsageError
-from tests.unit.captures.packets import (
+from tests.builders.packets import (
     NULL,
     RAW,
     SLL,

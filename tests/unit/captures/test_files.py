@@ -16,7 +16,7 @@ from pathlab.captures import pcap, pcapng
 from pathlab.captures.capture import open_capture
 from pathlab.captures.records import NO_TIME_NS, CaptureNotes
 from pathlab.errors import StoreError
-from tests.unit.captures.packets import (
+from tests.builders.packets import (
     build_block,
     build_enhanced,
     build_ethernet,

@@ -11,8 +11,7 @@ import pytest
 
 from pathlab.captures.capture import open_capture
 from pathlab.study import inspection
-from tests.command_line import call
-from tests.unit.captures.packets import (
+from tests.builders.packets import (
     ACK,
     SYN,
     build_ethernet,
@@ -22,7 +21,8 @@ from tests.unit.captures.packets import (
     stamp,
     write_pcap,
 )
-from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
+from tests.command_line import call
 
 MS = 1_000_000
 OFFER = bytes((2, 4, 5, 0xB4, 1, 3, 3, 7, 4, 2, 8, 10)) + bytes(8)

@@ -35,8 +35,8 @@ from pathlab.runner.events import (
     describe_event,
 )
 from pathlab.store.results import Results
-from tests.unit.runner.trial_records import make_record
-from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN
+from tests.builders.trials import make_record
 
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
 DONE = make_record(

@@ -8,8 +8,8 @@ import pytest
 
 from pathlab.cli.running_table import format_trial_line
 from pathlab.runner.events import LossesNow, RateNow, RttNow, TrialEnded, TrialStarted
+from tests.builders.trials import make_record
 from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view
-from tests.unit.runner.trial_records import make_record
 
 LEVELS = {"streams": 4, "window_bytes": None, "congestion": None, "transport": "udp", "gso": True}
 FLOW = make_record(

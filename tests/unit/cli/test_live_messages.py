@@ -8,8 +8,8 @@ import pytest
 
 from pathlab.cli.running_table import format_trial_line
 from pathlab.runner.events import RateNow, TrialEnded, TrialStarted
+from tests.builders.trials import make_record
 from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view
-from tests.unit.runner.trial_records import make_record
 
 MESSAGE_LEVELS = {
     "streams": 1,

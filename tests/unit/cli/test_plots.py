@@ -14,7 +14,7 @@ from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.messages import make_message_results
+from tests.builders.results import make_quickstart, write_results
+from tests.builders.technologies import make_technology_results
 from tests.command_line import call
-from tests.unit.message_results import make_message_results
-from tests.unit.synthetic_results import make_quickstart, write_results
-from tests.unit.technology_results import make_technology_results
 
 
 @pytest.fixture(scope="module")

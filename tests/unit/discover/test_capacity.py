@@ -17,7 +17,7 @@ from pathlab.discover.capacity import (
     summarise_hops,
 )
 from pathlab.discover.probes import Probe
-from tests.unit.discover.path_samples import SimulatedPath, probe
+from tests.builders.paths import SimulatedPath, probe
 
 SIZES = choose_sizes(1500, 16)
 

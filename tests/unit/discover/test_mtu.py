@@ -8,7 +8,7 @@ import pytest
 
 from pathlab.discover.mtu import TRIES, find_path_mtu
 from pathlab.discover.probes import Probe, ProbePlan, ProbeTarget, RemoteProber, Sent
-from tests.unit.discover.path_samples import OPENED, probe
+from tests.builders.paths import OPENED, probe
 
 Rule = Callable[[int], Probe]
 

@@ -24,7 +24,7 @@ from pathlab.discover.route import (
     has_route_changed,
     weigh_ends,
 )
-from tests.unit.discover.path_samples import OPENED, SimulatedPath, probe, sample_route
+from tests.builders.paths import OPENED, SimulatedPath, probe, sample_route
 
 HASHED = ["198.18.0.2", "198.18.0.6"]
 

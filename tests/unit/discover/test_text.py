@@ -25,8 +25,8 @@ from pathlab.report.plots.printed import draw_plot, write_figure
 from pathlab.report.plots.style import choose_slot
 from pathlab.report.sections.routes import plot_path
 from pathlab.units import format_rate
-from tests.unit.discover.path_samples import OPENED, probe, sample_capacity, sample_report
-from tests.unit.report.section_samples import find_curve
+from tests.builders.paths import OPENED, probe, sample_capacity, sample_report
+from tests.builders.sections import find_curve
 
 
 def render(report: PathReport, names: dict[str, str] | None = None, width: int = 80) -> str:

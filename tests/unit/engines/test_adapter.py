@@ -23,9 +23,9 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import TrialRecord
-from tests.unit.campaign.campaign_samples import make_sample
-from tests.unit.engines.spec_samples import PATH, make_spec
-from tests.unit.runner.trial_records import make_record
+from tests.builders.campaigns import make_sample
+from tests.builders.specs import PATH, make_spec
+from tests.builders.trials import make_record
 
 SOURCE = """# pathlab-adapter
 # {"contract": 1, "name": "parrot", "title": "A parrot", "language": "python", "beneath": "tcp",

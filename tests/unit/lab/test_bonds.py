@@ -13,7 +13,7 @@ from pathlab.engines.spec import TrialPath
 from pathlab.lab.bonds import BondedLinks
 from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.runner.hosts.bond_setup import RowBond
-from tests.unit.campaign.campaign_samples import make_sample
+from tests.builders.campaigns import make_sample
 
 LINE = Link(
     between=("a", "b"),

@@ -11,7 +11,7 @@ from rich.console import Console
 from pathlab.report.answer_table import format_row, list_undecided, print_answers, render_analyses
 from pathlab.study.analyses import Study
 from pathlab.study.registry import ANALYSES
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 KIB = 1024
 LEVELS = [(1, 64 * KIB), (4, 64 * KIB)]

@@ -20,7 +20,7 @@ from pathlab.report.datagram_text import (
 from pathlab.report.text import render_trial
 from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
 from pathlab.study.datagram_trial import LossRuns
-from tests.unit.runner.trial_records import make_record
+from tests.builders.trials import make_record
 
 FLOW = make_record(
     streams=2,

@@ -14,7 +14,7 @@ from pathlab.analysis.verdicts.limits import FlowReading, Limit, LimitVerdict, S
 from pathlab.report.limit_text import format_limit
 from pathlab.report.trial_notes import list_remarks
 from pathlab.study.trial_limit import SingleLimit
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 READING = FlowReading(
     streams=(StreamReading(),),

@@ -20,7 +20,7 @@ from pathlab.report.plots.model import Curve, Points, Rule
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.chapters import find_plot
 from pathlab.study.analyses import StudiedResults
-from tests.unit.search_results import count_link, write_search_results
+from tests.builders.searches import count_link, write_search_results
 
 
 def count_two_paths(row: PlanRow) -> Mapping[str, Any]:

@@ -9,9 +9,9 @@ import pytest
 from rich.cells import cell_len
 
 from pathlab.store.records import TrialRecord
-from tests.unit.message_results import RATES, TCP, Setup, make_message_results
+from tests.builders.messages import RATES, TCP, Setup, make_message_results
+from tests.builders.results import SyntheticResults
 from tests.unit.report.test_text import print_summary
-from tests.unit.synthetic_results import SyntheticResults
 
 BATCHED = {"batch_bytes": 65536}
 

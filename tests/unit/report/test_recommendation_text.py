@@ -27,8 +27,8 @@ from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import build_opening
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
-from tests.unit.study.recommendations import KIB, QUICK, answer, carry, make, sweep
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.recommendations import KIB, QUICK, answer, carry, make, sweep
+from tests.builders.results import SyntheticResults, make_quickstart
 
 
 def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:

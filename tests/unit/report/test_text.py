@@ -13,7 +13,7 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.text import render_trial
-from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
 

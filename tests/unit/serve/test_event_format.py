@@ -22,7 +22,7 @@ from pathlab.runner.events import (
 from pathlab.serve.broadcast import BEHIND_MAX, Broadcaster, Subscription
 from pathlab.serve.event_stream import format_event, format_position
 from pathlab.store.following import Cursor
-from tests.unit.runner.trial_records import make_record
+from tests.builders.trials import make_record
 
 STARTED = CampaignStarted(name="n", folder=Path("out"), rows=2, done=0, estimate_ns=1, work_ns=1)
 

@@ -8,7 +8,7 @@ import pytest
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.serve.library import ResultsLibrary
-from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlab.serve.catalogue import Catalogue
 from pathlab.serve.library import ResultsLibrary
 from pathlab.store.location import list_once
 from pathlab.study.exploration.explored_results import ExploredResults
-from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from pathlab.store.capture_files import (
 )
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN
 from tests.command_line import call
-from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN
 
 BYTES = b"capture" * 1000
 

@@ -14,8 +14,8 @@ from pathlab.errors import StoreError
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.store.series import decode_series, encode_series
+from tests.builders.exports import fill_results
 from tests.command_line import call
-from tests.unit.store.export_samples import fill_results
 
 KIND = "loaded_probes"  # any: the bytes do not name it
 _ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM t) SELECT x, 'a' FROM t"

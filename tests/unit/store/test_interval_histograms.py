@@ -14,9 +14,9 @@ from pathlab.store.hdr_histogram import ExactFigures
 from pathlab.store.interval_histograms import read_probe_histograms, read_round_trips, sum_histograms
 from pathlab.store.results import Results
 from pathlab.store.series_columns import SERIES
-from tests.unit.store.export_samples import make_intervals
-from tests.unit.store.series_samples import make_histogram_row
-from tests.unit.store.store_samples import COMPLETE, make_results
+from tests.builders.exports import make_intervals
+from tests.builders.series import make_histogram_row
+from tests.builders.stored import COMPLETE, make_results
 
 ROWS = [
     make_histogram_row(0, [4, 90_000], phase="warmup", stream=0),

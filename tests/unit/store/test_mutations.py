@@ -10,11 +10,11 @@ import pytest
 
 from pathlab.errors import StoreError
 from pathlab.study.analyses import StudiedResults
+from tests.builders.damage import mutate
+from tests.builders.exports import fill_results
+from tests.builders.results import make_quickstart
 from tests.command_line import call
 from tests.integration.test_report_commands import store
-from tests.unit.store.export_samples import fill_results
-from tests.unit.store.mutations import mutate
-from tests.unit.synthetic_results import make_quickstart
 
 KIB = 1024
 FIRST = (["results", "check", "bad"], ["results", "list", "."])

@@ -11,8 +11,8 @@ from pathlab.store.location import HEADER
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 from pathlab.store.summary import ResultsFault, read_summary
-from tests.unit.store.export_samples import fill_results
-from tests.unit.store.store_samples import CAMPAIGN
+from tests.builders.exports import fill_results
+from tests.builders.stored import CAMPAIGN
 
 
 def change(folder: Path, statement: str) -> None:

@@ -18,8 +18,8 @@ from pathlab.store.trial_columns import (
     read_trial_columns,
 )
 from pathlab.study.trials import column
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.builders.explored import make_explored
+from tests.builders.results import make_quickstart, write_results
 
 
 @pytest.fixture

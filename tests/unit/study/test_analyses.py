@@ -25,10 +25,10 @@ from pathlab.study.costs import Bottleneck
 from pathlab.study.delay import describe_variability
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import ExclusionCount, select, survey_table
-from tests.unit.message_results import make_message_results
-from tests.unit.study.message_trials import BATCH, carry, make_message_trials
-from tests.unit.study.trials import CAPACITY, RTT_NS, STREAMS, WINDOWS, BareResults, make_sweep, study
-from tests.unit.synthetic_results import LAB
+from tests.builders.message_sizes import BATCH, carry, make_message_trials
+from tests.builders.messages import make_message_results
+from tests.builders.results import LAB
+from tests.builders.sweeps import CAPACITY, RTT_NS, STREAMS, WINDOWS, BareResults, make_sweep, study
 
 CYCLES = 12
 

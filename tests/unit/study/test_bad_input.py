@@ -17,8 +17,8 @@ from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
 from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES
-from tests.unit.study.trials import BareResults, make_sweep, study
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.results import SyntheticResults
+from tests.builders.sweeps import BareResults, make_sweep, study
 
 LEVELS = [(1, 65536), (2, 32768), (4, 16384), (4, 65536), (2, 131072), (3, None)]
 FIGURES = [

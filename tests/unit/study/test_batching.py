@@ -9,8 +9,8 @@ import pytest
 from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.verdicts.gain_limit import find_gain_limit
 from pathlab.study.batching import BatchingGain
-from tests.unit.study.message_trials import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.unit.study.trials import study
+from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
+from tests.builders.sweeps import study
 
 PLAIN = {"batch_bytes": None, "batch_max_delay_ns": None}
 

@@ -14,8 +14,8 @@ from pathlab.report.recommendation_text import (
 from pathlab.report.report_builder import gather_inputs
 from pathlab.study.candidates import build_candidates
 from pathlab.study.recommendation import Confidence, Reference, recommend
-from tests.unit.study.recommendations import KIB, LINE_BITS_PER_S, answer, carry, make, rate
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.recommendations import KIB, LINE_BITS_PER_S, answer, carry, make, rate
+from tests.builders.results import make_quickstart
 
 
 def test_ninety_percent_of_the_best_suffice_where_there_is_no_capacity() -> None:

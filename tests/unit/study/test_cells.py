@@ -17,7 +17,7 @@ from pathlab.study.cells import Cell, find_extremes, sort_by_throughput
 from pathlab.study.costs import CellFigures, describe_cell
 from pathlab.study.links import DirectLink
 from pathlab.units import format_rate, format_time
-from tests.unit.synthetic_results import (
+from tests.builders.results import (
     GOODPUT_BITS_PER_S,
     SyntheticResults,
     make_failed,

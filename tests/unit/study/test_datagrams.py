@@ -12,9 +12,9 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.study.analyses import Study
 from pathlab.study.datagram_limit import DatagramLimit, DatagramReading, classify_datagrams
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
-from tests.unit.runner.trial_records import make_record
-from tests.unit.study.datagram_trials import carry_flow, make_udp_trials
-from tests.unit.synthetic_results import SyntheticResults, make_campaign
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.results import SyntheticResults, make_campaign
+from tests.builders.trials import make_record
 
 SLOW, FAST = {"pacing_bits_per_s": 32_000_000}, {"pacing_bits_per_s": 80_000_000}
 BINS = {"loss_runs": [(1, 1, 30), (4, 4, 5)], "n_reordering": [(0, 0, 9), (3, 3, 1)]}

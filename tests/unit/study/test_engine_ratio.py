@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlab.study.engine_ratio import compare_engines
-from tests.unit.runner.trial_records import make_record
+from tests.builders.trials import make_record
 
 PAIR = ("native", "iperf3")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.study.message_trials import Settings, carry, make_message_trials
-from tests.unit.study.trials import study
+from tests.builders.message_sizes import Settings, carry, make_message_trials
+from tests.builders.sweeps import study
 
 
 def share(settings: Settings) -> dict[str, object]:

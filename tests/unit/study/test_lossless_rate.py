@@ -15,7 +15,7 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answers
 from pathlab.study.comparison.rows import ChangeVerdict, compare_results
 from pathlab.study.lossless_rate import LosslessRate
-from tests.unit.search_results import (
+from tests.builders.searches import (
     SEARCH,
     count_link,
     create_search_results,

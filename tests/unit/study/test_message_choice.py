@@ -12,8 +12,8 @@ from pathlab.report.message_text import describe_choice, list_choice_rows
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.message_choice import MessageChoice, MessageTarget, Shortcoming, choose_setups
-from tests.unit.message_results import BATCHED, SHARED, TCP, Setup, make_message_results
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.messages import BATCHED, SHARED, TCP, Setup, make_message_results
+from tests.builders.results import SyntheticResults
 
 
 @pytest.fixture(scope="module")

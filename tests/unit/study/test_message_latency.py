@@ -9,7 +9,7 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.study.analyses import Study
 from pathlab.study.message_latency import MessageKnee, MessageLatency
-from tests.unit.message_results import RATES, SETUPS, TCP, Setup, make_message_results
+from tests.builders.messages import RATES, SETUPS, TCP, Setup, make_message_results
 
 
 @pytest.fixture(scope="module")

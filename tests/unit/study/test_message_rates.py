@@ -12,8 +12,8 @@ from pathlab.study.analyses import Study
 from pathlab.study.message_rates import read_level
 from pathlab.study.references import find_published, find_published_fan_out
 from pathlab.study.trials import Condition
-from tests.unit.study.message_trials import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.unit.study.trials import make_sweep, study
+from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
+from tests.builders.sweeps import make_sweep, study
 
 
 def test_every_size_of_a_curve_has_its_rate_cost_and_losses() -> None:

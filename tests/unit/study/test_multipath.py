@@ -15,7 +15,7 @@ from pathlab.study.analyses import Study
 from pathlab.study.answer import Answer
 from pathlab.study.multipath import BondWorth
 from pathlab.study.registry import ANALYSES
-from tests.unit.multipath_results import (
+from tests.builders.multipath import (
     BONDS,
     EQUAL,
     HEADERS,
@@ -24,7 +24,7 @@ from tests.unit.multipath_results import (
     Bonds,
     make_multipath_results,
 )
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 
 def study(**changes: Any) -> Study:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlab.study.analyses import Study
 from pathlab.study.cells import Cell
 from pathlab.study.progress import find_warnings, survey_conditions
-from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
 LEVELS = [(1, 64 * KIB), (2, 64 * KIB)]

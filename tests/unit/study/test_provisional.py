@@ -15,8 +15,8 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.document import build_analysis_document
 from pathlab.study.recommendation import Confidence
-from tests.unit.study.recommendations import KIB, answer, make, rate
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.recommendations import KIB, answer, make, rate
+from tests.builders.results import SyntheticResults
 
 LEVELS = [(1, 64 * KIB), (2, 64 * KIB)]
 RATES = {(1, 64): 50e6, (2, 64): 100e6}

@@ -20,9 +20,9 @@ from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_n
 from pathlab.study.readings import LIMIT_SERIES, TrialSeries, find_ceiling, read_flow
 from pathlab.study.selection import select
 from pathlab.study.trials import read_study_trials
-from tests.unit.store.store_samples import COMPLETE, make_results
-from tests.unit.study.trials import make_sweep, with_series
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.stored import COMPLETE, make_results
+from tests.builders.sweeps import make_sweep, with_series
 
 STREAMS, STEP_NS = 2, 100_000_000
 #: Ten records of warm-up, thirty of the steady window, one of the drain.

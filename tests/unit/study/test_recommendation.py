@@ -13,8 +13,8 @@ from pathlab.report.recommendation_text import (
 )
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Confidence
-from tests.unit.study.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
+from tests.builders.results import make_quickstart
 
 
 def test_the_least_product_that_carries_enough_is_recommended() -> None:

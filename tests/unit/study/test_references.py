@@ -12,8 +12,8 @@ from pathlab.reference.series import ReferenceTable, load_table
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.references import fit_columns
-from tests.unit.study.trials import BareResults, make_sweep, study
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.results import SyntheticResults
+from tests.builders.sweeps import BareResults, make_sweep, study
 
 NAME, COLUMN = "ibm-streams-2.0-internode", "tcp_gbps"
 LEVELS = (4, 64, 100)  # the last one was not published

@@ -15,8 +15,8 @@ from pathlab.report.plots.model import Curve
 from pathlab.report.sections.chapters import build_sections, find_plot
 from pathlab.store.hdr_histogram import ExactFigures, Histogram, HistogramLayout
 from pathlab.study.analyses import Study
-from tests.unit.message_results import TCP, make_message_results
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.messages import TCP, make_message_results
+from tests.builders.results import SyntheticResults
 
 INTERVALS, SAMPLES = 20, 50_000
 

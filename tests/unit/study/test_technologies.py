@@ -12,9 +12,9 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.technology_overhead import LeastMedian, find_least_median
-from tests.unit.message_results import make_message_results
-from tests.unit.synthetic_results import SyntheticResults
-from tests.unit.technology_results import (
+from tests.builders.messages import make_message_results
+from tests.builders.results import SyntheticResults
+from tests.builders.technologies import (
     FACTS,
     LOADS,
     TECHNOLOGIES,

@@ -12,7 +12,7 @@ import pytest
 from pathlab.analysis.packets.connection import DirectionTrace
 from pathlab.analysis.packets.retransmissions import Cause
 from pathlab.analysis.packets.segments import FIN, SYN
-from tests.unit.analysis.packets.traces import MS, Trace
+from tests.builders.traces import MS, Trace
 
 
 def causes_of(found: DirectionTrace) -> dict[Cause, int]:

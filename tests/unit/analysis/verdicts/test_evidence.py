@@ -11,7 +11,7 @@ import pytest
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import QUALITIES, Quality
 from pathlab.analysis.verdicts.limits import FlowReading, Limit, classify_limits
-from tests.unit.analysis.verdicts.limit_samples import PLAIN, flow_limit, give_loads, read
+from tests.builders.limits import PLAIN, flow_limit, give_loads, read
 
 
 def test_losses_of_a_full_queue_are_the_paths() -> None:

@@ -22,7 +22,7 @@ from pathlab.analysis.verdicts.limits import (
     measure_rate_spread,
 )
 from pathlab.errors import UsageError
-from tests.unit.analysis.verdicts.limit_samples import PLAIN, QUIET, flow_limit, give_loads, read
+from tests.builders.limits import PLAIN, QUIET, flow_limit, give_loads, read
 
 
 def test_a_small_receive_window_is_the_receivers() -> None:

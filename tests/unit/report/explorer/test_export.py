@@ -25,9 +25,9 @@ from pathlab.report.formats.forms import RESULTS_FORMS
 from pathlab.store.saved_views import save_view
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
-from tests.unit.explored_results import make_explored
-from tests.unit.report.explorer.packed_samples import read_header, read_table
-from tests.unit.synthetic_results import write_results
+from tests.builders.explored import make_explored
+from tests.builders.packed import read_header, read_table
+from tests.builders.results import write_results
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from pathlab.report.explorer.packed_arrays import (
     pack_whole,
 )
 from pathlab.report.explorer.packing import pack_column, pack_table, pack_trials
-from tests.unit.report.explorer.packed_samples import (
+from tests.builders.packed import (
     SampleColumn,
     SampleSource,
     SampleTrials,

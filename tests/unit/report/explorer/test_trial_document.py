@@ -18,8 +18,8 @@ from pathlab.report.text import render_trial
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.trial_limit import classify_record
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import write_results
+from tests.builders.explored import make_explored
+from tests.builders.results import write_results
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,9 @@ from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.verdicts import METRICS_OF_COLUMNS
 from pathlab.study.exploration.view_text import parse_view
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
-from tests.unit.explored_results import make_explored
-from tests.unit.study.build_samples import measure_levels
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.explored import make_explored
+from tests.builders.levels import measure_levels
+from tests.builders.results import SyntheticResults
 
 AGAINST_A = "x=streams&y=throughput_bits_per_s&colour=results&baseline=A"
 

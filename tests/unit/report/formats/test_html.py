@@ -26,7 +26,7 @@ from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
 from pathlab.report.tables import build_table, flatten_facts, format_setting, tabulate_hosts, tabulate_journal
 from pathlab.store.records import JournalRecord
-from tests.unit.synthetic_results import (
+from tests.builders.results import (
     SyntheticResults,
     make_campaign,
     make_failed,

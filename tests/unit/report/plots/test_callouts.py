@@ -12,7 +12,7 @@ from pathlab.report.plots.live import describe_plot
 from pathlab.report.plots.model import Axis, Curve, Panel, Points, Rule
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
-from tests.unit.report.plot_samples import make_answer, make_panel, make_plot
+from tests.builders.plots import make_answer, make_panel, make_plot
 
 
 def find_ring(panel: Panel) -> Points:

@@ -17,7 +17,7 @@ from pathlab.report.plots.live import describe_plot
 from pathlab.report.plots.model import Grid
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import COLOURS, INK, INK_SLOT, choose_slot
-from tests.unit.report.plot_samples import make_grid, make_plot
+from tests.builders.plots import make_grid, make_plot
 
 TEXT_CONTRAST, GRAPHIC_CONTRAST = 4.5, 3.0  # WCAG 2.2, level AA: 1.4.3 and 1.4.11
 DISTANCE_MIN = 0.05  # in OKLab; about 0.02 is just noticed side by side

@@ -19,7 +19,7 @@ from pathlab.report.plots.export import HEADINGS, tabulate, write_csv
 from pathlab.report.plots.live import describe_plot, read_library, round_numbers, seal_json, seal_script
 from pathlab.report.plots.markup import render_figure, render_printed
 from pathlab.report.plots.model import Curve, Points, Scale
-from tests.unit.report.plot_samples import (
+from tests.builders.plots import (
     HOSTILE,
     list_samples,
     make_bars,

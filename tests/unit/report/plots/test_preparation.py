@@ -10,7 +10,7 @@ import pytest
 from pathlab.report.plots.extents import Extent, break_title, format_tick, mark_axis, measure_extents
 from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
 from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
-from tests.unit.report.plot_samples import list_samples, make_empty, make_panel, make_plot
+from tests.builders.plots import list_samples, make_empty, make_panel, make_plot
 
 PROBES = 100_000
 

@@ -20,7 +20,7 @@ from pathlab.report.plots.model import Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import draw_plot, render_svg, write_figure
 from pathlab.report.plots.style import COLOURS, GRID, INK, MARKERS, choose_slot
-from tests.unit.report.plot_samples import (
+from tests.builders.plots import (
     CONDITION,
     HOSTILE,
     list_samples,

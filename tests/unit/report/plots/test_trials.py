@@ -26,14 +26,14 @@ from pathlab.report.sections.trials import (
     plot_trial,
 )
 from pathlab.store.records import TrialRecord
-from tests.unit.store.series_samples import make_histogram_row
-from tests.unit.synthetic_results import (
+from tests.builders.results import (
     SyntheticResults,
     make_campaign,
     make_failed,
     make_quickstart,
     make_trial,
 )
+from tests.builders.series import make_histogram_row
 
 STEP_NS = 100_000_000
 

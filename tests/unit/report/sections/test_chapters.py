@@ -14,10 +14,10 @@ from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections import chapters, routes
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import JournalRecord, TrialRecord
-from tests.unit.report.section_samples import find_curve, find_table, join_results, list_blocks, make_inputs
+from tests.builders.results import LAB, SyntheticResults
+from tests.builders.sections import find_curve, find_table, join_results, list_blocks, make_inputs
+from tests.builders.sweeps import BareResults, make_sweep
 from tests.unit.study.test_bad_input import BAD
-from tests.unit.study.trials import BareResults, make_sweep
-from tests.unit.synthetic_results import LAB, SyntheticResults
 
 SEVERAL = 3
 

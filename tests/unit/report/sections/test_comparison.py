@@ -23,7 +23,7 @@ from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, ResultsComparison, compare_results
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
 
 KIB = 1024
 CYCLES = 12

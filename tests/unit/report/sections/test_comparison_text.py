@@ -22,8 +22,8 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     compare_results,
 )
-from tests.unit.study.comparison.comparison_samples import compare, make_results
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.comparisons import compare, make_results
+from tests.builders.results import SyntheticResults, make_quickstart
 
 
 def test_json_holds_every_row_and_the_table_every_verdict() -> None:

@@ -17,15 +17,15 @@ from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
-from tests.unit.report.section_samples import (
+from tests.builders.results import SyntheticResults
+from tests.builders.sections import (
     find_curve,
     find_table,
     join_results,
     make_inputs,
     take_trials,
 )
-from tests.unit.study.trials import make_sweep
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.sweeps import make_sweep
 
 PAIR = ((8, 65536), (2, 262144))
 PRODUCT = tuple((streams, 1048576 // streams) for streams in (1, 2, 4, 8))

@@ -13,8 +13,8 @@ from pathlab.report.plots.model import Bars, Curve, Plot, Rule
 from pathlab.report.sections import chapters, effect
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
-from tests.unit.report.section_samples import find_curve, find_layer, find_table, make_inputs, take_trials
-from tests.unit.study.trials import RTT_NS, make_sweep
+from tests.builders.sections import find_curve, find_layer, find_table, make_inputs, take_trials
+from tests.builders.sweeps import RTT_NS, make_sweep
 
 KNEE_BITS_PER_S = 20e6
 

@@ -13,8 +13,8 @@ from pathlab.report.sections import message_latency
 from pathlab.report.sections.chapters import build_sections, find_plot, list_lazy_plots
 from pathlab.report.sections.opening import build_opening
 from pathlab.study.analyses import Study
-from tests.unit.message_results import RATES, SETUPS, TCP, Setup, make_message_results
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.messages import RATES, SETUPS, TCP, Setup, make_message_results
+from tests.builders.results import make_quickstart
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,9 @@ from pathlab.report.sections import chapters, messages
 from pathlab.report.sections.opening import build_opening
 from pathlab.report.size_text import describe_messages
 from pathlab.store.records import TrialRecord
-from tests.unit.report.section_samples import (
+from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
+from tests.builders.results import SyntheticResults
+from tests.builders.sections import (
     find_curve,
     find_layer,
     find_table,
@@ -24,9 +26,7 @@ from tests.unit.report.section_samples import (
     list_blocks,
     make_inputs,
 )
-from tests.unit.study.message_trials import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.unit.study.trials import make_sweep
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.sweeps import make_sweep
 
 PLAIN: Settings = {"batch_bytes": None, "batch_max_delay_ns": None, "placement": "process"}
 BATCHED: Settings = {**PLAIN, **BATCH}

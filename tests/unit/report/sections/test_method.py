@@ -8,9 +8,9 @@ import pytest
 
 from pathlab.report.blocks import Facts
 from pathlab.report.sections.method import build_method
-from tests.unit.report.section_samples import list_blocks, make_inputs
-from tests.unit.study.trials import make_sweep
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.results import SyntheticResults
+from tests.builders.sections import list_blocks, make_inputs
+from tests.builders.sweeps import make_sweep
 
 
 def find_fact(results: SyntheticResults, label: str) -> str:

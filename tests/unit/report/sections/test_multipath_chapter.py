@@ -20,8 +20,8 @@ from pathlab.report.report_builder import arrange_report
 from pathlab.report.sections.chapters import find_plot, list_lazy_plots
 from pathlab.study.analyses import Study
 from pathlab.study.registry import ANALYSES
-from tests.unit.multipath_results import SINGLES, UNEQUAL, Bonds, make_multipath_results
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.multipath import SINGLES, UNEQUAL, Bonds, make_multipath_results
+from tests.builders.results import make_quickstart
 
 
 def study(**changes: Any) -> Study:

@@ -12,7 +12,7 @@ from pathlab.report.sections.notices import list_notices
 from pathlab.report.text import count_flags
 from pathlab.store.records import JournalRecord, TrialRecord
 from pathlab.study.analyses import Study
-from tests.unit.synthetic_results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_failed, make_quickstart
 
 KIB = 1024
 

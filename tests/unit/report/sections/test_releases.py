@@ -6,9 +6,9 @@ from pathlab.report.blocks import Paragraph, Section
 from pathlab.report.plots.model import Plot, Points, Rule
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.opening import build_opening
-from tests.unit.report.section_samples import find_table, list_blocks, make_inputs
-from tests.unit.study.build_samples import measure_levels
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.levels import measure_levels
+from tests.builders.results import SyntheticResults
+from tests.builders.sections import find_table, list_blocks, make_inputs
 
 CELLS = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 1024})
 BUILDS: dict[str, dict[str, float]] = {"this": {}, "again": {}, "against": {"messages_per_s": 0.9}}

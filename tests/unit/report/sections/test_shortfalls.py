@@ -19,8 +19,8 @@ from pathlab.report.report_builder import arrange_report
 from pathlab.report.sections import chapters, cpu
 from pathlab.report.sections.shortfalls import NEEDS, Per, find_shortfall
 from pathlab.study.registry import ANALYSES
-from tests.unit.report.section_samples import find_table, list_blocks, make_inputs
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
+from tests.builders.sections import find_table, list_blocks, make_inputs
 
 KIB = 1024
 LEVELS = [(streams, size * KIB) for streams in (1, 2, 4) for size in (64, 256)]

@@ -16,9 +16,9 @@ from pathlab.report.sections import chapters
 from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
-from tests.unit.report.section_samples import find_curve, find_layer, make_inputs, take_trials
-from tests.unit.study.trials import CAPACITY, STREAMS, WINDOWS, make_sweep
-from tests.unit.synthetic_results import LAB
+from tests.builders.results import LAB
+from tests.builders.sections import find_curve, find_layer, make_inputs, take_trials
+from tests.builders.sweeps import CAPACITY, STREAMS, WINDOWS, make_sweep
 
 CYCLES = 8
 FAST_BITS_PER_S = 90e6

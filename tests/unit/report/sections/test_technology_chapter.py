@@ -15,10 +15,9 @@ from pathlab.report.sections.chapters import build_sections, find_plot, list_laz
 from pathlab.report.sections.opening import build_opening
 from pathlab.report.technology_text import describe_technologies
 from pathlab.study.analyses import Study
-from tests.unit.message_results import make_message_results
-from tests.unit.report.test_text import print_summary
-from tests.unit.synthetic_results import SyntheticResults
-from tests.unit.technology_results import (
+from tests.builders.messages import make_message_results
+from tests.builders.results import SyntheticResults
+from tests.builders.technologies import (
     FACTS,
     LOADS,
     Facts,
@@ -26,6 +25,7 @@ from tests.unit.technology_results import (
     make_adapter,
     make_technology_results,
 )
+from tests.unit.report.test_text import print_summary
 
 TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
 LOADED = [{"background": load, "priority": level} for load in LOADS for level in (None, 50)]

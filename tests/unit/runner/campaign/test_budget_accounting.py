@@ -16,8 +16,8 @@ from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.slots import Timetable
 from pathlab.runner.campaign.waiting import StopRequest, Wait
 from pathlab.runner.trial.clock_watch import JUMP_NS, ClockWatch
-from tests.unit.campaign.campaign_samples import make_sample
-from tests.unit.runner.trial_records import make_record
+from tests.builders.campaigns import make_sample
+from tests.builders.trials import make_record
 
 HERE = datetime.timezone(datetime.timedelta(hours=2))
 NOON = datetime.datetime(2026, 1, 5, 12, 0, tzinfo=HERE)

@@ -8,7 +8,7 @@ import pytest
 
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, Failures
 from pathlab.store.flags import Stage, Status
-from tests.unit.runner.trial_records import make_record
+from tests.builders.trials import make_record
 
 
 @pytest.mark.parametrize(

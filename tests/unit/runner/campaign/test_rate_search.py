@@ -22,7 +22,7 @@ from pathlab.store.check import check_results
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
 from pathlab.study.rate_searches import describe_ending, list_searches
-from tests.unit.search_results import (
+from tests.builders.searches import (
     FakeCycles,
     Truth,
     count_link,

@@ -15,7 +15,7 @@ from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
-from tests.unit.store.store_samples import CAMPAIGN
+from tests.builders.stored import CAMPAIGN
 
 DATA: dict[str, Any] = {
     "format": 1,

@@ -10,7 +10,7 @@ from pathlab.campaign.order import plan_rows
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError
 from pathlab.runner.hosts.bond_setup import RowBond
-from tests.unit.campaign.campaign_samples import make_sample
+from tests.builders.campaigns import make_sample
 
 PATH = TrialPath(
     source="local", destination="far", source_address="192.0.2.1", destination_address="192.0.2.2"

@@ -15,7 +15,7 @@ from pathlab.runner.hosts import path_surveys as survey
 from pathlab.runner.hosts.path_surveys import AFTER, BEFORE, PathSurveys, describe, list_changes
 from pathlab.runner.journal import Journal
 from pathlab.store.records import JournalRecord
-from tests.unit.discover.path_samples import sample_capacity, sample_report, sample_route
+from tests.builders.paths import sample_capacity, sample_report, sample_route
 
 PATH = TrialPath(source="a", destination="b", source_address="198.18.0.1", destination_address="198.18.0.10")
 

@@ -16,7 +16,7 @@ from pathlab.runner.campaign.row import RowRunner, RowTask, build_spec
 from pathlab.runner.hosts import route_watch as routes
 from pathlab.runner.hosts.route_watch import FRESH_S, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import TrialData
-from tests.unit.campaign.campaign_samples import make_sample
+from tests.builders.campaigns import make_sample
 
 PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.9")
 

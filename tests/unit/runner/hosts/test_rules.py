@@ -18,8 +18,8 @@ from pathlab.runner.hosts.changes import find_changes, is_other_route
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
-from tests.unit.runner.trial_records import make_record
-from tests.unit.store.series_samples import describe_round_trips
+from tests.builders.series import describe_round_trips
+from tests.builders.trials import make_record
 
 MS = 1_000_000
 

@@ -20,7 +20,7 @@ from pathlab.runner.campaign.row import choose_family
 from pathlab.runner.hosts.environment import list_hosts
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.store.records import HostRecord
-from tests.unit.runner.trial_records import make_record
+from tests.builders.trials import make_record
 
 STAR = {"source": "a", "destination": "b", "sinks": ["c", "d"]}
 S = 10**9

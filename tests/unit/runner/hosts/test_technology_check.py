@@ -15,7 +15,7 @@ from pathlab.remote.session import Session
 from pathlab.runner.hosts import technology_check
 from pathlab.runner.hosts.technology_check import check_host_technologies, find_left_out
 from pathlab.store.flags import Stage
-from tests.unit.campaign.campaign_samples import make_cell, make_sample
+from tests.builders.campaigns import make_cell, make_sample
 
 PATH = make_sample(hosts={"far": {"transport": "local"}}, paths=[{"source": "local", "destination": "far"}])
 NEEDS = {

@@ -9,7 +9,7 @@ from pathlab.runner.trial.datagram_record import HostDrops
 from pathlab.runner.trial.series import build_series
 from pathlab.store.flags import Flag
 from pathlab.store.series_columns import SERIES, find_column_fault
-from tests.unit.runner.trial.datagram_samples import (
+from tests.builders.datagram_ends import (
     DATAGRAM_BYTES,
     STEP_NS,
     build_udp_record,

@@ -14,7 +14,7 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
-from tests.unit.engines.spec_samples import make_spec
+from tests.builders.specs import make_spec
 
 S, STEP_NS = 10**9, 10**8
 START_NS = 5 * S

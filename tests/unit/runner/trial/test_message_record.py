@@ -17,8 +17,8 @@ from pathlab.runner.trial.series import build_series
 from pathlab.store.flags import Flag
 from pathlab.store.interval_histograms import sum_histograms
 from pathlab.store.records import TrialRecord
-from tests.unit.engines import spec_samples
-from tests.unit.store.series_samples import describe_round_trips
+from tests.builders import specs
+from tests.builders.series import describe_round_trips
 
 Record = dict[str, Any]
 STEP_NS = 100_000_000
@@ -28,7 +28,7 @@ STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 def make_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "message_bytes": 100}
-    return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def make_end(

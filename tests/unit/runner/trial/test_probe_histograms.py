@@ -14,8 +14,8 @@ from pathlab.runner.trial.probing import find_histogram_interval_ns
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
 from pathlab.store.hdr_histogram import Histogram
-from tests.unit.engines import spec_samples
-from tests.unit.store.series_samples import describe_round_trips
+from tests.builders import specs
+from tests.builders.series import describe_round_trips
 
 MS = 1_000_000
 STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
@@ -23,7 +23,7 @@ STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 def make_spec(probes: dict[str, Any], trial_interval: str = "100ms", /, **levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 10_000 * MS}
-    spec = spec_samples.make_spec({"interval": trial_interval}, **{**times, **levels})
+    spec = specs.make_spec({"interval": trial_interval}, **{**times, **levels})
     settings = type(spec.probes).model_validate(probes)
     return TrialSpec(row=spec.row, cycle=0, path=spec.path, cell=spec.cell, trial=spec.trial, probes=settings)
 

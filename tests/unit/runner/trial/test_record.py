@@ -13,7 +13,7 @@ from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.records import TrialRecord
-from tests.unit.engines import spec_samples
+from tests.builders import specs
 
 PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")
 STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
@@ -21,7 +21,7 @@ STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 def make_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 1_000_000_000}
-    return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def make_result(received: list[int], length_ns: int) -> dict[str, Any]:

@@ -30,9 +30,9 @@ from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
 from pathlab.study.streams import read_probe_trace
-from tests.unit.store.export_samples import LOADED, ODD, STEADY_NS, fill_results, make_intervals
+from tests.builders.exports import LOADED, ODD, STEADY_NS, fill_results, make_intervals
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
 from tests.unit.store.hdr_format import read_log
-from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
 
 
 @pytest.fixture

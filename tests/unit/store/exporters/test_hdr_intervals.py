@@ -8,11 +8,11 @@ from pathlib import Path
 from pathlab.store.arrays import convert_rows
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.series_columns import SERIES
-from tests.unit.store.export_samples import make_intervals
+from tests.builders.exports import make_intervals
+from tests.builders.series import make_histogram_row
+from tests.builders.stored import COMPLETE, make_results
 from tests.unit.store.exporters.test_export import export
 from tests.unit.store.hdr_format import read_log
-from tests.unit.store.series_samples import make_histogram_row
-from tests.unit.store.store_samples import COMPLETE, make_results
 
 
 def test_an_hdr_log_has_a_line_for_each_interval_of_histograms(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
 from pathlab.store.series_columns import SERIES_KINDS
 from pathlab.study.analyses import Study
-from tests.unit.store.import_samples import (
+from tests.builders.foreign_files import (
     BEGIN_S,
     TEXTS,
     change,
@@ -32,8 +32,8 @@ from tests.unit.store.import_samples import (
     make_transfer,
     write_sample,
 )
-from tests.unit.store.store_samples import COMPLETE, make_results
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
+from tests.builders.stored import COMPLETE, make_results
 
 STARTED = datetime.datetime.fromtimestamp(BEGIN_S, datetime.UTC).isoformat(timespec="milliseconds")
 

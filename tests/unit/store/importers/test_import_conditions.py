@@ -25,7 +25,7 @@ from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, compare_results
-from tests.unit.store.import_samples import (
+from tests.builders.foreign_files import (
     BEGIN_S,
     Node,
     change,
@@ -36,7 +36,7 @@ from tests.unit.store.import_samples import (
     make_irtt,
     make_pscheduler,
 )
-from tests.unit.store.store_samples import CAMPAIGN
+from tests.builders.stored import CAMPAIGN
 
 DATA = Path(__file__).parents[3] / "data" / "iperf3-3.21"
 TEST = "start.test_start"

@@ -12,7 +12,7 @@ import pytest
 from pathlab.errors import PathlabError, StoreError
 from pathlab.store import json_fields as document
 from pathlab.store.importing import read_file
-from tests.unit.store.import_samples import (
+from tests.builders.foreign_files import (
     TEXTS,
     change,
     make_crusader,

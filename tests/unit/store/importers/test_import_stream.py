@@ -15,7 +15,7 @@ import pytest
 from pathlab.errors import StoreError
 from pathlab.store.imported_trial import ImportedTrial
 from pathlab.store.importing import read_file
-from tests.unit.store.import_samples import make_iperf3, make_json_stream
+from tests.builders.foreign_files import make_iperf3, make_json_stream
 
 DATA = Path(__file__).parents[3] / "data" / "iperf3-3.21"
 

@@ -18,7 +18,7 @@ from pathlab.store.importing import list_importers, read_file, store_files
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.steady import measure_probes
-from tests.unit.store.store_samples import CAMPAIGN, COMPLETE, PLAN, make_results
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results
 
 BOTH_WAYS = sorted(set(list_formats()) & set(list_importers()))
 STREAMS = 3

@@ -16,11 +16,11 @@ from pathlab.study.comparison.rows import (
     compare_results,
 )
 from pathlab.study.selection import survey_table
-from tests.unit.message_results import TCP, make_message_results
-from tests.unit.study.comparison.comparison_samples import compare, make_results
-from tests.unit.study.message_trials import carry, make_message_trials
-from tests.unit.synthetic_results import make_failed
-from tests.unit.technology_results import make_adapter, make_technology_results
+from tests.builders.comparisons import compare, make_results
+from tests.builders.message_sizes import carry, make_message_trials
+from tests.builders.messages import TCP, make_message_results
+from tests.builders.results import make_failed
+from tests.builders.technologies import make_adapter, make_technology_results
 
 
 def verdicts(found: ResultsComparison, metric: str) -> list[ChangeVerdict]:

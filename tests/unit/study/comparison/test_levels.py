@@ -16,8 +16,8 @@ from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from pathlab.study.releases import CostVerdict, ReleaseRatio
-from tests.unit.study.build_samples import MESSAGES, measure_levels
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.levels import MESSAGES, measure_levels
+from tests.builders.results import SyntheticResults
 
 SLOWER = {"throughput_bits_per_s": 0.9}
 

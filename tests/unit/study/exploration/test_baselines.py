@@ -13,7 +13,7 @@ from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.exploration import Exploration, PointState
 from pathlab.study.exploration.view import View
-from tests.explored_tables import MadeColumn, MadeTable
+from tests.builders.tables import MadeColumn, MadeTable
 
 CYCLES = 12
 

@@ -22,8 +22,8 @@ from pathlab.study.exploration.courses import (
 )
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.trial_series import build_stream_table, count_retransmits, read_columns
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.explored import make_explored
+from tests.builders.results import SyntheticResults
 
 
 def make_results(series: dict[str, pd.DataFrame] | None = None, streams: int = 4) -> ExploredResults:

@@ -16,7 +16,7 @@ from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.dots import DOTS_MAX
 from pathlab.study.exploration.exploration import PointState
 from pathlab.study.exploration.view import View
-from tests.explored_tables import MadeColumn, MadeTable, make_table
+from tests.builders.tables import MadeColumn, MadeTable, make_table
 
 
 def all_rows(table: MadeTable) -> np.ndarray:

@@ -12,7 +12,7 @@ from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.distributions import BINS_MAX, STEPS_MAX, count_bins
 from pathlab.study.exploration.exploration import PointState
 from pathlab.study.exploration.view import View
-from tests.explored_tables import MadeColumn, MadeTable, make_table
+from tests.builders.tables import MadeColumn, MadeTable, make_table
 
 
 def make_values(values: Any) -> MadeTable:

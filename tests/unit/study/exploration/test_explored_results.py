@@ -15,8 +15,8 @@ from pathlab.store.results import Results
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.source_reading import name_source
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import (
+from tests.builders.explored import make_explored
+from tests.builders.results import (
     SyntheticResults,
     make_failed,
     make_quickstart,

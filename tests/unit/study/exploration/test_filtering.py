@@ -13,7 +13,7 @@ from pathlab.study.exploration.filtering import count_levels, select_rows
 from pathlab.study.exploration.number_text import format_instant
 from pathlab.study.exploration.view import Filter, RangeFilter, View
 from pathlab.study.exploration.view_text import parse_view
-from tests.unit.study.exploration.made_views import make_hard_results, views
+from tests.builders.views import make_hard_results, views
 
 HARD = make_hard_results()
 

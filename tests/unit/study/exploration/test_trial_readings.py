@@ -10,8 +10,8 @@ import pytest
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.trial_details import TrialDetails, find_neighbours, read_trial_details
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.explored import make_explored
+from tests.builders.results import SyntheticResults
 
 SECOND_NS = 10**9
 

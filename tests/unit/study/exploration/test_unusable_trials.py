@@ -8,7 +8,7 @@ import pytest
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.estimates import name_statistic
 from pathlab.study.exploration.view import View
-from tests.explored_tables import make_table
+from tests.builders.tables import make_table
 
 
 @pytest.mark.parametrize("statistic", ["median", "cdf", "histogram", "course"])

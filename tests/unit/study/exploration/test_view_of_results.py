@@ -10,7 +10,7 @@ import pytest
 import pathlab
 from pathlab.errors import UsageError
 from pathlab.store.results import Results
-from tests.unit.synthetic_results import make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
 
 
 def test_a_view_has_the_medians_of_the_analyses(tmp_path: Path) -> None:

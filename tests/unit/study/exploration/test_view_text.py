@@ -22,10 +22,10 @@ from pathlab.study.exploration.number_text import (
 )
 from pathlab.study.exploration.view import LevelFilter, RangeFilter, View, default_view
 from pathlab.study.exploration.view_text import format_view, parse_view, read_view
-from tests.unit.explored_results import make_explored
-from tests.unit.message_results import make_message_results
-from tests.unit.study.exploration.made_views import HARD_LEVELS, make_hard_results, views
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.explored import make_explored
+from tests.builders.messages import make_message_results
+from tests.builders.results import make_quickstart
+from tests.builders.views import HARD_LEVELS, make_hard_results, views
 
 HARD = make_hard_results()
 

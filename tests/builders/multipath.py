@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from pathlab.store.records import HostRecord, PlanRecord, TrialRecord
-from tests.unit.message_results import Setup, make_message_trial, make_round_trips
-from tests.unit.synthetic_results import (
+from tests.builders.messages import Setup, make_message_trial, make_round_trips
+from tests.builders.results import (
     INTERVAL_NS,
     STEADY_NS,
     SyntheticResults,

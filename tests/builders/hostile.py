@@ -9,7 +9,7 @@ from typing import Any
 
 from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, TrialRecord
 from pathlab.store.results import Results
-from tests.unit.synthetic_results import make_quickstart
+from tests.builders.results import make_quickstart
 
 KIB = 1024
 #: A formula, sequences of terminals in 7 and 8 bits (colour, title, clipboard), CR, BS, DEL, a turn of the

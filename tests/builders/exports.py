@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pathlab.store.records import OriginRecord
-from tests.unit.store.store_samples import COMPLETE, FAILED, HOST, make_probes, make_results
+from tests.builders.stored import COMPLETE, FAILED, HOST, make_probes, make_results
 
 ODD = 'a "b"\\c\nd,e'
 STEADY_NS = (100_000_000, 300_000_000)

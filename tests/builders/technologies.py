@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.unit.message_results import Setup, make_message_trial, make_round_trips
-from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_hosts
+from tests.builders.messages import Setup, make_message_trial, make_round_trips
+from tests.builders.results import SyntheticResults, make_campaign, make_hosts
 
 SIZES = (64, 16384)
 #: By what factor a load makes round trips longer, real-time priority half as much.

@@ -17,8 +17,8 @@ from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import Event
 from pathlab.store.records import CampaignRecord, TrialRecord
 from pathlab.store.results import Results
-from tests.unit.campaign.campaign_samples import make_tables
-from tests.unit.runner.trial_records import make_record
+from tests.builders.campaigns import make_tables
+from tests.builders.trials import make_record
 
 DATAGRAM_BYTES = 1000
 DURATION_S = 10

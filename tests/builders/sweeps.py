@@ -11,7 +11,7 @@ import pandas as pd
 
 from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
-from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_trial
+from tests.builders.results import SyntheticResults, make_campaign, make_trial
 
 CAPACITY, RTT_NS = 30e6, 160e6
 STREAMS = (1, 2, 3, 4, 6, 8, 12)

@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import PLAN, TRIAL, to_row
-from tests.unit.synthetic_results import (
+from tests.builders.results import (
     SyntheticResults,
     make_campaign,
     make_failed,

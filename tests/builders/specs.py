@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlab.campaign.factor import Level
 from pathlab.campaign.model import ProbeSettings, TrialSettings
 from pathlab.engines.spec import TrialPath, TrialSpec
-from tests.unit.campaign.campaign_samples import make_cell
+from tests.builders.campaigns import make_cell
 
 PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2")
 

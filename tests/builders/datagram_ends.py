@@ -11,7 +11,7 @@ from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
 from pathlab.store.records import TrialRecord
-from tests.unit.engines import spec_samples
+from tests.builders import specs
 
 Record = dict[str, Any]
 STEP_NS = 100_000_000
@@ -34,7 +34,7 @@ THREAD = {"user_ns": 6_000_000, "system_ns": 4_000_000, "waiting_ns": 0, "spun_n
 
 def make_udp_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "transport": "udp"}
-    return spec_samples.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def _make_end(

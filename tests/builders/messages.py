@@ -16,7 +16,7 @@ import pandas as pd
 
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_hosts, make_trial
+from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_trial
 
 RATES = (1_000, 5_000, 20_000, 50_000, 100_000, 200_000)
 SIZES = (64, 1024)

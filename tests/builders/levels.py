@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.unit.runner.trial_records import make_record
-from tests.unit.synthetic_results import SyntheticResults, make_campaign
+from tests.builders.results import SyntheticResults, make_campaign
+from tests.builders.trials import make_record
 
 #: Figures of a trial at the baseline.
 STREAM = {"throughput_bits_per_s": 1e9, "sender_cpu_user_s": 0.5}

@@ -10,7 +10,7 @@ import numpy as np
 
 from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
 from pathlab.study.trials import StudySource
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
 
 LEVELS = [(1, 65_536), (4, 65_536)]
 

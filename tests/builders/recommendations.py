@@ -12,7 +12,7 @@ import pandas as pd
 from pathlab.report.report_builder import gather_inputs
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Recommendation
-from tests.unit.synthetic_results import SyntheticResults, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
 
 KIB = 1024
 Change = Callable[[TrialRecord], TrialRecord]

@@ -14,7 +14,7 @@ from pathlab.report.plots.model import Curve, Layer, Plot
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import StudyOptions
-from tests.unit.synthetic_results import SyntheticResults
+from tests.builders.results import SyntheticResults
 
 #: Few resamples: the width of intervals is not what is tested here.
 QUICK = StudyOptions(fit=FitOptions(resamples=100))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_trial
+from tests.builders.results import SyntheticResults, make_campaign, make_trial
 
 Settings = Mapping[str, Any]
 #: What a model says of a trial: columns by name; ``messages_per_s`` at least.

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.unit.synthetic_results import SyntheticResults, make_campaign, make_trial
+from tests.builders.results import SyntheticResults, make_campaign, make_trial
 
 Settings = Mapping[str, Any]
 Model = Callable[[Settings, np.random.Generator], dict[str, Any]]

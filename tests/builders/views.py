@@ -22,7 +22,7 @@ from pathlab.study.exploration.view import (
     View,
 )
 from pathlab.study.exploration.view_text import show_level
-from tests.unit.explored_results import MARKUP, make_explored
+from tests.builders.explored import MARKUP, make_explored
 
 #: Levels that meet every sign with a meaning in a view's text.
 HARD_LEVELS = (
