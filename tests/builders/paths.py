@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pathlab.analysis.fits.per_hop import HopSamples
 from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import Lost, PathReport
 from pathlab.discover.probes import Probe, ProbePlan, ProbeTarget, RemoteProber, Sent
 from pathlab.discover.route import Route, build_route
 
+Wait = Callable[[np.random.Generator, int], NDArray[np.float64]]
+SIZES = np.linspace(600, 1500, 16)
+RATES = (100e6, 20e6, 50e6)
+DELAYS_NS = (1e6, 3e6, 2e6)
 REPLY_BYTES = 576
 OPENED: dict[str, Any] = {
     "method": "udp",
@@ -126,3 +132,16 @@ def sample_report(**changes: Any) -> PathReport:
         "lost": (Lost(part="route by tcp", reason="tcp probes need raw sockets"),),
     }
     return PathReport(**{**fields, **changes})
+
+
+def draw_hops(
+    rng: np.random.Generator, repeats: int, wait: Wait, rates: tuple[float, ...] = RATES
+) -> list[HopSamples]:
+    """Round trips to each hop of a path with links of these rates."""
+    hops = []
+    for hop in range(1, len(rates) + 1):
+        sizes = np.tile(SIZES, repeats)
+        slope = sum(8e9 / rate for rate in rates[:hop])
+        rtt_ns = 2 * sum(DELAYS_NS[:hop]) + slope * (sizes + REPLY_BYTES) + wait(rng, sizes.size)
+        hops.append(HopSamples(hop=hop, sizes_bytes=sizes, rtt_ns=rtt_ns, reply_bytes=REPLY_BYTES))
+    return hops

@@ -37,6 +37,20 @@ def draw_autoregressive(rng: np.random.Generator, runs: int, n: int, correlation
     return np.asarray(lfilter([1.0], [1.0, -correlation], shocks, axis=1))
 
 
+def draw_cycles(
+    rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
+) -> tuple[np.ndarray, np.ndarray]:
+    """Rates of two sides in bit/s: the cycles differ, each trial has log-normal noise of its own."""
+    cycle = 5e8 * rng.lognormal(0, 0.2, n)
+    return cycle * ratio * rng.lognormal(0, spread, n), cycle * rng.lognormal(0, spread, n)
+
+
+def draw_pilot(spread: float, n: int = 30, mean: float = 0.0) -> np.ndarray:
+    """Log ratios of a pilot run with exactly this mean and standard deviation."""
+    values = np.random.default_rng(3).normal(size=n)
+    return np.asarray((values - values.mean()) / values.std(ddof=1) * spread + mean)
+
+
 NOISES: dict[str, Noise] = {"normal": draw_normal, "log-normal": draw_log_normal}
 
 

@@ -14,15 +14,15 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.cycles import cycles_beyond
 from pathlab.analysis.verdicts.pairs import (
     PairVerdict,
+    compare_pairs,
     correct_comparisons,
 )
-from tests.statistics.noise import RUNS, check_coverage, check_share
-from tests.statistics.pair_samples import compare, draw_cycles
+from tests.statistics.noise import RUNS, check_coverage, check_share, draw_cycles
 
 
 def test_each_verdict() -> None:
     rng = np.random.default_rng(1)
-    more = compare(*draw_cycles(rng, 25, 1.4))
+    more = compare_pairs(*draw_cycles(rng, 25, 1.4))
     assert (more.verdict, more.words, more.undecided, more.more_cycles) == (
         PairVerdict.STREAMS,
         "more streams win",
@@ -33,11 +33,11 @@ def test_each_verdict() -> None:
     assert more.ratio > 1.2
     assert more.shift.shift is not None
     assert more.shift.shift > 0
-    less = compare(*draw_cycles(rng, 25, 0.7))
+    less = compare_pairs(*draw_cycles(rng, 25, 0.7))
     assert (less.verdict, less.words) == (PairVerdict.WINDOWS, "larger windows win")
-    same = compare(*draw_cycles(rng, 25, 1.01, spread=0.01))
+    same = compare_pairs(*draw_cycles(rng, 25, 1.01, spread=0.01))
     assert (same.verdict, same.words) == (PairVerdict.EQUIVALENT, "equivalent")
-    open_ = compare(*draw_cycles(rng, 10, 1.05, spread=0.3))
+    open_ = compare_pairs(*draw_cycles(rng, 10, 1.05, spread=0.3))
     assert (open_.verdict, open_.undecided) == (PairVerdict.UNDECIDED, Undecided.INCONCLUSIVE)
     assert open_.more_cycles is not None
     assert open_.words == f"undecided ({open_.more_cycles} more cycles would decide)"
@@ -49,11 +49,12 @@ def test_each_verdict() -> None:
 def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])
     winners = (PairVerdict.STREAMS, PairVerdict.WINDOWS)
-    equal = [compare(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
+    equal = [compare_pairs(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
     check_share(sum(equal), runs, 0.0, 0.05)
     ratio = 1.5 if n >= 10 else 3.0  # what fewer show of their correlation is nothing
     better = [
-        compare(*draw_cycles(rng, n, ratio, 0.05)).verdict is PairVerdict.STREAMS for _ in range(runs // 4)
+        compare_pairs(*draw_cycles(rng, n, ratio, 0.05)).verdict is PairVerdict.STREAMS
+        for _ in range(runs // 4)
     ]
     check_share(sum(better), len(better), 0.9, 1 - 1e-9)
 
@@ -61,9 +62,11 @@ def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> No
 def test_thirteen_cycles_decide_a_difference_of_thirty_percent() -> None:
     """Noise of 3 %: what is allowed for the order of the cycles does not make everything undecided."""
     rng = np.random.default_rng(13)
-    found = [compare(*draw_cycles(rng, 13, 1.3, 0.03)).verdict for _ in range(100)]
+    found = [compare_pairs(*draw_cycles(rng, 13, 1.3, 0.03)).verdict for _ in range(100)]
     assert set(found) == {PairVerdict.STREAMS}
-    seven = [compare(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is PairVerdict.STREAMS for _ in range(100)]
+    seven = [
+        compare_pairs(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is PairVerdict.STREAMS for _ in range(100)
+    ]
     assert sum(seven) >= 80
 
 
@@ -72,8 +75,8 @@ def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
     rng = np.random.default_rng(5)
     logs = np.sort(rng.normal(0.1, 0.08, 40))
     shuffled = rng.permutation(logs)
-    assert compare(np.exp(shuffled), np.ones(40)).verdict is PairVerdict.STREAMS
-    assert compare(np.exp(logs), np.ones(40)).verdict is PairVerdict.UNDECIDED
+    assert compare_pairs(np.exp(shuffled), np.ones(40)).verdict is PairVerdict.STREAMS
+    assert compare_pairs(np.exp(logs), np.ones(40)).verdict is PairVerdict.UNDECIDED
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,7 +91,7 @@ def test_verdicts_and_intervals_never_contradict_each_other(
     families: list[list[tuple[int, int]]],
 ) -> None:
     """Alone and Holm-corrected: intervals exclude no difference for winners, and for others only if alike."""
-    alone = [compare(*np.array(pairs, dtype=float).T) for pairs in families]
+    alone = [compare_pairs(*np.array(pairs, dtype=float).T) for pairs in families]
     for one in (*alone, *correct_comparisons(alone)):
         low, high = one.ratio_interval.low, one.ratio_interval.high
         if low is None or high is None or one.shift.interval.low is None or one.shift.interval.high is None:
@@ -110,7 +113,7 @@ def test_verdicts_and_intervals_never_contradict_each_other(
 def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alpha(runs: int) -> None:
     rng = np.random.default_rng(runs)
     found = [
-        compare(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is PairVerdict.EQUIVALENT
+        compare_pairs(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is PairVerdict.EQUIVALENT
         for _ in range(runs)
     ]
     check_share(sum(found), runs, 0.0, 0.025)
@@ -120,17 +123,17 @@ def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alph
 @pytest.mark.parametrize("n", [6, 10, 21, 200])
 def test_intervals_of_ratio_and_equivalence_cover(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs, 7])
-    found = [compare(*draw_cycles(rng, n, 1.2)) for _ in range(runs)]
+    found = [compare_pairs(*draw_cycles(rng, n, 1.2)) for _ in range(runs)]
     check_coverage([one.ratio_interval for one in found], 1.2, least=0.95, most=1 - 1e-9)
     check_coverage([one.equivalence.interval for one in found], math.log(1.2), least=0.95, most=1 - 1e-9)
 
 
 def test_holm_takes_back_a_lone_finding_among_many() -> None:
     rng = np.random.default_rng(11)
-    noise = [compare(*draw_cycles(rng, 12, spread=0.4)) for _ in range(19)]
+    noise = [compare_pairs(*draw_cycles(rng, 12, spread=0.4)) for _ in range(19)]
     alone = next(
         one
-        for one in (compare(*draw_cycles(rng, 12, 1.25, spread=0.2)) for _ in range(200))
+        for one in (compare_pairs(*draw_cycles(rng, 12, 1.25, spread=0.2)) for _ in range(200))
         if one.p_value is not None and 0.01 < one.p_value < 0.05
     )
     assert alone.verdict is PairVerdict.STREAMS
@@ -150,7 +153,7 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
     assert alone.pilot is not None
     assert corrected[-1].more_cycles == cycles_beyond(alone.pilot, alpha_ratio=0.05 / 20)
     assert (corrected[-1].more_cycles or 0) > 1
-    strong = compare(*draw_cycles(rng, 30, 2.0))
+    strong = compare_pairs(*draw_cycles(rng, 30, 2.0))
     assert correct_comparisons([*noise, strong])[-1].verdict is PairVerdict.STREAMS
     assert correct_comparisons([]) == ()
 
@@ -160,8 +163,8 @@ def test_pairing_sees_what_cycles_hide() -> None:
     rng = np.random.default_rng(6)
     cycle = 1e8 * rng.lognormal(0, 1.0, 30)
     ours, theirs = cycle * 1.1 * rng.lognormal(0, 0.02, 30), cycle * rng.lognormal(0, 0.02, 30)
-    assert compare(ours, theirs).verdict is PairVerdict.STREAMS
-    assert compare(ours, rng.permutation(theirs)).verdict is PairVerdict.UNDECIDED
+    assert compare_pairs(ours, theirs).verdict is PairVerdict.STREAMS
+    assert compare_pairs(ours, rng.permutation(theirs)).verdict is PairVerdict.UNDECIDED
 
 
 RATES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=6, max_size=30)
@@ -173,14 +176,14 @@ def test_verdict_ignores_scale_and_order_and_mirrors(
     pairs: list[tuple[int, int]], scale: int, shuffler: random.Random
 ) -> None:
     ours, theirs = np.array(pairs, dtype=float).T
-    found = compare(ours, theirs)
-    swapped = compare(theirs, ours)
+    found = compare_pairs(ours, theirs)
+    swapped = compare_pairs(theirs, ours)
     opposite = {PairVerdict.STREAMS: PairVerdict.WINDOWS, PairVerdict.WINDOWS: PairVerdict.STREAMS}
     assert swapped.verdict is opposite.get(found.verdict, found.verdict)
     shuffled = list(pairs)
     if len(pairs) < 10:  # from there on the order of the cycles tells their correlation
         shuffler.shuffle(shuffled)
-    moved = compare(*(np.array(shuffled, dtype=float) * scale).T)
+    moved = compare_pairs(*(np.array(shuffled, dtype=float) * scale).T)
     assert moved.verdict is found.verdict
     assert moved.p_value == pytest.approx(found.p_value)
     assert moved.cliffs_delta.delta_ratio == pytest.approx(found.cliffs_delta.delta_ratio)

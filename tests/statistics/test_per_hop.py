@@ -15,8 +15,7 @@ from pathlab.analysis.fits.per_hop import (
     fit_line,
 )
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
-from tests.builders.paths import SimulatedPath
-from tests.statistics.hop_samples import DELAYS_NS, RATES, SIZES, Wait, draw
+from tests.builders.paths import DELAYS_NS, RATES, SIZES, SimulatedPath, Wait, draw_hops
 from tests.statistics.noise import RUNS, check_share
 
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
@@ -31,7 +30,7 @@ WAITS: dict[str, Wait] = {
 
 def simulate(wait: Wait, repeats: int, runs: int, rates: tuple[float, ...] = RATES) -> list[HopEstimates]:
     rng = np.random.default_rng([repeats, runs])
-    return [estimate_hops(draw(rng, repeats, wait, rates)) for _ in range(runs)]
+    return [estimate_hops(draw_hops(rng, repeats, wait, rates)) for _ in range(runs)]
 
 
 @pytest.mark.parametrize("runs", RUNS)

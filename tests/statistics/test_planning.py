@@ -18,8 +18,7 @@ from pathlab.analysis.planning.cycles import (
 )
 from pathlab.analysis.verdicts.equivalence import evaluate_shift
 from pathlab.analysis.verdicts.pairs import compare_pairs
-from tests.statistics.noise import RUNS, check_share, draw_autoregressive
-from tests.statistics.pilot_samples import pilot
+from tests.statistics.noise import RUNS, check_share, draw_autoregressive, draw_pilot
 
 
 def test_power_is_that_of_the_non_central_t() -> None:
@@ -33,7 +32,7 @@ def test_power_is_that_of_the_non_central_t() -> None:
     )
     assert difference_power(0.05, 0.1, 5, 0.05) == 0
     # What is correlated needs more of them.
-    alone, correlated = pilot(0.1, n=200), draw_autoregressive(np.random.default_rng(1), 1, 200, 0.5)[0]
+    alone, correlated = draw_pilot(0.1, n=200), draw_autoregressive(np.random.default_rng(1), 1, 200, 0.5)[0]
     correlated *= 0.1 / correlated.std(ddof=1)
     assert (plan_cycles(correlated).cycles or 0) > 1.5 * (plan_cycles(alone).cycles or 0)
 
@@ -41,7 +40,7 @@ def test_power_is_that_of_the_non_central_t() -> None:
 @pytest.mark.parametrize("runs", RUNS)
 @pytest.mark.parametrize("spread", [0.03, 0.1])
 def test_planned_campaigns_see_the_difference_as_often_as_planned(spread: float, runs: int) -> None:
-    planned = plan_cycles(pilot(spread)).cycles
+    planned = plan_cycles(draw_pilot(spread)).cycles
     assert planned is not None
     rng = np.random.default_rng([runs, planned])
     draws = rng.normal(math.log(1.05), spread, (runs, planned))
@@ -64,7 +63,7 @@ def test_equivalence_power_is_what_simulation_finds(runs: int) -> None:
 
 
 def test_interval_of_the_plan_mirrors_the_pilots_size() -> None:
-    small, large = plan_cycles(pilot(0.1, n=8)), plan_cycles(pilot(0.1, n=200))
+    small, large = plan_cycles(draw_pilot(0.1, n=8)), plan_cycles(draw_pilot(0.1, n=200))
     assert small.cycles == large.cycles
     assert small.interval.low is not None
     assert small.interval.high is not None
@@ -76,7 +75,7 @@ def test_interval_of_the_plan_mirrors_the_pilots_size() -> None:
 
 @pytest.mark.parametrize("runs", RUNS)
 def test_interval_of_the_plan_covers(runs: int) -> None:
-    truth = plan_cycles(pilot(0.1)).cycles
+    truth = plan_cycles(draw_pilot(0.1)).cycles
     assert truth is not None
     rng = np.random.default_rng(runs)
     found = [plan_cycles(row).interval for row in rng.normal(0, 0.1, (runs // 4, 10))]

@@ -13,11 +13,11 @@ from pathlab.analysis.fits.per_hop import (
     find_floors,
 )
 from pathlab.errors import UsageError
-from tests.statistics.hop_samples import DELAYS_NS, RATES, SIZES, draw
+from tests.builders.paths import DELAYS_NS, RATES, SIZES, draw_hops
 
 
 def test_exact_times_give_exact_hops() -> None:
-    found = estimate_hops(draw(np.random.default_rng(1), 1, lambda _rng, n: np.zeros(n))).hops
+    found = estimate_hops(draw_hops(np.random.default_rng(1), 1, lambda _rng, n: np.zeros(n))).hops
     for estimate, rate, delay_ns in zip(found, RATES, DELAYS_NS, strict=True):
         assert estimate.capacity_bits_per_s == pytest.approx(rate, rel=1e-6)
         assert estimate.latency_ns == pytest.approx(delay_ns, rel=1e-6)

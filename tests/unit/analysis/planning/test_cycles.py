@@ -13,16 +13,16 @@ from pathlab.analysis.planning.cycles import (
     plan_cycles,
 )
 from pathlab.errors import UsageError
-from tests.statistics.pilot_samples import pilot
+from tests.statistics.noise import draw_pilot
 
 
 def test_more_cycles_fall_as_cycles_come_in() -> None:
-    counts = [cycles_to_decide(pilot(0.2, n=n, mean=0.04)) for n in (10, 40, 100)]
+    counts = [cycles_to_decide(draw_pilot(0.2, n=n, mean=0.04)) for n in (10, 40, 100)]
     assert counts[0] is not None
     assert counts == [counts[0], counts[0] - 30, counts[0] - 90]
     # A mean inside the margin heads for equivalence, one outside for a winner; each may be the quicker.
-    assert cycles_to_decide(pilot(0.1, mean=0.3)) == 1
-    near, far = cycles_to_decide(pilot(0.3, mean=0.0)), cycles_to_decide(pilot(0.3, mean=0.15))
+    assert cycles_to_decide(draw_pilot(0.1, mean=0.3)) == 1
+    near, far = cycles_to_decide(draw_pilot(0.3, mean=0.0)), cycles_to_decide(draw_pilot(0.3, mean=0.15))
     assert near is not None
     assert far is not None
     assert far < near
@@ -38,7 +38,7 @@ def test_reasons() -> None:
     assert plan_cycles([]).undecided is Undecided.NO_SAMPLES
     assert plan_cycles([0.1] * 5).undecided is Undecided.TOO_FEW_SAMPLES
     assert plan_cycles([0.1] * 9).undecided is Undecided.NO_VARIATION
-    hopeless = plan_cycles(pilot(5000.0), 0.001)
+    hopeless = plan_cycles(draw_pilot(5000.0), 0.001)
     assert (hopeless.cycles, hopeless.undecided) == (None, Undecided.INCONCLUSIVE)
     assert cycles_to_decide([0.1] * 5) is None
     assert cycles_to_decide([0.1] * 9) is None

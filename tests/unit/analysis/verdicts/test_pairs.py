@@ -11,10 +11,11 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.pairs import (
     PairVerdict,
     compare_cost,
+    compare_pairs,
     match_pairs,
 )
 from pathlab.errors import UsageError
-from tests.statistics.pair_samples import compare, draw_cycles
+from tests.statistics.noise import draw_cycles
 
 NAN = float("nan")
 
@@ -24,8 +25,8 @@ def test_missing_trials_leave_their_cycle_out() -> None:
     assert (list(streams), list(windows), left_out) == ([1.0, 4.0], [1.0, 5.0], 2)
     rng = np.random.default_rng(4)
     ours, theirs = draw_cycles(rng, 30, 1.4)
-    whole = compare(ours, theirs)
-    holes = compare([*ours, NAN, 1.0], [*theirs, 1.0, NAN])
+    whole = compare_pairs(ours, theirs)
+    holes = compare_pairs([*ours, NAN, 1.0], [*theirs, 1.0, NAN])
     assert (holes.pairs, holes.left_out) == (30, 2)
     assert holes.shift == whole.shift
 
@@ -43,20 +44,20 @@ def test_costs_stand_side_by_side() -> None:
 
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_too_few_pairs_have_no_winner(n: int) -> None:
-    found = compare(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
+    found = compare_pairs(np.full(n, 9e8) + np.arange(n), np.full(n, 1e8))
     assert found.verdict is PairVerdict.UNDECIDED
     assert found.undecided is (Undecided.TOO_FEW_SAMPLES if n else Undecided.NO_SAMPLES)
     assert (found.more_cycles, found.words) == (None, "undecided")
 
 
 def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
-    still = compare(np.full(30, 2e8), np.full(30, 1e8))
+    still = compare_pairs(np.full(30, 2e8), np.full(30, 1e8))
     assert (still.verdict, still.undecided) == (PairVerdict.UNDECIDED, Undecided.NO_VARIATION)
-    dead = compare(np.zeros(30), np.zeros(30))
+    dead = compare_pairs(np.zeros(30), np.zeros(30))
     assert (dead.verdict, dead.ratio, dead.p_value) == (PairVerdict.UNDECIDED, None, None)
     assert dead.equivalence.undecided is Undecided.NOT_POSITIVE
     rng = np.random.default_rng(1)
-    halted = compare([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
+    halted = compare_pairs([0.0, *rng.normal(2e8, 1e7, 29)], rng.normal(1e8, 1e7, 30))
     assert (halted.verdict, halted.ratio) == (PairVerdict.STREAMS, None)
     assert halted.ratio_interval.undecided is Undecided.NOT_POSITIVE
 
@@ -64,10 +65,10 @@ def test_series_that_never_vary_or_stand_still_have_no_winner() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: compare([1.0], [1.0, 2.0]),
-        lambda: compare([[1.0]], [[1.0]]),
-        lambda: compare([-1.0], [1.0]),
-        lambda: compare([math.inf], [1.0]),
+        lambda: compare_pairs([1.0], [1.0, 2.0]),
+        lambda: compare_pairs([[1.0]], [[1.0]]),
+        lambda: compare_pairs([-1.0], [1.0]),
+        lambda: compare_pairs([math.inf], [1.0]),
     ],
 )
 def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
