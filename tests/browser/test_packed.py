@@ -11,15 +11,16 @@ from playwright.sync_api import Error, Page
 
 from pathlab.report.explorer.packing import pack_column, pack_table, pack_trials
 from tests.browser.watching import load_scripts
-from tests.builders.packed import SampleColumn, SampleTrials, read_table
+from tests.builders.packed import SampleTrials, read_table
+from tests.builders.tables import MadeColumn
 
 COLUMNS = (
-    SampleColumn(name="results", kind="category", role="identity"),
-    SampleColumn(name="trial", role="identity"),
-    SampleColumn(name="rate"),
-    SampleColumn(name="host", kind="category", role="factor"),
-    SampleColumn(name="started_utc", kind="time", role="identity"),
-    SampleColumn(name="flags", kind="flags", role="identity"),
+    MadeColumn(name="results", kind="category", role="identity"),
+    MadeColumn(name="trial", role="identity"),
+    MadeColumn(name="rate", role="measured"),
+    MadeColumn(name="host", kind="category", role="factor"),
+    MadeColumn(name="started_utc", kind="time", role="identity"),
+    MadeColumn(name="flags", kind="flags", role="identity"),
 )
 READ = """(text) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));

@@ -11,44 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tests.builders.tables import SOURCES, MadeColumn, MadeSource
+
 Level = str | float | int | bool
 READ_AS = {"f64": "<f8", "f32": "<f4", "u8": "u1", "u16": "<u2", "u32": "<u4"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleColumn:
-    name: str
-    kind: str = "number"
-    label: str = "Label"
-    unit: str = ""
-    role: str = "measured"
-    log_suggested: bool = False
-    meaning: str = "What it means."
-    level_count: int = 0
-    missing_label: str = "not measured"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SampleSource:
-    label: str = "A"
-    title: str = "A title"
-    name: str = "campaign"
-    path: str = "/home/someone/results/campaign"
-    created_utc: str = "2026-11-23T10:00:00Z"
-    program_version: str = "1.0"
-    medium: str = "lab"
-    planned: int = 4
-    trials: int = 3
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)
 class SampleTrials:
     """Trials whose values are given: of numbers and times floats, of categories levels (None: missing)."""
 
-    columns: Sequence[SampleColumn]
+    columns: Sequence[MadeColumn]
     values: Mapping[str, Sequence[Any]]
-    sources: Sequence[SampleSource] = (SampleSource(),)
+    sources: Sequence[MadeSource] = SOURCES[:1]
     flags: Sequence[str] = ("lab-limited", "outlier")
     bits: Sequence[int] | None = None
     reasons: Sequence[str] = ("failed",)

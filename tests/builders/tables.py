@@ -17,7 +17,7 @@ class MadeColumn:
     """A column of a made table."""
 
     name: str
-    label: str
+    label: str = "Label"
     unit: str = ""
     role: str = "factor"
     kind: str = "number"
@@ -33,8 +33,8 @@ class MadeSource:
 
     label: str
     title: str
-    name: str = "made"
-    path: str = "/made"
+    name: str = "campaign"
+    path: str = "/home/someone/results/campaign"
     created_utc: str = "2026-11-21T05:03:05+00:00"
     program_version: str = "1"
     medium: str = ""
@@ -51,10 +51,7 @@ class MadeTable:
     """A table of ``count`` trials; ``values`` has the numbers of numeric columns, the codes of categories."""
 
     count: int
-    sources: tuple[MadeSource, ...] = (
-        MadeSource(label="A", title="first"),
-        MadeSource(label="B", title="<b>"),
-    )
+    sources: tuple[MadeSource, ...] = SOURCES
     columns: list[MadeColumn] = field(default_factory=list)
     values: dict[str, NDArray[Any]] = field(default_factory=dict)
     names: dict[str, tuple[str | float | int | bool, ...]] = field(default_factory=dict)

@@ -18,20 +18,14 @@ from pathlab.report.explorer.packed_arrays import (
     pack_whole,
 )
 from pathlab.report.explorer.packing import pack_column, pack_table, pack_trials
-from tests.builders.packed import (
-    SampleColumn,
-    SampleSource,
-    SampleTrials,
-    read_array,
-    read_header,
-    read_table,
-)
+from tests.builders.packed import SampleTrials, read_array, read_header, read_table
+from tests.builders.tables import MadeColumn, MadeSource
 
-STREAMS = SampleColumn(name="streams", role="factor", log_suggested=True)
-RATE = SampleColumn(name="rate", label="Throughput", unit="Mbit/s")
-MEDIUM = SampleColumn(name="medium", kind="category", role="condition")
-STARTED = SampleColumn(name="started_utc", kind="time", role="identity")
-FLAGS = SampleColumn(name="flags", kind="flags", role="identity")
+STREAMS = MadeColumn(name="streams", log_suggested=True)
+RATE = MadeColumn(name="rate", label="Throughput", unit="Mbit/s", role="measured")
+MEDIUM = MadeColumn(name="medium", kind="category", role="condition")
+STARTED = MadeColumn(name="started_utc", kind="time", role="identity")
+FLAGS = MadeColumn(name="flags", kind="flags", role="identity")
 
 
 def make_trials() -> SampleTrials:
@@ -49,7 +43,7 @@ def make_trials() -> SampleTrials:
 
 
 def test_the_bytes_of_a_table_are_those_described() -> None:
-    column = SampleColumn(name="n", label="N", role="factor", meaning="")
+    column = MadeColumn(name="n", label="N")
     trials = SampleTrials(
         columns=(column,), values={"n": [1.0, float("nan")]}, sources=(), flags=(), reasons=()
     )
@@ -69,7 +63,7 @@ def test_the_bytes_of_a_table_are_those_described() -> None:
                 "logSuggested": False,
                 "meaning": "",
                 "levelCount": 0,
-                "missingLabel": "not measured",
+                "missingLabel": "not set",
                 "array": {**described, "offset": 0},
             }
         ],
@@ -136,7 +130,9 @@ def test_the_path_of_results_is_told_to_their_owner_only() -> None:
 
 def test_markup_in_titles_is_kept_as_text() -> None:
     title = '</script><script>alert(1)</script> \u2028 "quoted"'
-    trials = SampleTrials(columns=(STREAMS,), values={"streams": [1]}, sources=(SampleSource(title=title),))
+    trials = SampleTrials(
+        columns=(STREAMS,), values={"streams": [1]}, sources=(MadeSource(label="A", title=title),)
+    )
     assert read_header(pack_trials(trials))[0]["sources"][0]["title"] == title
 
 
@@ -219,7 +215,7 @@ def test_levels_are_exact(values: list[float], kind: str) -> None:
 def test_only_measures_are_rounded() -> None:
     values = [262_144.0, 1234567.0, float("nan")]
     for role in ("factor", "condition", "identity", "measured"):
-        column = SampleColumn(name="n", role=role)
+        column = MadeColumn(name="n", role=role)
         trials = SampleTrials(columns=(column,), values={"n": values})
         found = read_back(pack_column(trials, column, exact=False))
         assert (found[:2] == values[:2]).all() == (role != "measured")
