@@ -13,6 +13,7 @@ import pytest
 from pathlab.campaign.campaign_text import CampaignText, read_campaign
 from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.errors import CampaignError
+from tests.builders.campaigns import make_tables
 
 STREAMS_EXPECTED = "expected a whole number from 1 to 4096; one or a list of them"
 Change = Callable[[dict[str, Any]], object]
@@ -20,19 +21,15 @@ Change = Callable[[dict[str, Any]], object]
 
 def make_data() -> dict[str, Any]:
     """A valid campaign as a TOML reader gives it."""
-    return {
-        "format": 1,
-        "name": "small",
-        "title": "Small",
-        "seed": 1,
-        "paths": [{"source": "east", "destination": "west"}],
-        "factors": {"streams": [1, 2], "window": ["64KiB", "auto"]},
-        "trial": {"duration": "2s"},
-        "lab": {
+    return make_tables(
+        paths=[{"source": "east", "destination": "west"}],
+        factors={"streams": [1, 2], "window": ["64KiB", "auto"]},
+        trial={"duration": "2s"},
+        lab={
             "hosts": ["east", "west"],
             "links": [{"between": ["east", "west"], "rate": "40Mbit/s", "delay": "20ms", "queue": "250kB"}],
         },
-    }
+    )
 
 
 def mistakes_of(data: dict[str, Any]) -> tuple[str, ...]:

@@ -17,9 +17,10 @@ from pathlab.campaign.budget import (
     find_path_facts,
 )
 from pathlab.campaign.design import list_cells
-from pathlab.campaign.load import build_campaign, load_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.campaign.model import Campaign, MeasuredPath
 from pathlab.campaign.order import PlanRow, plan_rows
+from tests.builders.campaigns import make_sample
 
 # (streams, window in KiB) of the shipped quickstart. A plan that was started must be continued in this order
 # by every later version, so these values never change.
@@ -31,16 +32,12 @@ QUICKSTART_ORDER = [
 
 def make_campaign(**changes: Any) -> Campaign:
     data: dict[str, Any] = {
-        "format": 1,
-        "name": "small",
-        "title": "Small",
-        "seed": 1,
         "cycles": 3,
         "paths": [{"source": "a", "destination": "b"}, {"source": "b", "destination": "a"}],
         "factors": {"streams": [1, 2, 3], "window": ["64KiB", "auto"], "congestion": ["cubic", "reno"]},
         "lab": {"hosts": ["a", "b"], "links": [{"between": ["a", "b"], "rate": "8Mbit/s", "delay": "50ms"}]},
     }
-    return build_campaign(data | changes, label="small")
+    return make_sample(**data | changes)
 
 
 def cell_of(row: PlanRow) -> tuple[object, ...]:
@@ -112,9 +109,8 @@ def test_settings_are_the_levels() -> None:
 
 
 def test_addresses_of_a_path_are_part_of_its_settings() -> None:
-    data: dict[str, Any] = {"format": 1, "name": "x", "title": "X", "seed": 0, "factors": {"streams": 2}}
-    data["paths"] = [{"source": "local", "destination": "local", "destination_address": "127.0.0.2"}]
-    (row,) = plan_rows(build_campaign(data, label="x"))
+    path = {"source": "local", "destination": "local", "destination_address": "127.0.0.2"}
+    (row,) = plan_rows(make_sample(factors={"streams": 2}, paths=[path]))
     levels = {"streams": 2, "window_bytes": None, "congestion": None}
     assert row.settings == levels | {"destination_address": "127.0.0.2"}
 
@@ -194,16 +190,11 @@ def test_more_time_never_bounds_fewer_bytes(streams: int) -> None:
 
 def test_surveys_take_time_of_the_plan_both_ways() -> None:
     written: dict[str, Any] = {
-        "format": 1,
-        "name": "surveyed",
-        "title": "Surveyed",
-        "seed": 1,
         "paths": [{"source": "a", "destination": "b"}, {"source": "b", "destination": "a"}],
         "hosts": {"a": {"transport": "local"}, "b": {"transport": "local"}},
-        "factors": {"streams": 1},
     }
     none, before, twice = (
-        estimate_campaign(build_campaign({**written, "survey": survey}, label="test"))
+        estimate_campaign(make_sample(**written, survey=survey))
         for survey in ("none", "before", "before and after")
     )
     assert before.time_ns - none.time_ns == 2 * SURVEY_NS

@@ -13,25 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.campaign.budget import Estimator, estimate_campaign
-from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.schedule import Schedule, span_rows
+from tests.builders.campaigns import make_sample
 
 PAIRS = ("ab", "ac", "bc", "cd", "de", "ea", "aa")
 
 
 def campaign_of(pairs: tuple[str, ...], **extra: Any) -> Campaign:
     data: dict[str, Any] = {
-        "format": 1,
-        "name": "many",
-        "title": "Many",
-        "seed": 1,
         "hosts": {name: {"transport": "local"} for name in "abcde"},
         "paths": [{"source": pair[0], "destination": pair[1]} for pair in pairs],
         "factors": {"streams": [1, 2, 4]},
     }
-    return build_campaign(data | extra, label="many")
+    return make_sample(**data | extra)
 
 
 class PlainSchedule:
