@@ -1,7 +1,8 @@
-"""A small valid campaign, and the mistakes that a changed one has."""
+"""A small valid campaign, the mistakes that a changed one has, and what one of its trials requests."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 from pathlab.campaign.cell import PlannedCell, build_cell
 from pathlab.campaign.factor import Level
 from pathlab.campaign.load import build_campaign
-from pathlab.campaign.model import Campaign, TrialSettings
+from pathlab.campaign.model import Campaign, ProbeSettings, TrialSettings
+from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.errors import CampaignError
 
 
@@ -41,3 +43,18 @@ def make_cell(**levels: Level) -> PlannedCell:
     """The cell with these levels, by attribute; one stream and the times of `[trial]` unless given."""
     always: dict[str, Level] = {"streams": 1, "window_bytes": None, "congestion": None}
     return build_cell({**always, **levels}, TrialSettings.model_validate({}))
+
+
+PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.2")
+
+
+def make_spec(trial: Mapping[str, object], /, **levels: Level) -> TrialSpec:
+    """``trial`` is that table of a campaign file, ``levels`` are those of the cell by attribute."""
+    return TrialSpec(
+        row=0,
+        cycle=0,
+        path=PATH,
+        cell=make_cell(**levels),
+        trial=TrialSettings.model_validate(trial),
+        probes=ProbeSettings.model_validate({"unloaded": 0}),
+    )

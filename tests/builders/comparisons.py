@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.store.records import TrialRecord
 from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
 from pathlab.study.trials import StudySource
 from tests.builders.results import SyntheticResults, make_quickstart
@@ -25,20 +26,20 @@ def make_results(
     *, seed: int, rate: float = 1.0, rtt: float = 1.0, cycles: int = 10, noise: float = 0.005
 ) -> SyntheticResults:
     """Trials around the model's, rates and loaded RTTs times a factor, with log-normal noise of the seed."""
-    base_results = make_base(cycles)
-    results = SyntheticResults(
-        base_results.campaign, base_results.plan(), base_results.records, series={}, hosts=()
-    )
     rng = np.random.default_rng(seed)
-    for number, record in enumerate(results.records):
+
+    def change(record: TrialRecord) -> TrialRecord:
         base, rtt_ns = record.throughput_bits_per_s, record.loaded_rtt_median_ns
         assert base is not None
         assert rtt_ns is not None
-        results.records[number] = dataclasses.replace(
+        return dataclasses.replace(
             record,
             throughput_bits_per_s=base * rate * float(np.exp(rng.normal(0, noise))),
             loaded_rtt_median_ns=rtt_ns * rtt * float(np.exp(rng.normal(0, noise))),
         )
+
+    results = make_base(cycles).copy(series={}, hosts=())
+    results.change_trials(change)
     return results
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 from pathlab.campaign.factor import Level
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.record import Outcome, build_record
-from pathlab.runner.trial.series import build_series
 from pathlab.store.records import TrialRecord
-from tests.builders import specs
+from tests.builders import campaigns
+from tests.builders.trials import record_trial
 
 Record = dict[str, Any]
 STEP_NS = 100_000_000
 STEADY_NS = 1_000_000_000
-STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 DATAGRAM_BYTES = 1000
 #: What the receiver below states of all streams together.
 HISTOGRAMS: Record = {
@@ -34,7 +31,7 @@ THREAD = {"user_ns": 6_000_000, "system_ns": 4_000_000, "waiting_ns": 0, "spun_n
 
 def make_udp_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "transport": "udp"}
-    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return campaigns.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def _make_end(
@@ -114,7 +111,5 @@ def build_udp_record(
     counters: list[Record] | None = None,
     **outcome: Any,
 ) -> TrialRecord:
-    spec = spec or make_udp_spec()
     data = TrialData(sender=sender, receiver=receiver, receiver_counters=counters or [])
-    ended = Outcome(status="complete", attempt=1, started=STARTED, **outcome)
-    return build_record(spec, data, ended, build_series(data))
+    return record_trial(spec or make_udp_spec(), data, **outcome)

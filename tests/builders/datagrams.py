@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.results import SyntheticResults, make_campaign, make_trial
+from tests.builders.results import Settings, SyntheticResults, plan_cycles, run_plan
+from tests.builders.trials import measure_row
 
-Settings = Mapping[str, Any]
 Model = Callable[[Settings, np.random.Generator], dict[str, Any]]
 SECONDS = 10
 SIZE_BYTES = 1000
@@ -29,32 +28,26 @@ def make_udp_trials(
 ) -> SyntheticResults:
     """Every flow in every cycle. ``bins``: the histograms of each trial, by metric."""
     rng = np.random.default_rng(20)
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
     rows = [
         {"metric": metric, "low": low, "high": high, "count": count}
         for metric, found in (bins or {}).items()
         for low, high, count in found
     ]
-    series: dict[int, dict[str, pd.DataFrame]] = {}
-    for cycle in range(cycles):
-        for given in flows:
-            row = len(plan)
-            settings = {"streams": 1, "window_bytes": None, "congestion": None, "transport": "udp", **given}
-            plan.append(
-                PlanRecord(row=row, cycle=cycle, path_source="a", path_destination="b", settings=settings)
-            )
-            found = {"udp_jitter_ns": 2e4, "udp_duplicate_packets": 0, **model(settings, rng)}
-            rate = found["udp_received_packets_per_s"] * SIZE_BYTES * 8
-            found |= {"datagram_bytes": SIZE_BYTES, "throughput_bits_per_s": rate, "flags": flags}
-            found |= {"mss_bytes": None, "congestion_sender": None, "congestion_receiver": None}
-            found["started_utc"] = (
-                f"2026-01-02T{row // 3600 % 24:02d}:{row // 60 % 60:02d}:{row % 60:02d}+00:00"
-            )
-            trials.append(replace(make_trial(settings["streams"], None, cycle=cycle, row=row), **found))
-            if rows:
-                series[len(trials)] = {"datagram_histograms": pd.DataFrame(rows)}
-    return SyntheticResults(make_campaign(environment=environment or {}), plan, trials, series, ())
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        found = model(row.settings, rng)
+        rate = found["udp_received_packets_per_s"] * SIZE_BYTES * 8
+        always: dict[str, Any] = {
+            "udp_jitter_ns": 2e4,
+            "udp_duplicate_packets": 0,
+            "datagram_bytes": SIZE_BYTES,
+        }
+        always |= dict.fromkeys(("mss_bytes", "congestion_sender", "congestion_receiver"))
+        return measure_row(row, **{**always, **found, "throughput_bits_per_s": rate, "flags": flags})
+
+    cells = [{"congestion": None, "transport": "udp", **one} for one in flows]
+    observe = (lambda _: {"datagram_histograms": pd.DataFrame(rows)}) if rows else None
+    return run_plan(plan_cycles(cells, cycles), measure, observe, environment=environment or {})
 
 
 def carry_flow(settings: Settings, rng: np.random.Generator) -> dict[str, Any]:

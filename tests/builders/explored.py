@@ -6,9 +6,9 @@ without series, in a few transactions; ``write_long`` stores a trial with a long
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +20,20 @@ from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import PLAN, TRIAL, to_row
 from tests.builders.results import (
+    Settings,
     SyntheticResults,
     make_campaign,
-    make_failed,
     make_hosts,
-    make_series,
-    make_trial,
+    plan_cycles,
+    run_plan,
 )
+from tests.builders.trials import make_failed, make_series, measure_row, start_of
 
 #: Texts that would run, or break out of their place, in a page that did not escape them.
 MARKUP = "<img src=x onerror=\"window.hit=1\"> & </script><script>window.hit=2</script> 'q' %2C,\u202e$x$"
 DESTINATIONS = ("east", "south")
 STREAMS, WINDOWS = (1, 2, 4, 8), (64 * 1024, 256 * 1024)
-START = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-TRIAL_S, ROWS_AT_ONCE = 10, 5_000
+ROWS_AT_ONCE = 5_000
 
 
 def make_explored(
@@ -56,33 +56,24 @@ def make_explored(
     if hostile:
         destinations = (*destinations[:-1], f"{destinations[-1]}{MARKUP}")
         campaign.setdefault("title", f"Trials of {MARKUP}")
-    rng = np.random.default_rng(seed)
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
-    for settings in _list_settings(cycles, destinations, streams, windows, rng):
-        row = replace(settings, row=len(plan))
-        plan.append(row)
-        trials.append(_vary(_measure(row, destinations, speed, seed), hostile=hostile))
-    series = {
-        number: make_series(record, seed=seed)
-        for number, record in enumerate(trials, 1)
-        if record.received_steady_bytes is not None
-    }
-    return SyntheticResults(make_campaign(**campaign), plan, trials, series, make_hosts())
+    cells = _list_cells(destinations, streams, windows)
+    return run_plan(
+        plan_cycles(cells, cycles, np.random.default_rng(seed).permutation),
+        lambda row: _vary(_measure(row, destinations, speed, seed), hostile=hostile),
+        lambda one: {} if one.received_steady_bytes is None else make_series(one, seed=seed),
+        make_hosts(),
+        **campaign,
+    )
 
 
 def write_many(folder: Path, trials: int, *, seed: int = 1) -> Path:
     """Store that many trials of two paths; rates scatter by 2 %, and one in 24 each fails or is flagged."""
     rng = np.random.default_rng(seed)
-    cells = len(DESTINATIONS) * len(STREAMS) * len(WINDOWS)
-    cycles = -(-trials // cells)
+    cells = _list_cells(DESTINATIONS, STREAMS, WINDOWS)
     samples: dict[tuple[str, int, int | None], TrialRecord] = {}
     with Results.create(folder, make_campaign(title=f"{trials} trials of two paths"), ()) as results:
         chunk: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        for number, given in enumerate(_list_settings(cycles, DESTINATIONS, STREAMS, WINDOWS, rng)):
-            if number == trials:
-                break
-            row = replace(given, row=number)
+        for row in itertools.islice(plan_cycles(cells, -(-trials // len(cells)), rng.permutation), trials):
             key = (row.path_destination, row.settings["streams"], row.settings["window_bytes"])
             if key not in samples:
                 samples[key] = _measure(row, DESTINATIONS, 1.0, seed)
@@ -95,44 +86,27 @@ def write_many(folder: Path, trials: int, *, seed: int = 1) -> Path:
     return folder
 
 
-def _list_settings(
-    cycles: int,
-    destinations: Sequence[str],
-    streams: Sequence[int],
-    windows: Sequence[int | None],
-    rng: np.random.Generator,
-) -> Iterator[PlanRecord]:
-    cells = [(to, number, window) for to in destinations for number in streams for window in windows]
-    for cycle in range(cycles):
-        for place in rng.permutation(len(cells)):
-            to, number, window = cells[place]
-            yield PlanRecord(
-                row=0,
-                cycle=cycle,
-                path_source="west",
-                path_destination=to,
-                settings={"streams": number, "window_bytes": window, "congestion": "cubic"},
-            )
+def _list_cells(
+    destinations: Sequence[str], streams: Sequence[int], windows: Sequence[int | None]
+) -> list[Settings]:
+    return [
+        {"path_destination": to, "streams": number, "window_bytes": window}
+        for to in destinations
+        for number in streams
+        for window in windows
+    ]
 
 
 def _measure(row: PlanRecord, destinations: Sequence[str], speed: float, seed: int) -> TrialRecord:
-    trial = make_trial(
-        row.settings["streams"], row.settings["window_bytes"], cycle=row.cycle, row=row.row, seed=seed
-    )
+    trial = measure_row(row, seed=seed)
     share = speed / (1 + list(destinations).index(row.path_destination))
     assert trial.throughput_bits_per_s is not None
     assert trial.received_steady_bytes is not None
     return replace(
         trial,
-        started_utc=_start(row.row),
-        path_destination=row.path_destination,
         throughput_bits_per_s=trial.throughput_bits_per_s * share,
         received_steady_bytes=int(trial.received_steady_bytes * share),
     )
-
-
-def _start(row: int) -> str:
-    return (START + timedelta(seconds=TRIAL_S * row)).isoformat(timespec="milliseconds")
 
 
 def _vary(trial: TrialRecord, *, hostile: bool = False) -> TrialRecord:
@@ -157,7 +131,7 @@ def _scatter(sample: TrialRecord, row: PlanRecord, rng: np.random.Generator) -> 
             sample,
             plan_row=row.row,
             cycle=row.cycle,
-            started_utc=_start(row.row),
+            started_utc=start_of(row.row),
             throughput_bits_per_s=sample.throughput_bits_per_s * float(rng.lognormal(0, 0.02)),
             loaded_rtt_mean_ns=sample.loaded_rtt_mean_ns * float(rng.lognormal(0, 0.01)),
         )

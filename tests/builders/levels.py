@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.results import SyntheticResults, make_campaign
+from tests.builders.results import SyntheticResults, plan_cycles, run_plan
 from tests.builders.trials import make_record
 
 #: Figures of a trial at the baseline.
@@ -44,24 +44,21 @@ def measure_levels(
     each with every level.
     """
     rng = np.random.default_rng(11)
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
-    for cycle in range(cycles):
-        drift = 1 + 0.3 * np.sin(cycle)
-        for cell in cells:
-            base = figures or (MESSAGES if "message_bytes" in cell else STREAM)
-            for other in also:
-                for level, effect in effects.items():
-                    settings = {"window_bytes": None, "congestion": None, **cell, **other, factor: level}
-                    row = PlanRecord(
-                        row=len(plan), cycle=cycle, path_source="a", path_destination="b", settings=settings
-                    )
-                    plan.append(row)
-                    values: dict[str, Any] = {
-                        name: value * drift * effect.get(name, 1.0) * float(rng.lognormal(0, noise))
-                        for name, value in base.items()
-                    }
-                    own = {"plan_row": row.row, "cycle": cycle, "streams": cell["streams"]}
-                    trials.append(make_record(**{**CPU, **values, **own}))
-    campaign = make_campaign(environment={}, model=dict(model or {}))
-    return SyntheticResults(campaign, plan, trials, {})
+    planned = [
+        {"congestion": None, **cell, **other, factor: level}
+        for cell in cells
+        for other in also
+        for level in effects
+    ]
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        effect = effects[row.settings[factor]]
+        values = {
+            name: value * (1 + 0.3 * np.sin(row.cycle)) * effect.get(name, 1.0) * rng.lognormal(0, noise)
+            for name, value in (figures or (MESSAGES if "message_bytes" in row.settings else STREAM)).items()
+        }
+        own = {"plan_row": row.row, "cycle": row.cycle, "streams": row.settings["streams"]}
+        own |= {"path_source": row.path_source, "path_destination": row.path_destination}
+        return make_record(**{**CPU, **values, **own})
+
+    return run_plan(plan_cycles(planned, cycles), measure, environment={}, model=dict(model or {}))

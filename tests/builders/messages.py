@@ -7,7 +7,7 @@ offered more than its capacity misses the rate.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,8 @@ import pandas as pd
 
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_trial
+from tests.builders.results import Settings, SyntheticResults, make_hosts, plan_cycles, run_plan
+from tests.builders.trials import measure_row
 
 RATES = (1_000, 5_000, 20_000, 50_000, 100_000, 200_000)
 SIZES = (64, 1024)
@@ -30,7 +31,7 @@ ROUND_TRIPS_STORED = 4000
 class Setup:
     """How messages travel, and the model's figures of it."""
 
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     base_ns: float = 10_000.0
     capacity_per_s: float = 120_000.0
     cpu_ns: float = 2_000.0
@@ -42,11 +43,12 @@ SHARED = Setup({"transport": "shared-memory"}, base_ns=2_000.0, capacity_per_s=6
 SETUPS = (TCP, BATCHED, SHARED)
 
 
-def make_message_trial(
-    setup: Setup, size_bytes: int, rate_per_s: int | None, *, cycle: int, row: int, noise_ratio: float = 0.02
+def measure_message(
+    setup: Setup, row: PlanRecord, *, noise_ratio: float = 0.02, **changes: Any
 ) -> TrialRecord:
-    """A complete trial of the model; ``rate_per_s`` None: one message after the other."""
-    rng = np.random.default_rng([7, row])
+    """A complete trial of the model; without a rate: one message after the other."""
+    size_bytes, rate_per_s = row.settings["message_bytes"], row.settings.get("message_rate_per_s")
+    rng = np.random.default_rng([7, row.row])
     factor = float(np.exp(rng.normal(0, noise_ratio)))
     load = 0.0 if rate_per_s is None else rate_per_s / setup.capacity_per_s
     median = (setup.base_ns + size_bytes) * factor / max(1 - load, 0.01)
@@ -54,8 +56,8 @@ def make_message_trial(
     missed = rate_per_s is not None and achieved < 0.99 * rate_per_s
     seconds = 3
     spent = setup.cpu_ns * float(np.exp(rng.normal(0, noise_ratio)))
-    return replace(
-        make_trial(int(setup.settings.get("streams", 1)), None, cycle=cycle, row=row),
+    trial = measure_row(
+        row,
         throughput_bits_per_s=achieved * size_bytes * 8,
         messages_per_s=achieved,
         offered_messages_per_s=rate_per_s,
@@ -79,6 +81,7 @@ def make_message_trial(
         record_cost_ns=9.5,
         flags=("rate-missed",) if missed else (),
     )
+    return replace(trial, **changes)
 
 
 def make_round_trips(record: TrialRecord, *, samples: int = ROUND_TRIPS_STORED) -> pd.DataFrame:
@@ -115,34 +118,70 @@ def make_message_results(
     histograms: bool = False,
 ) -> SyntheticResults:
     """Every setup with every size at every rate, once in each cycle."""
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
-    for cycle in range(cycles):
-        for setup in setups:
-            for size in sizes:
-                for rate in rates:
-                    row = len(plan)
-                    settings = {
-                        "streams": 1,
-                        "window_bytes": None,
-                        "congestion": "cubic",
-                        "message_bytes": size,
-                        "reply": True,
-                        **({} if rate is None else {"message_rate_per_s": rate}),
-                        **setup.settings,
-                    }
-                    plan.append(
-                        PlanRecord(
-                            row=row,
-                            cycle=cycle,
-                            path_source="west",
-                            path_destination="east",
-                            settings=settings,
-                        )
-                    )
-                    trials.append(
-                        make_message_trial(setup, size, rate, cycle=cycle, row=row, noise_ratio=noise_ratio)
-                    )
-    campaign = make_campaign(name="relay-latency", title="Latency of messages", environment={})
-    series = {number: {"round_trips": make_round_trips(one)} for number, one in enumerate(trials, 1)}
-    return SyntheticResults(campaign, plan, trials, series if histograms else {}, make_hosts())
+    cells = [
+        (setup, {"message_bytes": size, "reply": True, **pace, **setup.settings})
+        for setup in setups
+        for size in sizes
+        for pace in ({} if rate is None else {"message_rate_per_s": rate} for rate in rates)
+    ]
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        return measure_message(cells[row.row % len(cells)][0], row, noise_ratio=noise_ratio)
+
+    return run_plan(
+        plan_cycles([settings for _, settings in cells], cycles),
+        measure,
+        (lambda one: {"round_trips": make_round_trips(one)}) if histograms else None,
+        make_hosts(),
+        **{"name": "relay-latency", "title": "Latency of messages", "environment": {}},
+    )
+
+
+#: What a model says of a trial: columns by name; ``messages_per_s`` at least.
+Model = Callable[[Settings], dict[str, Any]]
+BATCH = {"batch_bytes": 65536, "batch_max_delay_ns": 800_000}
+WRITE_SIZES = (64, 256, 1024, 4096, 16384)
+
+
+def make_message_trials(
+    curves: Iterable[Settings],
+    model: Model,
+    *,
+    sizes: Sequence[int] = WRITE_SIZES,
+    cycles: int = 8,
+    noise: float = 0.01,
+    flags: tuple[str, ...] = ("lab",),
+) -> SyntheticResults:
+    """Every curve and size in every cycle; rates have log-normal noise. ``streams``: 1 where not set."""
+    rng = np.random.default_rng(11)
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        found = model(row.settings)
+        rate = found["messages_per_s"] * float(rng.lognormal(0, noise))
+        carried = 8 * row.settings["message_bytes"] * rate
+        own = {"messages_per_s": rate, "throughput_bits_per_s": carried, "flags": flags}
+        return measure_row(row, **{**found, **own})
+
+    cells = [{**one, "message_bytes": size} for one in curves for size in sizes]
+    return run_plan(plan_cycles(cells, cycles), measure, environment={})
+
+
+def carry(settings: Settings) -> dict[str, Any]:
+    """2 µs a message and 8 Gbit/s of bytes; a batch shares the 2 µs, up to 16 messages, and pays 400 ns each.
+
+    So batching gains 2064 / 589 = 3.5 at 64 bytes; the messages of a batch of 64 KiB are counted as well.
+    """
+    size = settings["message_bytes"]
+    batched = settings.get("batch_bytes") is not None
+    share = min(16, max(1, 65536 // size)) if batched else 1
+    own_ns = 2000 / share + (400 if batched else 0)
+    rate = 1e9 / (own_ns + size)
+    return {
+        "messages_per_s": rate,
+        "messages_total": round(4 * rate),
+        "send_calls": round(4 * rate / (65536 / size if batched else 1)),
+        "messages_missing": 0,
+        "messages_out_of_order": 0,
+        "sender_cpu_ns_per_message": own_ns,
+        "receiver_cpu_ns_per_message": 500.0,
+    }

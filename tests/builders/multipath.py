@@ -7,7 +7,7 @@ to cycle, and every trial has a noise of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +15,9 @@ import numpy as np
 import pandas as pd
 
 from pathlab.store.records import HostRecord, PlanRecord, TrialRecord
-from tests.builders.messages import Setup, make_message_trial, make_round_trips
-from tests.builders.results import (
-    INTERVAL_NS,
-    STEADY_NS,
-    SyntheticResults,
-    make_campaign,
-    make_hosts,
-    make_series,
-    make_trial,
-)
+from tests.builders.messages import Setup, make_round_trips, measure_message
+from tests.builders.results import LINK, SyntheticResults, make_hosts, plan_cycles, run_plan
+from tests.builders.trials import INTERVAL_NS, STEADY_NS, make_series, measure_row
 
 EQUAL, UNEQUAL = (48.2e6, 48.2e6), (48.2e6, 19.3e6)
 HEADERS = 1.035
@@ -55,42 +48,32 @@ def make_multipath_results(bonds: Bonds | None = None) -> SyntheticResults:
     """Every level with every number of streams, once in each cycle, in random order."""
     bonds = bonds or Bonds()
     rng = np.random.default_rng(bonds.seed)
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
+    drift = 1.0
     series: dict[int, dict[str, pd.DataFrame]] = {}
-    cells = list(_list_cells(bonds))
-    for cycle in range(bonds.cycles):
+
+    def order(cells: int) -> Iterable[int]:
+        nonlocal drift
         drift = float(np.exp(rng.normal(0, 0.05)))
-        for place in rng.permutation(len(cells)):
-            settings = cells[place]
-            row = PlanRecord(
-                row=len(plan), cycle=cycle, path_source="west", path_destination="east", settings=settings
-            )
-            plan.append(row)
-            factor = drift * float(np.exp(rng.normal(0, bonds.noise_ratio)))
-            carried = list(_carry(bonds, settings["bond"], settings["streams"], rng))
-            trial = _make_trial(bonds, row, [factor * rate for rate in carried], rng)
-            flags = ("lab", "lab-limited") if settings["bond"] in bonds.limited else ("lab",)
-            trials.append(replace(trial, flags=flags))
-            series[len(trials)] = _make_series(bonds, row, trials[-1], carried)
-    lab = {
-        "backend": "emu-packet",
-        "links": [
-            {
-                "between": ["west", "east"],
-                "rate_bits_per_s": int(rate * HEADERS),
-                "delay_ns": 10_000_000,
-                "queue_bytes": 250_000,
-                "loss_ratio": 0.0,
-                "mtu_bytes": 1500,
-            }
-            for rate in bonds.rates
-        ],
-    }
-    campaign = make_campaign(
-        name="multipath", title="Two links together against each alone", environment={"lab": lab}
+        return rng.permutation(cells)
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        factor = drift * float(np.exp(rng.normal(0, bonds.noise_ratio)))
+        carried = list(_carry(bonds, row.settings["bond"], row.settings["streams"], rng))
+        flags = ("lab", "lab-limited") if row.settings["bond"] in bonds.limited else ("lab",)
+        trial = replace(_make_trial(bonds, row, [factor * rate for rate in carried], rng), flags=flags)
+        series[row.row] = _make_series(bonds, row, trial, carried)
+        return trial
+
+    links = [{**LINK, "rate_bits_per_s": int(rate * HEADERS)} for rate in bonds.rates]
+    links = [{**link, "delay_ns": 10_000_000} for link in links]
+    return run_plan(
+        plan_cycles(list(_list_cells(bonds)), bonds.cycles, order),
+        measure,
+        lambda trial: series[trial.plan_row],
+        _make_hosts(),
+        **{"name": "multipath", "title": "Two links together against each alone"},
+        environment={"lab": {"backend": "emu-packet", "links": links}},
     )
-    return SyntheticResults(campaign, plan, trials, series, _make_hosts())
 
 
 def _make_hosts() -> list[HostRecord]:
@@ -148,9 +131,7 @@ def _make_trial(
     }
     if bonds.messages_per_s is not None:
         base = 20e6 if bond != "round-robin" else 24e6
-        setup = Setup(row.settings, base_ns=base, capacity_per_s=1e9)
-        found = make_message_trial(setup, MESSAGE_BYTES, bonds.messages_per_s, cycle=row.cycle, row=row.row)
-        return replace(found, offered_messages_per_s=bonds.messages_per_s, flags=("lab",), **counters)
+        return measure_message(Setup(base_ns=base, capacity_per_s=1e9), row, **counters, flags=("lab",))
     failure: dict[str, Any] = {}
     if bonds.failover:
         recovered = bond == "mptcp" or rng.random() < 0.3
@@ -162,13 +143,12 @@ def _make_trial(
             "failover_censored": None if recovered else "not-recovered",
             "failover_retransmitted_bytes": 200_000,
         }
-    return replace(
-        make_trial(streams, row.settings["window_bytes"], cycle=row.cycle, row=row.row),
+    return measure_row(
+        row,
         throughput_bits_per_s=rate,
         received_steady_bytes=int(rate / 8 * STEADY_NS / 1e9),
         received_total_bytes=int(rate / 8 * STEADY_NS / 1e9 * 1.2),
         fairness_jain=None if streams == 1 else 0.93,
-        congestion_requested="cubic",
         **counters,
         **failure,
     )

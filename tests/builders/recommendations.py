@@ -27,11 +27,14 @@ def make(levels: Sequence[tuple[int, int | None]], cycles: int, change: Change) 
     """Cells with 1 % of noise of their own, every trial passed through ``change``."""
     results = make_quickstart(cycles=cycles, levels=levels, environment={})
     rng = np.random.default_rng(3)
-    for number, record in enumerate(results.records):
+
+    def vary(record: TrialRecord) -> TrialRecord:
         changed = change(record)
         rate = (changed.throughput_bits_per_s or 0.0) * float(np.exp(rng.normal(0, 0.01)))
-        results.records[number] = replace(changed, throughput_bits_per_s=rate)
-    return SyntheticResults(results.campaign, results.plan(), results.records, {})
+        return replace(changed, throughput_bits_per_s=rate)
+
+    results.change_trials(vary)
+    return results.copy(series={}, hosts=())
 
 
 def rate(values: dict[tuple[int, int], float], **others: Any) -> Change:
@@ -51,8 +54,8 @@ def carry(rates: dict[int, float], flagged: Sequence[int] = (), cycles: int = 8)
     """Streams of 64 KiB over the lab's link of 40 Mbit/s, each with its rate in Mbit/s; some are flagged."""
     results = make_quickstart(cycles=cycles, levels=[(streams, 64 * KIB) for streams in rates])
     rng = np.random.default_rng(5)
-    results.records = [
-        replace(
+    results.change_trials(
+        lambda one: replace(
             one,
             throughput_bits_per_s=1e6 * rates[one.streams] * float(np.exp(rng.normal(0, 1e-3))),
             loaded_rtt_mean_ns=one.unloaded_rtt_mean_ns,
@@ -60,8 +63,7 @@ def carry(rates: dict[int, float], flagged: Sequence[int] = (), cycles: int = 8)
             loaded_received=20,
             flags=("lab", "over-line-rate") if one.streams in flagged else ("lab",),
         )
-        for one in results.records
-    ]
+    )
     return answer(results)
 
 
@@ -87,7 +89,7 @@ def sweep(
         sent_ns = one.warmup_ns + np.arange(20) * (one.steady_ns or 0) // 20
         probes = pd.DataFrame({"sent_ns": sent_ns, "rtt_ns": (160e6 + grown).astype(np.int64)})
         series[number + 1] = {"loaded_probes": probes}
-    return answer(SyntheticResults(results.campaign, results.plan(), results.records, series))
+    return answer(results.copy(series=series, hosts=()))
 
 
 QUICK = {(12, 64): 48.6, (4, 256): 16.5}

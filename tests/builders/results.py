@@ -1,12 +1,8 @@
-"""Results in memory with the interface of the store, made from a model of a window-limited path.
-
-The model is T = min(streams x window / RTT, line), the queue taking what the line does not, so that every
-number that a report should find is known beforehand.
-"""
+"""Results in memory with the interface of the store: trials of every row of a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,27 +14,28 @@ import pyarrow as pa
 from pathlab.store.flags import Status
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
+from pathlab.study.analyses import Study
+from tests.builders.trials import (
+    DELAY_NS,
+    MTU_BYTES,
+    QUEUE_BYTES,
+    RATE_BITS_PER_S,
+    make_series,
+    measure_row,
+)
 
-RATE_BITS_PER_S = 40_000_000
-DELAY_NS = 20_000_000
-QUEUE_BYTES = 250_000
-MTU_BYTES = 1500
-GOODPUT_BITS_PER_S = RATE_BITS_PER_S * (MTU_BYTES - 52) / MTU_BYTES
-STEADY_NS = 3_000_000_000
-INTERVAL_NS = 100_000_000
-LAB = {
-    "backend": "emu-packet",
-    "links": [
-        {
-            "between": ["west", "east"],
-            "rate_bits_per_s": RATE_BITS_PER_S,
-            "delay_ns": DELAY_NS,
-            "queue_bytes": QUEUE_BYTES,
-            "loss_ratio": 0.0,
-            "mtu_bytes": MTU_BYTES,
-        }
-    ],
+Settings = Mapping[str, Any]
+Series = dict[str, pd.DataFrame]
+
+LINK: dict[str, Any] = {
+    "between": ["west", "east"],
+    "rate_bits_per_s": RATE_BITS_PER_S,
+    "delay_ns": DELAY_NS,
+    "queue_bytes": QUEUE_BYTES,
+    "loss_ratio": 0.0,
+    "mtu_bytes": MTU_BYTES,
 }
+LAB = {"backend": "emu-packet", "links": [LINK]}
 
 
 class SyntheticResults:
@@ -49,16 +46,27 @@ class SyntheticResults:
         campaign: CampaignRecord,
         plan: Sequence[PlanRecord],
         trials: Sequence[TrialRecord],
-        series: dict[int, dict[str, pd.DataFrame]],
+        series: dict[int, Series] | None = None,
         hosts: Sequence[HostRecord] = (),
         journal: Sequence[JournalRecord] = (),
     ) -> None:
         self.campaign = campaign
         self.records = list(trials)
         self._plan = list(plan)
-        self._series = series
+        self._series = {} if series is None else series
         self._hosts = list(hosts)
         self._journal = list(journal)
+
+    def copy(self, **parts: Any) -> SyntheticResults:
+        """The same results, with other ``parts``."""
+        own = {"campaign": self.campaign, "plan": self._plan, "trials": self.records, "series": self._series}
+        return SyntheticResults(**{**own, "hosts": self._hosts, "journal": self._journal, **parts})
+
+    def change_trials(
+        self, change: Callable[[TrialRecord], TrialRecord] = lambda record: record, /, **columns: Any
+    ) -> None:
+        """Pass every trial through ``change``, and set these columns."""
+        self.records = [replace(change(record), **columns) for record in self.records]
 
     def plan(self) -> list[PlanRecord]:
         return self._plan
@@ -134,145 +142,40 @@ def make_hosts() -> list[HostRecord]:
     ]
 
 
-def make_trial(streams: int, window_bytes: int | None, *, cycle: int, row: int, seed: int = 1) -> TrialRecord:
-    """A complete trial of the model, with a little noise from the seed."""
-    rng = np.random.default_rng([seed, row])
-    base_ns = 2 * DELAY_NS
-    requested = window_bytes or 4_000_000
-    windows = streams * requested * 8 / (base_ns / 1e9)
-    rate = min(windows, GOODPUT_BITS_PER_S) * (1 + rng.normal(0, 0.002))
-    excess_bytes = max(0.0, streams * requested - GOODPUT_BITS_PER_S / 8 * base_ns / 1e9)
-    rise_ns = min(excess_bytes, QUEUE_BYTES) * 8e9 / RATE_BITS_PER_S
-    dropped = int(excess_bytes > QUEUE_BYTES) * int(40 + rng.integers(0, 20))
-    received = int(rate / 8 * STEADY_NS / 1e9)
-    loaded_ns, idle_ns = base_ns + rise_ns + 2e5, base_ns + 3e5
-    return TrialRecord(
-        plan_row=row,
-        attempt=1,
-        status="complete",
-        failed_stage=None,
-        failure=None,
-        started_utc=f"2026-01-02T03:{4 + row // 6:02d}:{row % 6 * 10:02d}.000+00:00",
-        cycle=cycle,
-        path_source="west",
-        path_destination="east",
-        source_address="198.18.0.1",
-        destination_address="198.18.0.2",
-        streams=streams,
-        window_requested_bytes=window_bytes,
-        window_granted_sender_bytes=None if window_bytes is None else 2 * window_bytes,
-        window_granted_receiver_bytes=None if window_bytes is None else 2 * window_bytes,
-        window_effective_bytes=rate / 8 / streams * loaded_ns / 1e9,
-        window_in_flight_max_bytes=int(requested * 0.98),
-        congestion_requested="cubic",
-        congestion_sender="cubic",
-        congestion_receiver="cubic",
-        mss_bytes=1448,
-        interval_ns=INTERVAL_NS,
-        warmup_ns=500_000_000,
-        duration_ns=STEADY_NS,
-        steady_ns=STEADY_NS,
-        received_steady_bytes=received,
-        received_total_bytes=int(received * 1.2),
-        sent_total_bytes=int(received * 1.2),
-        retransmitted_bytes=dropped * 1448,
-        retransmitted_segments=dropped,
-        throughput_bits_per_s=rate,
-        fairness_jain=1.0 if streams == 1 else 0.97,
-        probe_method="icmp-raw",
-        probe_stamps="kernel",
-        loaded_sent=20,
-        loaded_received=20 - int(dropped > 0),
-        loaded_rtt_min_ns=loaded_ns - rise_ns / 2,
-        loaded_rtt_mean_ns=loaded_ns,
-        loaded_rtt_median_ns=loaded_ns + 1e5,
-        loaded_rtt_iqr_ns=rise_ns / 4 + 1e5,
-        unloaded_sent=20,
-        unloaded_received=20,
-        unloaded_rtt_min_ns=base_ns + 1e5,
-        unloaded_rtt_mean_ns=idle_ns,
-        unloaded_rtt_median_ns=idle_ns,
-        unloaded_rtt_iqr_ns=1e5,
-        sender_cpu_user_s=0.01,
-        sender_cpu_system_s=0.05,
-        receiver_cpu_user_s=0.01,
-        receiver_cpu_system_s=0.08,
-        sender_busiest_core_ratio=0.31,
-        receiver_busiest_core_ratio=0.36,
-        engine_version="0.1.0",
-        rejected_connections=0,
-        flags=("lab",),
-    )
+#: Settings of a cell that does not name them.
+DEFAULTS: Settings = {"streams": 1, "window_bytes": None, "congestion": "cubic"}
 
 
-def make_failed(record: TrialRecord, *, stage: str = "connect", reason: str = "refused") -> TrialRecord:
-    """The same trial, failed: nothing measured stays in it."""
-    measured = {
-        name: None
-        for name in TrialRecord.__dataclass_fields__
-        if name.startswith(("loaded_", "unloaded_", "sender_", "receiver_", "received_", "window_granted"))
-    }
-    return replace(
-        record,
-        status="failed",
-        failed_stage=stage,
-        failure=reason,
-        throughput_bits_per_s=None,
-        window_effective_bytes=None,
-        fairness_jain=None,
-        **measured,  # type: ignore[arg-type]
-    )
+def plan_cycles(
+    cells: Sequence[Settings], cycles: int, order: Callable[[int], Iterable[int]] = range
+) -> Iterator[PlanRecord]:
+    """Every cell once in each cycle, from west to east; ``order`` gives places of so many cells in a cycle.
+
+    ``path_destination`` in a cell is where its path leads instead.
+    """
+    row = 0
+    for cycle in range(cycles):
+        for place in order(len(cells)):
+            settings = {**DEFAULTS, **cells[place]}
+            to = settings.pop("path_destination", "east")
+            yield PlanRecord(row=row, cycle=cycle, path_source="west", path_destination=to, settings=settings)
+            row += 1
 
 
-def make_series(record: TrialRecord, *, seed: int = 1) -> dict[str, pd.DataFrame]:
-    """Interval records at both ends and both sets of probes that agree with the record."""
-    rng = np.random.default_rng([seed, record.plan_row, 7])
-    assert record.received_steady_bytes is not None
-    steps = (record.warmup_ns + record.duration_ns) // INTERVAL_NS
-    warm = record.warmup_ns // INTERVAL_NS
-    weights = rng.dirichlet(np.full(record.streams, 60.0))
-    per_step = record.received_steady_bytes / (steps - warm)
-    rows = [
-        {
-            "index": step,
-            "phase": "warmup" if step < warm else "steady",
-            "start_ns": step * INTERVAL_NS,
-            "end_ns": (step + 1) * INTERVAL_NS,
-            "stream": stream,
-            "bytes": int(per_step * weights[stream] * (min(1.0, (step + 1) / warm))),
-            "rtt_us": 40_300 + 10 * step,
-            "unacked_segments": 40,
-            "snd_mss_bytes": 1448,
-            "total_retrans_segments": (record.retransmitted_segments or 0) // record.streams,
-        }
-        for step in range(steps)
-        for stream in range(record.streams)
-    ]
-    return {
-        "receiver_intervals": pd.DataFrame(rows)[["index", "phase", "start_ns", "end_ns", "stream", "bytes"]],
-        "sender_intervals": pd.DataFrame(rows),
-        "loaded_probes": _probes(rng, record.loaded_rtt_mean_ns, record.warmup_ns, record.loaded_received),
-        "unloaded_probes": _probes(rng, record.unloaded_rtt_mean_ns, 4_500_000_000, record.unloaded_received),
-    }
-
-
-def _probes(
-    rng: np.random.Generator, mean_ns: float | None, start_ns: int, received: int | None
-) -> pd.DataFrame:
-    assert mean_ns is not None
-    sent = start_ns + np.arange(20) * 140_000_000
-    rtts = mean_ns + rng.normal(0, 4e5, 20)
-    frame = pd.DataFrame(
-        {
-            "sequence": np.arange(20),
-            "intended_ns": sent,
-            "sent_ns": sent + 12_000,
-            "rtt_ns": rtts,
-            "stamps": "kernel",
-        }
-    )
-    frame.loc[frame["sequence"] >= (received or 0), "rtt_ns"] = np.nan
-    return frame
+def run_plan(
+    plan: Iterable[PlanRecord],
+    measure: Callable[[PlanRecord], TrialRecord],
+    observe: Callable[[TrialRecord], Series] | None = None,
+    hosts: Sequence[HostRecord] = (),
+    **campaign: Any,
+) -> SyntheticResults:
+    """A trial of every row; ``observe``: its series."""
+    rows, trials = [], []
+    for row in plan:
+        rows.append(row)
+        trials.append(measure(row))
+    series = {number: observe(one) for number, one in enumerate(trials, 1)} if observe else {}
+    return SyntheticResults(make_campaign(**campaign), rows, trials, series, hosts)
 
 
 def make_quickstart(
@@ -280,22 +183,34 @@ def make_quickstart(
 ) -> SyntheticResults:
     """The quickstart: 1, 2, 4, 8 streams x 64 and 256 KiB, in an order drawn for each cycle."""
     chosen = levels or [(streams, size * 1024) for streams in (1, 2, 4, 8) for size in (64, 256)]
-    rng = np.random.default_rng(11)
+    cells = [{"streams": streams, "window_bytes": window} for streams, window in chosen]
+    plan = plan_cycles(cells, cycles, np.random.default_rng(11).permutation)
+    return run_plan(plan, measure_row, make_series, make_hosts(), **campaign)
+
+
+def study(results: SyntheticResults) -> Study:
+    """The analyses of results in memory."""
+    return Study(results)
+
+
+class BareResults(SyntheticResults):
+    """A file without a single trial, a plan or hosts."""
+
+    def __init__(self, campaign: CampaignRecord | None = None, hosts: Sequence[HostRecord] = ()) -> None:
+        super().__init__(campaign or make_campaign(environment={}), [], [], {}, hosts)
+
+
+def with_series(results: SyntheticResults, series: dict[str, pd.DataFrame]) -> SyntheticResults:
+    """The same results, every trial with these series."""
+    return results.copy(series=dict.fromkeys(range(1, len(results.records) + 1), series))
+
+
+def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
+    """Several results as one campaign: plan rows and trials one behind the other."""
     plan: list[PlanRecord] = []
     trials: list[TrialRecord] = []
-    for cycle in range(cycles):
-        for index in rng.permutation(len(chosen)):
-            streams, window = chosen[index]
-            row = len(plan)
-            plan.append(
-                PlanRecord(
-                    row=row,
-                    cycle=cycle,
-                    path_source="west",
-                    path_destination="east",
-                    settings={"streams": streams, "window_bytes": window, "congestion": "cubic"},
-                )
-            )
-            trials.append(make_trial(streams, window, cycle=cycle, row=row))
-    series = {number: make_series(record) for number, record in enumerate(trials, 1)}
-    return SyntheticResults(make_campaign(**campaign), plan, trials, series, make_hosts())
+    for part in parts:
+        shift = len(plan)
+        plan += [replace(row, row=row.row + shift) for row in part.plan()]
+        trials += [replace(record, plan_row=record.plan_row + shift) for record in part.records]
+    return parts[0].copy(plan=plan, trials=trials, series={})

@@ -13,11 +13,11 @@ from pathlab.campaign.order import PlanRow
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.interruption import Interruption
 from pathlab.runner.campaign.rate_search import RateSearches
-from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import Event
-from pathlab.store.records import CampaignRecord, TrialRecord
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from tests.builders.campaigns import make_tables
+from tests.builders.stored import create_results
 from tests.builders.trials import make_record
 
 DATAGRAM_BYTES = 1000
@@ -38,22 +38,6 @@ def make_search_campaign(**changes: Any) -> Campaign:
         "trial": {"duration": f"{DURATION_S}s"},
     }
     return build_campaign(make_tables(**{**data, **changes}), label="capacity")
-
-
-def create_search_results(folder: Path, campaign: Campaign) -> Results:
-    """A fresh results folder of the campaign."""
-    record = CampaignRecord(
-        name=campaign.name,
-        title=campaign.title,
-        digest=campaign.digest,
-        text="",
-        model=campaign.to_stored(),
-        seed=campaign.seed,
-        created_utc="2026-01-01T00:00:00+00:00",
-        program_version="0.1.0",
-        environment={},
-    )
-    return Results.create(folder, record, plan_records(campaign))
 
 
 def count_link(capacity_bits_per_s: float, loss_ratio: float = 0.0) -> Truth:
@@ -132,6 +116,6 @@ def run_searches(
 def write_search_results(folder: Path, truth: Truth, **changes: Any) -> Path:
     """The results of a campaign whose searches have ended."""
     campaign = make_search_campaign(**changes)
-    with create_search_results(folder, campaign) as results:
+    with create_results(folder, campaign) as results:
         run_searches(results, campaign, truth)
     return folder

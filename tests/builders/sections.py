@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.report.blocks import Block, Fold, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Layer, Plot
-from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import StudyOptions
 from tests.builders.results import SyntheticResults
@@ -23,18 +22,6 @@ QUICK = StudyOptions(fit=FitOptions(resamples=100))
 def make_inputs(results: SyntheticResults) -> ReportInputs:
     """The material of results in memory, windows in ascending order."""
     return ReportInputs(Study(results, QUICK))
-
-
-def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
-    """Several results as one campaign: plan rows and trials one behind the other."""
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
-    for part in parts:
-        shift = len(plan)
-        plan += [replace(row, row=row.row + shift) for row in part.plan()]
-        trials += [replace(record, plan_row=record.plan_row + shift) for record in part.records]
-    first = parts[0]
-    return SyntheticResults(first.campaign, plan, trials, {}, first.hosts(), first.journal())
 
 
 def take_trials(

@@ -66,3 +66,40 @@ def make_raw(intervals: pa.Table, order: str = "<", rest: int = 2) -> pa.Table:
             "tcp_info": pa.array(structs, pa.binary()),
         }
     )
+
+
+def make_probes(count: int = 3, *, begin_ns: int = 0) -> pa.Table:
+    """Probes every 20 ms of which the second is lost."""
+    return pa.table(
+        {
+            "sequence": pa.array(range(count), pa.int64()),
+            "intended_ns": pa.array([begin_ns + 20_000_000 * n for n in range(count)], pa.int64()),
+            "sent_ns": pa.array([begin_ns + 20_000_000 * n + 17 for n in range(count)], pa.int64()),
+            "rtt_ns": pa.array([None if n == 1 else 40_000_001 + n for n in range(count)], pa.int64()),
+            "stamps": pa.array(["kernel"] * count, pa.string()),
+        }
+    )
+
+
+def make_end_intervals(*, sender: bool) -> pa.Table:
+    """Four intervals of 100 ms of four streams: warm-up, two steady, drain; 1000 bytes more each."""
+    rows = [
+        {
+            "index": index,
+            "phase": phase,
+            "start_ns": index * 100_000_000,
+            "end_ns": (index + 1) * 100_000_000,
+            "stream": stream,
+            "bytes": 1000 * (index + 1) + stream,
+            "rtt_us": 40_000 + index if sender else None,
+            "snd_cwnd_segments": 10 if sender else None,
+            "snd_mss_bytes": 1448 if sender else None,
+            "total_retrans_segments": (0, 7, 7, 9, 9)[index + 1] + stream if sender else None,
+        }
+        for index, phase in enumerate(("warmup", "steady", "steady", "drain"))
+        for stream in range(4)
+    ]
+    table = pa.Table.from_pylist(rows)
+    if not sender:
+        table = table.select(["index", "phase", "start_ns", "end_ns", "stream", "bytes"])
+    return table.set_column(1, "phase", table["phase"].dictionary_encode())

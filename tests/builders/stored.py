@@ -8,10 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from pathlab.store.records import CampaignRecord, HostRecord, PlanRecord, TrialRecord
+from pathlab.campaign.model import Campaign
+from pathlab.runner.campaign.run import plan_records
+from pathlab.store.records import HostRecord, OriginRecord, PlanRecord
 from pathlab.store.results import Results
+from tests.builders.results import make_campaign
+from tests.builders.series import make_end_intervals, make_probes
+from tests.builders.trials import make_record
 
-CAMPAIGN = CampaignRecord(
+CAMPAIGN = make_campaign(
     name="sample",
     title="Two rows",
     digest="ab" * 32,
@@ -19,7 +24,6 @@ CAMPAIGN = CampaignRecord(
     model={"name": "sample", "seed": 7},
     seed=7,
     created_utc="2026-01-02T03:04:05+00:00",
-    program_version="0.1.0",
     environment={"lab": {"backend": "packet"}, "fallback": None},
 )
 PLAN = tuple(
@@ -33,32 +37,17 @@ PLAN = tuple(
     for row, streams in enumerate((4, 1))
 )
 HOST = HostRecord(name="a", recorded_utc="2026-01-02T03:04:06+00:00", facts={"kernel": "6.1", "cores": 2})
-_EMPTY: dict[str, Any] = {field.name: None for field in dataclasses.fields(TrialRecord)}
-FAILED = TrialRecord(
-    **{
-        **_EMPTY,
-        "plan_row": 1,
-        "attempt": 1,
-        "status": "failed",
-        "failed_stage": "connect",
-        "failure": "connection refused",
-        "started_utc": "2026-01-02T03:05:00+00:00",
-        "cycle": 0,
-        "path_source": "a",
-        "path_destination": "b",
-        "streams": 1,
-        "interval_ns": 100_000_000,
-        "warmup_ns": 1_000_000_000,
-        "duration_ns": 2_000_000_000,
-        "flags": (),
-    }
+#: Of both trials.
+_TIMES: dict[str, Any] = {
+    "started_utc": "2026-01-02T03:05:00+00:00",
+    "warmup_ns": 1_000_000_000,
+    "duration_ns": 2_000_000_000,
+}
+FAILED = make_record(
+    **{**_TIMES, "plan_row": 1, "status": "failed"}, failed_stage="connect", failure="connection refused"
 )
-COMPLETE = dataclasses.replace(
-    FAILED,
-    plan_row=0,
-    status="complete",
-    failed_stage=None,
-    failure=None,
+COMPLETE = make_record(
+    **_TIMES,
     streams=4,
     window_requested_bytes=65_536,
     window_granted_sender_bytes=131_072,
@@ -74,19 +63,67 @@ COMPLETE = dataclasses.replace(
 )
 
 
-def make_probes(count: int = 3, *, begin_ns: int = 0) -> pa.Table:
-    """Probes every 20 ms of which the second is lost."""
-    return pa.table(
-        {
-            "sequence": pa.array(range(count), pa.int64()),
-            "intended_ns": pa.array([begin_ns + 20_000_000 * n for n in range(count)], pa.int64()),
-            "sent_ns": pa.array([begin_ns + 20_000_000 * n + 17 for n in range(count)], pa.int64()),
-            "rtt_ns": pa.array([None if n == 1 else 40_000_001 + n for n in range(count)], pa.int64()),
-            "stamps": pa.array(["kernel"] * count, pa.string()),
-        }
-    )
-
-
 def make_results(folder: Path) -> Results:
     """A fresh results folder with the sample plan, open for writing."""
     return Results.create(folder, CAMPAIGN, PLAN)
+
+
+ODD = 'a "b"\\c\nd,e'
+STEADY_NS = (100_000_000, 300_000_000)
+LOADED = make_probes(begin_ns=150_000_000)
+ORIGIN = OriginRecord(
+    trial_id=0,
+    program="iperf3",
+    program_version="3.12",
+    file_name="run.json",
+    file_sha256="ef" * 32,
+    part="forward",
+    imported_utc="2026-01-02T03:06:00+00:00",
+    details={"role": "client"},
+)
+
+
+def fill_results(folder: Path) -> Path:
+    """Store two complete trials, one of them imported, and a failed one; return the folder."""
+    raw = pa.table(
+        {
+            "index": pa.array([0, None], pa.int64()),
+            "stream": pa.array([0, 0], pa.int64()),
+            "tcp_info": pa.array([b"\x00\xff", b"\x01"], pa.binary()),
+        }
+    )
+    with make_results(folder) as results:
+        results.add_host(HOST)
+        series = {
+            "sender_intervals": make_end_intervals(sender=True),
+            "receiver_intervals": make_end_intervals(sender=False),
+            "loaded_probes": LOADED,
+            "sender_tcp_info_raw": raw,
+        }
+        results.add_trial(COMPLETE, series)
+        results.add_trial(dataclasses.replace(FAILED, failure=ODD), {})
+        other = dataclasses.replace(
+            COMPLETE,
+            plan_row=1,
+            attempt=2,
+            path_source=ODD,
+            window_requested_bytes=None,
+            started_utc="2026-01-02T03:07:00.250+00:00",
+            flags=("imported",),
+        )
+        results.add_trial(other, {"unloaded_probes": make_probes(5)}, origin=ORIGIN)
+    return folder
+
+
+def create_results(folder: Path, campaign: Campaign) -> Results:
+    """A fresh results folder of a campaign with its plan, open for writing."""
+    record = make_campaign(
+        name=campaign.name,
+        title=campaign.title,
+        digest=campaign.digest,
+        text="",
+        model=campaign.to_stored(),
+        seed=campaign.seed,
+        environment={},
+    )
+    return Results.create(folder, record, plan_records(campaign))

@@ -6,15 +6,15 @@ noise that follows itself from cycle to cycle (first-order correlation).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.messages import Setup, make_message_trial, make_round_trips
-from tests.builders.results import SyntheticResults, make_campaign, make_hosts
+from tests.builders.messages import Setup, make_round_trips, measure_message
+from tests.builders.results import DEFAULTS, Settings, SyntheticResults, make_hosts, plan_cycles, run_plan
 
 SIZES = (64, 16384)
 #: By what factor a load makes round trips longer, real-time priority half as much.
@@ -82,36 +82,40 @@ def make_technology_results(
 ) -> SyntheticResults:
     """Every technology with every size at each of ``settings``, once in each cycle."""
     rng = np.random.default_rng(seed)
-    plan: list[PlanRecord] = []
-    trials: list[TrialRecord] = []
-    cells = [(one, size, extra) for one in technologies for size in sizes for extra in settings]
+    cells = [
+        (
+            one,
+            {
+                **{**DEFAULTS, "message_bytes": size, "reply": True, "no_delay": True},
+                **{"placement": "process", "engine": "native", "transport": "tcp", "wait": "block"},
+                **one.settings,
+                **extra,
+            },
+        )
+        for one in technologies
+        for size in sizes
+        for extra in settings
+    ]
+    planned: list[Settings] = [chosen for _, chosen in cells]
     state = rng.normal(0, 1, len(cells))
-    for cycle in range(cycles):
-        state = correlation * state + np.sqrt(1 - correlation**2) * rng.normal(0, 1, len(cells))
-        for place in rng.permutation(len(cells)):
-            one, size, extra = cells[place]
-            factor = float(np.exp(noise_ratio * state[place])) * _find_factor(extra, loads)
-            row = PlanRecord(
-                row=len(plan),
-                cycle=cycle,
-                path_source="west",
-                path_destination="east",
-                settings={
-                    **{"streams": 1, "window_bytes": None, "congestion": "cubic", "message_bytes": size},
-                    **{"reply": True, "no_delay": True, "placement": "process", "engine": "native"},
-                    **{"transport": "tcp", "wait": "block"},
-                    **one.settings,
-                    **extra,
-                },
-            )
-            plan.append(row)
-            trials.append(_make_trial(one, size, factor, row))
-    campaign = make_campaign(name="round-trip", title="Round trips by technology", environment={})
-    series = {
-        number: {"round_trips": make_round_trips(one, samples=samples)}
-        for number, one in enumerate(trials, 1)
-    }
-    return SyntheticResults(campaign, plan, trials, series if histograms else {}, make_hosts())
+
+    def order(count: int) -> Iterable[int]:
+        nonlocal state
+        state = correlation * state + np.sqrt(1 - correlation**2) * rng.normal(0, 1, count)
+        return rng.permutation(count)
+
+    def measure(row: PlanRecord) -> TrialRecord:
+        place = planned.index(row.settings)
+        factor = float(np.exp(noise_ratio * state[place])) * _find_factor(row.settings, loads)
+        return _make_trial(cells[place][0], factor, row)
+
+    return run_plan(
+        plan_cycles(planned, cycles, order),
+        measure,
+        (lambda one: {"round_trips": make_round_trips(one, samples=samples)}) if histograms else None,
+        make_hosts(),
+        **{"name": "round-trip", "title": "Round trips by technology", "environment": {}},
+    )
 
 
 def _find_factor(extra: Mapping[str, Any], loads: Mapping[str, float]) -> float:
@@ -119,15 +123,15 @@ def _find_factor(extra: Mapping[str, Any], loads: Mapping[str, float]) -> float:
     return 1 + (load - 1) / 2 if extra.get("priority") else load
 
 
-def _make_trial(one: Technology, size: int, factor: float, row: PlanRecord) -> TrialRecord:
+def _make_trial(one: Technology, factor: float, row: PlanRecord) -> TrialRecord:
+    size = row.settings["message_bytes"]
     base = (one.base_ns + size * one.per_byte_ns) * factor
-    setup = Setup(row.settings, base_ns=base - size, cpu_ns=base / 2)
-    found = make_message_trial(setup, size, None, cycle=row.cycle, row=row.row, noise_ratio=0.0)
-    hop = one.hop_ns
+    trial = measure_message(Setup(base_ns=base - size, cpu_ns=base / 2), row, noise_ratio=0.0)
+    hop, median = one.hop_ns, trial.round_trip_median_ns or 0
     return replace(
-        found,
-        round_trip_p99_99_ns=(found.round_trip_median_ns or 0) * 8,
-        round_trip_p99_999_ns=(found.round_trip_median_ns or 0) * 12,
+        trial,
+        round_trip_p99_99_ns=median * 8,
+        round_trip_p99_999_ns=median * 12,
         adapter_versions=one.versions,
         adapter_hop_ns=hop,
         flags=("adapter-hop",) if hop is not None and hop > 0.03 * base else (),

@@ -17,8 +17,7 @@ import pytest
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
-from tests.builders.exports import fill_results
-from tests.builders.stored import make_results
+from tests.builders.stored import fill_results, make_results
 from tests.require import require
 
 LOOPBACK = "127.0.0.1"

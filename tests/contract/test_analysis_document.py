@@ -17,8 +17,7 @@ from pathlab.study.technology_analyses import TechnologyAnalyses
 from tests import command_line
 from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.levels import measure_levels
-from tests.builders.message_sizes import carry, make_message_trials
-from tests.builders.messages import TCP, make_message_results
+from tests.builders.messages import TCP, carry, make_message_results, make_message_trials
 from tests.builders.multipath import Bonds, make_multipath_results
 from tests.builders.results import write_results
 from tests.builders.searches import count_link, write_search_results

@@ -16,7 +16,8 @@ from rich.cells import cell_len
 
 from pathlab.cli.main import main
 from tests.builders.messages import make_message_results
-from tests.builders.results import make_failed, make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
+from tests.builders.trials import make_failed
 from tests.command_line import call
 from tests.integration.test_report_commands import store
 

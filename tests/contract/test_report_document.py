@@ -11,7 +11,8 @@ import pytest
 
 from pathlab.report.formats.report_json import DOCUMENT, DOCUMENT_VERSION, describe_report, write_machine
 from pathlab.report.report_builder import build_document
-from tests.builders.results import SyntheticResults, make_campaign, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_campaign, make_quickstart
+from tests.builders.trials import make_failed
 
 KIB = 1024
 #: Version 1. Nothing here may go or change its meaning without another number; what is new is added.

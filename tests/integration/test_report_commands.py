@@ -15,13 +15,8 @@ import pyarrow as pa
 import pytest
 
 from pathlab.store.results import Results
-from tests.builders.results import (
-    SyntheticResults,
-    make_campaign,
-    make_failed,
-    make_quickstart,
-    make_trial,
-)
+from tests.builders.results import SyntheticResults, make_campaign, make_quickstart
+from tests.builders.trials import make_failed, make_trial
 from tests.command_line import call_lines
 
 KIB = 1024

@@ -17,7 +17,8 @@ from pathlab.report.report_builder import arrange_report, build_document, gather
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
 from pathlab.study.streams import summarise_streams
-from tests.builders.results import SyntheticResults, make_failed, make_quickstart, write_results
+from tests.builders.results import SyntheticResults, make_quickstart, write_results
+from tests.builders.trials import make_failed
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from pathlab.store.results import Results
-from tests.builders.stored import COMPLETE, FAILED, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE, FAILED, make_results
 from tests.command_line import call, call_lines
 
 TRIALS = 130

@@ -14,8 +14,8 @@ import pytest
 
 import pathlab
 from pathlab.store.results import Results
-from tests.builders.exports import fill_results
-from tests.builders.stored import COMPLETE, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE, fill_results, make_results
 from tests.command_line import call
 from tests.require import require
 
@@ -110,7 +110,8 @@ _WRITER = """
 import dataclasses, sys
 from pathlib import Path
 from pathlab.store.results import Results
-from tests.builders.stored import COMPLETE, make_probes
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE
 with Results.open(Path(sys.argv[1]), write=True) as results:
     print("open", flush=True)
     for attempt in range(1, 121):

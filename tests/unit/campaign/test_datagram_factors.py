@@ -11,8 +11,7 @@ from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.order import plan_rows
 from pathlab.engines.settings import find_refused, flow_options, list_settings
 from pathlab.engines.spec import Allowed
-from tests.builders.campaigns import list_mistakes, make_sample
-from tests.builders.specs import make_spec
+from tests.builders.campaigns import list_mistakes, make_sample, make_spec
 
 ALLOWED = Allowed(probe_method="icmp", congestion=None)
 FLOW: dict[str, Any] = {"transport": "udp"}

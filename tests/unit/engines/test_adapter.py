@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -20,12 +19,10 @@ from pathlab.errors import HostError, UsageError
 from pathlab.remote.session import Session
 from pathlab.runner.trial.adapter_record import is_hop_long
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import TrialRecord
-from tests.builders.campaigns import make_sample
-from tests.builders.specs import PATH, make_spec
-from tests.builders.trials import make_record
+from tests.builders.campaigns import PATH, make_sample, make_spec
+from tests.builders.trials import make_record, record_trial
 
 SOURCE = """# pathlab-adapter
 # {"contract": 1, "name": "parrot", "title": "A parrot", "language": "python", "beneath": "tcp",
@@ -211,10 +208,8 @@ def build_trial(
 ) -> TrialRecord:
     pair = make_pair(asked, answered, **levels)
     pair.engine.prepare()
-    data = TrialData()
-    data.sender, data.receiver = pair.engine.collect()
-    outcome = Outcome(status="complete", attempt=1, started=datetime.datetime.now(datetime.UTC))
-    return build_record(make_parrot_spec(**levels), data, outcome, {})
+    sender, receiver = pair.engine.collect()
+    return record_trial(make_parrot_spec(**levels), TrialData(sender=sender, receiver=receiver), {})
 
 
 def test_a_trial_has_what_both_ends_stated_and_nothing_that_none_did() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pathlab.engines.iperf3 import client_arguments, convert_output, server_arguments
 from pathlab.engines.spec import Allowed, TrialSpec
 from pathlab.errors import HostError
-from tests.builders.specs import make_spec
+from tests.builders.campaigns import make_spec
 
 S = 10**9
 SPEC = make_spec({"interval": "100ms"}, streams=2, warmup_ns=S // 5, duration_ns=S, engine="iperf3")

@@ -14,7 +14,7 @@ from pathlab.engines.native import NativeEngine
 from pathlab.engines.spec import Allowed, TrialSink, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
-from tests.builders.specs import PATH, make_spec
+from tests.builders.campaigns import PATH, make_spec
 
 TOKEN = "0" * 32
 S = 10**9

@@ -6,7 +6,7 @@ from typing import Any
 
 from pathlab.engines.settings import find_refused, flow_options, list_settings
 from pathlab.engines.spec import Allowed
-from tests.builders.specs import make_spec
+from tests.builders.campaigns import make_spec
 
 BOTH = {
     "bytes": 64,

@@ -27,7 +27,7 @@ def make_rates(cycles: int, *, sizes: tuple[int, ...] = (64, 1024)) -> Synthetic
         flags = ("lab-limited", "host-limited") if limited else ("host-limited",)
         return replace(record, flags=flags, round_trips=None, round_trip_median_ns=None)
 
-    results.records = [change(record) for record in results.records]
+    results.change_trials(change)
     return results
 
 
@@ -100,10 +100,9 @@ def test_a_warning_names_what_its_combinations_share() -> None:
 def test_a_warning_on_unlike_combinations_names_some_or_counts_them() -> None:
     def warn(*numbers: int) -> str:
         results = make_rates(1)
-        results.records = [
-            replace(record, flags=("over-line-rate",) if record.plan_row in numbers else ())
-            for record in results.records
-        ]
+        results.change_trials(
+            lambda record: replace(record, flags=("over-line-rate",) if record.plan_row in numbers else ())
+        )
         return " ".join(print_summary(results, width=300))
 
     # rows 0 to 7: two hosts, unbatched and batched, then one host; each with 64 B and 1 KiB

@@ -52,7 +52,7 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured() -> None:
 @pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])
 def test_what_was_not_measured_is_said_so_and_never_a_number(missing: str) -> None:
     results = make_quickstart(cycles=6, levels=[(1, 256 * KIB), (1, 64 * KIB)])
-    results.records = [replace(record, **{missing: None}) for record in results.records]  # type: ignore[arg-type]
+    results.change_trials(**{missing: None})
     found = answer(results)
     numbers = dict(describe_recommendation(found).numbers)
     if missing == "loaded_sent":
@@ -151,7 +151,7 @@ def test_a_requested_rate_is_named_as_for_a_single_trial(cap_bits_per_s: float |
     carried = (39e6 * 1448 / 1500) if cap_bits_per_s is None else 20.4e6
     model = {"name": "own", "budget": {"rate_bits_per_s": cap_bits_per_s}}
     results = make_quickstart(cycles=6, levels=[(4, 256 * KIB), (8, 256 * KIB)], model=model)
-    results.records = [replace(one, throughput_bits_per_s=carried) for one in results.records]
+    results.change_trials(throughput_bits_per_s=carried)
     inputs = gather_inputs(results)
     found = describe_recommendation(answer(results))
     assert dict(found.numbers)["Limited by"] == name

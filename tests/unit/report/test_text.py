@@ -13,7 +13,8 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.text import render_trial
-from tests.builders.results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.trials import make_failed
 
 KIB = 1024
 
@@ -35,7 +36,7 @@ def print_trial(results: SyntheticResults, trial_id: int, *, series: bool = True
 
 def test_each_cell_is_one_whole_row_at_100_columns() -> None:
     results = make_quickstart()
-    results.records = [replace(record, window_granted_sender_bytes=212_992) for record in results.records]
+    results.change_trials(window_granted_sender_bytes=212_992)
     lines = print_summary(results)
     assert max(map(len, lines)) <= 100
     rows = [line for line in lines if re.match(r" +[1248]  ", line)]
@@ -62,7 +63,7 @@ def test_the_answer_comes_first_and_the_rest_fits_a_screen(cycles: int, width: i
 
 def test_flags_are_one_line_and_provisional_medians_are_marked() -> None:
     results = make_quickstart(cycles=2)
-    results.records = [replace(one, flags=("lab", "lab-limited")) for one in results.records]
+    results.change_trials(flags=("lab", "lab-limited"))
     lines = print_summary(results, 80)
     assert [line for line in lines if line.startswith("Trials: ")] == ["Trials: 16 lab-limited."]
     assert sum("lab-limited" in line for line in lines) <= 3
@@ -83,10 +84,7 @@ def test_warnings_keep_whole_sentences_and_the_remedy() -> None:
     environment = {"fallback": "the kernel refused, e.g. by policy. Use sudo."}
     results = make_quickstart(cycles=2, environment=environment)
     del results.records[-1]
-    results.records = [
-        replace(one, flags=("lab", "lab-limited"), window_granted_receiver_bytes=65_536)
-        for one in results.records
-    ]
+    results.change_trials(flags=("lab", "lab-limited"), window_granted_receiver_bytes=65_536)
     text = " ".join(" ".join(print_summary(results)).split())
     assert "! Loopback fallback: the kernel refused, e.g. by policy. Use sudo. The numbers describe" in text
     assert (

@@ -18,8 +18,8 @@ from pathlab.store.archive import list_results, merge_results, prune_results
 from pathlab.store.check import check_results
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
-from tests.builders.exports import LOADED, fill_results
-from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, LOADED, PLAN, fill_results, make_results
 
 
 def damage(folder: Path, statement: str) -> None:

@@ -14,7 +14,7 @@ from pathlab.errors import StoreError
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.store.series import decode_series, encode_series
-from tests.builders.exports import fill_results
+from tests.builders.stored import fill_results
 from tests.command_line import call
 
 KIND = "loaded_probes"  # any: the bytes do not name it

@@ -14,8 +14,7 @@ from pathlab.store.hdr_histogram import ExactFigures
 from pathlab.store.interval_histograms import read_probe_histograms, read_round_trips, sum_histograms
 from pathlab.store.results import Results
 from pathlab.store.series_columns import SERIES
-from tests.builders.exports import make_intervals
-from tests.builders.series import make_histogram_row
+from tests.builders.series import make_end_intervals, make_histogram_row
 from tests.builders.stored import COMPLETE, make_results
 
 ROWS = [
@@ -29,7 +28,7 @@ ROWS = [
 def store(folder: Path, kind: str, rows: list[dict[str, Any]]) -> Path:
     with make_results(folder) as results:
         series = {
-            "sender_intervals": make_intervals(sender=True),
+            "sender_intervals": make_end_intervals(sender=True),
             kind: convert_rows(rows, SERIES[kind].schema),
         }
         results.add_trial(COMPLETE, series)
@@ -46,7 +45,7 @@ def test_round_trips_of_the_steady_window_are_summed_exactly(tmp_path: Path) -> 
 
 def test_a_trial_without_round_trips_has_none(tmp_path: Path) -> None:
     with make_results(tmp_path / "stored") as results:
-        results.add_trial(COMPLETE, {"sender_intervals": make_intervals(sender=True)})
+        results.add_trial(COMPLETE, {"sender_intervals": make_end_intervals(sender=True)})
         assert read_round_trips(results, 1) is None
         assert read_probe_histograms(results, 1, "loaded_probes") is None
 

@@ -11,8 +11,8 @@ import pytest
 from pathlab.errors import StoreError
 from pathlab.study.analyses import StudiedResults
 from tests.builders.damage import mutate
-from tests.builders.exports import fill_results
 from tests.builders.results import make_quickstart
+from tests.builders.stored import fill_results
 from tests.command_line import call
 from tests.integration.test_report_commands import store
 

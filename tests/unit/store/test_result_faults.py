@@ -18,12 +18,14 @@ import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import database
 from pathlab.store.results import Results
-from tests.builders.stored import COMPLETE, FAILED, PLAN, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE, FAILED, PLAN, make_results
 
 WRITER = """
 import sys
 from pathlib import Path
-from tests.builders.stored import COMPLETE, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE, make_results
 results = make_results(Path(sys.argv[1]))
 print(results.add_trial(COMPLETE, {"loaded_probes": make_probes()}), flush=True)
 sys.stdin.read()

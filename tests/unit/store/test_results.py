@@ -25,8 +25,8 @@ from pathlab.store.results import Results
 from pathlab.store.schema import FORMAT_VERSION, column_types
 from pathlab.store.series import decode_series
 from pathlab.store.trial_table import format_exact_utc
-from tests.builders.series import make_intervals, make_raw
-from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_probes, make_results
+from tests.builders.series import make_intervals, make_probes, make_raw
+from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_results
 
 
 def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:

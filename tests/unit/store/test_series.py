@@ -17,8 +17,7 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.store import series
 from pathlab.store.series import decode_schema, decode_series, encode_series
 from pathlab.store.series_columns import SERIES_KINDS
-from tests.builders.series import make_intervals, make_raw
-from tests.builders.stored import make_probes
+from tests.builders.series import make_intervals, make_probes, make_raw
 
 EXTREMES = st.sampled_from([-(2**63), 2**63 - 1, -1, 0, 1, 2**32, -(2**31)])
 NUMBERS = st.none() | EXTREMES | st.integers(-(2**63), 2**63 - 1)

@@ -11,8 +11,7 @@ from pathlab.store.location import HEADER
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 from pathlab.store.summary import ResultsFault, read_summary
-from tests.builders.exports import fill_results
-from tests.builders.stored import CAMPAIGN
+from tests.builders.stored import CAMPAIGN, fill_results
 
 
 def change(folder: Path, statement: str) -> None:

@@ -25,10 +25,9 @@ from pathlab.study.costs import Bottleneck
 from pathlab.study.delay import describe_variability
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import ExclusionCount, select, survey_table
-from tests.builders.message_sizes import BATCH, carry, make_message_trials
-from tests.builders.messages import make_message_results
-from tests.builders.results import LAB
-from tests.builders.sweeps import CAPACITY, RTT_NS, STREAMS, WINDOWS, BareResults, make_sweep, study
+from tests.builders.messages import BATCH, carry, make_message_results, make_message_trials
+from tests.builders.results import LAB, BareResults, study
+from tests.builders.sweeps import CAPACITY, RTT_NS, STREAMS, WINDOWS, make_sweep
 
 CYCLES = 12
 

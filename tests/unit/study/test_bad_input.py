@@ -17,8 +17,8 @@ from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.store.records import TrialRecord
 from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES
-from tests.builders.results import SyntheticResults
-from tests.builders.sweeps import BareResults, make_sweep, study
+from tests.builders.results import BareResults, SyntheticResults, study
+from tests.builders.sweeps import make_sweep
 
 LEVELS = [(1, 65536), (2, 32768), (4, 16384), (4, 65536), (2, 131072), (3, None)]
 FIGURES = [
@@ -126,7 +126,7 @@ def test_answers_ignore_the_order_and_follow_the_scale(shuffler: Any, scale: flo
         replace(record, throughput_bits_per_s=(record.throughput_bits_per_s or 0.0) * scale)
         for record in mixed
     ]
-    changed = SyntheticResults(results.campaign, results.plan(), scaled, {})
+    changed = results.copy(trials=scaled, series={})
     before, after = study(results), study(changed)
     for first, second in zip(before.streams_vs_windows(), after.streams_vs_windows(), strict=True):
         assert second.result.comparison.ratio == pytest.approx(first.result.comparison.ratio)

@@ -9,8 +9,8 @@ import pytest
 from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.verdicts.gain_limit import find_gain_limit
 from pathlab.study.batching import BatchingGain
-from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.builders.sweeps import study
+from tests.builders.messages import BATCH, WRITE_SIZES, carry, make_message_trials
+from tests.builders.results import Settings, study
 
 PLAIN = {"batch_bytes": None, "batch_max_delay_ns": None}
 
@@ -27,7 +27,7 @@ def compare(*curves: Settings, cycles: int = 8) -> list[BatchingGain]:
 
 def test_the_gain_of_every_size_and_where_it_is_gone() -> None:
     (found,) = compare(PLAIN, BATCH)
-    assert [one.size_bytes for one in found.gains] == list(SIZES)
+    assert [one.size_bytes for one in found.gains] == list(WRITE_SIZES)
     for one in found.gains:
         assert one.ratio == pytest.approx(expect_gain(one.size_bytes), rel=0.02)
         assert one.interval.contains(expect_gain(one.size_bytes))
@@ -81,7 +81,7 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
     ]
     results = make_message_trials(curves, answer)
     (found,) = study(results).batching()
-    assert [one.size_bytes for one in found.result.delays] == list(SIZES)
+    assert [one.size_bytes for one in found.result.delays] == list(WRITE_SIZES)
     first = found.result.delays[0]
     assert first.offered_messages_per_s == 1000
     assert first.delay_bound_ns == 800_000

@@ -17,12 +17,8 @@ from pathlab.study.cells import Cell, find_extremes, sort_by_throughput
 from pathlab.study.costs import CellFigures, describe_cell
 from pathlab.study.links import DirectLink
 from pathlab.units import format_rate, format_time
-from tests.builders.results import (
-    GOODPUT_BITS_PER_S,
-    SyntheticResults,
-    make_failed,
-    make_quickstart,
-)
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.trials import GOODPUT_BITS_PER_S, make_failed
 
 KIB = 1024
 
@@ -127,7 +123,7 @@ def test_cpu_is_per_gigabyte_of_the_whole_trial(changes: dict[str, Any], expecte
 
 def test_what_was_not_measured_stays_none() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
-    results.records = [make_failed(record) for record in results.records]
+    results.change_trials(make_failed)
     cell, found = find_cell(results, 1, 64 * KIB), describe(results, 1, 64 * KIB)
     assert (len(cell.complete), cell.failed, cell.carried) == (0, 2, False)
     assert found.throughput_bits_per_s.median is None
@@ -187,7 +183,7 @@ def test_other_factors_and_control_rows_never_share_a_cell() -> None:
     plan[5] = replace(plan[5], settings={**plan[5].settings, "control": True})
     durations = [row.settings["duration_ns"] for row in plan]
     records = [replace(one, duration_ns=ns) for one, ns in zip(results.records, durations, strict=True)]
-    apart = SyntheticResults(results.campaign, plan, records, {})
+    apart = results.copy(plan=plan, trials=records, series={})
     assert [(one.name, len(one.complete)) for one in Study(apart).conditions()] == [
         ("west → east, duration 100 s", 3),
         ("west → east, duration 20 s", 2),
@@ -250,7 +246,7 @@ def test_terminal_page_and_live_view_say_the_same_of_a_cell(flag: str) -> None:
 
 def test_a_cell_without_a_trial_that_counts_has_no_median_and_is_still_shown() -> None:
     results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
-    results.records = [replace(one, flags=("lab", "lab-limited")) for one in results.records]
+    results.change_trials(flags=("lab", "lab-limited"))
     (condition,) = Study(results).conditions()
     (cell,) = condition.all_cells
     assert (len(cell.complete), len(cell.sample)) == (2, 0)

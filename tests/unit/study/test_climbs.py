@@ -12,9 +12,9 @@ from pathlab.errors import StoreError
 from pathlab.study.climbs import CellClimb, classify_cell_climb
 from pathlab.study.selection import Rules, select
 from pathlab.study.trials import StudySource, read_study_trials
-from tests.builders.results import SyntheticResults
+from tests.builders.results import SyntheticResults, with_series
 from tests.builders.series import make_histogram_row
-from tests.builders.sweeps import make_sweep, with_series
+from tests.builders.sweeps import make_sweep
 
 MS = 1_000_000
 LEVELS = [(1, 65_536)]

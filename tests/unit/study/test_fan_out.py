@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.builders.message_sizes import Settings, carry, make_message_trials
-from tests.builders.sweeps import study
+from tests.builders.messages import carry, make_message_trials
+from tests.builders.results import Settings, study
 
 
 def share(settings: Settings) -> dict[str, object]:

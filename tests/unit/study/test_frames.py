@@ -13,7 +13,8 @@ from pathlab.study.analyses import Study
 from pathlab.study.answer import Answers
 from pathlab.study.frames import LINE_CHARACTERS
 from pathlab.study.registry import ANALYSES
-from tests.builders.sweeps import make_sweep, study
+from tests.builders.results import study
+from tests.builders.sweeps import make_sweep
 
 LEVELS = [(1, 16_384), (2, 16_384), (4, 16_384), (1, 32_768), (2, 32_768), (4, None)]
 

@@ -18,11 +18,11 @@ from pathlab.study.lossless_rate import LosslessRate
 from tests.builders.searches import (
     SEARCH,
     count_link,
-    create_search_results,
     make_search_campaign,
     run_searches,
     write_search_results,
 )
+from tests.builders.stored import create_results
 
 ONE: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
 
@@ -90,7 +90,7 @@ def test_one_cycle_has_a_bracket_and_no_interval(tmp_path: Path) -> None:
 
 def test_a_search_that_did_not_end_is_not_found(tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1, **ONE)
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, count_link(48e6), stop_after=7)
     (answer,) = analyse(tmp_path)
     assert (answer.result.ending, answer.result.finished, answer.result.found) == (None, 0, 0)

@@ -28,7 +28,7 @@ def choose(study: Study, rate: int, p99_ns: int, size: int = 64) -> MessageChoic
 
 
 def change(results: SyntheticResults, edit: Callable[[TrialRecord], TrialRecord]) -> Study:
-    results.records = [edit(record) for record in results.records]
+    results.change_trials(edit)
     return Study(results)
 
 

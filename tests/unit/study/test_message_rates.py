@@ -12,13 +12,14 @@ from pathlab.study.analyses import Study
 from pathlab.study.message_rates import read_level
 from pathlab.study.references import find_published, find_published_fan_out
 from pathlab.study.trials import Condition
-from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.builders.sweeps import make_sweep, study
+from tests.builders.messages import BATCH, WRITE_SIZES, carry, make_message_trials
+from tests.builders.results import Settings, study
+from tests.builders.sweeps import make_sweep
 
 
 def test_every_size_of_a_curve_has_its_rate_cost_and_losses() -> None:
     answers = study(make_message_trials([{}], carry)).message_rates()
-    assert [one.result.size_bytes for one in answers] == list(SIZES)
+    assert [one.result.size_bytes for one in answers] == list(WRITE_SIZES)
     first = answers[0].result
     assert first.messages_per_s.median == pytest.approx(1e9 / 2064, rel=0.02)
     assert first.messages_per_s.interval.decided
@@ -38,7 +39,7 @@ def test_offered_rates_and_round_trips_do_not_show_what_can_be_carried() -> None
     ]
     given = [{"reply": False, "message_rate_per_s": None, **one} for one in curves]
     found = study(make_message_trials(given, carry, cycles=2))
-    assert len(found.message_rates()) == len(SIZES)
+    assert len(found.message_rates()) == len(WRITE_SIZES)
     assert len(found.message_cost()) == 1
 
 
@@ -61,13 +62,13 @@ def test_the_cost_is_that_of_messages_though_their_stream_has_more_bytes() -> No
 
 def test_a_stream_of_bytes_has_no_message_and_a_write_size_its_own_cost() -> None:
     assert study(make_sweep(2)).message_rates() == ()
-    parts = [make_sweep(3, levels=[(1, 65536)], settings={"write_bytes": size}) for size in SIZES]
+    parts = [make_sweep(3, levels=[(1, 65536)], settings={"write_bytes": size}) for size in WRITE_SIZES]
     plan = [replace(row, row=row.row + 3 * place) for place, part in enumerate(parts) for row in part.plan()]
     records = [
         replace(
             record,
             plan_row=record.plan_row + 3 * place,
-            throughput_bits_per_s=SIZES[place] * 8e9 / (500 + SIZES[place]),
+            throughput_bits_per_s=WRITE_SIZES[place] * 8e9 / (500 + WRITE_SIZES[place]),
         )
         for place, part in enumerate(parts)
         for record in part.records
@@ -84,7 +85,7 @@ def test_without_a_message_in_the_steady_window_a_trial_is_excluded() -> None:
         return carry(settings) | ({"messages_per_s": 0.0} if settings["message_bytes"] == 64 else {})
 
     answers = study(make_message_trials([{}], stall, cycles=3)).message_rates()
-    assert [one.result.size_bytes for one in answers] == list(SIZES[1:])
+    assert [one.result.size_bytes for one in answers] == list(WRITE_SIZES[1:])
     (excluded,) = answers[0].selection.excluded
     assert (excluded.reason, excluded.trials) == ("messages_per_s: not-positive", 3)
 

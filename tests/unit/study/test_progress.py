@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlab.study.analyses import Study
 from pathlab.study.cells import Cell
 from pathlab.study.progress import find_warnings, survey_conditions
-from tests.builders.results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.trials import make_failed
 
 KIB = 1024
 LEVELS = [(1, 64 * KIB), (2, 64 * KIB)]
@@ -61,10 +62,9 @@ def test_combinations_with_too_few_trials_are_named() -> None:
 
 def test_short_windows_have_the_least_grant() -> None:
     results = make_quickstart(cycles=6, levels=LEVELS)
-    results.records = [
-        replace(one, window_granted_receiver_bytes=65_536 if one.streams == 2 else 131_072)
-        for one in results.records
-    ]
+    results.change_trials(
+        lambda one: replace(one, window_granted_receiver_bytes=65_536 if one.streams == 2 else 131_072)
+    )
     (condition,) = Study(results).conditions()
     found = find_warnings(condition)
     assert (name_cells(found.short), found.least_granted_bytes) == (["2 × 64 KiB"], 65_536)

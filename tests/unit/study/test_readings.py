@@ -20,9 +20,9 @@ from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_n
 from pathlab.study.readings import LIMIT_SERIES, TrialSeries, find_ceiling, read_flow
 from pathlab.study.selection import select
 from pathlab.study.trials import read_study_trials
-from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.results import make_quickstart, with_series
 from tests.builders.stored import COMPLETE, make_results
-from tests.builders.sweeps import make_sweep, with_series
+from tests.builders.sweeps import make_sweep
 
 STREAMS, STEP_NS = 2, 100_000_000
 #: Ten records of warm-up, thirty of the steady window, one of the drain.
@@ -313,9 +313,9 @@ def test_a_line_leaves_for_data_what_the_trials_segments_let_it(
     changes: dict[str, Any], settings: dict[str, Any], expected: float | None
 ) -> None:
     results = make_quickstart(cycles=1, levels=[(1, 65_536)])
-    results.records = [replace(one, **changes) for one in results.records]
+    results.change_trials(**changes)
     rows = [replace(row, settings={**row.settings, **settings}) for row in results.plan()]
-    table = read_study_trials(SyntheticResults(results.campaign, rows, results.records, {}))
+    table = read_study_trials(results.copy(plan=rows, series={}))
     (sample,) = select(table)
     environment = {"lab": {"links": [{"between": ["west", "east"], "rate_bits_per_s": 15 * 10**6}]}}
     line = find_bottleneck(environment, sample)

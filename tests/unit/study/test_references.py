@@ -12,8 +12,8 @@ from pathlab.reference.series import ReferenceTable, load_table
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.references import fit_columns
-from tests.builders.results import SyntheticResults
-from tests.builders.sweeps import BareResults, make_sweep, study
+from tests.builders.results import BareResults, join_results, study
+from tests.builders.sweeps import make_sweep
 
 NAME, COLUMN = "ibm-streams-2.0-internode", "tcp_gbps"
 LEVELS = (4, 64, 100)  # the last one was not published
@@ -24,23 +24,16 @@ def make_messages(cycles: int, *flags: str) -> Study:
     table = load_table(NAME)
     published = dict(zip(table.columns["message_bytes"], table.columns[COLUMN], strict=True))
     parts = []
-    for number, level in enumerate(LEVELS):
+    for level in LEVELS:
 
-        def change(record: TrialRecord, level: int = level, number: int = number) -> TrialRecord:
+        def change(record: TrialRecord, level: int = level) -> TrialRecord:
             rate = 2e9 * published.get(level, 0.5) * (1 + 0.01 * (record.cycle - cycles // 2))
-            row = record.plan_row + cycles * number
-            return replace(record, plan_row=row, throughput_bits_per_s=rate, flags=(*record.flags, *flags))
+            return replace(record, throughput_bits_per_s=rate, flags=(*record.flags, *flags))
 
         parts.append(
             make_sweep(cycles, levels=[(1, 65536)], change=change, settings={"message_bytes": level})
         )
-    plan = [
-        replace(row, row=row.row + cycles * number)
-        for number, part in enumerate(parts)
-        for row in part.plan()
-    ]
-    records = [record for part in parts for record in part.records]
-    return Study(SyntheticResults(parts[0].campaign, plan, records, {}, ()))
+    return Study(join_results(parts))
 
 
 def test_levels_of_both_sides_are_aligned() -> None:

@@ -20,7 +20,8 @@ from pathlab.report.formats.markdown import escape_markdown, figures_folder, ren
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.formats.pdf import render_pdf
 from pathlab.report.report_builder import build_document
-from tests.builders.results import make_failed, make_quickstart
+from tests.builders.results import make_quickstart
+from tests.builders.trials import make_failed
 from tests.require import require
 
 KIB = 1024

@@ -26,14 +26,8 @@ from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
 from pathlab.report.tables import build_table, flatten_facts, format_setting, tabulate_hosts, tabulate_journal
 from pathlab.store.records import JournalRecord
-from tests.builders.results import (
-    SyntheticResults,
-    make_campaign,
-    make_failed,
-    make_hosts,
-    make_quickstart,
-    make_trial,
-)
+from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_quickstart
+from tests.builders.trials import make_failed, make_trial
 
 KIB = 1024
 VOID = {"meta", "br", "img", "link", "input", "hr"}
@@ -164,7 +158,7 @@ def test_titles_of_the_campaign_cannot_inject() -> None:
 def test_fallback_is_loud_before_the_answer_and_in_figures() -> None:
     environment = {"lab": None, "fallback": "user namespaces are closed"}
     results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)], environment=environment)
-    results.records = [replace(record, flags=("loopback-fallback",)) for record in results.records]
+    results.change_trials(flags=("loopback-fallback",))
     page = render_html(build_document(results))
     assert page.index("Loopback fallback: user namespaces are closed") < page.index("<h2>The answer")
     assert "Nothing can be recommended" in page

@@ -26,14 +26,9 @@ from pathlab.report.sections.trials import (
     plot_trial,
 )
 from pathlab.store.records import TrialRecord
-from tests.builders.results import (
-    SyntheticResults,
-    make_campaign,
-    make_failed,
-    make_quickstart,
-    make_trial,
-)
+from tests.builders.results import SyntheticResults, make_campaign, make_quickstart
 from tests.builders.series import make_histogram_row
+from tests.builders.trials import make_failed, make_trial
 
 STEP_NS = 100_000_000
 

@@ -13,9 +13,10 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Plot, Points, Rule, Scale
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.store.records import TrialRecord
-from tests.builders.results import GOODPUT_BITS_PER_S, LAB, QUEUE_BYTES, RATE_BITS_PER_S
+from tests.builders.results import LAB
 from tests.builders.sections import find_curve, make_inputs, take_trials
 from tests.builders.sweeps import make_sweep
+from tests.builders.trials import GOODPUT_BITS_PER_S, QUEUE_BYTES, RATE_BITS_PER_S
 
 LEVELS: list[tuple[int, int | None]] = [
     (streams, window) for window in (32768, 65536) for streams in (1, 4, 8)

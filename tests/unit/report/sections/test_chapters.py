@@ -14,9 +14,9 @@ from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections import chapters, routes
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import JournalRecord, TrialRecord
-from tests.builders.results import LAB, SyntheticResults
-from tests.builders.sections import find_curve, find_table, join_results, list_blocks, make_inputs
-from tests.builders.sweeps import BareResults, make_sweep
+from tests.builders.results import LAB, BareResults, SyntheticResults, join_results
+from tests.builders.sections import find_curve, find_table, list_blocks, make_inputs
+from tests.builders.sweeps import make_sweep
 from tests.unit.study.test_bad_input import BAD
 
 SEVERAL = 3
@@ -110,7 +110,7 @@ def test_results_without_a_trial_say_what_is_missing() -> None:
 def test_what_the_plan_asks_for_is_listed_where_it_is_missing(factor: str, title: str) -> None:
     sweep = make_sweep(1)
     rows = [replace(row, settings={**row.settings, factor: None}) for row in sweep.plan()]
-    results = SyntheticResults(sweep.campaign, rows, [], {}, sweep.hosts())
+    results = sweep.copy(plan=rows, trials=[])
     (only,) = chapters.build_sections(make_inputs(results))
     assert title in {row[0] for row in find_table(iter(only.blocks), "undecided").rows}
 
@@ -228,7 +228,7 @@ def make_survey(when: str, capacity_bits_per_s: float | None) -> JournalRecord:
 def test_surveys_of_the_path_become_a_chapter() -> None:
     swept = make_sweep(1)
     journal = [make_survey("before", 40e6), make_survey("after", None)]
-    results = SyntheticResults(swept.campaign, swept.plan(), swept.records, {}, (), journal)
+    results = swept.copy(journal=journal)
     inputs = make_inputs(results)
     plot = chapters.find_plot(inputs, "path-1")
     assert plot is not None

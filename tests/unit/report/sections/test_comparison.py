@@ -32,7 +32,7 @@ CYCLES = 12
 def make(seed: int, change: Callable[[TrialRecord, np.random.Generator], TrialRecord]) -> SyntheticResults:
     base = make_quickstart(cycles=CYCLES, levels=[(1, 64 * KIB), (4, 64 * KIB)])
     rng = np.random.default_rng(seed)
-    return SyntheticResults(base.campaign, base.plan(), [change(one, rng) for one in base.records], {})
+    return base.copy(trials=[change(one, rng) for one in base.records], series={})
 
 
 def delayed(more_ns: float) -> Callable[[TrialRecord, np.random.Generator], TrialRecord]:

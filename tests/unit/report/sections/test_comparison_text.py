@@ -23,7 +23,7 @@ from pathlab.study.comparison.rows import (
     compare_results,
 )
 from tests.builders.comparisons import compare, make_results
-from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.results import make_quickstart
 
 
 def test_json_holds_every_row_and_the_table_every_verdict() -> None:
@@ -65,7 +65,7 @@ def make_changed() -> ResultsComparison:
             for one in base.records
             if seed == 1 or one.cycle < 2 or (one.streams, one.window_requested_bytes) != (8, 65_536)
         ]
-        sides.append(SyntheticResults(base.campaign, base.plan(), records, {}))
+        sides.append(base.copy(trials=records, series={}))
     labels = (f"/srv/{'long-' * 14}before", "/srv/after")
     return compare_results(
         list(zip(labels, sides, strict=True)), ComparisonRules(metrics=("throughput", "idle-rtt"))

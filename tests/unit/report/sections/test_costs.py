@@ -17,14 +17,8 @@ from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
-from tests.builders.results import SyntheticResults
-from tests.builders.sections import (
-    find_curve,
-    find_table,
-    join_results,
-    make_inputs,
-    take_trials,
-)
+from tests.builders.results import SyntheticResults, join_results
+from tests.builders.sections import find_curve, find_table, make_inputs, take_trials
 from tests.builders.sweeps import make_sweep
 
 PAIR = ((8, 65536), (2, 262144))

@@ -19,7 +19,8 @@ from pathlab.report.plots.model import Plot
 from pathlab.report.report_builder import build_document
 from pathlab.report.sections.chapters import find_plot
 from pathlab.study.analyses import Study
-from tests.builders.datagrams import Settings, carry_flow, make_udp_trials
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.results import Settings
 
 RATES = [{"pacing_bits_per_s": rate * 10**6} for rate in (32, 48, 80)]
 FLOWS = [{**rate, "gso": on} for rate in RATES for on in (False, True)]

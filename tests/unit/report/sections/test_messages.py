@@ -16,16 +16,9 @@ from pathlab.report.sections import chapters, messages
 from pathlab.report.sections.opening import build_opening
 from pathlab.report.size_text import describe_messages
 from pathlab.store.records import TrialRecord
-from tests.builders.message_sizes import BATCH, SIZES, Settings, carry, make_message_trials
-from tests.builders.results import SyntheticResults
-from tests.builders.sections import (
-    find_curve,
-    find_layer,
-    find_table,
-    join_results,
-    list_blocks,
-    make_inputs,
-)
+from tests.builders.messages import BATCH, WRITE_SIZES, carry, make_message_trials
+from tests.builders.results import Settings, SyntheticResults, join_results
+from tests.builders.sections import find_curve, find_layer, find_table, list_blocks, make_inputs
 from tests.builders.sweeps import make_sweep
 
 PLAIN: Settings = {"batch_bytes": None, "batch_max_delay_ns": None, "placement": "process"}
@@ -68,7 +61,7 @@ def test_the_opening_says_what_carries_most_messages(both: ReportInputs) -> None
 def test_a_curve_for_each_setting_and_the_published_one_faint(both: ReportInputs) -> None:
     plot = draw(both, "messages-1")
     plain, batched = (find_curve(plot, name) for name in ("tcp", "tcp, batch 64 KiB"))
-    assert plain.x.tolist() == list(SIZES)
+    assert plain.x.tolist() == list(WRITE_SIZES)
     assert plain.y[0] == pytest.approx(1e9 / 2064, rel=0.02)
     assert batched.slot != plain.slot
     assert plain.low is not None
@@ -79,7 +72,7 @@ def test_a_curve_for_each_setting_and_the_published_one_faint(both: ReportInputs
     assert faint.y[faint.x == 64] == pytest.approx(3.81e9 / 512)
     assert find_curve(plot, faint.name, 1).y[faint.x == 64] == pytest.approx(3.81)
     rows = find_table(list_blocks(chapters.build_sections(both)), "published-1").rows
-    assert len(rows) == 2 * len(SIZES)
+    assert len(rows) == 2 * len(WRITE_SIZES)
     assert rows[0][:3] == ("tcp", "Streams 3.0 intranode: tcp", "64 B")
 
 
@@ -93,7 +86,7 @@ def test_tables_have_the_cost_and_the_cpu_time_of_every_curve(both: ReportInputs
     rates = find_table(list_blocks(sections), "message-rates-1")
     headings = [heading.label for heading in rates.headings]
     assert rates.rows[0][headings.index("CPU/message, sender")].startswith("2 µs")
-    assert len(rates.rows) == 2 * len(SIZES)
+    assert len(rates.rows) == 2 * len(WRITE_SIZES)
 
 
 def test_one_curve_is_drawn_with_its_fit() -> None:
@@ -307,14 +300,14 @@ def make_writes(share: float, levels: list[tuple[int, int | None]]) -> ReportInp
 
         return make_sweep(2, levels=levels, change=change, settings={"write_bytes": size})
 
-    return make_inputs(join_results([measure(size) for size in SIZES]))
+    return make_inputs(join_results([measure(size) for size in WRITE_SIZES]))
 
 
 def test_writes_share_the_figures_of_messages() -> None:
     inputs = make_writes(1.0, [(1, 65536)])
     plot = draw(inputs, "writes-1")
     fit = find_curve(plot, "a + m / r")
-    assert find_curve(plot, "median").x.tolist() == list(SIZES)
+    assert find_curve(plot, "median").x.tolist() == list(WRITE_SIZES)
     assert fit.y[0] == pytest.approx(find_curve(plot, "median").y[0], rel=1e-3)
     assert "A write costs 2" in plot.sentence
     assert messages.SECTION.find_gap(inputs) is None

@@ -12,7 +12,8 @@ from pathlab.report.sections.notices import list_notices
 from pathlab.report.text import count_flags
 from pathlab.store.records import JournalRecord, TrialRecord
 from pathlab.study.analyses import Study
-from tests.builders.results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.trials import make_failed
 
 KIB = 1024
 
@@ -24,7 +25,7 @@ def notices(results: SyntheticResults) -> dict[str, Notice]:
 
 
 def change(results: SyntheticResults, to: Callable[[TrialRecord], TrialRecord]) -> SyntheticResults:
-    results.records = [to(record) for record in results.records]
+    results.change_trials(to)
     return results
 
 
@@ -145,7 +146,7 @@ def test_a_run_that_began_on_a_busy_machine_says_what_was_measured() -> None:
         text="",
         facts={"found": {"this machine": text}},
     )
-    results = SyntheticResults(results.campaign, results.plan(), results.records, {}, journal=[entry])
+    results = results.copy(series={}, journal=[entry])
     assert notices(results)["busy"].text == (
         f"Hosts were busy when the run began (2026-01-01 00:00:00 UTC): this machine: {text}."
     )

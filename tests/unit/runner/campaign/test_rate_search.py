@@ -22,14 +22,8 @@ from pathlab.store.check import check_results
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
 from pathlab.study.rate_searches import describe_ending, list_searches
-from tests.builders.searches import (
-    FakeCycles,
-    Truth,
-    count_link,
-    create_search_results,
-    make_search_campaign,
-    run_searches,
-)
+from tests.builders.searches import FakeCycles, Truth, count_link, make_search_campaign, run_searches
+from tests.builders.stored import create_results
 
 
 def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding | None, int | None]]:
@@ -40,7 +34,7 @@ def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding
 
 def test_every_search_of_every_cycle_ends(tmp_path: Path) -> None:
     campaign = make_search_campaign()
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         assert len(results.plan()) == 4
         ending, cycles, searches, events = run_searches(results, campaign, count_link(48e6))
         assert ending is None
@@ -70,10 +64,10 @@ def test_a_run_that_ended_is_continued_where_it_was(tmp_path: Path, stop_after: 
     """Both runs together measure what one would: no trial is lost, none repeated."""
     campaign = make_search_campaign()
     whole, parts = tmp_path / "whole", tmp_path / "parts"
-    with create_search_results(whole, campaign) as results:
+    with create_results(whole, campaign) as results:
         run_searches(results, campaign, count_link(48e6))
         expected = sorted((row.cycle, str(row.settings)) for row in results.plan())
-    with create_search_results(parts, campaign) as results:
+    with create_results(parts, campaign) as results:
         ending, _, searches, _ = run_searches(results, campaign, count_link(48e6), stop_after)
         assert ending == "stopped"
         assert searches.list_unfinished()
@@ -87,7 +81,7 @@ def test_a_run_that_ended_is_continued_where_it_was(tmp_path: Path, stop_after: 
 
 def test_a_run_killed_between_two_trials_has_no_open_row_and_goes_on(tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, count_link(48e6), stop_after=4)
         (row,) = results.unfinished()  # planned before its trial
         assert row.settings["pacing_bits_per_s"] == 100_000_000
@@ -105,7 +99,7 @@ def test_a_search_whose_trial_fails_waits_for_the_next_run(tmp_path: Path) -> No
         dies = row.cell.gso and row.cell.pacing_bits_per_s == 10**8
         return {**link(row), "status": "failed"} if dies else link(row)
 
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         ending, cycles, searches, _ = run_searches(results, campaign, fail)
         assert ending is None
         assert [one.state.ending for one in searches.list_unfinished()] == [None]
@@ -129,7 +123,7 @@ def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> 
             return super().run(kept, interruption, is_new_cycle=is_new_cycle)
 
     assert campaign.search is not None
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         cycles = Limited(results, link)
         cycles.stage = "safety-limit"
         searches = RateSearches(RunParts(campaign, results, lambda _: None), campaign.search.rule, ())
@@ -154,7 +148,7 @@ def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> 
 def test_each_ending_has_one_text(tmp_path: Path, truth: Truth, text: str) -> None:
     campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
     assert campaign.search is not None
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, truth)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         assert describe_ending(found.state, campaign.search.rule) == text
@@ -173,7 +167,7 @@ def test_a_limit_of_a_host_is_no_rate_of_the_path(tmp_path: Path, end: str) -> N
         sent = min(48e6, row.cell.pacing_bits_per_s or 0) / 8000
         return {**clean(row), "udp_sent_packets_per_s": sent}
 
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, limit)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         text = describe_ending(found.state, campaign.search.rule)
@@ -202,7 +196,7 @@ def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
         unknown = {"udp_lost_host_packets": host, "udp_lost_path_packets": None}
         return {**counts, **unknown} if counts["udp_lost_packets"] else counts
 
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, hide)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         text = describe_ending(found.state, campaign.search.rule)
@@ -211,7 +205,7 @@ def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
 
 def test_a_stored_row_of_no_search_is_refused(tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1)
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         settings = {**results.plan()[0].settings, "streams": 9}
         results.add_plan_row(
             PlanRecord(row=2, cycle=0, path_source="local", path_destination="local", settings=settings)
@@ -228,7 +222,7 @@ def test_another_rule_is_another_campaign(tmp_path: Path) -> None:
         search={"loss": "2%", "lowest": "10Mbit/s", "highest": "100Mbit/s", "resolution": "5%"}
     )
     with (
-        create_search_results(tmp_path, campaign) as results,
+        create_results(tmp_path, campaign) as results,
         pytest.raises(UsageError, match="another campaign or other settings"),
     ):
         refuse_other_plan(results, other, plan_records(other))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.conduct_model import SafetyLimits
-from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.schedule import Schedule
@@ -18,6 +17,7 @@ from pathlab.runner.hosts.changes import find_changes, is_other_route
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
+from tests.builders.campaigns import make_sample
 from tests.builders.series import describe_round_trips
 from tests.builders.trials import make_record
 
@@ -30,16 +30,12 @@ def campaign_of(**extra: Any) -> Campaign:
         "links": [{"between": ["a", "b"], "rate": "1Mbit/s"}, {"between": ["c", "d"], "rate": "1Mbit/s"}],
     }
     data: dict[str, Any] = {
-        "format": 1,
-        "name": "rules",
-        "title": "Rules",
-        "seed": 1,
         "order": "given",
         "paths": [{"source": "a", "destination": "b"}, {"source": "c", "destination": "d"}],
         "factors": {"streams": [1, 2]},
         "lab": lab,
     }
-    return build_campaign(data | extra, label="rules")
+    return make_sample(**data | extra)
 
 
 def probe(rtt_ns: int | None) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.budget import Estimator
-from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schedule import Schedule
@@ -20,6 +19,7 @@ from pathlab.runner.campaign.row import choose_family
 from pathlab.runner.hosts.environment import list_hosts
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.store.records import HostRecord
+from tests.builders.campaigns import make_sample
 from tests.builders.trials import make_record
 
 STAR = {"source": "a", "destination": "b", "sinks": ["c", "d"]}
@@ -30,17 +30,13 @@ def make_star(*paths: dict[str, Any], **factors: Any) -> Campaign:
     """Four hosts around a router, each with a link of 8 Mbit/s."""
     links = [{"between": [host, "r"], "rate": "8Mbit/s"} for host in "abcd"]
     data: dict[str, Any] = {
-        "format": 1,
-        "name": "star",
-        "title": "Star",
-        "seed": 1,
         "order": "given",
         "paths": list(paths) or [STAR],
         "trial": {"warmup": "0s", "duration": "1s", "drain": "1s"},
         "factors": {"streams": 3, "message": 1000, "message_rate": 100, **factors},
         "lab": {"hosts": ["a", "b", "c", "d"], "routers": ["r"], "links": links},
     }
-    return build_campaign(data, label="star")
+    return make_sample(**data)
 
 
 def test_every_receiver_is_a_host_of_the_campaign_and_busy_with_its_trials() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 from typing import Any
 
 import pytest
@@ -12,9 +11,9 @@ from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.host_load import measure_host_load
-from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
-from tests.builders.specs import make_spec
+from tests.builders.campaigns import make_spec
+from tests.builders.trials import record_trial
 
 S, STEP_NS = 10**9, 10**8
 START_NS = 5 * S
@@ -99,10 +98,7 @@ def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[
         receiver=[ready, *make_records(cpu), {**result, "rejected": 0}],
         sender_counters=make_samples(0.0),
     )
-    started = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
-    return build_record(
-        spec, data, Outcome(status="complete", attempt=1, started=started), build_series(data)
-    ).flags
+    return record_trial(spec, data).flags
 
 
 def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import pytest
@@ -12,23 +11,22 @@ from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.spec import TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
 from pathlab.store.flags import Flag
 from pathlab.store.interval_histograms import sum_histograms
 from pathlab.store.records import TrialRecord
-from tests.builders import specs
+from tests.builders import campaigns
 from tests.builders.series import describe_round_trips
+from tests.builders.trials import record_trial
 
 Record = dict[str, Any]
 STEP_NS = 100_000_000
 STEADY_NS = 1_000_000_000
-STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
 def make_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": STEP_NS, "duration_ns": STEADY_NS, "message_bytes": 100}
-    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return campaigns.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def make_end(
@@ -71,9 +69,7 @@ RECEIVED: Record = {
 
 
 def build(spec: TrialSpec, sender: list[Record], receiver: list[Record], **outcome: Any) -> TrialRecord:
-    data = TrialData(sender=sender, receiver=receiver)
-    ended = Outcome(status="complete", attempt=1, started=STARTED, **outcome)
-    return build_record(spec, data, ended, build_series(data))
+    return record_trial(spec, TrialData(sender=sender, receiver=receiver), **outcome)
 
 
 def test_messages_of_one_way_are_counted_by_the_receiver() -> None:
@@ -286,16 +282,8 @@ def find_flags(
         host_busy_ratio=1.0,
         steal_ratio=0.0,
     )
-    outcome = Outcome(
-        status="complete",
-        attempt=1,
-        started=STARTED,
-        lab_rate_bits_per_s=line_bits_per_s,
-        lab_mtu_bytes=1500,
-        lab=lab,
-    )
-    spec = make_spec(**levels)
-    return {*build_record(spec, data, outcome, build_series(data, None, spec)).flags}
+    line: dict[str, Any] = {"lab_rate_bits_per_s": line_bits_per_s, "lab_mtu_bytes": 1500, "lab": lab}
+    return {*record_trial(make_spec(**levels), data, **line).flags}
 
 
 LOCAL_FLAGS = {Flag.LAB_LIMITED, Flag.OVER_LINE_RATE, Flag.HOST_LIMITED, Flag.BUSY_CORE}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 import pytest
@@ -11,19 +10,18 @@ from pathlab.campaign.factor import Level
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.probing import find_histogram_interval_ns
-from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
 from pathlab.store.hdr_histogram import Histogram
-from tests.builders import specs
+from tests.builders import campaigns
 from tests.builders.series import describe_round_trips
+from tests.builders.trials import record_trial
 
 MS = 1_000_000
-STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
 def make_spec(probes: dict[str, Any], trial_interval: str = "100ms", /, **levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 10_000 * MS}
-    spec = specs.make_spec({"interval": trial_interval}, **{**times, **levels})
+    spec = campaigns.make_spec({"interval": trial_interval}, **{**times, **levels})
     settings = type(spec.probes).model_validate(probes)
     return TrialSpec(row=spec.row, cycle=0, path=spec.path, cell=spec.cell, trial=spec.trial, probes=settings)
 
@@ -81,9 +79,7 @@ def measure(data: TrialData) -> Any:
             "tcp_info": {},
         },
     ]
-    spec = make_spec({"interval": "100us", "unloaded": 1})
-    outcome = Outcome(status="complete", attempt=1, started=STARTED)
-    return build_record(spec, data, outcome, build_series(data))
+    return record_trial(make_spec({"interval": "100us", "unloaded": 1}), data)
 
 
 def test_columns_are_of_the_intervals_wholly_in_the_steady_window() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import replace
 from typing import Any
 
@@ -11,17 +10,16 @@ import pytest
 from pathlab.campaign.factor import Level
 from pathlab.engines.spec import TrialPath, TrialSpec
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.store.records import TrialRecord
-from tests.builders import specs
+from tests.builders import campaigns
+from tests.builders.trials import record_trial
 
 PATH = TrialPath(source="a", destination="b", source_address="127.0.0.1", destination_address="127.0.0.1")
-STARTED = datetime.datetime(2026, 1, 5, tzinfo=datetime.UTC)
 
 
 def make_spec(**levels: Level) -> TrialSpec:
     times: dict[str, Level] = {"warmup_ns": 0, "duration_ns": 1_000_000_000}
-    return specs.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
+    return campaigns.make_spec({"interval": "100ms"}, **{"streams": 2, **times, **levels})
 
 
 def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
@@ -38,9 +36,7 @@ def make_result(received: list[int], length_ns: int) -> dict[str, Any]:
 
 def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str, Any]]) -> TrialRecord:
     data = TrialData(sender=sender, receiver=receiver)
-    return build_record(
-        make_spec(direction=direction), data, Outcome(status="complete", attempt=1, started=STARTED), {}
-    )
+    return record_trial(make_spec(direction=direction), data, {})
 
 
 def test_the_way_back_is_what_the_sending_end_received_in_its_own_window() -> None:
@@ -84,14 +80,8 @@ def test_what_is_over_the_links_payload_rate_is_flagged_by_its_own_headers(
         ready = {"type": "ready", "sockets": [{"mss_bytes": mss_bytes}]}
         data = TrialData(sender=[ready], receiver=[make_result(received, 10**9)])
         spec = replace(make_spec(direction="forward"), path=replace(PATH, destination_address=address))
-        outcome = Outcome(
-            status="complete",
-            attempt=1,
-            started=STARTED,
-            lab_rate_bits_per_s=30_000_000,
-            lab_mtu_bytes=1500,
-        )
-        flagged.append("over-line-rate" in build_record(spec, data, outcome, {}).flags)
+        record = record_trial(spec, data, {}, lab_rate_bits_per_s=30_000_000, lab_mtu_bytes=1500)
+        flagged.append("over-line-rate" in record.flags)
     assert flagged == [False, True]
 
 
@@ -143,15 +133,14 @@ def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_fail
     whole = make_result([700, 300], 10**9)
     assert build("forward", [whole], []).undelivered_bytes is None
     assert build("forward", [], [whole]).undelivered_bytes is None
-    outcome = Outcome(status="failed", attempt=1, started=STARTED, stage="engine", reason="it did")
-    failed = build_record(
-        make_spec(direction="forward"), TrialData(sender=[whole], receiver=[whole]), outcome, {}
-    )
+    data = TrialData(sender=[whole], receiver=[whole])
+    ended = {"status": "failed", "stage": "engine", "reason": "it did"}
+    failed = record_trial(make_spec(direction="forward"), data, {}, **ended)
     assert (failed.undelivered_bytes, failed.flags) == (800, ())
 
 
 def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
     spec = make_spec(engine="iperf3")
     data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
-    record = build_record(spec, data, Outcome(status="complete", attempt=1, started=STARTED), {})
+    record = record_trial(spec, data, {})
     assert record.undelivered_bytes is None

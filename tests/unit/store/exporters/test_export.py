@@ -30,8 +30,8 @@ from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.schema import column_types
 from pathlab.study.streams import read_probe_trace
-from tests.builders.exports import LOADED, ODD, STEADY_NS, fill_results, make_intervals
-from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
+from tests.builders.series import make_end_intervals, make_probes
+from tests.builders.stored import CAMPAIGN, COMPLETE, LOADED, ODD, PLAN, STEADY_NS, fill_results, make_results
 from tests.unit.store.hdr_format import read_log
 
 
@@ -152,8 +152,8 @@ def test_a_reversed_trial_is_the_clients_view_of_what_it_received(tmp_path: Path
     planned = (dataclasses.replace(PLAN[0], settings=settings), PLAN[1])
     with Results.create(tmp_path / "stored", CAMPAIGN, planned) as results:
         series = {
-            "sender_intervals": make_intervals(sender=True),
-            "receiver_intervals": make_intervals(sender=False),
+            "sender_intervals": make_end_intervals(sender=True),
+            "receiver_intervals": make_end_intervals(sender=False),
         }
         trial = dataclasses.replace(
             COMPLETE,
@@ -188,8 +188,8 @@ def test_a_reversed_trial_is_the_clients_view_of_what_it_received(tmp_path: Path
 def test_iperf3s_own_python_reader_has_our_figures(tmp_path: Path) -> None:
     """Every figure that iperf3's binding names, of TCP and of UDP, is that of the stored trial."""
     series = {
-        "sender_intervals": make_intervals(sender=True),
-        "receiver_intervals": make_intervals(sender=False),
+        "sender_intervals": make_end_intervals(sender=True),
+        "receiver_intervals": make_end_intervals(sender=False),
     }
     cpu: dict[str, Any] = {
         "sender_cpu_user_s": 0.1,
@@ -252,7 +252,7 @@ def test_flent_files_hold_rates_and_pings(results: Results, tmp_path: Path) -> N
 def test_flent_files_of_a_trial_by_amount_have_the_measured_length(tmp_path: Path) -> None:
     with make_results(tmp_path / "stored") as stored:
         record = dataclasses.replace(COMPLETE, warmup_ns=10**9, duration_ns=0, steady_ns=2_000_000_123)
-        stored.add_trial(record, {"receiver_intervals": make_intervals(sender=False)})
+        stored.add_trial(record, {"receiver_intervals": make_end_intervals(sender=False)})
         out = export(stored, "flent", tmp_path / "out")
     meta = json.loads(gzip.decompress((out / "trial-1.flent.gz").read_bytes()))["metadata"]
     assert meta["LENGTH"] == meta["TOTAL_LENGTH"] == 3.000000123
@@ -274,7 +274,7 @@ def test_loaded_rtts_of_an_hdr_log_are_those_of_the_steady_window(tmp_path: Path
     probes = make_probes(21)  # 0 to 400 ms, the second one lost
     inside = [n for n in range(21) if STEADY_NS[0] <= 20_000_000 * n + 17 < STEADY_NS[1]]
     with make_results(tmp_path / "stored") as results:
-        series = {"sender_intervals": make_intervals(sender=True), "loaded_probes": probes}
+        series = {"sender_intervals": make_end_intervals(sender=True), "loaded_probes": probes}
         results.add_trial(COMPLETE, series)
         (log,) = read_log(export(results, "hdr", tmp_path / "out.hlog"))
         trace = read_probe_trace(results, 1, "loaded_probes")

@@ -8,8 +8,7 @@ from pathlib import Path
 from pathlab.store.arrays import convert_rows
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.series_columns import SERIES
-from tests.builders.exports import make_intervals
-from tests.builders.series import make_histogram_row
+from tests.builders.series import make_end_intervals, make_histogram_row
 from tests.builders.stored import COMPLETE, make_results
 from tests.unit.store.exporters.test_export import export
 from tests.unit.store.hdr_format import read_log
@@ -28,7 +27,7 @@ def test_an_hdr_log_has_a_line_for_each_interval_of_histograms(tmp_path: Path) -
     ]
     with make_results(tmp_path / "stored") as results:
         series = {
-            "sender_intervals": make_intervals(sender=True),
+            "sender_intervals": make_end_intervals(sender=True),
             "round_trips": convert_rows(messages, SERIES["round_trips"].schema),
             "loaded_probe_histograms": convert_rows(probes, SERIES["loaded_probe_histograms"].schema),
         }

@@ -17,10 +17,9 @@ from pathlab.study.comparison.rows import (
 )
 from pathlab.study.selection import survey_table
 from tests.builders.comparisons import compare, make_results
-from tests.builders.message_sizes import carry, make_message_trials
-from tests.builders.messages import TCP, make_message_results
-from tests.builders.results import make_failed
+from tests.builders.messages import TCP, carry, make_message_results, make_message_trials
 from tests.builders.technologies import make_adapter, make_technology_results
+from tests.builders.trials import make_failed
 
 
 def verdicts(found: ResultsComparison, metric: str) -> list[ChangeVerdict]:
@@ -116,7 +115,7 @@ def test_conditions_are_aligned_and_those_of_one_side_named() -> None:
 
 def test_names_of_hosts_matter_unless_left_aside() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
-    second.records = [dataclasses.replace(record, path_source="elsewhere") for record in second.records]
+    second.change_trials(path_source="elsewhere")
     with pytest.raises(UsageError, match="no combination was measured in both"):
         compare(first, second)
     assert {row.verdict for row in compare(first, second, any_path=True).rows} == {ChangeVerdict.EQUIVALENT}
@@ -168,7 +167,7 @@ def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason
 def test_results_that_hosts_limited_are_compared() -> None:
     both = [make_results(seed=seed) for seed in (1, 2)]
     for results in both:
-        results.records = [dataclasses.replace(record, flags=("host-limited",)) for record in results.records]
+        results.change_trials(flags=("host-limited",))
     found = compare(*both)
     assert count_excluded(found) == {}
     assert all(row.after_median for row in found.rows if row.metric.name == "throughput")
@@ -177,10 +176,7 @@ def test_results_that_hosts_limited_are_compared() -> None:
 def test_imported_pings_are_compared_by_their_round_trips() -> None:
     pings = [make_results(seed=seed) for seed in (1, 2)]
     for results in pings:
-        results.records = [
-            dataclasses.replace(record, flags=("imported",), throughput_bits_per_s=None)
-            for record in results.records
-        ]
+        results.change_trials(flags=("imported",), throughput_bits_per_s=None)
     found = compare(*pings)
     assert count_excluded(found) == {}
     assert {row.metric.name for row in found.rows} == {"loaded-rtt"}
@@ -188,9 +184,7 @@ def test_imported_pings_are_compared_by_their_round_trips() -> None:
 
 def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -> None:
     limited = make_results(seed=2)
-    limited.records = [
-        dataclasses.replace(record, flags=("lab", "lab-limited")) for record in limited.records
-    ]
+    limited.change_trials(flags=("lab", "lab-limited"))
     count = len(limited.records)
     with pytest.raises(UsageError, match=f"'r1' has no trial to compare; excluded: {count} lab-limited"):
         compare(make_results(seed=1), limited)
@@ -217,7 +211,7 @@ def test_each_of_several_is_held_against_the_first_in_one_family() -> None:
 
 def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() -> None:
     other = make_results(seed=3)
-    other.records = [dataclasses.replace(record, path_source="elsewhere") for record in other.records]
+    other.change_trials(path_source="elsewhere")
     with pytest.raises(UsageError, match="no combination was measured in both 'r0' and 'r2'"):
         compare(make_results(seed=1), make_results(seed=2), other)
     two = [("r0", make_results(seed=1)), ("r1", make_results(seed=2))]
@@ -228,16 +222,17 @@ def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() ->
 def test_what_is_not_alike_besides_is_said() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     assert compare(first, second).unlike == ()
-    second.records = [
-        dataclasses.replace(record, duration_ns=3 * record.duration_ns, flags=("loopback-fallback",))
-        for record in second.records
-    ]
+    second.change_trials(
+        lambda record: dataclasses.replace(
+            record, duration_ns=3 * record.duration_ns, flags=("loopback-fallback",)
+        )
+    )
     found = compare(first, second)
     assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
     notes = [line for line in list_notes(found) if "Different in" in line]
     assert notes[1] == "Different in r1: measured over, lab before and loopback-fallback after."
     assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
-    second.records = [dataclasses.replace(record, duration_ns=0) for record in second.records]
+    second.change_trials(duration_ns=0)
     (by_amount,) = (line for line in list_notes(compare(first, second)) if "steady window" in line)
     assert "and by amount after" in by_amount
 
@@ -256,13 +251,13 @@ def test_many_conditions_of_one_side_are_one_line() -> None:
 
 def test_what_was_not_measured_is_not_judged() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
-    second.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in second.records]
+    second.change_trials(loaded_rtt_median_ns=None)
     found = compare(first, second)
     rows = [row for row in found.rows if row.metric.name == "loaded-rtt"]
     assert {(row.verdict, row.after_median, row.reason) for row in rows} == {
         (ChangeVerdict.UNDECIDED, None, "no-samples")
     }
-    first.records = [dataclasses.replace(record, loaded_rtt_median_ns=None) for record in first.records]
+    first.change_trials(loaded_rtt_median_ns=None)
     assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
     with pytest.raises(UsageError, match="no trial of these results has a loaded-rtt"):
         compare(first, second, metrics=("loaded-rtt",))
@@ -297,13 +292,11 @@ def test_a_technology_without_throughput_is_compared_by_its_round_trips() -> Non
         )
         for _ in range(2)
     )
-    for results, factor in ((first, 1), (second, 2)):
-        results.records = [
-            dataclasses.replace(
-                one, throughput_bits_per_s=None, round_trip_p99_ns=factor * (one.round_trip_p99_ns or 0.0)
-            )
-            for one in results.records
-        ]
+    first.change_trials(throughput_bits_per_s=None)
+    second.change_trials(
+        lambda one: dataclasses.replace(one, round_trip_p99_ns=2 * (one.round_trip_p99_ns or 0.0)),
+        throughput_bits_per_s=None,
+    )
     found = compare(first, second, metrics=("round-trip-p99", "round-trip-median"))
     assert verdicts(found, "round-trip-p99") == [ChangeVerdict.WORSE]
     assert verdicts(found, "round-trip-median") == [ChangeVerdict.EQUIVALENT]

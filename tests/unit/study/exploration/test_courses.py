@@ -23,13 +23,12 @@ from pathlab.study.exploration.courses import (
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.trial_series import build_stream_table, count_retransmits, read_columns
 from tests.builders.explored import make_explored
-from tests.builders.results import SyntheticResults
 
 
 def make_results(series: dict[str, pd.DataFrame] | None = None, streams: int = 4) -> ExploredResults:
     made = make_explored(cycles=1, streams=(streams,), windows=(65536,), destinations=("east",))
     if series is not None:
-        made = SyntheticResults(made.campaign, made.plan(), made.records, {1: series})
+        made = made.copy(series={1: series})
     return ExploredResults.of(Study(made))
 
 

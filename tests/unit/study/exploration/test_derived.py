@@ -16,8 +16,9 @@ from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from tests.builders.messages import make_message_results
-from tests.builders.results import GOODPUT_BITS_PER_S, RATE_BITS_PER_S, make_quickstart
+from tests.builders.results import make_quickstart
 from tests.builders.searches import count_link, write_search_results
+from tests.builders.trials import GOODPUT_BITS_PER_S, RATE_BITS_PER_S
 
 QUICKSTART = Study(make_quickstart(cycles=5))
 FOUND = ExploredResults.of(QUICKSTART)

@@ -16,13 +16,8 @@ from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.source_reading import name_source
 from tests.builders.explored import make_explored
-from tests.builders.results import (
-    SyntheticResults,
-    make_failed,
-    make_quickstart,
-    make_trial,
-    write_results,
-)
+from tests.builders.results import SyntheticResults, make_quickstart, write_results
+from tests.builders.trials import make_failed, make_trial
 
 
 def explore(*results: SyntheticResults) -> ExploredResults:

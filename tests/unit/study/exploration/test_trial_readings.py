@@ -11,7 +11,6 @@ from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.trial_details import TrialDetails, find_neighbours, read_trial_details
 from tests.builders.explored import make_explored
-from tests.builders.results import SyntheticResults
 
 SECOND_NS = 10**9
 
@@ -20,9 +19,7 @@ def read(**series: list[dict[str, object]]) -> TrialDetails:
     """The details of a trial of 1 stream with these series; warm-up 0.5 s, steady window 3 s."""
     made = make_explored(cycles=1, streams=(1,), windows=(65536,), destinations=("east",))
     frames = {kind: pd.DataFrame(rows) for kind, rows in series.items()}
-    return read_trial_details(
-        ExploredResults.of(Study(SyntheticResults(made.campaign, made.plan(), made.records, {1: frames}))), 0
-    )
+    return read_trial_details(ExploredResults.of(Study(made.copy(series={1: frames}))), 0)
 
 
 def test_settings_are_the_plans_and_what_both_ends_stated() -> None:
