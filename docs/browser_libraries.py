@@ -1,8 +1,9 @@
 """Brings another version of a library for browsers, unmodified, with its licence and digests.
 
 ``python docs/browser_libraries.py NAME VERSION``, with npm, which compares what it fetches with the digest
-of the registry. The basic bundle of plotly.js is its smallest one; it has the traces ``scatter``, ``bar`` and
-``pie``. uPlot draws long series.
+of the registry. Without VERSION the recorded version is fetched again and must have the recorded digests.
+The basic bundle of plotly.js is its smallest one; it has the traces ``scatter``, ``bar`` and ``pie``.
+uPlot draws long series.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,10 +44,35 @@ LIBRARIES = {
 }
 
 
-def bring_library(library: BrowserLibrary, version: str) -> None:
+def bring_library(library: BrowserLibrary, version: str | None) -> None:
     """Replace the files of a library and what is recorded of them in ``bundle.toml``."""
-    digests: dict[str, str] = {}
-    library.folder.mkdir(parents=True, exist_ok=True)
+    record = library.folder / "bundle.toml"
+    recorded = tomllib.loads(record.read_text(encoding="utf-8"))
+    version = version or recorded["version"]
+    contents = fetch_files(library, version)
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+    if version == recorded["version"]:
+        check_digests(library, digests, recorded["sha256"])
+    for name, content in contents.items():
+        (library.folder / name).write_bytes(content)
+    lines = [f'package = "{library.package}"', f'version = "{version}"', "", "[sha256]"]
+    lines += [f'"{name}" = "{digest}"' for name, digest in digests.items()]
+    record.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+def check_digests(library: BrowserLibrary, found: Mapping[str, str], recorded: Mapping[str, str]) -> None:
+    """SystemExit where a version that was published has other files now."""
+    changed = sorted(name for name in {*found, *recorded} if found.get(name) != recorded.get(name))
+    if changed:
+        raise SystemExit(
+            f"{library.package}: the recorded version has other files than recorded: {', '.join(changed)}.\n"
+            "  fix: find out who changed them; use another version until then"
+        )
+
+
+def fetch_files(library: BrowserLibrary, version: str) -> dict[str, bytes]:
+    """The members of a version's npm package, under their names without folders."""
+    contents: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["npm", "pack", "--silent", f"{library.package}@{version}"], cwd=scratch, check=True)
         (archive,) = Path(scratch).glob("*.tgz")
@@ -52,13 +80,9 @@ def bring_library(library: BrowserLibrary, version: str) -> None:
             for name in library.members:
                 member = packed.extractfile(f"package/{name}")
                 assert member is not None
-                content = member.read()
-                (library.folder / Path(name).name).write_bytes(content)
-                digests[Path(name).name] = hashlib.sha256(content).hexdigest()
-    lines = [f'package = "{library.package}"', f'version = "{version}"', "", "[sha256]"]
-    lines += [f'"{name}" = "{digest}"' for name, digest in digests.items()]
-    (library.folder / "bundle.toml").write_text("\n".join([*lines, ""]), encoding="utf-8")
+                contents[Path(name).name] = member.read()
+    return contents
 
 
 if __name__ == "__main__":
-    bring_library(LIBRARIES[sys.argv[1]], sys.argv[2])
+    bring_library(LIBRARIES[sys.argv[1]], sys.argv[2] if len(sys.argv) > 2 else None)
