@@ -3,12 +3,14 @@
 #   make test         sets up what the tests need, and tests every layer in short
 #   make test-all     further tests of each kind as well; make test lists these tiers at its end
 #   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
+#   make test-newest  the same with the newest libraries that setup.py allows
 #   make check        formats, lints, types, imports, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
 #   make screenshots  pictures of RESULTS= (compared with OTHER=) for README, in docs/images
-#   make plotly       the bundle of plotly.js in VERSION=, with npm
-#   make uplot        uPlot in VERSION=, with npm
+#   make lock         the lock files in requirements/, with the newest libraries that setup.py allows
+#   make plotly       the bundle of plotly.js in VERSION= (without: the recorded one, checked), with npm
+#   make uplot        the same of uPlot
 #   make format       puts every file into its format
 #   make wheel        the wheel for every machine, in dist/
 #   make release      every file of a release, in dist/ (RELEASE_ARGS=--no-image: without the OCI image)
@@ -21,10 +23,16 @@ TIERS := test-statistics test-campaigns test-technologies test-browser test-mach
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
 INSTALLED_DOCS := $(VENV)/.installed-docs
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --use-pep517
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# requirements/dev.txt has one library that comes without a wheel: it is built with the locked setuptools, as PathLab is.
+BUILD_HERE := --use-pep517 --no-build-isolation
+LOCKED := --require-hashes --no-deps -r requirements
+LOCKER := build/lock
+NEWEST := build/newest
 
 .PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) list-tiers test-pythons \
-  check check-types check-text check-native docs pages screenshots plotly uplot format wheel release bench clean
+  test-newest check check-types check-text check-native docs pages screenshots lock plotly uplot format wheel release \
+  bench clean
 
 # The engine is built while the virtual environment is made.
 quickstart:
@@ -52,20 +60,24 @@ $(BIN)/python:
 	@echo "Creating the virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): setup.py pyproject.toml pathlab/_version.py | $(BIN)/python engine
+$(INSTALLED): setup.py pyproject.toml pathlab/_version.py requirements/build.txt requirements/run.txt \
+    | $(BIN)/python engine
 	@echo "Installing PathLab and its libraries"
-	@$(PIP) --no-compile -e .
+	@$(PIP) --no-compile $(LOCKED)/build.txt -r requirements/run.txt
+	@$(PIP) --no-compile --no-deps $(BUILD_HERE) -e .
 	@$(BIN)/python -m compileall -q -j 0 -x 'site-packages/.*/tests/' $(VENV)/lib >/dev/null || : # pip would do it on one core
 	@touch $@
 
-$(INSTALLED_DEV): $(INSTALLED)
+$(INSTALLED_DEV): $(INSTALLED) requirements/dev.txt
 	@echo "Installing what the tests need"
-	@$(PIP) -e '.[dev]'
+	@$(PIP) $(BUILD_HERE) $(LOCKED)/dev.txt
 	@touch $@
 
 # `dev` has installed it as well.
-$(INSTALLED_DOCS): $(INSTALLED)
-	@[ $(INSTALLED_DEV) -nt $(INSTALLED) ] || { echo "Installing what the documentation is made with"; $(PIP) -e '.[docs]'; }
+$(INSTALLED_DOCS): $(INSTALLED) requirements/docs.txt
+	@[ $(INSTALLED_DEV) -nt $(INSTALLED) ] && [ $(INSTALLED_DEV) -nt requirements/docs.txt ] || { \
+	  echo "Installing what the documentation is made with"; \
+	  $(PIP) $(LOCKED)/docs.txt; }
 	@touch $@
 
 test-packages:
@@ -110,6 +122,14 @@ list-tiers:
 test-pythons: engine
 	@sh tests/pythons.sh $(PYTEST_ARGS)
 
+# In a new environment each time. A failure shows what the next `make lock` brings.
+test-newest: engine
+	@rm -rf $(NEWEST)
+	@$(PYTHON) -m venv $(NEWEST)
+	@echo "Installing the newest libraries in $(NEWEST)"
+	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
+	@$(NEWEST)/bin/python -m pytest $(or $(PYTEST_ARGS),-q -n 2 -m 'not netns and not quiet' tests/unit tests/contract)
+
 # Beside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)
 	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text
@@ -141,6 +161,12 @@ pages: $(INSTALLED)
 
 screenshots: dev
 	@$(BIN)/python -m docs.screenshots $(RESULTS) $(OTHER)
+
+# uv alone resolves for all Pythons and machines at once.
+lock:
+	@$(PYTHON) -m venv $(LOCKER)
+	@$(LOCKER)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade uv
+	@$(LOCKER)/bin/python -m release.renew_lock
 
 plotly uplot: $(INSTALLED)
 	@$(BIN)/python docs/browser_libraries.py $@ $(VERSION)

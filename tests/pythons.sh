@@ -20,11 +20,9 @@ find_python() { # VERSION
 
 test_with() { # VERSION INTERPRETER PYTEST-ARGUMENT...
     environment=$folder/$1
-    python=$environment/bin/python
-    [ -x "$python" ] || "$2" -m venv "$environment" || return 1
+    make -s VENV="$environment" PYTHON="$2" dev || return 1
     shift 2
-    "$python" -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]' || return 1
-    "$python" -m pytest "$@"
+    "$environment/bin/python" -m pytest "$@"
 }
 
 passed='' failed='' missing=''

@@ -59,7 +59,18 @@ def test_a_release_has_what_builds_it_installed_first(tmp_path: Path) -> None:
     python = tmp_path / "environment" / "bin" / "python"
     before, release, _ = done.stdout.partition(f"{python} -m release --no-image")
     assert release
-    assert "'.[dev]'" in before
+    assert "requirements/dev.txt" in before
+
+
+@pytest.mark.parametrize("target", ["install", "dev", "docs"])
+def test_what_is_installed_is_locked(tmp_path: Path, target: str) -> None:
+    done = run_make(tmp_path, "-n", target)
+    assert done.returncode == 0, done.stderr
+    installed = [line for line in done.stdout.splitlines() if " -m pip install " in line]
+    assert installed
+    for line in installed:
+        assert " --no-deps " in line  # nothing that is not named
+        assert " --require-hashes " in line or line.endswith(" --no-build-isolation -e .")
 
 
 def test_libraries_are_compiled_without_their_tests_wherever_the_project_is(tmp_path: Path) -> None:

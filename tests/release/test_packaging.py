@@ -58,7 +58,7 @@ def test_the_source_distribution_holds_what_makes_a_wheel() -> None:
     with tarfile.open(build_sources()) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     links = {f"pathlab/{name}" for name in LINKED}
-    folders = ("pathlab", *LINKED, "native", "docs", "examples")
+    folders = ("pathlab", *LINKED, "native", "docs", "examples", "requirements")
     expected = list_tracked_files(
         *folders, "*.md", "LICENSE", "setup.py", "pyproject.toml", "build_backend.py"
     )
