@@ -1,7 +1,7 @@
 """Writes the table of PathLab's dependencies into docs/decisions: purpose, size, import time, wheels.
 
-Run it where the extra ``dev`` is installed: ``python docs/dependency_table.py``. Sizes and times are those of
-this machine; pip is asked which wheels other machines would get, and installs nothing.
+Run it where the extra ``dev`` is installed: ``python -m docs.dependency_table``. Sizes and times are those of
+this machine; pip is asked which wheels of the locked versions other machines would get, and installs nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
+from release.lock_files import read_pins
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "decisions" / "2026-11-22-dependencies.md"
-BEGIN, END = "<!-- begin: python docs/dependency_table.py -->", "<!-- end -->"
+BEGIN, END = "<!-- begin: python -m docs.dependency_table -->", "<!-- end -->"
+PYTHON = "3.11"
 REPEATS = 5
 GLIBC = (
     "manylinux2014",
@@ -81,11 +84,14 @@ def list_requirements(extras: Sequence[str] = ()) -> list[str]:
 
 
 def resolve_wheels(requirements: Sequence[str], target: str) -> dict[str, str]:
-    """The wheel that pip would install of each package, by name; CalledProcessError if there is none."""
+    """The wheel of the locked version of each package, by name; CalledProcessError if there is none."""
     with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "report.json"
+        report, versions = Path(scratch) / "report.json", Path(scratch) / "versions.txt"
+        pins = read_pins("dev", PYTHON)
+        versions.write_text("".join(f"{name}=={pin.version}\n" for name, pin in pins.items()), "utf-8")
         words = ["--dry-run", "--quiet", "--ignore-installed", "--only-binary", ":all:", "--target", scratch]
-        words += ["--python-version", "3.11", "--implementation", "cp", "--report", str(report)]
+        words += ["--constraint", str(versions)]
+        words += ["--python-version", PYTHON, "--implementation", "cp", "--report", str(report)]
         words += [word for platform in TARGETS[target] for word in ("--platform", platform)]
         command = [sys.executable, "-m", "pip", "install", *words, *requirements]
         subprocess.run(command, check=True, capture_output=True, text=True)
