@@ -12,6 +12,7 @@ from release.archives import EXECUTABLE
 from release.commands import run_program
 from release.commit import Commit
 from release.debian import ARCHITECTURES
+from release.lock_files import read_pins
 
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "buildah": "buildah"}
 SUITE = "bookworm"
@@ -56,7 +57,12 @@ def _install_libraries(wheel: Path, folder: Path) -> Path:
     for name in (*platforms, f"manylinux2014_{machine}"):
         command += ["--platform", name]
     libraries = folder / _LIBRARIES
-    run_program([*command, "--target", str(libraries), str(wheel)])
+    command += ["--no-deps", "--target", str(libraries)]
+    # pip would choose by this Python where versions differ.
+    pins = folder.with_suffix(".txt")
+    pins.write_text("".join(pin.text for pin in read_pins("run", PYTHON).values()), encoding="utf-8")
+    run_program([*command, "--require-hashes", "-r", str(pins)])
+    run_program([*command, str(wheel)])
     for name in ("bin", "share"):  # scripts for this interpreter, manual pages
         shutil.rmtree(libraries / name, ignore_errors=True)
     for tests in [path for path in libraries.rglob("tests") if path.is_dir()]:
