@@ -128,7 +128,7 @@ test-newest: engine
 	@$(PYTHON) -m venv $(NEWEST)
 	@echo "Installing the newest libraries in $(NEWEST)"
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
-	@$(NEWEST)/bin/python -m pytest $(or $(PYTEST_ARGS),-q -n 2 -m 'not netns and not quiet' tests/unit tests/contract)
+	@$(NEWEST)/bin/python -m pytest $(or $(PYTEST_ARGS),-q -n 2 -m 'not netns' tests/unit tests/contract)
 
 # Beside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)

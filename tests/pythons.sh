@@ -7,7 +7,7 @@ set -u
 cd "$(dirname "$0")/.." || exit 1
 folder=${PATHLAB_PYTHONS:-build/pythons}
 # Types are checked with 3.11 alone: the stubs of libraries for later versions do not fit it.
-[ $# -gt 0 ] || set -- -q -n 3 -m "not netns and not quiet" tests/unit tests/contract \
+[ $# -gt 0 ] || set -- -q -n 3 -m "not netns" tests/unit tests/contract \
     --deselect tests/release/test_packaging.py::test_the_type_checker_reads_every_tracked_file
 
 find_python() { # VERSION
