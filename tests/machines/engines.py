@@ -12,7 +12,7 @@ from pathlib import Path
 from pathlab.remote.machines import find_own_machine
 from tests.require import require
 
-NATIVE = Path(__file__).resolve().parents[1] / "native"
+NATIVE = Path(__file__).resolve().parents[2] / "native"
 #: Every machine of the wheel (native/Makefile), and QEMU's name of it.
 MACHINES = {
     "x86_64": "x86_64",

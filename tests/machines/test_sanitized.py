@@ -19,6 +19,7 @@ from tests.require import require_sanitized_engine
 pytestmark = pytest.mark.engine
 
 STREAMS = 8
+STUB = Path(__file__).resolve().parents[1] / "technologies" / "harness" / "stub_pipe.py"
 LONG_NS = 60_000 * MS
 
 
@@ -128,7 +129,7 @@ def test_streams_of_programs_behind_a_pipe(sanitizer: str) -> None:
 def test_streams_that_stall_at_an_offered_rate(sanitizer: str) -> None:
     """What they recorded is read while their threads hang."""
     settings = {"rate_per_s": 3000, "streams": 3, "interval_ns": 10 * MS, "stall_ns": 1500 * MS}
-    stub = [sys.executable, str(Path(__file__).with_name("harness") / "stub_pipe.py"), "hang"]
+    stub = [sys.executable, str(STUB), "hang"]
     command = [str(require_sanitized_engine(sanitizer)), "ask", json.dumps(settings), *stub]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:  # type: ignore[call-overload]
