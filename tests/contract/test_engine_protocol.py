@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from pathlab._version import VERSION
-from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Flag, carry, receiving, run, sending, start
+from tests.native.engine import MS, TOKEN, Ending, Flag, carry, receiving, run, sending, start
 from tests.native.messages import exchange
 from tests.native.peers import answering, call, listening, read_exactly, read_to_end
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -287,7 +288,7 @@ def test_golden_probe_gets_a_reply_that_the_document_describes() -> None:
         port = echo.wait_for("listening")["port"]
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
             peer.connect(("127.0.0.1", port))
-            peer.settimeout(WAIT_S)
+            peer.settimeout(PATIENCE_S)
             peer.send(PROBE)
             reply = peer.recv(65536)
     assert len(reply) == len(PROBE) == 40

@@ -14,7 +14,6 @@ import pytest
 
 from tests.native.engine import (
     MS,
-    WAIT_S,
     Ending,
     Engine,
     Flag,
@@ -24,6 +23,7 @@ from tests.native.engine import (
 )
 from tests.native.peers import FORWARD, REVERSE, build_hello, call, read_to_end
 from tests.native.test_directions import assert_complete
+from tests.patience import PATIENCE_S
 
 # Alone: an engine that waits for a core serves unauthenticated peers too seldom for a trial of 1.25 s.
 pytestmark = [pytest.mark.engine, pytest.mark.quiet]
@@ -243,7 +243,7 @@ def test_flood_of_connects_from_several_processes() -> None:
         trial.each_interval()
         begun = 0
         for flood in floods:
-            said, _ = flood.communicate(timeout=WAIT_S)
+            said, _ = flood.communicate(timeout=PATIENCE_S)
             assert flood.returncode == 0
             begun += int(said)
         assert begun > SPARE

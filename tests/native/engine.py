@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
-WAIT_S = 60.0
 MS = 1_000_000  # in nanoseconds
 #: Steady windows of a receiver and of its sender.
 SHORTER_NS, LONGER_NS = 150 * MS, 350 * MS
@@ -68,7 +68,7 @@ class Engine:
         assert stream is not None
         return stream
 
-    def take(self, *, timeout_s: float = WAIT_S) -> Record | None:
+    def take(self, *, timeout_s: float = PATIENCE_S) -> Record | None:
         """The next record; None when there are no more."""
         try:
             line = self._lines.get(timeout=max(timeout_s, 0.0))
@@ -91,7 +91,7 @@ class Engine:
 
     def wait_for(self, kind: str, **values: object) -> Record:
         """The next record of this type with these values, skipping others."""
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + PATIENCE_S
         while (record := self.take(timeout_s=end_s - time.monotonic())) is not None:
             if record["type"] == kind and values.items() <= record.items():
                 return record
@@ -107,20 +107,20 @@ class Engine:
 
     def finish(self) -> Ending:
         """Waits until it ends by itself, reading all its output."""
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + PATIENCE_S
         while self.take(timeout_s=end_s - time.monotonic()) is not None:
             pass
-        status = self.process.wait(timeout=WAIT_S)
+        status = self.process.wait(timeout=PATIENCE_S)
         for reader in self._readers:
-            reader.join(timeout=WAIT_S)
+            reader.join(timeout=PATIENCE_S)
             assert not reader.is_alive()
         return Ending(status=status, records=tuple(self._seen), stderr="".join(self._errors))
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(timeout=WAIT_S)
+        self.process.wait(timeout=PATIENCE_S)
         for reader in self._readers:
-            reader.join(timeout=WAIT_S)
+            reader.join(timeout=PATIENCE_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             with contextlib.suppress(BrokenPipeError):
                 self._stream(stream).close()

@@ -8,7 +8,8 @@ import socket
 import struct
 from collections.abc import Iterator
 
-from tests.native.engine import LONGER_NS, MS, TOKEN, WAIT_S
+from tests.native.engine import LONGER_NS, MS, TOKEN
+from tests.patience import PATIENCE_S
 
 #: Magic, version, flags, stream, streams, token, warm-up, duration, bytes;
 #: of messages size, encoding, carrier, queue; of datagrams payload, flags, pacing, rate.
@@ -45,7 +46,7 @@ def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) ->
 
 def call(port: int, data: bytes = b"", *, address: str = "127.0.0.1") -> socket.socket:
     """A connection that has sent ``data``."""
-    connection = socket.create_connection((address, port), timeout=WAIT_S)
+    connection = socket.create_connection((address, port), timeout=PATIENCE_S)
     connection.sendall(data)
     return connection
 
@@ -77,7 +78,7 @@ def is_open(connection: socket.socket) -> bool:
 def listening() -> Iterator[tuple[socket.socket, int]]:
     """A listening socket of the test and its port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(WAIT_S)
+        listener.settimeout(PATIENCE_S)
         yield listener, listener.getsockname()[1]
 
 
@@ -86,7 +87,7 @@ def answering(listener: socket.socket, answer: bytes) -> Iterator[tuple[socket.s
     """Accept one sender, read its hello and answer it."""
     connection, _ = listener.accept()
     with connection:
-        connection.settimeout(WAIT_S)
+        connection.settimeout(PATIENCE_S)
         hello = read_exactly(connection, HELLO.size)
         connection.sendall(answer)
         yield connection, hello

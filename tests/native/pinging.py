@@ -6,7 +6,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, start
+from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, start
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 LOOPBACKS = ["127.0.0.1", "::1"]
@@ -52,7 +53,7 @@ def probed(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
     """A ping whose peer is the test; the peer connects to it after the first probe."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.bind(("127.0.0.1", 0))
-        peer.settimeout(WAIT_S)
+        peer.settimeout(PATIENCE_S)
         with start("ping", **udp_flags(peer.getsockname()[1], control="stdin", **flags)) as ping:
             _, sender = peer.recvfrom(65536, socket.MSG_PEEK)
             peer.connect(sender)

@@ -18,13 +18,13 @@ from tests.native.datagrams import (
 from tests.native.engine import (
     MS,
     TOKEN,
-    WAIT_S,
     Flag,
     assert_counters_agree,
     build_command,
     receiving,
     sending,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -201,7 +201,7 @@ def test_text_for_people(direction: str) -> None:
     with receiving(transport="udp", warmup_ns=0) as (receiver, port):
         flags |= {"address": "127.0.0.1", "port": port, "token": TOKEN, "output": "human", **timing}
         command = build_command("send", **flags)
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=WAIT_S)
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE_S)
         assert receiver.finish().status == 0
     assert (done.returncode, done.stderr) == (0, "")
     assert f"127.0.0.1 port {port} udp, 1 stream," in done.stdout

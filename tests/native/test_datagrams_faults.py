@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.native.datagrams import assert_sent_agrees, datagrams_of, total
-from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, assert_refused, receiving, sending
+from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, assert_refused, receiving, sending
 from tests.native.faulty import assert_orderly, start_faulty
 from tests.native.peers import ANSWER, FORWARD, HELLO, REVERSE, build_answer, build_hello, call, read_exactly
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -377,7 +378,7 @@ def test_hello_struct_covers_the_datagrams() -> None:
 
 def test_an_older_receiver_gets_the_usual_answer() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(WAIT_S)
+        listener.settimeout(PATIENCE_S)
         with sending(listener.getsockname()[1], transport="udp", datagram_bytes=64) as sender:
             connection, _ = listener.accept()
             with connection:

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, WAIT_S, Flag, run, start
+from tests.native.engine import MS, TOKEN, Flag, run, start
 from tests.native.pinging import (
     LOOPBACKS,
     check_all_answered,
@@ -20,6 +20,7 @@ from tests.native.pinging import (
     udp_flags,
 )
 from tests.native.probes import HEAD_BYTES, Head, build_probe, parse_probe, reply_to
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -43,7 +44,7 @@ def test_an_echo_returns_exactly_the_received_bytes() -> None:
     strange += [admitted[1] + b"x", build_probe(token=TOKEN[:-1] + "0"), reply_to(admitted[2])]
     with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.connect(("127.0.0.1", port))
-        peer.settimeout(WAIT_S)
+        peer.settimeout(PATIENCE_S)
         for datagram in [*strange, *admitted]:
             peer.send(datagram)
         # Loopback keeps the order, so an answer to a refused datagram would arrive first.
@@ -63,7 +64,7 @@ def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never()
     request = build_probe(size=200)
     with echoing() as (echo, port), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
         peer.connect(("127.0.0.1", port))
-        peer.settimeout(WAIT_S)
+        peer.settimeout(PATIENCE_S)
         answers = []
         for _ in range(3):
             peer.send(request)

@@ -17,7 +17,6 @@ import pytest
 from tests.native.engine import (
     MS,
     TOKEN,
-    WAIT_S,
     Ending,
     Engine,
     Flag,
@@ -37,6 +36,7 @@ from tests.native.peers import (
     listening,
     read_exactly,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -279,7 +279,7 @@ def test_output_that_is_gone_from_the_start() -> None:
             stdout=writing,
             stdin=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=WAIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
     finally:
@@ -300,7 +300,7 @@ def test_output_that_goes_in_mid_trial() -> None:
             assert kinds == ["hello", "ready", "start", "interval"]
             sender.stdout.close()
             try:
-                assert sender.wait(timeout=WAIT_S) == RESOURCES
+                assert sender.wait(timeout=PATIENCE_S) == RESOURCES
             finally:
                 sender.kill()
         assert receiver.finish().status == ENDED
@@ -320,7 +320,7 @@ def test_engine_dies_with_its_parent() -> None:
         try:
             assert json.loads(parent.stdout.readline())["type"] == "listening"
             parent.kill()
-            ended, _, _ = select.select([engine], [], [], WAIT_S)
+            ended, _, _ = select.select([engine], [], [], PATIENCE_S)
             assert ended, "the engine outlived its parent"
         finally:
             with contextlib.suppress(ProcessLookupError):

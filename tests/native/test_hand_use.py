@@ -16,7 +16,6 @@ import pytest
 from tests.native.engine import (
     MS,
     TOKEN,
-    WAIT_S,
     Flag,
     assert_counters_agree,
     build_command,
@@ -25,6 +24,7 @@ from tests.native.engine import (
     start_command,
 )
 from tests.native.test_directions import assert_complete
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 
 pytestmark = pytest.mark.engine
@@ -58,22 +58,22 @@ class Terminal:
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         """The first match on the screen."""
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + PATIENCE_S
         while (found := re.search(pattern, self._text, re.MULTILINE)) is None:
             assert self._read_more(end_s), f"ended without {pattern!r}: {self._text!r}"
         return found
 
     def finish(self) -> tuple[int, str, str]:
         """Its exit status, its screen, and its stderr."""
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + PATIENCE_S
         while self._read_more(end_s):
             pass
-        _, errors = self.process.communicate(timeout=WAIT_S)
+        _, errors = self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode, self._text, errors
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(timeout=WAIT_S)
+        self.process.wait(timeout=PATIENCE_S)
         os.close(self._screen)
         assert self.process.stderr is not None
         self.process.stderr.close()
@@ -205,7 +205,7 @@ def test_json_on_request_at_a_terminal() -> None:
 def test_text_on_request_in_a_pipe() -> None:
     with _show_receiver() as (receiver, port):
         command = build_command("send", address="127.0.0.1", port=port, duration="100ms", output="human")
-        done = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         assert receiver.finish()[0] == 0
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("sending to 127.0.0.1")
@@ -302,7 +302,7 @@ def test_sender_takes_a_name() -> None:
         receiver.expect("hello")
         port = str(receiver.expect("listening")["port"])
         listed = subprocess.run(
-            ["getent", "ahosts", "localhost"], capture_output=True, text=True, timeout=WAIT_S, check=False
+            ["getent", "ahosts", "localhost"], capture_output=True, text=True, timeout=PATIENCE_S, check=False
         )
         require(listed.stdout.startswith("127.0.0.1 "), "'localhost' that is 127.0.0.1 first (getent ahosts)")
         command = [require_engine(), "send", "localhost", "--port", port, "--duration", "50ms"]
@@ -341,7 +341,11 @@ def _declared_flags(subcommand: str) -> list[str]:
 @pytest.mark.parametrize("subcommand", ["send", "receive"])
 def test_help_names_every_flag(subcommand: str) -> None:
     done = subprocess.run(
-        [*build_command(subcommand), "--help"], capture_output=True, text=True, timeout=WAIT_S, check=False
+        [*build_command(subcommand), "--help"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
     declared = _declared_flags(subcommand)
@@ -360,7 +364,7 @@ def test_help_precedes_errors(subcommand: str) -> None:
         [*build_command(subcommand), "--no-such-flag", "--help"],
         capture_output=True,
         text=True,
-        timeout=WAIT_S,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, WAIT_S, Engine, Flag, assert_refused, receiving, sending
+from tests.native.engine import MS, TOKEN, Engine, Flag, assert_refused, receiving, sending
 from tests.native.messages import ENDED, LONG_NS, name_end
 from tests.native.peers import (
     ANSWER,
@@ -29,6 +29,7 @@ from tests.native.peers import (
     read_exactly,
     read_to_end,
 )
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -50,7 +51,7 @@ ALL_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 def calling_unix(name: str, hello: bytes) -> Iterator[socket.socket]:
     """An admitted stream of a Unix receiver of this name."""
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(WAIT_S)
+        connection.settimeout(PATIENCE_S)
         connection.connect("\0" + name[1:])
         connection.sendall(hello)
         assert read_exactly(connection, ANSWER.size) == build_answer()
@@ -64,11 +65,11 @@ def answering_unix(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("\0" + name[1:])
         listener.listen()
-        listener.settimeout(WAIT_S)
+        listener.settimeout(PATIENCE_S)
         with sending(1, address=name, message_bytes=64, queue_bytes=QUEUE, **flags) as sender:
             connection, _ = listener.accept()
             with connection:
-                connection.settimeout(WAIT_S)
+                connection.settimeout(PATIENCE_S)
                 assert len(read_exactly(connection, HELLO.size)) == HELLO.size
                 connection.sendall(build_answer())
                 yield sender, connection
@@ -112,7 +113,7 @@ def insist(port: int) -> None:
     """Datagrams of another sender, until the receiver's socket has taken some."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.connect(("127.0.0.1", port))
-        end_s = time.monotonic() + WAIT_S
+        end_s = time.monotonic() + PATIENCE_S
         taken = 0
         while taken < 4 and time.monotonic() < end_s:
             try:
@@ -157,7 +158,7 @@ def test_a_sender_of_datagrams_states_the_end_over_the_stream_as_well() -> None:
         listener.accept()[0] as stream,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as data,
     ):
-        stream.settimeout(WAIT_S)
+        stream.settimeout(PATIENCE_S)
         read_exactly(stream, HELLO.size)
         stream.sendall(build_answer())
         data.bind(("127.0.0.1", 0))
@@ -198,7 +199,7 @@ def test_a_flood_of_other_answers_does_not_keep_the_sender(rate: int) -> None:
         listener.accept()[0] as stream,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as data,
     ):
-        stream.settimeout(WAIT_S)
+        stream.settimeout(PATIENCE_S)
         read_exactly(stream, HELLO.size)
         stream.sendall(build_answer())
         data.bind(("127.0.0.1", 0))

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.lab.namespaces import Namespaces
-from tests.native.engine import MS, TOKEN, WAIT_S, Ending, Engine, Flag, run, start
+from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, run, start
 from tests.native.pinging import (
     LOOPBACKS,
     check_all_answered,
@@ -30,6 +30,7 @@ from tests.native.pinging import (
     udp_flags,
 )
 from tests.native.probes import REPLY, Head, build_probe, parse_probe, reply_to
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine, require_namespaces
 
 pytestmark = pytest.mark.engine
@@ -110,7 +111,7 @@ def echoing_in(lab: Namespaces, node: str, port: int) -> Iterator[None]:
     try:
         automatic = b""
         while b'"listening"' not in automatic:
-            assert select.select([output], [], [], WAIT_S)[0], f"no echo, only {automatic!r}"
+            assert select.select([output], [], [], PATIENCE_S)[0], f"no echo, only {automatic!r}"
             piece = os.read(output, 65536)
             assert piece, f"the echo ended after {automatic!r}"
             automatic += piece

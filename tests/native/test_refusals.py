@@ -8,8 +8,9 @@ import subprocess
 import pytest
 
 from pathlab._version import VERSION
-from tests.native.engine import TOKEN, WAIT_S, Flag, assert_refused, build_command, run
+from tests.native.engine import TOKEN, Flag, assert_refused, build_command, run
 from tests.native.peers import listening
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
@@ -61,7 +62,11 @@ def test_wrong_usage_is_one_line_that_names_the_flag(
 
 def test_flag_without_a_value() -> None:
     done = subprocess.run(
-        [*build_command("receive"), "--token"], capture_output=True, text=True, timeout=WAIT_S, check=False
+        [*build_command("receive"), "--token"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
     )
     assert done.returncode == USAGE
     assert done.stderr == "pathlab-engine receive: --token needs a value\n"

@@ -14,7 +14,6 @@ import pytest
 from tests.native.engine import (
     MS,
     TOKEN,
-    WAIT_S,
     Ending,
     Flag,
     assert_counters_agree,
@@ -25,6 +24,7 @@ from tests.native.engine import (
 )
 from tests.native.peers import answering, build_answer, listening
 from tests.native.test_directions import assert_complete
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -89,7 +89,7 @@ def test_mptcp_is_used_only_on_request(transport: str) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
-        listener.settimeout(WAIT_S)
+        listener.settimeout(PATIENCE_S)
         with sending(listener.getsockname()[1], transport=transport) as sender:
             with answering(listener, build_answer()) as (connection, _):
                 sender.expect("ready")

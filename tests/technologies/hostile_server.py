@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
-from tests.native.engine import WAIT_S
+from tests.patience import PATIENCE_S
 
 BYTES = 64
 
@@ -21,7 +21,7 @@ class ListeningServer:
 
     def __init__(self) -> None:
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self._listener.settimeout(WAIT_S)
+        self._listener.settimeout(PATIENCE_S)
         self.port = self._listener.getsockname()[1]
         self._thread = Thread(target=self._serve)
 
@@ -35,7 +35,7 @@ class ListeningServer:
 
     def _accept(self) -> socket.socket:
         connection, _peer = self._listener.accept()
-        connection.settimeout(WAIT_S)
+        connection.settimeout(PATIENCE_S)
         return connection
 
     def _serve(self) -> None:
