@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines.faulty import assert_orderly, start_faulty
 from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, assert_counters_agree
-from tests.native.faulty import assert_orderly, start_faulty
 
 pytestmark = pytest.mark.engine
 

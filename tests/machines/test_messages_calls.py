@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.machines.faulty import assert_orderly, start_faulty
 from tests.native.engine import MS, TOKEN, Ending, Engine, Flag
-from tests.native.faulty import assert_orderly, start_faulty
 from tests.native.messages import CARRIERS, assert_complete, find_leftovers, name_end
 
 pytestmark = pytest.mark.engine

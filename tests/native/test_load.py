@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from tests.native.engine import MS, Engine, build_command, run, start, start_command
-from tests.native.faulty import assert_orderly, start_faulty
 
 pytestmark = pytest.mark.engine
 
@@ -38,6 +37,7 @@ def await_disk(engine: Engine) -> None:
 
 
 def test_every_interval_states_what_was_done_in_it_and_the_result_all_of_it() -> None:
+    before_s = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     with start("load", cpu=2, disk=HERE, file_bytes=MIB, interval_ns=50 * MS, control="stdin") as engine:
         ready = engine.wait_for("ready")
         assert (ready["cpu_threads"], ready["nice"]) == (2, 19)
@@ -55,7 +55,8 @@ def test_every_interval_states_what_was_done_in_it_and_the_result_all_of_it() ->
     assert (result["start_ns"], result["end_ns"]) == (0, loads[-1]["end_ns"])
     for thread in range(2):
         assert result["cpu_ns"][thread] == sum(load["cpu_ns"][thread] for load in loads)
-    assert 0 < sum(result["cpu_ns"]) <= 2 * result["end_ns"] + 20 * MS
+    charged_s = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before_s
+    assert 0 < sum(result["cpu_ns"]) / 1e9 <= charged_s
     for name in ("written_bytes", "read_bytes", "syncs"):
         assert result["disk"][name] == sum(load["disk"][name] for load in loads)
     assert (
@@ -178,49 +179,3 @@ def test_a_full_disk_ends_it_with_what_was_done_until_then() -> None:
     assert result["disk"]["written_bytes"] == 3 * MIB
     assert error["stage"] == "disk"
     assert result["reason"] == error["text"] == f"cannot write the file in '{HERE[:100]}': File too large"
-
-
-@pytest.mark.parametrize(
-    ("fault", "text"),
-    [
-        ("pwrite:ENOSPC@2+", "cannot write the file in '{}': No space left on device"),
-        ("fdatasync:EIO@2+", "cannot sync the file in '{}': Input/output error"),
-        ("pread:EIO@2+", "cannot read the file in '{}': Input/output error"),
-    ],
-)
-def test_a_disk_that_fails_ends_it_with_its_reason(fault: str, text: str, tmp_path: Path) -> None:
-    with start_faulty("load", fault, tmp_path / "applied", disk=HERE, file_bytes=MIB) as engine:
-        ending = engine.finish()
-    assert ending.status == 5
-    assert ending.last["text"] == text.format(HERE[:100])
-    assert ending.of("result")[0]["disk"]["written_bytes"] == MIB
-    assert_orderly(ending, fault)
-
-
-@pytest.mark.parametrize("fault", ["pwrite:EINTR@1/2", "pwrite:short@1/3", "pread:EINTR@1/2"])
-def test_passing_faults_of_a_disk_change_nothing(fault: str, tmp_path: Path) -> None:
-    flags: dict[str, str | int] = {"disk": HERE, "file_bytes": MIB, "interval_ns": 50 * MS}
-    with start_faulty("load", fault, tmp_path / "applied", control="stdin", **flags) as engine:
-        await_disk(engine)
-        engine.send_line("stop")
-        ending = engine.finish()
-    assert (ending.status, ending.stderr, ending.last["complete"]) == (0, "", True)
-    assert ending.last["disk"]["written_bytes"] > 0
-    assert (tmp_path / "applied").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        *(f"calloc:ENOMEM@{use}" for use in range(1, 6)),
-        *("aligned_alloc:ENOMEM@1", "eventfd:EMFILE@1"),
-        *("pthread_create:EAGAIN@1", "pthread_create:EAGAIN@2", "pthread_create:EAGAIN@3"),
-    ],
-)
-def test_what_the_kernel_refuses_at_the_start_ends_it_with_one_line(fault: str, tmp_path: Path) -> None:
-    flags: dict[str, str | int] = {"cpu": 2, "disk": HERE, "file_bytes": MIB, "time_limit_ns": 20 * MS}
-    with start_faulty("load", fault, tmp_path / "applied", **flags) as engine:
-        ending = engine.finish()
-    assert ending.status != 0
-    assert_orderly(ending, fault)
-    assert (tmp_path / "applied").read_text(encoding="utf-8")

@@ -1,21 +1,18 @@
-"""Bad input of flows of datagrams: calls that fail, peers that vanish or break the protocol."""
+"""Bad input of flows of datagrams: peers that vanish, stall or break the protocol."""
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import socket
 import struct
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.native.datagrams import assert_sent_agrees, datagrams_of, total
-from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, assert_refused, receiving, sending
-from tests.native.faulty import assert_orderly, start_faulty
+from tests.native.datagrams import datagrams_of, total
+from tests.native.engine import MS, Engine, Flag, assert_refused, receiving, sending
 from tests.native.peers import ANSWER, FORWARD, HELLO, REVERSE, build_answer, build_hello, call, read_exactly
 from tests.patience import PATIENCE_S
 
@@ -32,140 +29,6 @@ HEADER = struct.Struct(">QqIB")
 END = struct.Struct(">cQQ")
 #: PROTOCOL.md: of TOKEN, stream 0, forward.
 CHECK_FORWARD = 0x04415FB4
-
-
-def _carry_faulty(tmp_path: Path, faults: str, **flags: Flag) -> tuple[Ending, Ending]:
-    """A flow whose connecting end's calls fail: the accepting end, and that one."""
-    settings: dict[str, Flag] = {
-        "address": "127.0.0.1",
-        "token": TOKEN,
-        "transport": "udp",
-        "datagram_bytes": BYTES,
-        "packets_per_s": RATE,
-        "warmup_ns": 60 * MS,
-        "duration_ns": 250 * MS,
-        "control": "stdin",
-    }
-    with (
-        receiving(transport="udp") as (receiver, port),
-        start_faulty("send", faults, tmp_path / "applied", **{**settings, "port": port, **flags}) as sender,
-    ):
-        sender.wait_for("ready")
-        sender.send_line("go")
-        sent = sender.finish()
-        return receiver.finish(), sent
-
-
-def _was_applied(tmp_path: Path) -> bool:
-    return (tmp_path / "applied").exists()
-
-
-@pytest.mark.parametrize("cause", ["ENOBUFS", "ENOMEM", "EPERM"])
-def test_datagrams_that_the_kernel_refuses_are_counted(tmp_path: Path, cause: str) -> None:
-    # So few that they all have room in the receiver's socket.
-    accepting, connecting = _carry_faulty(tmp_path, f"sendmmsg:{cause}@5x20", packets_per_s=500)
-    assert (connecting.status, connecting.stderr) == (0, "")
-    assert sum(datagrams_of(connecting)["refused"]) == 20
-    assert total(accepting, "lost") == 0  # a number is used again
-    assert_sent_agrees(connecting, accepting)
-
-
-def test_unreachable_peers_are_counted(tmp_path: Path) -> None:
-    accepting, connecting = _carry_faulty(tmp_path, "sendmmsg:ECONNREFUSED@5x3")
-    assert (connecting.status, connecting.stderr) == (0, "")
-    assert datagrams_of(connecting)["icmp_unreachable"] == 3
-    assert sum(datagrams_of(connecting)["refused"]) == 3
-    assert_sent_agrees(connecting, accepting)
-
-
-@pytest.mark.parametrize(
-    "flags", [{}, {"packets_per_s": 0}, {"streams": 3}], ids=["paced", "fast", "streams"]
-)
-@pytest.mark.parametrize(
-    "faults", ["sendmmsg:short@1+", "sendmmsg:EAGAIN@1/2", "sendmmsg:EINTR@1/3", "recvmmsg:EINTR@1/2"]
-)
-def test_calls_that_do_less(tmp_path: Path, faults: str, flags: dict[str, Flag]) -> None:
-    direction = "both" if faults.startswith("recv") else "forward"
-    accepting, connecting = _carry_faulty(tmp_path, faults, direction=direction, **flags)
-    assert (connecting.status, connecting.stderr) == (0, "")
-    assert _was_applied(tmp_path)
-    assert sum(datagrams_of(connecting)["refused"]) == 0
-    assert_sent_agrees(connecting, accepting)
-
-
-@pytest.mark.parametrize("streams", [1, 3])
-def test_what_was_due_and_not_sent_is_given_up(tmp_path: Path, streams: int) -> None:
-    """A socket without room from early in the warm-up on: all that was due is in one of three counts."""
-    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EAGAIN@5+", streams=streams, duration_ns=240 * MS)
-    counts = [
-        total(connecting, name, phase)
-        for name in ("sent", "refused", "given_up")
-        for phase in ("warmup", "steady")
-    ]
-    assert sum(counts) == RATE * (60 + 240) // 1000
-    assert min(datagrams_of(connecting, "steady")["given_up"]) > 0
-
-
-def test_a_path_whose_mtu_shrinks_ends_the_trial(tmp_path: Path) -> None:
-    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EMSGSIZE@50+")
-    assert connecting.status == ENDED
-    reason = f"stream 0: the path's MTU does not carry --datagram-bytes {BYTES}: use fewer"
-    assert connecting.last["reason"] == reason
-    assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
-
-
-@pytest.mark.parametrize("direction", ["forward", "both"])
-@pytest.mark.parametrize("gso", ["no", "yes"])
-def test_a_device_that_does_not_send_is_not_the_peers_fault(tmp_path: Path, gso: str, direction: str) -> None:
-    """As one without checksum offload refuses super-packets."""
-    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EIO@5+", gso=gso, direction=direction)
-    assert connecting.status == ENDED
-    hint = ": leave out --gso, which not every device can do" if gso == "yes" else ""
-    reason = f"stream 0: this end could not send a datagram: {os.strerror(errno.EIO)}{hint}"
-    assert connecting.last["reason"] == reason
-    assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
-
-
-@pytest.mark.parametrize("nth", range(1, 15))
-@pytest.mark.parametrize("failing", ["setsockopt:EINVAL", "socket:EMFILE", "bind:EINVAL", "connect:EPERM"])
-def test_a_set_up_that_fails_is_stated_in_one_line(tmp_path: Path, failing: str, nth: int) -> None:
-    """Each call in turn; those that the flow can do without are done without."""
-    flags: dict[str, Flag] = {
-        "address": "127.0.0.1",
-        "token": TOKEN,
-        "transport": "udp",
-        "datagram_bytes": 100,
-    }
-    with (
-        receiving(transport="udp", accept_timeout_ns=2000 * MS) as (_, port),
-        start_faulty(
-            "send", f"{failing}@{nth}", tmp_path / "applied", port=port, duration_ns=50 * MS, **flags
-        ) as sender,
-    ):
-        assert_orderly(sender.finish(), failing)
-
-
-@pytest.mark.parametrize("nth", range(1, 25))
-@pytest.mark.parametrize("failing", ["calloc:ENOMEM", "malloc:ENOMEM", "aligned_alloc:ENOMEM"])
-def test_memory_that_runs_out_is_stated_in_one_line(tmp_path: Path, failing: str, nth: int) -> None:
-    flags: dict[str, Flag] = {
-        "address": "127.0.0.1",
-        "token": TOKEN,
-        "transport": "udp",
-        "datagram_bytes": 100,
-        "packets_per_s": 1000,
-        "direction": "both",
-    }
-    with (
-        receiving(transport="udp", accept_timeout_ns=2000 * MS) as (_, port),
-        start_faulty(
-            "send", f"{failing}@{nth}", tmp_path / "applied", port=port, duration_ns=50 * MS, **flags
-        ) as sender,
-    ):
-        assert_orderly(sender.finish(), failing)
-
-
-# Peers
 
 
 @contextlib.contextmanager
@@ -239,7 +102,6 @@ def _hostile(port: int, **changes: object) -> Iterator[tuple[socket.socket, sock
     with call(port, _hello(**changes)) as stream, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
         assert read_exactly(stream, ANSWER.size) == build_answer()
         udp.bind(("127.0.0.1", 0))
-        udp.settimeout(1.0)
         stream.sendall(PORT.pack(udp.getsockname()[1]))
         (theirs,) = PORT.unpack(read_exactly(stream, PORT.size))
         assert theirs == port
@@ -267,9 +129,10 @@ def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
         receiver.wait_for("interval", phase="drain")
         stream.sendall(END.pack(b"e", 0, 8))
         receipt = read_exactly(stream, 33)
-        with pytest.raises(TimeoutError):
-            udp.recv(1)
         ending = receiver.finish()
+        udp.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            udp.recv(1)
     assert struct.unpack(">cQQQQ", receipt) == (b"r", 500, 5, 1, 1)  # a copy is no throughput
     assert ending.status == 0
     steady = datagrams_of(ending, "steady")
@@ -364,7 +227,7 @@ def test_an_impossible_hello_is_rejected(changes: dict[str, object]) -> None:
 
 def test_streams_of_bytes_are_not_mistaken_for_datagrams() -> None:
     """A receiver whose transport carries no datagrams rejects them."""
-    with receiving(transport="mptcp", accept_timeout_ns=3000 * MS) as (receiver, port):
+    with receiving(transport="mptcp", accept_timeout_ns=1500 * MS) as (receiver, port):
         with call(port, _hello()) as stream:
             assert stream.recv(1) == b""
         ending = receiver.finish()

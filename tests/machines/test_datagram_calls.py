@@ -1,0 +1,146 @@
+"""System calls of flows of datagrams that fail: what the kernel refuses is counted, or stated in one line."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.machines.faulty import assert_orderly, start_faulty
+from tests.native.datagrams import assert_sent_agrees, datagrams_of, total
+from tests.native.engine import MS, TOKEN, Ending, Flag, receiving
+
+pytestmark = pytest.mark.engine
+
+ENDED = 5
+RATE = 2000
+BYTES = 200
+
+
+def _carry_faulty(tmp_path: Path, faults: str, **flags: Flag) -> tuple[Ending, Ending]:
+    """A flow whose connecting end's calls fail: the accepting end, and that one."""
+    settings: dict[str, Flag] = {
+        "address": "127.0.0.1",
+        "token": TOKEN,
+        "transport": "udp",
+        "datagram_bytes": BYTES,
+        "packets_per_s": RATE,
+        "warmup_ns": 60 * MS,
+        "duration_ns": 250 * MS,
+        "control": "stdin",
+    }
+    with (
+        receiving(transport="udp") as (receiver, port),
+        start_faulty("send", faults, tmp_path / "applied", **{**settings, "port": port, **flags}) as sender,
+    ):
+        sender.wait_for("ready")
+        sender.send_line("go")
+        sent = sender.finish()
+        return receiver.finish(), sent
+
+
+def _was_applied(tmp_path: Path) -> bool:
+    return (tmp_path / "applied").exists()
+
+
+@pytest.mark.parametrize("cause", ["ENOBUFS", "ENOMEM", "EPERM"])
+def test_datagrams_that_the_kernel_refuses_are_counted(tmp_path: Path, cause: str) -> None:
+    # So few that they all have room in the receiver's socket.
+    accepting, connecting = _carry_faulty(tmp_path, f"sendmmsg:{cause}@5x20", packets_per_s=500)
+    assert (connecting.status, connecting.stderr) == (0, "")
+    assert 1 <= sum(datagrams_of(connecting)["refused"]) <= 20  # fewer where the process waited for a core
+    assert total(accepting, "lost") == 0  # a number is used again
+    assert_sent_agrees(connecting, accepting)
+
+
+def test_unreachable_peers_are_counted(tmp_path: Path) -> None:
+    accepting, connecting = _carry_faulty(tmp_path, "sendmmsg:ECONNREFUSED@5x3")
+    assert (connecting.status, connecting.stderr) == (0, "")
+    assert datagrams_of(connecting)["icmp_unreachable"] == sum(datagrams_of(connecting)["refused"])
+    assert 1 <= datagrams_of(connecting)["icmp_unreachable"] <= 3
+    assert_sent_agrees(connecting, accepting)
+
+
+@pytest.mark.parametrize(
+    "flags", [{}, {"packets_per_s": 0}, {"streams": 3}], ids=["paced", "fast", "streams"]
+)
+@pytest.mark.parametrize(
+    "faults", ["sendmmsg:short@1+", "sendmmsg:EAGAIN@1/2", "sendmmsg:EINTR@1/3", "recvmmsg:EINTR@1/2"]
+)
+def test_calls_that_do_less(tmp_path: Path, faults: str, flags: dict[str, Flag]) -> None:
+    direction = "both" if faults.startswith("recv") else "forward"
+    accepting, connecting = _carry_faulty(tmp_path, faults, direction=direction, **flags)
+    assert (connecting.status, connecting.stderr) == (0, "")
+    assert _was_applied(tmp_path)
+    assert sum(datagrams_of(connecting)["refused"]) == 0
+    assert_sent_agrees(connecting, accepting)
+
+
+@pytest.mark.parametrize("streams", [1, 3])
+def test_what_was_due_and_not_sent_is_given_up(tmp_path: Path, streams: int) -> None:
+    """A socket without room from early in the warm-up on: all that was due is in one of three counts."""
+    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EAGAIN@5+", streams=streams, duration_ns=240 * MS)
+    counts = [
+        total(connecting, name, phase)
+        for name in ("sent", "refused", "given_up")
+        for phase in ("warmup", "steady")
+    ]
+    assert sum(counts) == RATE * (60 + 240) // 1000
+    assert min(datagrams_of(connecting, "steady")["given_up"]) > 0
+
+
+def test_a_path_whose_mtu_shrinks_ends_the_trial(tmp_path: Path) -> None:
+    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EMSGSIZE@5+")
+    assert connecting.status == ENDED
+    reason = f"stream 0: the path's MTU does not carry --datagram-bytes {BYTES}: use fewer"
+    assert connecting.last["reason"] == reason
+    assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
+
+
+@pytest.mark.parametrize("direction", ["forward", "both"])
+@pytest.mark.parametrize("gso", ["no", "yes"])
+def test_a_device_that_does_not_send_is_not_the_peers_fault(tmp_path: Path, gso: str, direction: str) -> None:
+    """As one without checksum offload refuses super-packets."""
+    _, connecting = _carry_faulty(tmp_path, "sendmmsg:EIO@5+", gso=gso, direction=direction)
+    assert connecting.status == ENDED
+    hint = ": leave out --gso, which not every device can do" if gso == "yes" else ""
+    reason = f"stream 0: this end could not send a datagram: {os.strerror(errno.EIO)}{hint}"
+    assert connecting.last["reason"] == reason
+    assert connecting.stderr == f"pathlab-engine: ended early: {reason}\n"
+
+
+#: Of calls, and of memory: those that the flow can do without are done without.
+REFUSED = [
+    *("setsockopt:EINVAL", "socket:EMFILE", "bind:EINVAL", "connect:EPERM"),
+    *("calloc:ENOMEM", "malloc:ENOMEM", "aligned_alloc:ENOMEM"),
+]
+MOST_USES = 200
+
+
+@pytest.mark.parametrize("failing", REFUSED)
+def test_a_set_up_that_fails_is_stated_in_one_line(tmp_path: Path, failing: str) -> None:
+    """Each use of the call in turn, until there is none that could fail."""
+    flags: dict[str, Flag] = {
+        "address": "127.0.0.1",
+        "token": TOKEN,
+        "transport": "udp",
+        "datagram_bytes": 100,
+        "packets_per_s": 1000,
+        "direction": "both",
+        "duration_ns": 50 * MS,
+    }
+    applied = tmp_path / "applied"
+    for use in itertools.count(1):
+        assert use < MOST_USES
+        with (
+            receiving(transport="udp") as (_, port),
+            start_faulty("send", f"{failing}@{use}", applied, port=port, **flags) as sender,
+        ):
+            assert_orderly(sender.finish(), failing)
+        if not applied.exists():
+            break
+        applied.unlink()
+    assert use > 1
