@@ -53,19 +53,19 @@ def call(port: int, data: bytes = b"", *, address: str = "127.0.0.1") -> socket.
 
 def read_exactly(connection: socket.socket, count: int) -> bytes:
     """``count`` bytes, or fewer at the end of the connection."""
-    got = b""
+    got = bytearray()
     while len(got) < count and (piece := connection.recv(count - len(got))):
         got += piece
-    return got
+    return bytes(got)
 
 
 def read_to_end(connection: socket.socket) -> bytes:
     """The bytes until the peer closes; a reset is an end as well (unread bytes were discarded)."""
-    got = b""
+    got = bytearray()
     with contextlib.suppress(ConnectionResetError):
         while piece := connection.recv(65536):
             got += piece
-    return got
+    return bytes(got)
 
 
 def is_open(connection: socket.socket) -> bool:

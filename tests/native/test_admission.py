@@ -54,18 +54,18 @@ def _assert_rejected(port: int, data: bytes) -> None:
         assert read_to_end(peer) == b"", "an unauthenticated peer gets no answer"
 
 
-@pytest.mark.parametrize("hello", INVALID_HELLOS.values(), ids=INVALID_HELLOS)
-def test_unauthenticated_peer_before_the_flow_is_closed_and_counted(hello: bytes) -> None:
+def test_unauthenticated_peers_before_the_flow_are_closed_and_counted() -> None:
     with receiving(streams=1) as (receiver, port):
-        _assert_rejected(port, hello)
+        for hello in INVALID_HELLOS.values():
+            _assert_rejected(port, hello)
         with sending(port, streams=1) as sender:
             sender.expect("ready")
-            assert receiver.expect("ready")["rejected"] == 1
+            assert receiver.expect("ready")["rejected"] == len(INVALID_HELLOS)
             sender.send_line("go")
             assert sender.finish().status == 0
         received = receiver.finish()
     assert received.status == 0
-    assert received.last["rejected"] == 1
+    assert received.last["rejected"] == len(INVALID_HELLOS)
 
 
 def test_unauthenticated_peers_during_a_trial_are_counted_and_change_nothing() -> None:
@@ -165,19 +165,23 @@ def test_hello_that_stays_incomplete_is_closed_after_two_seconds() -> None:
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
-@pytest.mark.quiet  # within the two seconds of a handshake
 def test_slow_unauthenticated_peers_do_not_block_the_flow() -> None:
     """More pending handshakes than allowed: the oldest is closed, and the flow is admitted at once."""
     streams, over = 2, 5
     with receiving(streams=streams) as (receiver, port), contextlib.ExitStack() as stack:
+        began_s = time.monotonic()
         peers = [stack.enter_context(call(port, build_hello()[:7])) for _ in range(streams + SPARE + over)]
         for peer in peers[:over]:
             assert read_to_end(peer) == b""
-        assert all(is_open(peer) for peer in peers[over:])
         with sending(port, streams=streams) as sender:
             sender.expect("ready")
-            # Each stream replaced the oldest.
-            assert receiver.expect("ready")["rejected"] == over + streams
+            # Each stream replaced the oldest; on a machine that takes longer, the others time out as well.
+            rejected = receiver.expect("ready")["rejected"]
+            newest_first = [is_open(peer) for peer in reversed(peers)]
+            assert newest_first == sorted(newest_first, reverse=True)
+            assert rejected >= over + streams
+            if time.monotonic() - began_s < HANDSHAKE_S:
+                assert rejected == newest_first.count(False) == over + streams
             sender.send_line("go")
             sent = sender.finish()
         received = receiver.finish()

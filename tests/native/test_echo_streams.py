@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -27,6 +28,7 @@ from tests.native.probes import (
 pytestmark = pytest.mark.engine
 
 PLACES = 64
+HANDSHAKE_S = 2.0  # then a pending handshake is closed (PROTOCOL.md)
 OTHER_TOKEN = "ff" * 16
 
 
@@ -192,9 +194,9 @@ def test_an_incomplete_handshake_ends_by_itself() -> None:
         assert counts(echo) == (0, 1)
 
 
-@pytest.mark.quiet  # within the two seconds of a handshake
 def test_pending_handshakes_do_not_block_a_prober() -> None:
     with echoing() as (echo, port), contextlib.ExitStack() as stack:
+        began_s = time.monotonic()
         peers = [stack.enter_context(call(port, b"x")) for _ in range(PLACES)]
         for peer in peers:
             read_challenge(peer)
@@ -202,8 +204,12 @@ def test_pending_handshakes_do_not_block_a_prober() -> None:
             prober.sendall(build_probe(size=HEAD_BYTES))
             assert read_exactly(prober, HEAD_BYTES)[5] == REPLY
         assert read_to_end(peers[0]) == b""  # the oldest was closed
-        assert is_open(peers[-1])
-        assert counts(echo) == (1, 1)
+        last_is_open = is_open(peers[-1])
+        echoed, refused = counts(echo)
+    assert echoed == 1
+    assert refused >= 1
+    if time.monotonic() - began_s < HANDSHAKE_S:
+        assert (refused, last_is_open) == (1, True)
 
 
 def test_a_peer_that_never_reads_is_closed() -> None:
@@ -228,7 +234,7 @@ def test_an_unused_echo_ends_by_itself(transport: str) -> None:
 
 def test_an_echo_ends_once_its_last_peer_has_gone() -> None:
     """An admitted connection keeps it running; unauthenticated peers do not."""
-    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, idle_timeout_ns=4000 * MS) as echo:
+    with start("echo", bind="127.0.0.1", port=0, token=TOKEN, idle_timeout_ns=2000 * MS) as echo:
         port = echo.wait_for("listening")["port"]
         with admitted(port, 100) as peer:
             peer.sendall(build_probe())
@@ -237,7 +243,7 @@ def test_an_echo_ends_once_its_last_peer_has_gone() -> None:
                 other.sendto(build_probe(token=OTHER_TOKEN), ("127.0.0.1", port))
             assert echo.process.poll() is None
         ended = echo.finish()
-    assert ended.last["reason"] == "no admitted peer for 4s"
+    assert ended.last["reason"] == "no admitted peer for 2s"
     assert [ended.last[name] for name in ("echoed", "refused")] == [1, 1]
 
 

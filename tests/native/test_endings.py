@@ -213,7 +213,7 @@ def test_limit_of_bytes_at_the_receiver() -> None:
 
 def test_streams_that_never_connect() -> None:
     with (
-        receiving(streams=2, accept_timeout_ns=3000 * MS) as (receiver, port),
+        receiving(streams=2, accept_timeout_ns=1500 * MS) as (receiver, port),
         call(port, build_hello(streams=2)) as only,
     ):
         assert read_exactly(only, ANSWER.size) == build_answer()

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.native.engine import MS, TOKEN, Flag, build_command, receiving, run, start, start_command
-from tests.native.messages import CARRIERS, DONE, LONG_NS, assert_complete, exchange
+from tests.native.messages import (
+    CARRIERS,
+    DONE,
+    LONG_NS,
+    assert_complete,
+    assert_sent_or_given_up,
+    exchange,
+)
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -67,14 +74,13 @@ def test_a_batch_may_be_as_large_as_a_queue_where_there_is_none(transport: str) 
     assert sent["sent"][0] / sent["send_calls"][0] > 100
 
 
-@pytest.mark.quiet
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_an_offered_rate_is_kept(wait: str) -> None:
     accepted, connected = exchange(
         "tcp", {"wait": wait}, wait=wait, reply="yes", messages_per_s=1000, no_delay="yes"
     )
     _, sent = assert_complete(accepted, connected)
-    assert 140 <= sent["sent"][0] <= 160  # due in 160 ms
+    assert_sent_or_given_up(connected, due=160, least_left=40)
     assert connected.of("ready")[0]["messages"]["offered_per_s"] == 1000
     assert 0 <= sent["send_error_ns"]["median"] <= sent["send_error_ns"]["max"]
 
@@ -192,14 +198,14 @@ def test_a_first_message_that_comes_late_leaves_the_trial_complete() -> None:
     assert_complete(*exchange(**slow, **delay, duration_ns=220 * MS))
 
 
-@pytest.mark.quiet  # a sender that is late gives up what is left
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_the_last_batch_is_sent_though_its_delay_is_not_over(wait: str) -> None:
     delay: dict[str, Flag] = {"batch_min_delay_ns": 400 * MS, "batch_max_delay_ns": 800 * MS}
     flags: dict[str, Flag] = {"reply": "yes", "messages_per_s": 1000, "batch_bytes": 32_768}
     accepted, connected = exchange(wait=wait, warmup_ns=0, **flags, **delay)
     _, sent = assert_complete(accepted, connected)
-    assert sent["sent"] == sent["received"] == [120]
+    assert sent["sent"] == sent["received"]
+    assert_sent_or_given_up(connected, due=120, least_left=30)
 
 
 @pytest.mark.parametrize("wait", ["block", "poll"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import re
@@ -29,6 +30,7 @@ from tests.native.messages import (
     IN_ORDER,
     LONG_NS,
     assert_complete,
+    assert_sent_or_given_up,
     find_leftovers,
     list_shared_memory,
     meeting,
@@ -121,25 +123,29 @@ def test_a_silent_connection_is_closed_while_messages_flow() -> None:
 # Ends that stall or fall behind
 
 
-@pytest.mark.parametrize(
-    ("transport", "reply"),
-    # Unix datagrams that return: the sender gives them up itself, at about the same time.
-    [one for one in itertools.product(IN_ORDER, ("no", "yes")) if one != ("unix-datagram", "yes")],
-)
-def test_a_sink_that_stalls_is_given_up_after_the_drain(transport: str, reply: str) -> None:
+def test_sinks_that_stall_are_given_up_after_the_drain() -> None:
+    """All at once, since the engine waits two seconds longer for each."""
     short: dict[str, Flag] = {"duration_ns": 100 * MS, "drain_timeout_ns": 100 * MS}
-    with meeting(transport, reply=reply, **short) as (receiver, sender):
-        stop(receiver)
-        sender.send_line("go")
-        ending = sender.finish()
-    assert (ending.status, ending.last["complete"]) == (ENDED, False)
-    assert ending.last["reason"] == (
-        "nothing was delivered in either direction within --drain-timeout-ns of the stop"
-    )
-    sent = ending.last["messages"]["sent"][0]
-    assert sent == 1 if reply == "yes" else sent > 1
-    if reply == "yes":
-        assert ending.last["messages"]["received"] == [0]
+    # Unix datagrams that return: the sender gives them up itself, at about the same time.
+    cases = [one for one in itertools.product(IN_ORDER, ("no", "yes")) if one != ("unix-datagram", "yes")]
+    with contextlib.ExitStack() as stack:
+        senders = []
+        for transport, reply in cases:
+            receiver, sender = stack.enter_context(meeting(transport, reply=reply, **short))
+            stop(receiver)
+            sender.send_line("go")
+            senders.append(sender)
+        endings = [sender.finish() for sender in senders]
+    for (transport, reply), ending in zip(cases, endings, strict=True):
+        case = f"{transport}, reply {reply}: {ending.last}"
+        assert (ending.status, ending.last["complete"]) == (ENDED, False), case
+        assert ending.last["reason"] == (
+            "nothing was delivered in either direction within --drain-timeout-ns of the stop"
+        ), case
+        sent = ending.last["messages"]["sent"][0]
+        assert sent == 1 if reply == "yes" else sent > 1, case
+        if reply == "yes":
+            assert ending.last["messages"]["received"] == [0], case
 
 
 @pytest.mark.parametrize("reply", ["no", "yes"])
@@ -172,7 +178,7 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
     """It stops for some intervals: the sender waits, with as much memory as before."""
     accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
     settings: dict[str, Flag] = {"queue_bytes": 256 * KIB, "message_bytes": 1000, "warmup_ns": 0}
-    with meeting(transport, accepting, **settings, **flags, duration_ns=1000 * MS) as (receiver, sender):
+    with meeting(transport, accepting, **settings, **flags, duration_ns=LONG_NS) as (receiver, sender):
         sender.send_line("go")
         receiver.wait_for("start")
         sender.wait_for("interval")
@@ -182,14 +188,19 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
             sender.wait_for("interval", phase="steady")
         grown_kib = count_memory_kib(sender) - before_kib
         os.kill(receiver.process.pid, signal.SIGCONT)
+        receiver.wait_for("interval", phase="steady")
+        sender.send_line("stop")
         sent = sender.finish()
         accepted = receiver.finish()
-    assert_complete(accepted, sent)
+    assert sent.last["reason"] == "stopped by the controller"
+    received = accepted.last["messages"]
+    assert received["received"] == sent.last["messages"]["sent"]
+    assert received["missing"] == received["out_of_order"] == [0]
     assert grown_kib < 1024
 
 
-@pytest.mark.quiet
 def test_a_relay_that_stalls_does_not_delay_the_sending_of_a_spinning_thread() -> None:
+    """What returns is late, what is sent is not."""
     flags: dict[str, Flag] = {"reply": "yes", "wait": "poll", "messages_per_s": 200, "message_bytes": 4096}
     short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 500 * MS, "interval_ns": 50 * MS}
     with meeting("shared-memory", {"warmup_ns": -1, "duration_ns": -1}, **flags, **short) as (
@@ -198,17 +209,15 @@ def test_a_relay_that_stalls_does_not_delay_the_sending_of_a_spinning_thread() -
     ):
         sender.send_line("go")
         receiver.wait_for("start")
-        os.kill(receiver.process.pid, signal.SIGSTOP)
-        for _ in range(8):
-            sender.wait_for("interval")
+        stop(receiver)
+        sender.wait_for("interval", index=8)
         os.kill(receiver.process.pid, signal.SIGCONT)
         sent, accepted = sender.finish(), receiver.finish()
     assert_complete(accepted, sent)
-    assert sent.last["messages"]["round_trip_ns"]["max"] > 200 * MS
-    assert sent.last["messages"]["send_error_ns"]["median"] < 50 * MS
+    outcome = sent.last["messages"]
+    assert 8 * outcome["send_error_ns"]["median"] < outcome["round_trip_ns"]["max"]
 
 
-@pytest.mark.quiet  # a sender that is late gives up what is left
 @pytest.mark.parametrize("wait", ["block", "poll"])
 def test_a_sender_that_stalls_at_the_end_sends_what_was_due(wait: str) -> None:
     """Nobody would see how late these messages are, if they were left out."""
@@ -223,8 +232,8 @@ def test_a_sender_that_stalls_at_the_end_sends_what_was_due(wait: str) -> None:
         os.kill(sender.process.pid, signal.SIGCONT)
         sent, accepted = sender.finish(), receiver.finish()
     assert_complete(accepted, sent)
-    assert sent.last["messages"]["sent"] == [2500]
-    assert sent.last["messages"]["round_trip_ns"]["count"] == 2500
+    assert_sent_or_given_up(sent, due=2500, least_left=500)
+    assert sent.last["messages"]["round_trip_ns"]["count"] == sent.last["messages"]["sent"][0]
 
 
 @pytest.mark.parametrize("transport", BY_MEMORY)

@@ -317,7 +317,7 @@ def test_unknown_detail_of_tcp_info() -> None:
 
 @BOTH_KINDS
 def test_limit_of_time_in_mid_trial(kind: str) -> None:
-    limited: dict[str, Flag] = {"time_limit_ns": 3000 * MS}
+    limited: dict[str, Flag] = {"time_limit_ns": 2000 * MS}
     at_receiver, at_sender = (limited, None) if kind == "receive" else (None, limited)
     with _meeting(streams=2, duration_ns=LONG_NS, at_receiver=at_receiver, at_sender=at_sender) as (
         receiver,
@@ -356,7 +356,7 @@ def test_limit_of_time_while_connecting() -> None:
 
 
 def test_limit_of_time_before_go() -> None:
-    with _meeting(streams=1, at_sender={"time_limit_ns": 3000 * MS}) as (_, sender, _, _):
+    with _meeting(streams=1, at_sender={"time_limit_ns": 2000 * MS}) as (_, sender, _, _):
         ending = sender.finish()
     assert ending.status == ENDED
     assert ending.of("start") == []
