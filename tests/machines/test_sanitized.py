@@ -7,14 +7,19 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
 
+from tests.machines.engines import NATIVE
 from tests.native.datagrams import assert_sent_agrees
 from tests.native.engine import MS, Ending, Engine, Flag, assert_counters_agree, receiving, sending, start
 from tests.native.messages import CARRIERS, exchange
 from tests.native.peers import VERSION, build_answer, build_hello, call, read_to_end
-from tests.require import require_sanitized_engine
+from tests.native.test_sequence_meter import STREAMS as STREAMS_OF_DATAGRAMS
+from tests.native.test_sequence_meter import check_stream, use_meter
+from tests.require import require, require_sanitized_engine
 
 pytestmark = pytest.mark.engine
 
@@ -140,6 +145,14 @@ def test_streams_that_stall_at_an_offered_rate(sanitizer: str) -> None:
         assert process.wait() == 4, lines
     assert lines == ["hangs"] * 3 + [f"adapter: {records[-1]['reason']}"]
     assert records[-1]["messages"]["missing"] == [1, 1, 1]
+
+
+@settings(max_examples=100)
+@given(STREAMS_OF_DATAGRAMS)
+def test_the_meter_of_datagrams(stream: dict[str, Any]) -> None:
+    program = NATIVE / "build" / "asan" / "meter"
+    require(program.is_file(), f"the meter at {program} (make -C native sanitize)")
+    check_stream(use_meter(program), stream)
 
 
 @pytest.mark.parametrize("sanitizer", ["asan", "tsan"])

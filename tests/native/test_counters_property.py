@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.length import choose_runs
 from tests.native.engine import MS, Ending, Flag, assert_counters_agree, carry
 from tests.native.peers import ANSWER, CONFIRMATION, HELLO
 
@@ -33,7 +34,7 @@ def _received_by_kernel(end: Ending) -> list[int]:
     return values
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=choose_runs(30, short=15), suppress_health_check=list(HealthCheck))
 @given(TRIALS)
 def test_every_sum_is_exact(trial: dict[str, Flag]) -> None:
     common = {name: value for name, value in trial.items() if name != "direction"}

@@ -6,12 +6,14 @@ import json
 import random
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.length import choose_runs
 from tests.machines.engines import NATIVE, make_native
 from tests.native import reordering_reference as reference
 from tests.native.reordering_reference import Arrival
@@ -24,11 +26,8 @@ pytestmark = pytest.mark.engine
 Measure = Callable[[list[Arrival], int, range, range], Any]
 
 
-@pytest.fixture(scope="module")
-def measure() -> Measure:
-    """What the engine's meter says of arrivals, the first number, the window's time, and its numbers."""
-    program = NATIVE / "build" / "meter"
-    make_native("meter")
+def use_meter(program: Path) -> Measure:
+    """What a build of the meter says of arrivals, the first number, the window's time, and its numbers."""
 
     def measure(arrivals: list[Arrival], first: int, measured: range, numbers: range) -> Any:
         lines = [f"{number} {sent} {arrived} {sent in measured:d}" for number, sent, arrived in arrivals]
@@ -38,6 +37,12 @@ def measure() -> Measure:
         return json.loads(ended.stdout)
 
     return measure
+
+
+@pytest.fixture(scope="module")
+def measure() -> Measure:
+    make_native("meter")
+    return use_meter(NATIVE / "build" / "meter")
 
 
 def check(measure: Measure, arrivals: list[Arrival], first: int, measured: range, numbers: range) -> Any:
@@ -113,9 +118,14 @@ STREAMS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=choose_runs(250), suppress_health_check=list(HealthCheck))
 @given(STREAMS)
 def test_any_arrivals_are_measured_as_the_references_do(measure: Measure, stream: dict[str, Any]) -> None:
+    check_stream(measure, stream)
+
+
+def check_stream(measure: Measure, stream: dict[str, Any]) -> None:
+    """The engine's record of a stream with losses, copies and late datagrams."""
     chance = random.Random(stream["seed"])
     first, count = stream["first"], stream["count"] + stream["burst"]
     burst = range(first + stream["count"] // 2, first + stream["count"] // 2 + stream["burst"])
