@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import Any
 
-from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
 
 ENGINE = "/bin/pathlab-engine"
 TOKEN = "00112233445566778899aabbccddeeff"
 ADDRESS = "198.18.0.2"
 PACKETS_PER_S = 1000
+WARMUP_MS, DURATION_MS = 500, 1500
 
 
 def connect(namespaces: Namespaces) -> None:
@@ -29,7 +27,7 @@ def connect(namespaces: Namespaces) -> None:
 
 def carry(namespaces: Namespaces, *flags: str) -> dict[str, Any]:
     """One flow from a to b: the last record of the sender and of the receiver, and the sender's `ready`."""
-    times = ["--warmup", "1s", "--duration", "3s", "--output", "json"]
+    times = ["--warmup", f"{WARMUP_MS}ms", "--duration", f"{DURATION_MS}ms", "--output", "json"]
     common = ["--token", TOKEN, "--transport", "udp", *times]
     read_end, write_end = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
@@ -48,7 +46,8 @@ def carry(namespaces: Namespaces, *flags: str) -> dict[str, Any]:
     return {"ready": ready, "sent": sent[-1], "received": received[-1] if received else None}
 
 
-def main() -> None:
+def measure() -> dict[str, Any]:
+    """What becomes of flows by each way of pacing."""
     offered = ("--packets-per-s", str(PACKETS_PER_S))
     answer: dict[str, Any] = {"kernel": os.uname().release}
     with Namespaces() as namespaces:
@@ -58,12 +57,4 @@ def main() -> None:
         for by in ("kernel", "txtime", "user"):
             answer[by] = carry(namespaces, *offered, "--pacing", by)
         answer["streams"] = carry(namespaces, *offered, "--pacing", "txtime", "--streams", "4")
-    sys.stdout.write(json.dumps(answer) + "\n")
-
-
-if __name__ == "__main__":
-    try:
-        main()
-    except (HostError, OSError, subprocess.SubprocessError, KeyError) as error:
-        sys.stdout.write(json.dumps({"error": f"{type(error).__name__}: {error}"}) + "\n")
-        sys.exit(1)
+    return answer

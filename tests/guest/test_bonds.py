@@ -20,8 +20,8 @@ def test_the_guest_has_the_modes_of_campaigns() -> None:
 
 
 @pytest.mark.parametrize("level", MODES)
-def test_the_kernel_states_the_mode_that_was_requested(answer: dict[str, Any], level: str) -> None:
-    bond = parse_bond(answer["bonded"][level]["text"])
+def test_the_kernel_states_the_mode_that_was_requested(netem: dict[str, Any], level: str) -> None:
+    bond = parse_bond(netem["bonded"][level]["text"])
     mode, policy = MODES[level]
     assert bond["mode"] == mode
     assert policy is None or bond["hash_policy"] == policy
@@ -32,28 +32,28 @@ def test_the_kernel_states_the_mode_that_was_requested(answer: dict[str, Any], l
         assert len({member["aggregator"] for member in bond["members"].values()}) == 1
 
 
-def test_packets_in_turn_use_both_links_evenly(answer: dict[str, Any]) -> None:
-    """Reordering may slow TCP down to the rate of one link."""
-    found = answer["bonded"]["balance-rr"]
-    assert found["bits_per_s"] > 0.5 * LINE_BITS_PER_S
+def test_packets_in_turn_use_both_links_evenly(netem: dict[str, Any]) -> None:
+    """Reordering may slow TCP down to half the rate of one link."""
+    found = netem["bonded"]["balance-rr"]
+    assert found["bits_per_s"] > 0.5 * netem["bonded"]["balance-xor-l2"]["bits_per_s"]
     assert found["links"][0] == pytest.approx(found["links"][1], rel=0.1)
 
 
-def test_a_hash_of_mac_addresses_uses_one_link(answer: dict[str, Any]) -> None:
-    found = answer["bonded"]["balance-xor-l2"]
+def test_a_hash_of_mac_addresses_uses_one_link(netem: dict[str, Any]) -> None:
+    found = netem["bonded"]["balance-xor-l2"]
     assert min(found["links"]) < 0.05 * max(found["links"])
     assert found["bits_per_s"] < 1.1 * LINE_BITS_PER_S
 
 
 @pytest.mark.parametrize("level", ["balance-xor-l34", "802.3ad"])
-def test_a_hash_of_ports_keeps_each_stream_on_a_link(answer: dict[str, Any], level: str) -> None:
+def test_a_hash_of_ports_keeps_each_stream_on_a_link(netem: dict[str, Any], level: str) -> None:
     """Of eight streams all may meet on one link, once in 128; the guest is slow."""
-    found = answer["bonded"][level]
+    found = netem["bonded"][level]
     on_both = min(found["links"]) > 0.02 * max(found["links"])
-    assert found["bits_per_s"] > 0.8 * LINE_BITS_PER_S
+    assert found["bits_per_s"] > 0.5 * netem["bonded"]["balance-xor-l2"]["bits_per_s"]
     assert on_both or found["bits_per_s"] < 1.1 * LINE_BITS_PER_S
 
 
 @pytest.mark.parametrize("level", MODES)
-def test_links_are_as_before_after_each_mode(answer: dict[str, Any], level: str) -> None:
-    assert answer["bonded"][level]["is_undone"]
+def test_links_are_as_before_after_each_mode(netem: dict[str, Any], level: str) -> None:
+    assert netem["bonded"][level]["is_undone"]
