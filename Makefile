@@ -106,7 +106,7 @@ test-campaigns test-technologies test-browser test-lab: dev test-packages
 	@$(RUN_TIER)
 
 test-machines: dev test-packages engines
-	@$(MAKE) -s -j2 -C native sanitize tsan dynamic faults fuzz-replay
+	@$(MAKE) -s -j2 -C native ZIG='$(abspath $(BIN))/python -m ziglang' sanitize tsan dynamic faults fuzz-replay units
 	@$(RUN_TIER)
 
 test-release: dev test-packages engines

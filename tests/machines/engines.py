@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import functools
 import shutil
 import subprocess
 import sys
@@ -25,8 +26,9 @@ MACHINES = {
 }
 
 
+@functools.cache
 def make_shipped(*targets: str) -> str:
-    """What make prints for targets of native/Makefile, made with zig; at once where nothing has changed."""
+    """What make prints for targets of native/Makefile, made with zig; once in a test process."""
     require(find_spec("ziglang"), "a compiler for other machines (pip install ziglang)")
     return make_native("-j2", f"ZIG={sys.executable} -m ziglang", *targets)
 
