@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import re
 import signal
@@ -54,17 +55,25 @@ def read_cpu_s(pid: int) -> float:
     return (int(values[11]) + int(values[12])) / os.sysconf("SC_CLK_TCK")
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("streams", [2, 3])
-def test_a_stall_of_all_streams_is_found(language: str, streams: int) -> None:
-    end = run_program(
-        language, "ask", "go", variant="hang", streams=streams, requests=10**9, stall_ns=STALL_NS
-    )
-    error, result = end.find("error"), end.find("result")
-    assert (end.status, error["stage"]) == (PEER, "stall"), end.stderr
-    assert re.match(STALLED, error["text"])
-    assert (result["complete"], result["reason"]) == (False, error["text"])
-    assert result["messages"]["missing"] == [1] * streams
+def test_a_stall_of_all_streams_is_found() -> None:
+    """In all languages at once, since each waits for the time of a stall."""
+    hanging = {"variant": "hang", "requests": 10**9, "stall_ns": STALL_NS}
+    cases = list(itertools.product(LANGUAGES, (2, 3)))
+    with contextlib.ExitStack() as stack:
+        processes = [
+            stack.enter_context(running(language, "ask", streams=streams, **hanging))
+            for language, streams in cases
+        ]
+        for process in processes:
+            tell(process, "go")
+        ends = [await_end(process) for process in processes]
+    for (language, streams), end in zip(cases, ends, strict=True):
+        where = f"{language}, {streams} streams: {end.stderr}"
+        error, result = end.find("error"), end.find("result")
+        assert (end.status, error["stage"]) == (PEER, "stall"), where
+        assert re.match(STALLED, error["text"]), where
+        assert (result["complete"], result["reason"]) == (False, error["text"]), where
+        assert result["messages"]["missing"] == [1] * streams, where
 
 
 def test_streams_without_a_first_reply_end_the_program() -> None:
@@ -117,22 +126,27 @@ def test_a_program_that_awaits_the_reply_to_an_untimed_request_can_be_ended(how:
     assert (result["complete"], result["reason"]) == (False, reason)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("how", ["signal", "end of stdin"])
-def test_a_trial_whose_streams_hang_can_be_ended_and_waits_without_cpu(language: str, how: str) -> None:
-    with running(language, "ask", variant="hang", streams=2, requests=10**9, stall_ns=STALL_NS) as process:
-        tell(process, "go")
-        await_hanging(process, 2)
-        before_s = read_cpu_s(process.pid)
-        end_by(how, process)
-        result = read_until(process, "result")
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        spent_s = read_cpu_s(process.pid) - before_s
-        assert process.wait(PATIENCE_S) == PEER
-    assert result["complete"] is False
-    assert re.match(STALLED, result["reason"])
-    assert result["messages"]["missing"] == [1, 1]
-    assert spent_s < 0.5, "it spins while it waits"
+def test_a_trial_whose_streams_hang_can_be_ended_and_waits_without_cpu(how: str) -> None:
+    hanging = {"variant": "hang", "streams": 2, "requests": 10**9, "stall_ns": STALL_NS}
+    with contextlib.ExitStack() as stack:
+        processes = [stack.enter_context(running(language, "ask", **hanging)) for language in LANGUAGES]
+        before_s = []
+        for process in processes:
+            tell(process, "go")
+        for process in processes:
+            await_hanging(process, 2)
+            before_s.append(read_cpu_s(process.pid))
+            end_by(how, process)
+        for language, process, before in zip(LANGUAGES, processes, before_s, strict=True):
+            result = read_until(process, "result")
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            spent_s = read_cpu_s(process.pid) - before
+            assert process.wait(PATIENCE_S) == PEER, language
+            assert result["complete"] is False, language
+            assert re.match(STALLED, result["reason"]), language
+            assert result["messages"]["missing"] == [1, 1], language
+            assert spent_s < 0.5, f"{language} spins while it waits"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
