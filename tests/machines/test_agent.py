@@ -13,6 +13,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.integration.test_agent_engine import carry_exactly
 from tests.machines.engines import build_engine, find_emulator
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 pytestmark = pytest.mark.engine
@@ -43,8 +44,8 @@ class EmulatedTransport(Transport):
 
 
 def test_an_agent_of_another_machine_reports_its_facts_and_carries_exact_bytes(tmp_path: Path) -> None:
-    session = Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=60)
-    session.open(60.0)
+    session = Session(EmulatedTransport(tmp_path), host=MACHINE, request_timeout_s=PATIENCE_S)
+    session.open(PATIENCE_S)
     with session:
-        assert session.facts(60.0)["kernel"]["machine"] == MACHINE
+        assert session.facts(PATIENCE_S)["kernel"]["machine"] == MACHINE
         carry_exactly(session)

@@ -30,7 +30,7 @@ def test_every_transport_carries_messages_in_order(transport: str) -> None:
     assert accepted.last["total_bytes"] == [64 * received["received"][0]]
     assert connected.last["confirmed_bytes"] == accepted.last["total_bytes"]
     (first,), (last,) = received["first_arrival_ns"], received["last_arrival_ns"]
-    assert 0 <= first < last < 10**10
+    assert 0 <= first < last <= accepted.last["phases"]["drain"]["end_ns"]
 
 
 @pytest.mark.parametrize("transport", [*CARRIERS, "mptcp"])
@@ -51,8 +51,8 @@ def test_every_transport_returns_messages(transport: str, wait: str) -> None:
     assert ready["replies"]
     assert ready["wait"] == wait
     assert ready["carrier"] == (None if transport in ("tcp", "mptcp", "unix") else transport)
-    assert 0 < ready["clock_ns"] < 10_000
-    assert 0 < ready["record_ns"] < 10_000
+    assert ready["clock_ns"] > 0
+    assert ready["record_ns"] > 0
 
 
 @pytest.mark.parametrize("size", [4, 5, 1000, 65536])

@@ -143,8 +143,8 @@ def test_a_number_of_requests_is_sent_and_timed(language: str) -> None:
     assert (hello["contract"], hello["program"], hello["language"]) == (1, "stub", spoken)
     messages = ready["messages"]
     assert (messages["bytes"], messages["replies"], messages["priority"]) == (1400, True, None)
-    assert 0 < messages["clock_ns"] < 100_000
-    assert 0 < messages["record_ns"] < 100_000
+    assert messages["clock_ns"] > 0
+    assert messages["record_ns"] > 0
     untimed = {"warm_requests": 20_000} if language == "java" else {}
     described = {"versions": "stub 1.2", "settings": {"no_delay": True, **untimed}}
     wanted = described if language != "pipe" else dict.fromkeys(described)
