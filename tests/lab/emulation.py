@@ -8,14 +8,14 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from tests.lab.wires import ADDRESS_B, Namespace, Wires, address_tunnels, plug_cables
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
-
-_WAIT_S = 60.0
 
 Record = dict[str, Any]
 
@@ -37,7 +37,7 @@ class Emulator:
 
     def expect(self, kind: str) -> Record:
         """The next record, which must be of this type."""
-        record = self._records.get(timeout=_WAIT_S)
+        record = self._records.get(timeout=PATIENCE_S)
         assert record is not None, f"the emulator ended before '{kind}': {self.read_errors()}"
         assert record["type"] == kind, record
         return record
@@ -55,6 +55,12 @@ class Emulator:
         self.say("stats")
         return self.expect("counters")
 
+    def wait_until_empty(self) -> None:
+        """Wait until nothing is under way."""
+        deadline = time.monotonic() + PATIENCE_S
+        while any(self.ask_counters()[way]["waiting_packets"] for way in ("forward", "reverse")):
+            assert time.monotonic() < deadline, "the link does not become empty"
+
     def stop(self) -> Record:
         """End it as a controller does; its result."""
         self.say("stop")
@@ -64,7 +70,7 @@ class Emulator:
         return result
 
     def wait(self) -> int:
-        return self.process.wait(timeout=_WAIT_S)
+        return self.process.wait(timeout=PATIENCE_S)
 
     def read_errors(self) -> str:
         assert self.process.stderr is not None
@@ -72,8 +78,8 @@ class Emulator:
 
     def close(self) -> None:
         self.process.kill()
-        self.process.wait(timeout=_WAIT_S)
-        self._reader.join(timeout=_WAIT_S)
+        self.process.wait(timeout=PATIENCE_S)
+        self._reader.join(timeout=PATIENCE_S)
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             assert stream is not None
             with contextlib.suppress(BrokenPipeError):
@@ -137,22 +143,17 @@ def measure_rtt_ms(host: Namespace, *, count: int = 25) -> float:
 
 
 def carry_traffic(
-    wires: Wires,
-    kind: str,
-    sender: Mapping[str, object],
-    receiver: Mapping[str, object],
-    *,
-    address: str = ADDRESS_B,
+    wires: Wires, emulator: Emulator, kind: str, sender: Mapping[str, object], *, address: str = ADDRESS_B
 ) -> tuple[Record, Record]:
-    """Send ``kind`` (tcp, udp, segmented-udp) from a to b; what the sender and the receiver say."""
+    """Send ``kind`` (tcp, udp, segmented-udp) from a to b; what the sender and the receiver say.
+
+    The receiver ends when the sender has ended and nothing is under way in the emulator.
+    """
     program = [sys.executable, "-I", str(Path(__file__).with_name("traffic.py"))]
-    takes = {"address": address, **receiver}
+    role = f"receive-{kind.removeprefix('segmented-')}"
     with subprocess.Popen(
-        wires.b.command(
-            *program,
-            f"receive-{kind.removeprefix('segmented-')}",
-            *(f"{key}={value}" for key, value in takes.items()),
-        ),
+        wires.b.command(*program, role, f"address={address}"),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     ) as listener:
@@ -168,9 +169,10 @@ def carry_traffic(
                 check=True,
                 stdout=subprocess.PIPE,
                 text=True,
-                timeout=2 * _WAIT_S,
+                timeout=2 * PATIENCE_S,
             )
-            heard, _ = listener.communicate(timeout=2 * _WAIT_S)
+            emulator.wait_until_empty()
+            heard, _ = listener.communicate(timeout=2 * PATIENCE_S)
         finally:
             listener.kill()
     return json.loads(done.stdout), json.loads(heard)

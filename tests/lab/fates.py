@@ -31,6 +31,12 @@ class Fate:
         return None if self.due_ns is None else self.due_ns - self.arrival_ns
 
 
+def read_begin_ns(path: Path) -> int:
+    """CLOCK_MONOTONIC when the trace began."""
+    begin_ns: int = _HEADER.unpack_from(path.read_bytes())[3]
+    return begin_ns
+
+
 def read_fates(path: Path, direction: str) -> list[Fate]:
     """The records of one direction, in the order of arrival."""
     content = path.read_bytes()

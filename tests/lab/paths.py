@@ -10,7 +10,6 @@ from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from pathlab.remote.namespace import NamespaceTransport
 from pathlab.remote.session import Session
-from tests.lab.test_lab import make_lab
 
 DELAYS_NS = (200_000, 400_000, 300_000)
 NAMES = "abcdefgh"
@@ -32,11 +31,6 @@ def chain(
         for number, rate in enumerate(rates_mbit_per_s)
     )
     return Topology(hosts=tuple(NAMES[: len(links) + 1]), links=links)
-
-
-def open_lab(topology: Topology, backend: str = "auto") -> Lab:
-    """The lab of a topology, or a loud skip."""
-    return make_lab(topology, backend)
 
 
 @contextlib.contextmanager

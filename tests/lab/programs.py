@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from signal import SIGKILL
 
 from pathlab.lab.lab import Lab
-
-WAIT_S = 60.0
+from tests.patience import PATIENCE_S
 
 
 class Program:
@@ -38,7 +37,7 @@ class Program:
     def wait_for(self, text: str) -> None:
         """Take lines until one holds ``text``."""
         seen = []
-        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+        while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
             seen.append(line)
             if text in line:
                 return
@@ -50,19 +49,19 @@ class Program:
     def read_to_end(self) -> str:
         """What it still has to say, to its end."""
         lines = []
-        while (line := self._lines.get(timeout=WAIT_S)) is not None:
+        while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
             lines.append(line)
         return "".join(lines)
 
     def finish(self) -> str:
         """What it still has to say, to its end, which must be a good one."""
         said = self.read_to_end()
-        assert self.process.wait(WAIT_S) == 0, said
+        assert self.process.wait(PATIENCE_S) == 0, said
         return said
 
     def close(self) -> None:
         self.process.send_signal(SIGKILL)
-        self._reader.join(timeout=WAIT_S)
+        self._reader.join(timeout=PATIENCE_S)
         os.close(self._stdin)
 
 

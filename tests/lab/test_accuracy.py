@@ -18,8 +18,8 @@ from pathlab.errors import HostError
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from tests.lab.capture import Flow
+from tests.lab.labs import compute_rate
 from tests.lab.programs import run_in
-from tests.lab.test_running_links import compute_rate
 from tests.require import require, require_engine, require_namespaces
 
 PATH = Topology(

@@ -6,7 +6,8 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.discover.capacity import OUT_OF_PACKETS, OUT_OF_TIME, PRECISE, CapacityOptions, measure_capacity
-from tests.lab.paths import DELAYS_NS, chain, open_lab, probing
+from tests.lab.labs import make_lab
+from tests.lab.paths import DELAYS_NS, chain, probing
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
@@ -22,7 +23,7 @@ LATENCY_SLACK_NS = 120_000
 def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
     rates = RATES_MBIT_PER_S if ends == "ad" else RATES_MBIT_PER_S[::-1]
     delays_ns = DELAYS_NS if ends == "ad" else DELAYS_NS[::-1]
-    with open_lab(chain(RATES_MBIT_PER_S), backend) as lab, probing(lab, (ends[0], ends[1])) as prober:
+    with make_lab(chain(RATES_MBIT_PER_S), backend) as lab, probing(lab, (ends[0], ends[1])) as prober:
         result = measure_capacity(prober, (1, 2, 3), 1500, CAREFUL)
     # Precise within seconds on a quiet machine; the fast hop behind two slow ones may take the whole budget.
     assert result.stopped in (PRECISE, OUT_OF_TIME)
@@ -39,7 +40,7 @@ def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
 
 def test_a_link_without_a_rate_is_undecided_with_a_bound() -> None:
     options = CapacityOptions(budget_s=20.0)
-    with open_lab(chain((20, None))) as lab, probing(lab, ("a", "c")) as prober:
+    with make_lab(chain((20, None))) as lab, probing(lab, ("a", "c")) as prober:
         result = measure_capacity(prober, (1, 2), 1500, options)
     first, second = (hop.estimate for hop in result.hops)
     assert first.capacity_bits_per_s == pytest.approx(20e6, rel=0.1)
@@ -51,7 +52,7 @@ def test_a_link_without_a_rate_is_undecided_with_a_bound() -> None:
 
 def test_the_budget_of_packets_holds() -> None:
     options = CapacityOptions(target_ratio=1e-6, budget_packets=200, ceiling_bits_per_s=10**12)
-    with open_lab(chain((20, 20))) as lab, probing(lab, ("a", "c")) as prober:
+    with make_lab(chain((20, 20))) as lab, probing(lab, ("a", "c")) as prober:
         result = measure_capacity(prober, (1, 2), 1500, options)
     assert result.stopped == OUT_OF_PACKETS
     assert result.packets == 192  # three rounds of 2 hops, 16 sizes, 2 probes

@@ -14,8 +14,8 @@ from pathlab.analysis.packets.retransmissions import Cause
 from pathlab.lab.topology import Link, Topology
 from pathlab.study.captured_tcp import CapturedConnection
 from pathlab.study.inspection import inspect_file
+from tests.lab.labs import make_lab
 from tests.lab.programs import run_in
-from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]

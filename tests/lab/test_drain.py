@@ -23,8 +23,9 @@ from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.results import Results
-from tests.lab.programs import WAIT_S, Program, run_in
-from tests.lab.test_lab import make_lab
+from tests.lab.labs import make_lab
+from tests.lab.programs import Program, run_in
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
@@ -236,7 +237,7 @@ def _cut(lab: Lab) -> None:
 def _fail(program: Program) -> dict[str, Any]:
     """The result of a program that ends with the status of a run that was cut short."""
     lines = [line for line in program.read_to_end().splitlines() if line.startswith("{")]
-    assert program.process.wait(WAIT_S) == 5
+    assert program.process.wait(PATIENCE_S) == 5
     return _last("\n".join(lines))
 
 

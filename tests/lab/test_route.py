@@ -13,7 +13,9 @@ from pathlab.discover.probes import METHODS, RemoteProber
 from pathlab.discover.route import HopVerdict, Route, RouteOptions, discover_route, has_route_changed
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
-from tests.lab.paths import chain, open_lab, probing, session_in
+from tests.lab.fixtures import SharedLabs
+from tests.lab.labs import make_lab
+from tests.lab.paths import chain, probing, session_in
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
@@ -29,19 +31,28 @@ DIAMOND = Topology(
 )
 #: The emulator starts a delivery early by what it usually takes: one that is quicker arrives before its time.
 EARLY_NS = 50_000
-PATIENT = RouteOptions(timeout_ns=300_000_000)
+#: A stall of the machine makes no answer late.
+PATIENT_NS = 5_000_000_000
+PATIENT = RouteOptions(timeout_ns=PATIENT_NS)
+#: Where not every probe is answered, each that is not takes this long.
+BRIEF = RouteOptions(timeout_ns=300_000_000)
 
 
-@pytest.fixture(scope="module")
-def three_hops() -> Iterator[Lab]:
-    with open_lab(chain((100, 100, 100))) as lab:
-        yield lab
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A prober waits longer than it would after quick answers: for paths where every probe is answered."""
+    monkeypatch.setattr("pathlab.discover.route.SHORTEST_TIMEOUT_NS", PATIENT_NS)
+
+
+@pytest.fixture
+def three_hops(shared_labs: SharedLabs) -> Lab:
+    return shared_labs.lend(chain((100, 100, 100)))
 
 
 @pytest.fixture
 def diamond() -> Iterator[Lab]:
     """Two equal ways from b to e, chosen by ports; e's own links are their far ends."""
-    with open_lab(DIAMOND) as lab:
+    with make_lab(DIAMOND) as lab:
         lab.namespaces.set_sysctl("b", "net.ipv4.fib_multipath_hash_policy", "1")
         lead(lab, "b", "198.18.0.6", "198.18.0.10")
         lead(lab, "d", "198.18.0.18")
@@ -54,9 +65,11 @@ def lead(lab: Lab, node: str, *next_hops: str) -> None:
     lab.namespaces.run(node, "ip", "route", "replace", "198.18.0.12/30", *words)
 
 
-def find_route(lab: Lab, ends: str, method: str = "udp", flows: int = 2) -> Route:
+def find_route(
+    lab: Lab, ends: str, method: str = "udp", flows: int = 2, options: RouteOptions = PATIENT
+) -> Route:
     with probing(lab, (ends[0], ends[-1]), method, flows) as prober:
-        return discover_route(prober, PATIENT)
+        return discover_route(prober, options)
 
 
 def silence(lab: Lab, node: str, kind: str) -> None:
@@ -69,6 +82,7 @@ def silence(lab: Lab, node: str, kind: str) -> None:
         lab.namespaces.run(node, "nft", *command.split())
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("method", METHODS)
 def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> None:
     for ends, expected in (("ad", FORWARD), ("da", BACKWARD)):
@@ -87,18 +101,21 @@ def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> No
         assert all(hop.loss.sent == 10 for hop in route.hops)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_fingerprint_stays_and_distinguishes_directions(three_hops: Lab) -> None:
     same = {find_route(three_hops, "ad", method).fingerprint for method in ("udp", "udp", "icmp")}
     assert len(same) == 1  # of the hops alone
     assert find_route(three_hops, "da").fingerprint not in same
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_fingerprint_does_not_depend_on_the_number_of_flows(diamond: Lab) -> None:
     routes = [find_route(diamond, "ae", flows=flows) for flows in (1, 2, 8)]
     assert [route.balanced for route in routes] == [False, routes[1].balanced, True]
     assert len({route.fingerprint for route in routes}) == 1
 
 
+@pytest.mark.usefixtures("patient")
 def test_flows_show_both_ways_of_a_balanced_route_and_each_keeps_to_one(diamond: Lab) -> None:
     route = find_route(diamond, "ae", flows=8)
     assert route.balanced
@@ -110,6 +127,7 @@ def test_flows_show_both_ways_of_a_balanced_route_and_each_keeps_to_one(diamond:
     assert has_route_changed(route, again) is False
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_route_that_changes_is_noticed(diamond: Lab) -> None:
     lead(diamond, "b", "198.18.0.6")
     before = find_route(diamond, "ae")
@@ -121,9 +139,9 @@ def test_a_route_that_changes_is_noticed(diamond: Lab) -> None:
 
 
 def test_a_router_that_never_answers_is_silent_and_not_lossy() -> None:
-    with open_lab(chain((100, 100, 100))) as lab:
+    with make_lab(chain((100, 100, 100))) as lab:
         silence(lab, "b", "time-exceeded")
-        route = find_route(lab, "ad")
+        route = find_route(lab, "ad", options=BRIEF)
     assert [hop.verdict for hop in route.hops] == [HopVerdict.SILENT, HopVerdict.ANSWERS, HopVerdict.ANSWERS]
     assert route.hops[0].addresses == ()
     assert route.hops[0].rtt_min_ns is None
@@ -132,7 +150,7 @@ def test_a_router_that_never_answers_is_silent_and_not_lossy() -> None:
 
 def test_a_router_that_rations_its_answers_is_distinguished_from_a_lossy_path() -> None:
     options = RouteOptions(timeout_ns=100_000_000, repeats=20)
-    with open_lab(chain((100, 100, 100))) as lab:
+    with make_lab(chain((100, 100, 100))) as lab:
         lab.namespaces.set_sysctl("b", "net.ipv4.icmp_ratemask", "6168")
         lab.namespaces.set_sysctl("b", "net.ipv4.icmp_ratelimit", "1000")
         with probing(lab, ("a", "d"), flows=4) as prober:
@@ -147,7 +165,7 @@ def test_a_router_that_rations_its_answers_is_distinguished_from_a_lossy_path() 
 def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:
     options = RouteOptions(timeout_ns=100_000_000, repeats=50)
     with (
-        open_lab(chain((100, 100), losses=(0.0, 0.3))) as lab,
+        make_lab(chain((100, 100), losses=(0.0, 0.3))) as lab,
         probing(lab, ("a", "c"), "icmp", flows=4) as prober,
     ):
         route = discover_route(prober, options)
@@ -159,7 +177,7 @@ def test_a_lossy_link_loses_to_every_hop_beyond_it() -> None:
 
 
 def test_a_target_behind_a_filter_ends_in_silence_and_says_so() -> None:
-    with open_lab(chain((100, 100))) as lab:
+    with make_lab(chain((100, 100))) as lab:
         silence(lab, "c", "destination-unreachable")
         options = PathOptions(
             methods=("udp",), flows=1, route=RouteOptions(timeout_ns=50_000_000), capacity=None
@@ -181,7 +199,7 @@ def mtu_of(prober: RemoteProber) -> tuple[int | None, str | None, bool]:
 
 @pytest.mark.parametrize("method", ["udp", "icmp"])
 def test_the_mtu_of_a_path_is_that_of_its_narrowest_link(method: str) -> None:
-    with open_lab(chain((100, 100, 100), mtus=(1500, 1400, 1280))) as lab:
+    with make_lab(chain((100, 100, 100), mtus=(1500, 1400, 1280))) as lab:
         with probing(lab, ("a", "d"), method) as prober:
             assert mtu_of(prober) == (1280, "198.18.0.6", False)
         with probing(lab, ("d", "a"), method) as prober:
@@ -189,14 +207,15 @@ def test_the_mtu_of_a_path_is_that_of_its_narrowest_link(method: str) -> None:
 
 
 def test_a_black_hole_is_searched_and_named() -> None:
-    with open_lab(chain((100, 100), mtus=(1500, 1300))) as lab:
+    with make_lab(chain((100, 100), mtus=(1500, 1300))) as lab:
         silence(lab, "b", "destination-unreachable")
         with probing(lab, ("a", "c")) as prober:
             assert mtu_of(prober) == (1300, None, True)
 
 
+@pytest.mark.usefixtures("patient")
 def test_ping_sockets_find_the_route_without_raw_ones() -> None:
-    with open_lab(chain((100, 100, 100))) as lab:
+    with make_lab(chain((100, 100, 100))) as lab:
         lab.namespaces.set_sysctl("a", "net.ipv4.ping_group_range", f"{os.getgid()} {os.getgid()}")
         with probing(lab, ("a", "d"), "icmp", flows=3) as prober:
             route = discover_route(prober, PATIENT)
@@ -222,6 +241,7 @@ def test_a_router_that_refuses_ends_the_route_and_is_named(three_hops: Lab) -> N
     assert lost["end of the route by udp"] == "a router refuses to forward: 198.18.0.6 code 13"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_whole_path_is_described_by_all_methods(three_hops: Lab) -> None:
     with session_in(three_hops, "a") as session:
         report = discover_path(session, "198.18.0.10", PathOptions(capacity=None, route=PATIENT))

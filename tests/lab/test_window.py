@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pathlab.lab.topology import Link, Topology
+from tests.lab.labs import make_lab
 from tests.lab.programs import run_in
-from tests.lab.test_lab import make_lab
 from tests.require import require_engine
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]

@@ -14,6 +14,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 ADDRESS_A = "10.91.0.1"
@@ -28,7 +29,6 @@ _SETTINGS = {
     "net/ipv6/conf/default/disable_ipv6": "1",
     "net/ipv4/tcp_no_metrics_save": "1",
 }
-_TOOL_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ class Namespace:
     def run(self, *arguments: str) -> str:
         """Run a tool inside to its end; its standard output. Raises AssertionError with what it said."""
         done = subprocess.run(
-            self.command(*arguments), check=False, capture_output=True, text=True, timeout=_TOOL_TIMEOUT_S
+            self.command(*arguments), check=False, capture_output=True, text=True, timeout=PATIENCE_S
         )
         assert done.returncode == 0, f"{' '.join(arguments)}: {done.stderr.strip()}"
         return done.stdout
@@ -126,6 +126,12 @@ def address_tunnels(wires: Wires) -> None:
     for host, address, peer in ((wires.a, ADDRESS_A, ADDRESS_B), (wires.b, ADDRESS_B, ADDRESS_A)):
         host.run("ip", "address", "add", address, "peer", peer, "dev", "wan0")
         host.run("ip", "link", "set", "dev", "wan0", "txqueuelen", "10000", "up")
+
+
+def use_ecn(wires: Wires) -> None:
+    """Let TCP of both hosts use ECN from now on."""
+    for host in (wires.a, wires.b):
+        host.run("sh", "-c", "echo 1 > /proc/sys/net/ipv4/tcp_ecn")
 
 
 def address_ipv6(wires: Wires) -> None:

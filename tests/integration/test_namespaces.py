@@ -13,6 +13,7 @@ import pytest
 
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces, name_obstacle
+from tests.patience import PATIENCE_S
 from tests.require import require_namespaces
 
 pytestmark = pytest.mark.netns
@@ -24,8 +25,8 @@ def namespaces() -> Namespaces:
     return Namespaces()
 
 
-def read_line(descriptor: int, timeout_s: float = 60.0) -> bytes:
-    ready, _, _ = select.select([descriptor], [], [], timeout_s)
+def read_line(descriptor: int) -> bytes:
+    ready, _, _ = select.select([descriptor], [], [], PATIENCE_S)
     assert ready, "nothing came in time"
     return os.read(descriptor, 4096)
 
@@ -84,9 +85,9 @@ def test_a_process_of_the_lab_is_seen_and_ended(namespaces: Namespaces) -> None:
             assert read_line(ours) == b"up\n"
             assert process.poll() is None
             process.send_signal(signal.SIGTERM)
-            assert process.wait(60) == -signal.SIGTERM
+            assert process.wait(PATIENCE_S) == -signal.SIGTERM
             quick = namespaces.spawn(None, ["sh", "-c", "exit 7"], (null, null, null))
-            assert quick.wait(60) == 7
+            assert quick.wait(PATIENCE_S) == 7
         finally:
             for descriptor in (ours, theirs, null):
                 os.close(descriptor)

@@ -42,6 +42,7 @@ from tests.lab.wires import (
     plug_cables,
 )
 from tests.native.engine import MS, Ending, Flag, build_command, run, start_command
+from tests.patience import PATIENCE_S
 from tests.require import require_faulty_engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
@@ -240,7 +241,7 @@ def test_a_disk_that_fills_ends_the_capture_and_leaves_whole_blocks(link: Wires,
         while '"ready"' not in process.stdout.readline():
             assert process.poll() is None
         transfer(link, mss_bytes=100, streams=8, duration_ns=1000 * MS)
-        output, _ = process.communicate("stop\n", timeout=20)
+        output, _ = process.communicate("stop\n", timeout=PATIENCE_S)
     assert process.returncode == 6, output
     assert "the disk of the capture's file is almost full (--keep-free-bytes)" in output
     assert '"complete":false' in output
@@ -258,7 +259,9 @@ def test_without_the_privilege_one_line_says_how_to_give_it(wires: Wires, tmp_pa
     wires.a.run("ip", "link", "set", "dev", "lo", "up")
     engine = build_command("capture", file=str(tmp_path / "x"), port=PORT)
     without = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", *engine]
-    done = subprocess.run(wires.a.command(*without), capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(
+        wires.a.command(*without), capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
     assert done.returncode == 3
     assert done.stderr.startswith("pathlab-engine capture: recording packets needs CAP_NET_RAW")
     assert "fix: " in done.stderr
@@ -269,7 +272,7 @@ def test_without_the_privilege_one_line_says_how_to_give_it(wires: Wires, tmp_pa
 def test_a_user_namespace_without_a_network_is_named(tmp_path: Path) -> None:
     engine = build_command("capture", file=str(tmp_path / "x"), port=PORT)
     enter = ["unshare", "--user", "--map-root-user"]
-    done = subprocess.run([*enter, *engine], capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run([*enter, *engine], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 3
     assert "`unshare --user --map-root-user --net`" in done.stderr
 
@@ -303,7 +306,7 @@ def test_a_file_without_a_name_dies_with_its_processes(wires: Wires, tmp_path: P
         stdin=subprocess.PIPE,
         capture_output=True,
         pass_fds=[file],
-        timeout=20,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode in (0, 5), done.stderr

@@ -84,7 +84,7 @@ LINKS = {
     "queue": "rate_bits_per_s=16000000,queue_bytes=30000,reorder_ratio=0.05,reorder_ns=4000000",
     "all": "loss_ratio=0.03,reorder_ratio=0.1,reorder_ns=4000000,duplicate_ratio=0.05",
 }
-DELAY_NS = 50 * MS
+DELAY_NS = 300 * MS
 """What the emulator reads later than this after its arrival is delivered later than the trace says."""
 
 

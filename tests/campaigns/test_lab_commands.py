@@ -7,17 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.patience import PATIENCE_S
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
-
-WAIT_S = 120
 
 TOPOLOGY = """
 [lab]
@@ -46,7 +46,7 @@ class Labs:
             capture_output=True,
             text=True,
             env=self.environment,
-            timeout=WAIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -74,7 +74,7 @@ def labs(tmp_path: Path) -> Iterator[Labs]:
     yield made
     for process in made.running:
         process.kill()
-        process.communicate(timeout=WAIT_S)
+        process.communicate(timeout=PATIENCE_S)
     for socket in made.sockets():
         made.run("down", "--name", socket.removeprefix("lab-").removesuffix(".sock"))
 
@@ -92,11 +92,10 @@ def read_line(process: subprocess.Popen[str]) -> str:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Each condition is a command that takes its time, so this is no busy loop; bounded."""
-    for _ in range(200):
-        if condition():
-            return
-    raise AssertionError("did not come about")
+    """Each condition is a command that takes its time, so this is no busy loop."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "did not come about"
 
 
 def test_up_exec_show_down(labs: Labs, topology: str) -> None:
@@ -110,7 +109,6 @@ def test_up_exec_show_down(labs: Labs, topology: str) -> None:
     probes = [json.loads(line) for line in pinged.stdout.splitlines()]
     rtts_ns = [probe["rtt_ns"] for probe in probes if probe["type"] == "probe"]
     assert min(rtts_ns) >= 10_000_000  # 3 + 1 there, 1 + 5 back
-    assert min(rtts_ns) == pytest.approx(10e6, rel=0.2)
 
     echoed = labs.run("exec", "west", "--", "sh", "-c", "cat; echo to-stderr >&2; exit 7", stdin="given")
     assert (echoed.returncode, echoed.stdout, echoed.stderr) == (7, "given", "to-stderr\n")
@@ -162,7 +160,7 @@ def test_a_signal_goes_to_the_command(labs: Labs, topology: str) -> None:
     )
     assert read_line(running) == "here"
     running.send_signal(signal.SIGINT)
-    running.wait(timeout=WAIT_S)
+    running.wait(timeout=PATIENCE_S)
     assert running.returncode == 9
 
 
@@ -171,7 +169,7 @@ def test_a_killed_client_takes_its_command_along(labs: Labs, topology: str) -> N
     running = labs.start("exec", "east", "--", "sh", "-c", "echo $$; exec sleep 600")
     pid = read_line(running)
     running.kill()
-    running.wait(timeout=WAIT_S)
+    running.wait(timeout=PATIENCE_S)
     wait_until(lambda: labs.run("exec", "east", "--", "kill", "-0", pid).returncode != 0)
 
 
@@ -188,7 +186,7 @@ def test_kill_9_leaves_nothing(victim: str, labs: Labs, topology: str) -> None:
         pid = next(child for child in _children(first_pid) if b"emulate" in _command_line(child))
     namespaces = _children(first_pid)
     os.kill(pid, signal.SIGKILL)
-    running.wait(timeout=WAIT_S)  # its pipes are closed: the command is gone
+    running.wait(timeout=PATIENCE_S)  # its pipes are closed: the command is gone
     assert running.returncode != 0
     if victim == "emulator":
         ended = "the lab 'two-legs' ended by itself: link east-middle: the emulator was killed by SIGKILL"
@@ -211,7 +209,7 @@ def test_a_lab_whose_maker_was_interrupted_does_not_stay(labs: Labs) -> None:
             stdout=theirs,
             text=True,
             env=labs.environment,
-            timeout=WAIT_S,
+            timeout=PATIENCE_S,
             check=False,
         )
     finally:
