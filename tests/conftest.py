@@ -31,7 +31,7 @@ settings.register_profile(
 )
 settings.load_profile("pathlab")
 
-pytest_plugins = ("tests.agent_fixtures", "tests.lab.fixtures", "tests.ssh.fixtures")
+pytest_plugins = ("tests.agent_fixtures", "tests.calibration", "tests.lab.fixtures", "tests.ssh.fixtures")
 
 
 @pytest.fixture(scope="session", autouse=True)
