@@ -1,10 +1,10 @@
 """What the kernel saw of TCP on an interface: a program apart, since it runs in another namespace.
 
 ``python capture.py INTERFACE PORT`` prints ``ready``, lets the kernel fill a ring with the headers of
-arriving IPv4 packets, and reads it only at the end, so that it takes no CPU from the traffic. At a line
-``FROM_NS TO_NS`` (CLOCK_REALTIME) on stdin it prints one JSON object about the data sent to PORT: ``flows``,
-``bytes`` and ``window_bytes`` (payload in sequence, each byte once: all of it, and what came in the window),
-``repeated_bytes``, ``packets`` and ``dropped_packets`` of the capture.
+arriving IPv4 packets, and reads it only at the end, so that it takes no CPU from the traffic. At a line of
+rising times (CLOCK_REALTIME in ns) on stdin it prints one JSON object about the data sent to PORT:
+``flows``, ``bytes`` and ``bytes_before`` (payload in sequence, each byte once: all of it, and what came
+before each time), ``repeated_bytes``, ``packets`` and ``dropped_packets`` of the capture.
 """
 
 from __future__ import annotations
@@ -35,19 +35,15 @@ class Flow:
 
     next_position: int = 0
     ahead: list[tuple[int, int]] = field(default_factory=list)  # begin and end of what came out of order
-    window_bytes: int = 0
     repeated_bytes: int = 0
 
-    def take(self, begin: int, end: int, in_window: bool) -> None:
+    def take(self, begin: int, end: int) -> None:
         """A segment with the payload from ``begin`` to ``end``."""
-        before = self.next_position
         known = self._covered(begin, end)
         self.repeated_bytes += known
         self.ahead = sorted([*self.ahead, (begin, end)])
         while self.ahead and self.ahead[0][0] <= self.next_position:
             self.next_position = max(self.next_position, self.ahead.pop(0)[1])
-        if in_window:
-            self.window_bytes += self.next_position - before
 
     def _covered(self, begin: int, end: int) -> int:
         """How much of a segment had come before."""
@@ -88,11 +84,14 @@ def parse_segment(at_ns: int, packet: bytes) -> Segment | None:
     )
 
 
-def count_goodput(segments: Iterator[Segment], port: int, from_ns: int, to_ns: int) -> dict[str, int]:
-    """The payload that came in sequence for ``port``: in all, and within the window."""
+def count_goodput(segments: Iterator[Segment], port: int, times_ns: list[int]) -> dict[str, object]:
+    """The payload that came in sequence for ``port``: in all, and before each of the rising times."""
     flows: dict[tuple[bytes, int], Flow] = {}
+    bytes_before: list[int] = []
     first_sequence: dict[tuple[bytes, int], int] = {}
     for segment in segments:
+        while len(bytes_before) < len(times_ns) and segment.at_ns >= times_ns[len(bytes_before)]:
+            bytes_before.append(sum(flow.next_position for flow in flows.values()))
         if segment.port != port:
             continue
         if segment.is_syn:
@@ -104,11 +103,12 @@ def count_goodput(segments: Iterator[Segment], port: int, from_ns: int, to_ns: i
             expected = first_sequence[segment.flow] + flow.next_position
             apart = (segment.sequence - expected + _SEQUENCES // 2) % _SEQUENCES - _SEQUENCES // 2
             begin = flow.next_position + apart
-            flow.take(begin, begin + segment.payload_bytes, from_ns <= segment.at_ns < to_ns)
+            flow.take(begin, begin + segment.payload_bytes)
+    total_bytes = sum(flow.next_position for flow in flows.values())
     return {
         "flows": len(flows),
-        "bytes": sum(flow.next_position for flow in flows.values()),
-        "window_bytes": sum(flow.window_bytes for flow in flows.values()),
+        "bytes": total_bytes,
+        "bytes_before": bytes_before + [total_bytes] * (len(times_ns) - len(bytes_before)),
         "repeated_bytes": sum(flow.repeated_bytes for flow in flows.values()),
         "unfinished_flows": sum(1 for flow in flows.values() if flow.ahead),
     }
@@ -148,9 +148,9 @@ def main(arguments: list[str]) -> None:
     interface, port = arguments[0], int(arguments[1])
     plug, ring = open_ring(interface)
     print("ready", flush=True)  # noqa: T201 -- the protocol of this program
-    from_ns, to_ns = (int(word) for word in sys.stdin.readline().split())
+    times_ns = [int(word) for word in sys.stdin.readline().split()]
     packets, dropped = struct.unpack("II", plug.getsockopt(_SOL_PACKET, _PACKET_STATISTICS, 8))
-    found = count_goodput(read_ring(ring), port, from_ns, to_ns)
+    found = count_goodput(read_ring(ring), port, times_ns)
     outcome = {**found, "packets": packets, "dropped_packets": dropped}
     print(json.dumps(outcome), flush=True)  # noqa: T201 -- the protocol of this program
 
