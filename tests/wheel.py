@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+from tests.built import build_once
 from tests.machines.engines import MACHINES, make_shipped
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[1]
-BUILT = ROOT / "build" / "test-wheels"
 
 
 def list_tracked_files(*patterns: str) -> set[str]:
@@ -50,13 +47,13 @@ def copy_checkout(source: Path) -> Path:
 @functools.cache
 def build_wheel() -> Path:
     """The wheel for every machine, as `make wheel` builds it."""
-    return _build_once("every", _build_wheel_of_every_machine)
+    return _build_once("wheel-of-every-machine", _build_wheel_of_every_machine)
 
 
 @functools.cache
 def build_own_wheel() -> Path:
     """The wheel for this machine, built from the source distribution."""
-    return _build_once("own", _build_wheel_of_sources)
+    return _build_once("own-wheel", _build_wheel_of_sources)
 
 
 @functools.cache
@@ -68,35 +65,20 @@ def build_sources() -> Path:
 def _build_once(name: str, build: Callable[[Path, Path], None]) -> Path:
     """The one file that ``build`` puts into its second argument; built again when a tracked file changed."""
     require(find_spec("myst_parser"), "Sphinx and MyST (pip install -e '.[docs]')")
-    folder = BUILT / f"{name}-{_digest_checkout()}"
-    BUILT.mkdir(parents=True, exist_ok=True)
-    with _locked(BUILT / f"{name}.lock"):
-        if not folder.is_dir():
-            for old in BUILT.glob(f"{name}-*"):
-                shutil.rmtree(old)
-            with tempfile.TemporaryDirectory(dir=BUILT) as work:
-                new = Path(work, "new")
-                new.mkdir()
-                build(copy_checkout(Path(work, "source")), new)
-                new.rename(folder)
-    (built,) = folder.iterdir()
+
+    def build_from_copy(folder: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            build(copy_checkout(Path(work, "source")), folder)
+
+    (built,) = build_once(name, _read_checkout(), build_from_copy).iterdir()
     return built
 
 
-def _digest_checkout() -> str:
-    digest = hashlib.sha256()
+def _read_checkout() -> Iterator[str | bytes]:
     for name in sorted(list_tracked_files()):
         path = ROOT / name
-        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
-        digest.update(f"{name} {len(content)} ".encode() + content)
-    return digest.hexdigest()[:16]
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:  # several processes may run tests
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield name
+        yield str(path.readlink()) if path.is_symlink() else path.read_bytes()
 
 
 def run_here(command: list[str], *, folder: Path = ROOT, machines: str = "") -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pathlab.agents.adapters import answering
 from pathlab.agents.adapters.manifest import _KEYS, read_manifest_file
-from tests.technologies.test_harness_failures import read_until, tell
+from tests.technologies.programs import read_until, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 ADAPTERS = ROOT / "agents" / "adapters"

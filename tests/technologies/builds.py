@@ -1,13 +1,15 @@
-"""Builds of adapters in C and C++ as their manifests say."""
+"""Builds of adapters in C and C++ as their manifests say, each made once."""
 
 from __future__ import annotations
 
+import functools
 import subprocess
 from itertools import chain
 from pathlib import Path
 
 from pathlab.agents.adapters.manifest import Manifest, read_manifests
 from pathlab.agents.adapters.needs import fill_placeholders, find_missing
+from tests.built import build_once
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,15 +32,24 @@ def require_needs(manifest: Manifest) -> None:
     )
 
 
-def build_adapter(name: str, folder: Path) -> Path:
+@functools.cache
+def build_adapter(name: str) -> Path:
     """The program of technology ``name`` with the harness; skips or fails where something is missing."""
     (manifest,) = [found for found in list_compiled() if found.name == name]
     require_needs(manifest)
     require(HARNESS.is_file(), f"the harness at {HARNESS} (make -C native harness)")
     harness = ["-I", str(ROOT / "native" / "src"), str(HARNESS), "-pthread", "-lm"]
-    for words in fill_build(manifest, folder, harness):
-        subprocess.run(words, check=True)
-    return folder / "program"
+
+    def build(folder: Path) -> None:
+        for words in fill_build(manifest, folder, harness):
+            subprocess.run(words, check=True)
+
+    inputs: list[str | bytes] = [
+        manifest.source,
+        repr([*manifest.files.items(), manifest.build]),
+        HARNESS.read_bytes(),
+    ]
+    return build_once(f"technology-{name}", inputs, build) / "program"
 
 
 def fill_build(manifest: Manifest, folder: Path, harness: list[str]) -> list[list[str]]:

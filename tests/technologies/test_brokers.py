@@ -17,9 +17,9 @@ from pathlab.agents.adapters.needs import find_program
 from pathlab.agents.listeners import find_listeners, list_descendants
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
+from tests.patience import PATIENCE_S
 from tests.technologies.builds import require_needs
 
-PATIENCE_S = 60.0  # a first run builds the program
 BROKERS = ["mqtt", "mqtt-qos1", "nats", "postgresql", "redis"]
 EXIT_PEER = 4
 

@@ -18,10 +18,10 @@ from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from tests.integration.conducting import Watch
 from tests.integration.running import ROOT
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 
 pytestmark = [pytest.mark.engine]
-RUN_S = 300
 FIRST_PORT, LAST_PORT = 21_870, 21_879
 HEAD = """# pathlab-adapter
 # {{"contract": 1, "name": "{name}", "title": "A stub", "language": "pipe", "beneath": "tcp",
@@ -93,7 +93,7 @@ def call_pathlab(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
         env={**os.environ, "PYTHONPATH": str(ROOT), "PATHLAB_ADAPTERS": str(stubs), "COLUMNS": "400"},
         capture_output=True,
         text=True,
-        timeout=RUN_S,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
 
@@ -186,7 +186,6 @@ def test_the_servers_port_is_one_of_its_hosts_range(folder: Path) -> None:
     assert call_pathlab(folder, *words, "free").returncode == 0
 
 
-@pytest.mark.usefixtures("uncalibrated")
 def test_the_shipped_campaign_measures_transports_and_technologies(tmp_path: Path) -> None:
     require_engine()
     require(shutil.which("perl"), "perl (apt-get install perl-base)")

@@ -18,6 +18,7 @@ from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.store.hdr_histogram import Histogram
 from tests.integration.processes import assert_all_end, watching
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 from tests.technologies.builds import require_needs
 
@@ -31,7 +32,6 @@ MS = 1_000_000
 #: Of TCP: Nagle's algorithm against delayed acknowledgements costs 40 ms. The options of the sockets are read
 #: back besides. QUIC in Python takes 5 to 25 ms on idle cores, and more on busy ones.
 MEDIAN_MAX_NS = 30 * MS
-PATIENCE_S = 60.0  # a first run builds the program
 
 
 @pytest.fixture(scope="module")

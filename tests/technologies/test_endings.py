@@ -19,7 +19,8 @@ from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.integration.adapter_jobs import SEGMENT_BYTES, find_process, start
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 VICTIMS = {"runner": None, "init": (), "server": ("\0serve\0",), "responder": ("\0answer\0",)}

@@ -5,132 +5,34 @@ A stub without a network misbehaves after six good replies, the first of which t
 
 from __future__ import annotations
 
-import atexit
-import contextlib
-import functools
 import json
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.machines.engines import NATIVE, make_native
-from tests.require import require, require_engine
+from tests.patience import PATIENCE_S
+from tests.technologies.programs import (
+    ANSWERING,
+    DONE,
+    ENDED,
+    LANGUAGES,
+    MS,
+    PEER,
+    ROOT,
+    SETUP,
+    STALL_NS,
+    USAGE,
+    await_end,
+    find_command,
+    read_until,
+    run_program,
+    running,
+    tell,
+)
 
 pytestmark = pytest.mark.engine
-
-ROOT = Path(__file__).resolve().parents[2]
-STUBS = Path(__file__).with_name("harness")
-LANGUAGES = ("c", "python", "asyncio", "java", "pipe")
-ANSWERING = ("c", "python", "java")
-MS = 1_000_000
-PATIENCE_S = 120.0
-DONE, USAGE, SETUP, PEER, ENDED = 0, 2, 3, 4, 5
-
-
-@functools.cache
-def build_folder() -> Path:
-    """One for all modules of a test process, which removes it at its end."""
-    folder = Path(tempfile.mkdtemp(prefix="pathlab-harness-"))
-    atexit.register(shutil.rmtree, folder)
-    return folder
-
-
-@functools.cache
-def build_c() -> str:
-    require(shutil.which("cc"), "cc (apt-get install gcc libc6-dev)")
-    make_native("harness")
-    program, archive = build_folder() / "stub", NATIVE / "build" / "harness" / "libpathlab-adapter.a"
-    words = ["cc", "-D_GNU_SOURCE", f"-I{NATIVE / 'src'}", str(STUBS / "stub.c"), str(archive)]
-    subprocess.run([*words, "-pthread", "-lm", "-o", str(program)], check=True)
-    return str(program)
-
-
-@functools.cache
-def build_java() -> str:
-    require(shutil.which("javac"), "javac (apt-get install default-jdk-headless)")
-    sources = [*map(str, (ROOT / "agents" / "adapters" / "harness").glob("*.java")), str(STUBS / "Stub.java")]
-    subprocess.run(["javac", "-d", str(build_folder()), *sources], check=True, capture_output=True)
-    return str(build_folder())
-
-
-def find_command(language: str, end: str, settings: dict[str, Any]) -> list[str]:
-    words = [end, json.dumps(settings)]
-    match language:
-        case "c":
-            return [build_c(), *words]
-        case "java":
-            return ["java", "-XX:+UseSerialGC", "-XX:-UsePerfData", "-cp", build_java(), "Stub", *words]
-        case "pipe":
-            program = [sys.executable, str(STUBS / "stub_pipe.py"), str(settings.get("variant", ""))]
-            return [str(require_engine()), *words, *program]
-        case _:
-            module = {"python": "stub", "asyncio": "stub_async"}[language]
-            return [sys.executable, "-m", f"tests.technologies.harness.{module}", *words]
-
-
-@dataclass(frozen=True)
-class ProgramEnding:
-    status: int
-    records: list[dict[str, Any]]
-    stderr: str
-
-    def find(self, kind: str) -> dict[str, Any]:
-        (record,) = (record for record in self.records if record["type"] == kind)
-        return record
-
-    @property
-    def kinds(self) -> list[str]:
-        return [record["type"] for record in self.records]
-
-
-@contextlib.contextmanager
-def running(language: str, end: str, **settings: Any) -> Iterator[subprocess.Popen[str]]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = find_command(language, end, {"name": "stub", **settings})
-    with subprocess.Popen(command, text=True, cwd=ROOT, **pipes) as process:  # type: ignore[call-overload]
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def await_end(process: subprocess.Popen[str]) -> ProgramEnding:
-    """Its end while its stdin stays open, as the agent's."""
-    stdin, process.stdin = process.stdin, None
-    stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    assert stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        stdin.close()
-    return ProgramEnding(process.returncode, [json.loads(line) for line in stdout.splitlines()], stderr)
-
-
-def run_program(language: str, end: str, *lines: str, **settings: Any) -> ProgramEnding:
-    with running(language, end, **settings) as process:
-        tell(process, *lines)
-        return await_end(process)
-
-
-def tell(process: subprocess.Popen[str], *lines: str) -> None:
-    assert process.stdin is not None
-    process.stdin.write("".join(f"{line}\n" for line in lines))
-    process.stdin.flush()
-
-
-def read_until(process: subprocess.Popen[str], kind: str) -> dict[str, Any]:
-    assert process.stdout is not None
-    for line in process.stdout:
-        record: dict[str, Any] = json.loads(line)
-        if record["type"] == kind:
-            return record
-    raise AssertionError(f"no {kind} record: {process.stderr.read() if process.stderr else ''}")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -159,28 +61,6 @@ def test_a_number_of_requests_is_sent_and_timed(language: str) -> None:
     assert (result["complete"], result["reason"]) == (True, None)
 
 
-@pytest.mark.quiet  # a stream that is late gives up what is left
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_an_offered_rate_is_kept_and_phases_are_kept_apart(language: str) -> None:
-    times = {"interval_ns": 200 * MS, "warmup_ns": 250 * MS, "duration_ns": 500 * MS}
-    end = run_program(language, "ask", "go", rate_per_s=200, streams=2, **times)
-    result = end.find("result")
-    assert (end.status, result["complete"]) == (DONE, True), end.stderr
-    assert result["messages"]["sent"] == [75, 75]
-    assert result["messages"]["send_error_ns"]["max"] is not None
-    trips = [record for record in end.records if record["type"] == "round_trips"]
-    counts = {(row["phase"], row["stream"], row["start_ns"]): row["round_trip_ns"]["count"] for row in trips}
-    starts = {"warmup": {0: 20, 200 * MS: 5}, "steady": {250 * MS: 20, 450 * MS: 20, 650 * MS: 10}}
-    assert counts == {
-        (phase, stream, start): count
-        for phase, rows in starts.items()
-        for stream in range(2)
-        for start, count in rows.items()
-    }
-    assert result["messages"]["round_trip_ns"]["count"] == 100
-    assert end.find("ready")["messages"]["offered_per_s"] == 200
-
-
 #: Of a variant: stage and text; of the harnesses within the program, and of the pipe where it differs.
 FAULTS = {
     "short": ("reply", "request 5: a reply of 63 bytes, expected 64", "a reply of length 63, expected 64"),
@@ -190,7 +70,6 @@ FAULTS = {
     "hang": ("stall", "no reply for ", None),
 }
 #: Of the stub's silence: longer than a busy machine keeps it waiting for a core.
-STALL_NS = 1500 * MS
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

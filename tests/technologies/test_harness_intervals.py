@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from pathlab.store.hdr_histogram import Histogram
-from tests.machines.engines import NATIVE, make_native
+from tests.machines.engines import make_native
 from tests.require import require
+from tests.technologies.programs import compile_java, compile_with_harness
 
 ROOT = Path(__file__).resolve().parents[2]
 ADAPTERS = ROOT / "agents" / "adapters"
@@ -31,30 +32,25 @@ def read_vectors() -> tuple[str, list[dict[str, Any]]]:
     return "\n".join(cases) + "\n", [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def count_in_c(folder: Path) -> list[str]:
+def count_in_c() -> list[str]:
     require(shutil.which("cc"), "cc (apt-get install gcc libc6-dev)")
     make_native("harness")
-    archive = NATIVE / "build" / "harness" / "libpathlab-adapter.a"
-    words = ["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{NATIVE / 'src'}", str(PROGRAMS / "intervals.c")]
-    subprocess.run([*words, str(archive), "-pthread", "-lm", "-o", str(folder / "intervals")], check=True)
-    return [str(folder / "intervals")]
+    return [str(compile_with_harness("intervals"))]
 
 
-def count_in_python(_: Path) -> list[str]:
+def count_in_python() -> list[str]:
     return [sys.executable, str(PROGRAMS / "intervals.py")]
 
 
-def count_in_java(folder: Path) -> list[str]:
+def count_in_java() -> list[str]:
     require(shutil.which("javac"), "javac (apt-get install default-jdk-headless)")
-    sources = [*map(str, (ADAPTERS / "harness").glob("*.java")), str(PROGRAMS / "IntervalsOfJava.java")]
-    subprocess.run(["javac", "-nowarn", "-d", str(folder), *sources], check=True, capture_output=True)
-    return ["java", "-XX:+UseSerialGC", "-cp", str(folder), "IntervalsOfJava"]
+    return ["java", "-XX:+UseSerialGC", "-cp", str(compile_java("IntervalsOfJava")), "IntervalsOfJava"]
 
 
 @pytest.mark.parametrize("build", [count_in_c, count_in_python, count_in_java])
-def test_each_harness_makes_the_same_intervals(build: Any, tmp_path: Path) -> None:
+def test_each_harness_makes_the_same_intervals(build: Any) -> None:
     cases, expected = read_vectors()
-    done = subprocess.run(build(tmp_path), input=cases, capture_output=True, text=True, check=True)
+    done = subprocess.run(build(), input=cases, capture_output=True, text=True, check=True)
     made = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(made) == len(expected) > 10
     for interval, wanted in zip(made, expected, strict=True):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.require import require
-from tests.technologies.test_harness_failures import LANGUAGES, read_until, running
+from tests.technologies.programs import LANGUAGES, read_until, running
 
 pytestmark = pytest.mark.engine
 

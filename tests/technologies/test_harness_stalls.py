@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.technologies.test_harness_failures import (
+from tests.patience import PATIENCE_S
+from tests.technologies.programs import (
     ENDED,
     LANGUAGES,
     MS,
-    PATIENCE_S,
     PEER,
     STALL_NS,
     await_end,

@@ -14,9 +14,9 @@ LENGTH = b"Content-Length: 64\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n40\r\n" + b"x" * 64 + b"\r\n0\r\n\r\n"
 
 
-@pytest.fixture(scope="module")
-def http1(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_adapter("http1", tmp_path_factory.mktemp("http1"))
+@pytest.fixture
+def http1() -> Path:
+    return build_adapter("http1")
 
 
 def is_whole(request: bytes) -> bool:

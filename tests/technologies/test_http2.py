@@ -35,9 +35,9 @@ def is_whole(request: bytes) -> bool:
     return kind == DATA and at == len(request)
 
 
-@pytest.fixture(scope="module")
-def http2(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_adapter("http2", tmp_path_factory.mktemp("http2"))
+@pytest.fixture
+def http2() -> Path:
+    return build_adapter("http2")
 
 
 @pytest.mark.parametrize(

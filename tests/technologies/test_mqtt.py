@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from pathlib import Path
 
 from tests.patience import PATIENCE_S
 from tests.technologies.builds import build_adapter
@@ -13,9 +12,9 @@ from tests.technologies.builds import build_adapter
 LONGEST_S = 65535  # of MQTT; a broker closes a connection that is silent for one and a half times as long
 
 
-def test_a_client_may_wait_long_for_the_other_end(tmp_path: Path) -> None:
+def test_a_client_may_wait_long_for_the_other_end() -> None:
     """Nobody sends pings between ``ready`` and ``go``, when the other end may still be built."""
-    program = build_adapter("mqtt", tmp_path)
+    program = build_adapter("mqtt")
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(PATIENCE_S)
         words = [str(program), "ask", json.dumps({"port": listener.getsockname()[1]})]

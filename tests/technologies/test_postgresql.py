@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import struct
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -39,9 +38,9 @@ class RejectingServer(ListeningServer):
 
 
 @pytest.mark.parametrize("role", ["ask", "answer"])
-def test_a_server_that_starts_up_is_waited_for(role: str, tmp_path: Path) -> None:
+def test_a_server_that_starts_up_is_waited_for(role: str) -> None:
     """A socket that listens does not tell that it lets anybody in; a refusal ends the wait."""
-    program = build_adapter("postgresql", tmp_path)
+    program = build_adapter("postgresql")
     with RejectingServer([STARTING, STARTING, REFUSED, REFUSED]) as server:
         words = [str(program), role, json.dumps({"port": server.port})]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

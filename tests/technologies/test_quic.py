@@ -25,11 +25,11 @@ REQUESTS = 60
 Words = list[str]
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Words:
+@pytest.fixture(params=NAMES)
+def program(request: pytest.FixtureRequest) -> Words:
     """The words that start either one."""
     if request.param == "quic":
-        return [str(build_adapter("quic", tmp_path_factory.mktemp("quic")))]
+        return [str(build_adapter("quic"))]
     require(importlib.util.find_spec("aioquic"), "aioquic (pip install aioquic)")
     return [sys.executable, str(ROOT / "agents" / "adapters" / "quic_aioquic.py")]
 

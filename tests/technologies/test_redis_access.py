@@ -16,13 +16,13 @@ from pathlab.agents.adapters.manifest import Manifest, read_manifests
 from pathlab.agents.adapters.needs import fill_placeholders
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 from tests.technologies.builds import require_needs
 
 pytestmark = pytest.mark.engine
 
 MANIFEST = read_manifests([Path(__file__).resolve().parents[2] / "agents" / "adapters"])["redis-echo"]
-PATIENCE_S = 60.0
 REFUSED = (
     "CONFIG SET dir /tmp", "CONFIG REWRITE", "SAVE", "BGSAVE", "SHUTDOWN NOSAVE", "EVAL return(1) 0",
     "REPLICAOF 127.0.0.1 1", "SLAVEOF 127.0.0.1 1", "MODULE LOAD /x.so", "DEBUG SLEEP 0",

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
 from tests.require import require
 from tests.technologies.builds import ROOT
 
@@ -56,7 +57,7 @@ def test_a_server_reads_nothing_but_arrays_of_bytes(tmp_path: Path) -> None:
         records = map(json.loads, server.stdout)
         port = next(record["port"] for record in records if record["type"] == "listening")
         asking = ["java", *EXPORTS, "-cp", str(tmp_path), "Peer", str(port)]
-        done = subprocess.run(asking, capture_output=True, text=True, timeout=180, check=False)
-        server.communicate("stop\n", timeout=180)
+        done = subprocess.run(asking, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False)
+        server.communicate("stop\n", timeout=2 * PATIENCE_S)
     rejected = "filter status: REJECTED"
     assert done.stdout.splitlines() == ["4", rejected, rejected], done.stderr
