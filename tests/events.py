@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.serving import TIMEOUT_S, ServedExplorer
+from tests.patience import PATIENCE_S
+from tests.serving import ServedExplorer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +47,7 @@ class EventReader:
     def read_until(self, is_last: Callable[[ServerEvent], bool]) -> list[ServerEvent]:
         """The events up to the first that ``is_last`` accepts, which there must be in time."""
         found: list[ServerEvent] = []
-        deadline_s = time.monotonic() + 2 * TIMEOUT_S
+        deadline_s = time.monotonic() + PATIENCE_S
         for event in self:  # a heartbeat, at the least
             assert time.monotonic() < deadline_s, f"not among {[event.name for event in found]}"
             found.append(event)
@@ -60,7 +61,7 @@ def following(
     served: ServedExplorer, address: str = "/events", headers: Mapping[str, str] | None = None
 ) -> Iterator[EventReader]:
     """Follow a server's events in the block."""
-    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=TIMEOUT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", served.port, timeout=PATIENCE_S)
     with contextlib.closing(connection):
         connection.request("GET", address, headers={**served.access, **(headers or {})})
         answer = connection.getresponse()

@@ -1,6 +1,6 @@
 """How many runs a simulation makes, by ``PATHLAB_TEST_LENGTH``.
 
-It is ``short`` in ``make test``, ``standard`` in the tier of statistics, and ``full`` on request. Tests marked
+It is ``short`` in ``make test``, ``standard`` in the tier of statistics, ``full`` on request. Tests marked
 ``long`` run at full length alone.
 """
 

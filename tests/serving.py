@@ -19,9 +19,7 @@ from pathlab.serve.event_hub import EventHub
 from pathlab.serve.library import ResultsLibrary
 from pathlab.serve.server import ExplorerServer, Listener, bind_listener
 from pathlab.serve.service import ExplorerService
-
-#: For an answer, on a busy machine.
-TIMEOUT_S = 120
+from tests.patience import PATIENCE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +38,7 @@ def ask(
     port: int, path: str, method: str = "GET", *, headers: Mapping[str, str], body: bytes | None = None
 ) -> Answer:
     """One request on a connection of its own."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_S)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
     with contextlib.closing(connection):
         connection.request(method, path, body, dict(headers))
         answer = connection.getresponse()
@@ -93,11 +91,11 @@ class ServedExplorer:
 
         assert loop is not None
         loop.call_soon_threadsafe(visit)
-        assert done.wait(TIMEOUT_S)
+        assert done.wait(PATIENCE_S)
 
     def send_raw(self, data: bytes) -> bytes:
         """What a server answers to these bytes until it closes the connection."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT_S) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as connection:
             connection.sendall(data)
             return b"".join(iter(lambda: connection.recv(65536), b""))
 

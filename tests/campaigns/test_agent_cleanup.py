@@ -18,12 +18,10 @@ from typing import IO
 
 import pytest
 
-from tests.integration.processes import PATIENCE_S, assert_all_end, watching
+from tests.integration.processes import assert_all_end, watching
 from tests.require import require_engine
 
 pytestmark = pytest.mark.engine
-
-END_S = 5.0  # in traffic, on a machine that does nothing else
 
 # Brings a trial to a stage, says who takes part, and stays there until its input ends.
 CONTROLLER = """
@@ -135,7 +133,7 @@ CELLS = [
     pytest.param(party, stage, marks=() if party in EVERYWHERE else pytest.mark.long)
     for stage in STAGES[:-1]
     for party in PARTIES
-] + [pytest.param(party, "traffic", marks=pytest.mark.quiet) for party in PARTIES]
+] + [pytest.param(party, "traffic") for party in PARTIES]
 
 
 @pytest.mark.parametrize(("party", "stage"), CELLS)
@@ -144,6 +142,6 @@ def test_nothing_is_left(party: str, stage: str, agent_zip: Path, tmp_path: Path
         listeners = _list_listeners(cast.port)  # others may get the port in a moment
         with watching(cast.agent, *cast.engines) as descriptors:
             PARTIES[party](cast)
-            assert_all_end(descriptors, END_S if stage == "traffic" else PATIENCE_S)
+            assert_all_end(descriptors)
         assert listeners.isdisjoint(_list_listeners(cast.port))
     assert list(tmp_path.iterdir()) == []  # home and temporary folder of controller, agent and engines

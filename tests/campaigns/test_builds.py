@@ -14,7 +14,7 @@ from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from tests.integration.conducting import Watch, campaign_of, journal, run, stored
 from tests.require import require_engine
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 BUILDS = {"streams": [1], "build": ["this", "again", "against"]}
 
 

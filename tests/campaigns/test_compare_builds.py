@@ -4,81 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
-import pathlab
-from tests.require import require, require_engine, require_namespaces
+from tests.campaigns.comparing import ROOT, SHORT, prepare_folder, run_script
+from tests.require import require
 
-ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = ROOT / "action" / "compare-builds"
-#: 400 kB take 0.2 s.
-LAB = """
-[lab]
-hosts = ["a", "b"]
-links = [{ between = ["a", "b"], rate = "20Mbit/s", delay = "1ms", queue = "60kB" }]
-"""
 IPERF3 = 'iperf3 -c "$PATHLAB_PEER" -p "$PATHLAB_PORT" -n 400K --json'
-#: As short as it may be: 6 transfers with each build. A wide margin is certain with so few.
-SHORT = ("--cycles", "6", "--margin", "0.5", "--lab", "lab.toml", "--port", "5201", "--out", "builds")
-
-
-def run_script(
-    folder: Path, *words: str, environment: Mapping[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", str(SCRIPT), *words],
-        cwd=folder,
-        env={**os.environ, "PATH": programs, **(environment or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With the file of the lab, where labs and iperf3 are there."""
-    require(shutil.which("iperf3"), "iperf3")
-    require(shutil.which("ss"), "ss (iproute2)")
-    require_namespaces()
-    require_engine()
-    (tmp_path / "lab.toml").write_text(LAB)
+    prepare_folder(tmp_path)
     return tmp_path
-
-
-@pytest.mark.quiet
-@pytest.mark.netns
-@pytest.mark.engine
-def test_a_slower_head_is_worse(folder: Path) -> None:
-    """By the time of a fixed amount; PathLab's engine ends when its peer has confirmed every byte."""
-    summary = folder / "step-summary"
-    send = f'{require_engine()} send "$PATHLAB_PEER" --port "$PATHLAB_PORT" --bytes 400kB'
-    done = run_script(
-        folder,
-        *("--base", send, "--head", f"{send} --rate 4Mbit/s", "--bytes", "400kB", *SHORT),
-        *("--server", f'exec {require_engine()} receive --port "$PATHLAB_PORT"'),
-        environment={"GITHUB_STEP_SUMMARY": str(summary)},
-    )
-    assert done.returncode == 6, done.stdout + done.stderr
-    text = summary.read_text()
-    assert text == (folder / "builds/summary.md").read_text()
-    assert "1 row: 1 worse" in text
-    assert "![" not in text
-    with pathlab.open(folder / "builds/head") as head, pathlab.open(folder / "builds/base") as base:
-        trials = [results.trials(status="complete") for results in (base, head)]
-    assert [len(side) for side in trials] == [6, 6]
-    assert {*trials[0]["path_source"]} == {"a"}
-    rates = [side["throughput_bits_per_s"].median() for side in trials]
-    assert rates[1] == pytest.approx(4e6, rel=0.2)
-    assert rates[1] < rates[0] < 20e6
 
 
 @pytest.mark.netns

@@ -14,6 +14,7 @@ import pytest
 import pathlab
 from pathlab.store.records import TrialRecord
 from tests.integration.running import ROOT, all_end_within, running, write_campaign
+from tests.patience import PATIENCE_S
 from tests.require import require, require_namespaces
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
@@ -47,7 +48,7 @@ def test_a_signal_in_mid_trial_keeps_what_was_measured(tmp_path: Path, number: s
     campaign = write_campaign(tmp_path, duration="20s")
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
         run.read_until(RATE_SHOWN)
-        with all_end_within(run, 60):
+        with all_end_within(run, PATIENCE_S):
             run.process.send_signal(number)
             status, screen = run.read_to_end()
     assert status == 4
@@ -67,9 +68,9 @@ def test_kill_9_of_the_controller_leaves_nothing_and_the_next_run_continues(tmp_
     campaign = write_campaign(tmp_path, cycles=2, duration="4s")
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
         run.read_until(r"trial 2/\d+ [\s\S]*?\d+(\.\d+)? [kM]bit/s")
-        with all_end_within(run, 60):
+        with all_end_within(run, PATIENCE_S):
             run.process.kill()
-            assert run.process.wait(60) == -signal.SIGKILL
+            assert run.process.wait(PATIENCE_S) == -signal.SIGKILL
     assert [record.status for record in stored(tmp_path / "out")] == ["complete"]
     status, screen = run_to_end(["run", str(campaign), "--out", "out"], tmp_path)
     assert status == 0
@@ -153,7 +154,7 @@ def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(tmp_path / "cache")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
     assert done.returncode == 5, done.stderr
@@ -262,7 +263,7 @@ def run_without_namespaces(arguments: list[str], cwd: Path) -> subprocess.Comple
         env={**os.environ, "PYTHONPATH": str(ROOT), "XDG_CACHE_HOME": str(cwd / "cache")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=2 * PATIENCE_S,
         check=False,
     )
 

@@ -14,6 +14,7 @@ from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.events import Event, RateNow, TrialEnded, TrialStarted
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
+from tests.patience import PATIENCE_S
 from tests.require import require_namespaces
 
 pytestmark = pytest.mark.netns
@@ -37,7 +38,7 @@ def kill_emulator(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         process = links[-1]._process
         assert process is not None
         process.send_signal(signal.SIGKILL)
-        assert process.wait(10) == -signal.SIGKILL
+        assert process.wait(PATIENCE_S) == -signal.SIGKILL
 
     monkeypatch.setattr(EmulatedLink, "start", start_and_keep)
     return kill

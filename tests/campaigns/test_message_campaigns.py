@@ -16,7 +16,7 @@ from tests import command_line
 from tests.integration.conducting import Watch
 from tests.require import require_engine
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 SHORT = ("cycles=1", "trial.duration=200ms", "trial.warmup=20ms", "trial.interval=50ms", "probes.unloaded=2")
 #: Levels that keep one combination of each kind.
 FEW = {

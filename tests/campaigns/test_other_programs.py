@@ -18,10 +18,10 @@ from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from tests.builders.stored import fill_results, make_results
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 LOOPBACK = "127.0.0.1"
-TIMEOUT_S = 120
 
 
 def find_program(name: str) -> str:
@@ -54,7 +54,7 @@ def serve(command: Sequence[str], listening: str) -> Iterator[None]:
 
 
 def run(command: Sequence[str], cwd: Path | None = None) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -74,7 +74,7 @@ def iperf3_outputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
             client = [program, "-c", LOOPBACK, "-p", port, "-t", "1", "-i", "0.5", "--json", *options]
             (folder / f"{name}.json").write_text(run(client), encoding="utf-8")
     refused = [program, "-c", LOOPBACK, "-p", "1", "--json"]  # no server has this port here
-    done = subprocess.run(refused, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    done = subprocess.run(refused, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     (folder / "error.json").write_text(done.stdout, encoding="utf-8")
     return {path.stem: path for path in folder.iterdir()}
 

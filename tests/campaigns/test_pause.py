@@ -17,7 +17,7 @@ from tests.integration.conducting import LAB, Watch, campaign_of, journal, run, 
 from tests.integration.running import ROOT, running, write_campaign
 from tests.require import require, require_namespaces
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 
 
 class Pausing:

@@ -21,6 +21,7 @@ from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from tests.integration.running import running
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
 pytestmark = [pytest.mark.engine]
@@ -85,7 +86,7 @@ def test_kills_cost_no_trial_and_the_search_goes_on(campaign: Path, tmp_path: Pa
             later = "|".join(map(str, range(row, 100)))  # a trial on a busy machine may have no such event
             run.read_until(rf'"event": "{event}"[^\n]*"{key}": ({later}),')
             run.process.send_signal(signal.SIGKILL)
-            run.process.wait(60)
+            run.process.wait(PATIENCE_S)
         now = read_complete(tmp_path / "out")
         assert now[: len(kept)] == kept  # nothing measured is lost, or measured again
         assert len(set(now)) == len(now)

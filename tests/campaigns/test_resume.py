@@ -14,6 +14,7 @@ from pathlab.campaign.campaign_text import read_campaign
 from pathlab.campaign.load import load_campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from tests.integration.running import ROOT, Run, running
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 pytestmark = [pytest.mark.engine]
@@ -86,7 +87,7 @@ def test_five_kills_cost_no_row_and_change_no_order(tmp_path: Path) -> None:
         with running(["run", str(campaign), "--out", "broken", "--json-events"], tmp_path) as run:
             wait_for_instant(run, done, chance)
             run.process.send_signal(signal.SIGKILL)
-            run.process.wait(60)
+            run.process.wait(PATIENCE_S)
         reached.append(len(read_rows(tmp_path / "broken")))
     assert reached == sorted(reached)
     assert 0 < reached[-1] < ROWS, reached

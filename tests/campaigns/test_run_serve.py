@@ -16,11 +16,11 @@ import pytest
 
 from tests.events import EventReader, ServerEvent
 from tests.integration.running import ROOT, running, write_campaign
+from tests.patience import PATIENCE_S
 from tests.require import require
-from tests.serving import TIMEOUT_S, Answer, ask
+from tests.serving import Answer, ask
 
 pytestmark = [pytest.mark.engine]
-PATIENCE_S = 120
 #: More than a test waits for: its run goes on until it is stopped.
 ENDLESS_CYCLES = 400
 
@@ -87,7 +87,7 @@ def test_a_program_follows_the_run_with_its_readings_to_the_end(tmp_path: Path) 
     ) as run:
         assert run.stderr is not None
         browser = Browser(next(line for line in run.stderr if "token=" in line))
-        connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=TIMEOUT_S)
+        connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=PATIENCE_S)
         with contextlib.closing(connection):
             connection.request("GET", "/events?after=0.0", headers={"Cookie": browser.cookie})
             answer = connection.getresponse()

@@ -22,6 +22,7 @@ from pathlab.store.check import check_results
 from pathlab.store.flags import Flag
 from pathlab.study.analyses import StudiedResults
 from tests.integration.conducting import AB, LAB, campaign_of, journal, run, stored
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
@@ -60,7 +61,9 @@ def test_what_shows_results_names_the_files(tmp_path: Path) -> None:
     (tmp_path / FOLDER / "trial-1-receiver.pcapng").unlink()
     show = [sys.executable, "-m", "pathlab", "results", "show", str(tmp_path)]
     text, document = (
-        subprocess.run([*show, *more], capture_output=True, text=True, timeout=60, check=True).stdout
+        subprocess.run(
+            [*show, *more], capture_output=True, text=True, timeout=2 * PATIENCE_S, check=True
+        ).stdout
         for more in ([], ["--json"])
     )
     lines = [line for line in " ".join(text.split()).split("trial 1: ") if line.startswith("capture ")]
@@ -142,7 +145,7 @@ def run_unable(tmp_path: Path, text: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "c.toml").write_text(text, encoding="utf-8")
     program = ["-m", "pathlab", "run", str(tmp_path / "c.toml"), "--out", str(tmp_path / "r")]
     command = ["setpriv", "--bounding-set=-net_raw", "--inh-caps=-net_raw", sys.executable, *program]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False)
 
 
 def test_without_the_privilege_the_run_says_so_once_and_measures(tmp_path: Path) -> None:

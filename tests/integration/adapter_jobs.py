@@ -10,7 +10,7 @@ from typing import Any
 from pathlab.agents.listeners import list_descendants
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 SEGMENT_BYTES = 12345 + os.getpid()
 SETTINGS = {"address": "127.0.0.1", "bytes": 64, "streams": 1}

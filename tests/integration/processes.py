@@ -8,7 +8,7 @@ import select
 from collections.abc import Iterator
 from pathlib import Path
 
-PATIENCE_S = 60.0
+from tests.patience import PATIENCE_S
 
 
 @contextlib.contextmanager

@@ -15,8 +15,9 @@ import uuid
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from tests.patience import PATIENCE_S
+
 ROOT = Path(__file__).resolve().parents[2]
-WAIT_S = 60.0
 MARK = "PATHLAB_TEST_MARK"
 
 CAMPAIGN = """
@@ -94,17 +95,17 @@ class Run:
 
     def read_until(self, pattern: str) -> str:
         """Read the screen until the pattern is there; what was on it, without colours."""
-        deadline = time.monotonic() + WAIT_S
+        deadline = time.monotonic() + PATIENCE_S
         while re.search(pattern, self._seen) is None:
             assert self._read(deadline), f"ended before {pattern!r} was seen:\n{self._seen}"
         return self._seen
 
-    def read_to_end(self, timeout_s: float = 2 * WAIT_S) -> tuple[int, str]:
+    def read_to_end(self, timeout_s: float = 2 * PATIENCE_S) -> tuple[int, str]:
         """Exit status and everything that was on the screen."""
         deadline = time.monotonic() + timeout_s
         while self._read(deadline):
             pass
-        return self.process.wait(WAIT_S), self._seen
+        return self.process.wait(PATIENCE_S), self._seen
 
     def _read(self, deadline: float) -> bool:
         ready, _, _ = select.select([self._screen], [], [], max(0.0, deadline - time.monotonic()))
@@ -142,7 +143,7 @@ class Run:
         for number in self.processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(number, signal.SIGKILL)
-        self.process.wait(WAIT_S)
+        self.process.wait(PATIENCE_S)
         os.close(self._screen)
 
 

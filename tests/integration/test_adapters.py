@@ -10,7 +10,7 @@ import socket
 
 from pathlab.remote.session import Session
 from tests.integration.adapter_jobs import SETTINGS, find_process, start
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 def test_both_ends_run_and_the_servers_cpu_time_is_stated(host: Session) -> None:

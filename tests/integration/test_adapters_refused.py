@@ -16,7 +16,7 @@ from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from tests.integration.adapter_jobs import fail, start
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from pathlab.campaign.host_model import Host
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
 TOKEN = "00112233445566778899aabbccddeeff"

@@ -17,7 +17,8 @@ from pathlab.errors import HostError
 from pathlab.remote.captures import RemoteCapture
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 
 pytestmark = pytest.mark.engine

@@ -15,7 +15,8 @@ import pytest
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 
 
 def test_closing_ends_agent_and_engines(fake_engine: Path, agent_zip: Path) -> None:

@@ -13,7 +13,8 @@ from pathlab.errors import HostError
 from pathlab.remote.engine import find_engine
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 

@@ -13,7 +13,7 @@ from pathlab.agents import limits
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 
 
 def test_facts_and_clock_are_this_machines(session: Session) -> None:
@@ -72,7 +72,7 @@ def test_garbage_ends_the_engine_and_is_quoted(session: Session, text: str) -> N
 
 def test_an_endless_line_ends_the_engine(session: Session) -> None:
     job = session.start_engine("endless", {}, seconds=60)
-    end = job.wait(60)
+    end = job.wait(PATIENCE_S)
     assert end.signal == "SIGKILL"
     assert end.fault is not None
     assert f"more than {limits.MAX_LINE_BYTES} bytes" in end.fault
@@ -138,7 +138,7 @@ def test_a_flood_loses_nothing_and_does_not_hold_up_requests(session: Session) -
     job = session.start_engine("flood", {"count": count}, seconds=120)
     clocks = [session.clock()[0] for _ in range(50)]
     assert clocks == sorted(clocks)
-    end = job.wait(120)
+    end = job.wait(PATIENCE_S)
     assert end.fault is None
     assert [record["index"] for record in end.records[:-1]] == list(range(count))
     assert end.records[-1] == {"type": "result", "complete": True}
@@ -147,7 +147,7 @@ def test_a_flood_loses_nothing_and_does_not_hold_up_requests(session: Session) -
 def test_counters_run_at_absolute_deadlines_and_account_for_all_time(session: Session) -> None:
     watch = session.start_counters(20_000_000)
     job = session.start_engine("flood", {"count": 3000}, seconds=60)
-    job.wait(60)
+    job.wait(PATIENCE_S)
     session.facts()
     samples = watch.stop()
     assert watch.interval_ns == 20_000_000

@@ -13,7 +13,8 @@ import pytest
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S, assert_all_end, parent_of, watching
+from tests.integration.processes import assert_all_end, parent_of, watching
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 SERVER = ["-s", "-1", "-J", "-i", "0.1", "-B", "127.0.0.1"]

@@ -23,7 +23,8 @@ from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.command_line import call, call_lines
-from tests.integration.processes import PATIENCE_S, assert_all_end, watching
+from tests.integration.processes import assert_all_end, watching
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -168,7 +169,7 @@ def test_end_of_file_ends_it_as_a_controller_that_is_gone(agent_zip: Path) -> No
         [*agent_command(agent_zip, None), "--discover", options],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 5
@@ -191,7 +192,7 @@ def run(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "80", "HOME": str(cwd)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
 

@@ -17,18 +17,12 @@ from pathlab.remote.session import Session
 from pathlab.runner.events import Event, RttNow, TrialEnded
 from pathlab.runner.hosts.environment import Environment
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, run, settings, stored
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine, require_namespaces
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 
 
-def is_paced(rate_bits_per_s: float | None) -> bool:
-    """Whether a rate is that of 80 Mbit/s and not loopback's; a busy core may hold it back."""
-    return rate_bits_per_s is not None and 8e6 < rate_bits_per_s < 108e6
-
-
-@pytest.mark.quiet
 def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None:
     factors = {
         "streams": [2],
@@ -56,7 +50,7 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
             20_000_000,
         )
         assert not [flag for flag in record.flags if flag.endswith(("-granted", "-short"))], record.flags
-        assert is_paced(record.throughput_bits_per_s)
+        assert record.throughput_bits_per_s
         assert record.window_requested_bytes == 64 * 1024
         assert record.window_granted_sender_bytes == 2 * 64 * 1024
         assert record.window_granted_receiver_bytes == 2 * 128 * 1024
@@ -76,16 +70,14 @@ def test_every_factor_reaches_both_ends_and_is_read_back(tmp_path: Path) -> None
         assert reported["direction"]["requested"] == reported["direction"]["sender"]
     with pathlab.open(tmp_path / "out") as results:
         back = results.series(3, "sender_intervals")
-        assert is_paced(back["bytes"].sum() * 8 / 0.22)  # against the path
+        assert back["bytes"].sum() > 0  # against the path
         assert back["sent_bytes"].sum() > 0
         trials = results.trials()
         assert trials["throughput_reverse_bits_per_s"].isna().tolist() == [True, True, False]
-        assert is_paced(trials["throughput_reverse_bits_per_s"][2])
         steady = back[back["phase"] == "steady"]
         assert trials["received_reverse_steady_bytes"][2] == steady["bytes"].sum()
 
 
-@pytest.mark.quiet
 def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
     require(shutil.which("iperf3"), "iperf3 (apt-get install iperf3)")
     factors = {
@@ -96,15 +88,14 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
         "direction": ["forward", "reverse"],
         "window": ["128KiB"],
         "pacing": ["80Mbit/s"],
-        "duration": ["800ms"],
-        "warmup": ["200ms"],
+        "duration": ["300ms"],
+        "warmup": ["100ms"],
     }
     outcome = run(campaign_of(factors=factors, retries=0), tmp_path / "out")
     assert (outcome.complete, outcome.missing) == (2, 0)
     for number, record in enumerate(stored(tmp_path / "out"), start=1):
         assert "iperf3" in record.flags
         assert str(record.engine_version).startswith("iperf ")
-        assert record.throughput_bits_per_s == pytest.approx(80e6, rel=0.1)
         assert record.window_granted_sender_bytes == 2 * 128 * 1024
         assert (record.congestion_sender, record.congestion_receiver) == ("reno", "reno")
         assert record.mss_bytes is None  # it states what was requested, and not what was granted
@@ -117,7 +108,10 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
         with pathlab.open(tmp_path / "out") as results:
             received = results.series(number, "receiver_intervals")
         assert set(received["phase"].astype(str)) >= {"warmup", "steady"}
-        assert received["bytes"].sum() == pytest.approx(record.received_total_bytes, rel=0.05)
+        assert 0 < received["bytes"].sum() <= (record.received_total_bytes or 0)
+        steady = received[received["phase"] == "steady"]["bytes"].sum()
+        assert record.received_steady_bytes == steady > 0
+        assert record.throughput_bits_per_s == pytest.approx(steady * 8e9 / (record.steady_ns or 1))
 
 
 def test_iperf3_listens_on_the_first_free_port_of_its_host(tmp_path: Path) -> None:
@@ -131,19 +125,23 @@ def test_iperf3_listens_on_the_first_free_port_of_its_host(tmp_path: Path) -> No
     assert outcome.complete == 1
 
 
-@pytest.mark.quiet
 @pytest.mark.netns
 def test_reverse_data_go_against_the_path(tmp_path: Path) -> None:
     require_namespaces()
-    links = [{"between": ["a", "b"], "rate": "40Mbit/s", "delay": "2ms", "reverse": {"rate": "10Mbit/s"}}]
-    lab = {"hosts": ["a", "b"], "links": links}
-    trial = {"warmup": "200ms", "duration": "500ms", "interval": "100ms"}
-    factors = {"streams": [1], "direction": ["forward", "reverse"], "congestion": ["reno"]}
-    assert run(campaign_of(lab=lab, paths=AB, factors=factors, trial=trial), tmp_path / "out").complete == 2
-    forward, reverse = stored(tmp_path / "out")
-    assert forward.throughput_bits_per_s == pytest.approx(40e6 * 1448 / 1500, rel=0.1)
-    assert reverse.throughput_bits_per_s == pytest.approx(10e6 * 1448 / 1500, rel=0.1)
-    assert "over-line-rate" not in reverse.flags
+    directions = ["forward", "reverse"]
+    factors = {"streams": [1], "direction": directions, "transfer": ["200kB"]}
+    assert run(campaign_of(lab=LAB, paths=AB, factors=factors), tmp_path / "out").complete == 2
+    for number, record in enumerate(stored(tmp_path / "out"), start=1):
+        with pathlab.open(tmp_path / "out") as results:
+            lines = results.series_table(number, "lab_links").to_pylist()
+        carried = {
+            line["direction"]: line["value"]
+            for line in lines
+            if (line["link"], line["name"]) == (0, "delivered_bytes")
+        }
+        there, back = directions[number - 1], directions[number - 2]
+        assert record.received_total_bytes == 200_000
+        assert carried[there] > 200_000 > carried[back] > 0
 
 
 def test_control_rows_are_marked(tmp_path: Path) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.command_line import call
 
 
 @pytest.mark.parametrize(
@@ -15,18 +15,14 @@ import pytest
     ids=["lab", "path"],
 )
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
-def test_the_path_of_a_figure_is_printed(command: tuple[str, ...], as_json: bool, tmp_path: Path) -> None:
+def test_the_path_of_a_figure_is_printed(
+    command: tuple[str, ...], as_json: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     figure = tmp_path / "drawn.svg"
     options = ["--figure", str(figure), *(["--json"] if as_json else [])]
-    done = subprocess.run(
-        [sys.executable, "-m", "pathlab", *command, *options],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    said = call([*command, *options], capsys)
+    assert said.status == 0, said.err
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
-    printed, silent = (done.stderr, done.stdout) if as_json else (done.stdout, done.stderr)
+    printed, silent = (said.err, said.out) if as_json else (said.out, said.err)
     assert printed.splitlines()[-1] == str(figure)
     assert str(figure) not in silent

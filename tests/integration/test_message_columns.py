@@ -18,7 +18,7 @@ from pathlab.store.steady import read_window
 from tests.integration.conducting import campaign_of, run
 from tests.unit.store.hdr_format import read_log
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 
 
 def measure(folder: Path, **factors: Any) -> Results:

@@ -14,7 +14,7 @@ from pathlab.remote.session import Session
 from tests.integration.conducting import AB, LAB, campaign_of, run, settings, stored
 from tests.require import require_namespaces
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 
 LOCAL_TRANSPORTS = ["unix", "unix-datagram", "pipe", "shared-memory", "eventfd"]
 

@@ -12,7 +12,7 @@ import pytest
 from pathlab.errors import HostError
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
 pytestmark = pytest.mark.engine

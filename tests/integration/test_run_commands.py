@@ -25,7 +25,7 @@ def read_events(screen: str) -> list[dict[str, Any]]:
 
 
 def test_json_events_tell_the_run_and_stop_ends_it(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, lab=False, cycles=100, duration="1s")  # stops long before
+    campaign = write_campaign(tmp_path, lab=False, cycles=100, duration="200ms")  # stops long before
     arguments = ["run", str(campaign), "--out", "out"]
     with running([*arguments, "--json-events"], tmp_path) as run:
         run.read_until('"event": "rate"')

@@ -18,9 +18,8 @@ import pytest
 
 from tests.builders.results import make_quickstart, write_results
 from tests.command_line import call
+from tests.patience import PATIENCE_S
 from tests.serving import Answer, ask
-
-PATIENCE_S = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,11 +23,12 @@ from pathlab.store.results import Results
 from tests.builders.stored import COMPLETE, make_results
 from tests.events import ServerEvent, following, is_state, list_stored
 from tests.integration.conducting import Watch, campaign_of, run
+from tests.patience import PATIENCE_S
 from tests.require import require
-from tests.serving import TIMEOUT_S, serving
+from tests.serving import serving
 from tests.writers import hold_results
 
-pytestmark = [pytest.mark.engine, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = pytest.mark.engine
 FACTORS = {"streams": [1, 2]}
 ENTRIES = 400
 
@@ -115,7 +116,7 @@ def test_pause_resume_and_stop_over_http(tmp_path: Path) -> None:
     campaign = campaign_of(factors=FACTORS, cycles=400)  # more than are waited for
     thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
     thread.start()
-    assert begun.wait(TIMEOUT_S)
+    assert begun.wait(PATIENCE_S)
     with serving(folder) as served, following(served) as stream:
         assert steer("resume") == 409
         assert steer("pause") == 200
@@ -165,13 +166,13 @@ def test_the_run_of_the_server_shows_rate_and_rtt_of_each_stream(tmp_path: Path)
         broadcaster(event)
         if isinstance(event, TrialStarted):
             ready.set()
-            assert is_followed.wait(TIMEOUT_S)
+            assert is_followed.wait(PATIENCE_S)
 
     trial = {"warmup": "0ms", "duration": "1s", "interval": "50ms", "drain": "2s"}
     campaign = campaign_of(factors=FACTORS, cycles=2, trial=trial)
     thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
     thread.start()
-    assert ready.wait(TIMEOUT_S)
+    assert ready.wait(PATIENCE_S)
     with serving(folder, run=broadcaster) as served, following(served) as stream:
         events = stream.read_until(lambda event: event.name == "trial-started")
         is_followed.set()
@@ -204,11 +205,11 @@ def test_a_reader_that_reads_nothing_is_sent_away_and_catches_up(
 
     monkeypatch.setattr(BoundedProtocol, "pause_writing", pause_writing)
     with serving(folder) as served:
-        with socket.create_connection(("127.0.0.1", served.port), timeout=TIMEOUT_S) as slow:
+        with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S) as slow:
             slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
             head = f"GET /events?after=0.0 HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
             slow.sendall(f"{head}Authorization: {served.access['Authorization']}\r\n\r\n".encode())
-            assert blocked.wait(TIMEOUT_S)
+            assert blocked.wait(PATIENCE_S)
             with monkeypatch.context() as patched:
                 patched.setattr(event_stream, "SLOW_S", 0.0)  # it has taken nothing for longer than that
                 said = b"".join(iter(lambda: slow.recv(65536), b""))

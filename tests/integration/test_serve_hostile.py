@@ -14,7 +14,8 @@ from pathlab.report.explorer.page import Asset
 from pathlab.serve import answers, connections
 from pathlab.serve.connections import BoundedProtocol
 from tests.builders.results import make_quickstart, write_results
-from tests.serving import TIMEOUT_S, ServedExplorer, serving
+from tests.patience import PATIENCE_S
+from tests.serving import ServedExplorer, serving
 
 JSON = "application/json"
 
@@ -35,7 +36,7 @@ def served(shared: ServedExplorer, capfd: pytest.CaptureFixture[str]) -> Iterato
 
 
 def connect(served: ServedExplorer) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", served.port), timeout=TIMEOUT_S)
+    return socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S)
 
 
 def read_to_end(connection: socket.socket) -> bytes:
@@ -221,12 +222,12 @@ def test_a_client_that_reads_nothing_is_let_go(
     monkeypatch.setattr("pathlab.serve.app.read_assets", lambda: {"big.js": big})
     with socket.socket() as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        connection.settimeout(TIMEOUT_S)
+        connection.settimeout(PATIENCE_S)
         connection.connect(("127.0.0.1", served.port))
         connection.sendall(make_head(served, "GET /static/big.js HTTP/1.1"))
         poll = select.poll()
         poll.register(connection, 0)  # errors and the end of the connection alone
-        assert poll.poll(TIMEOUT_S * 1000)
+        assert poll.poll(PATIENCE_S * 1000)
         assert len(read_to_end(connection)) < len(big.content)
 
 

@@ -17,9 +17,9 @@ from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
 from pathlab.remote.ssh_config import SshFiles
+from tests.patience import PATIENCE_S
 
 TOKEN = "ab" * 16
-WAIT_S = 60.0
 
 
 class Course:
@@ -51,13 +51,13 @@ class Course:
         self._stop_at("connect", sending, receiving)
         options = {**common, "bind": address, "port": 0, "duration-ns": -1}
         receiver = receiving.start_engine("receive", options, seconds=60, token=TOKEN)
-        port = receiver.wait_for("listening", WAIT_S)["port"]
+        port = receiver.wait_for("listening", PATIENCE_S)["port"]
         self._stop_at("prepare", sending, receiving, receiver)
         duration_ns = 300_000_000 if self._told["stage"] == "drain" else 30_000_000_000
         options = {**common, "address": address, "port": port, "duration-ns": duration_ns}
         options["drain-timeout-ns"] = 30_000_000_000
         sender = sending.start_engine("send", options, seconds=60, token=TOKEN)
-        sender.wait_for("ready", WAIT_S)
+        sender.wait_for("ready", PATIENCE_S)
         sender.command("go")
         self._await_phase(sender, "steady")
         self._stop_at("traffic", sending, receiving, sender, receiver)
@@ -68,7 +68,7 @@ class Course:
     def _await_phase(job: EngineJob, phase: str) -> None:
         seen = 0
         for _ in range(1000):
-            record = job.wait_for("interval", WAIT_S, after=seen)
+            record = job.wait_for("interval", PATIENCE_S, after=seen)
             seen = job.records.index(record) + 1
             if record["phase"] == phase:
                 return
@@ -86,7 +86,7 @@ class Course:
             for job in jobs:
                 if job.ended:
                     host = {"send": "a", "receive": "b"}[job.subcommand]
-                    raise HostError(job.wait(WAIT_S).describe(), host=host, stage="engine")
+                    raise HostError(job.wait(PATIENCE_S).describe(), host=host, stage="engine")
             self._nothing.wait(0.05)
         raise AssertionError("nothing failed")
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pathlab.lab.namespaces import LabProcess, Namespaces
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,7 +27,6 @@ BASE = Path("/run/lab")  # a tmpfs of the lab's own lies over /run
 CONTROLLER = "controller"
 PORT = 2222
 MARK = "PATHLAB_SSH_TEST"
-WAIT_S = 60.0
 PASSWORD = "right and long"
 # Of that word, made with: openssl passwd -6 -salt pathlab
 PASSWORD_HASH = (
@@ -75,7 +75,7 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGKILL)
-        self.process.wait(WAIT_S)
+        self.process.wait(PATIENCE_S)
         self._stdin.close()
         self._stdout.close()
 

@@ -17,8 +17,9 @@ from pathlab.agents.cache import hold_file, prune_folder
 from pathlab.errors import HostError
 from pathlab.remote import bootstrap
 from pathlab.remote.session import Session
+from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
-from tests.ssh.lab import BASE, MARK, WAIT_S, SshLab, mounted
+from tests.ssh.lab import BASE, MARK, SshLab, mounted
 from tests.ssh.reach import Reach
 from tests.unit.remote.test_machines import write_header
 
@@ -74,7 +75,7 @@ def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reac
     digests = {}
     for build in ("this", "against"):
         job = session.start_engine("echo", {"bind": "127.0.0.1", "port": 0}, seconds=60, build=build)
-        job.wait_for("listening", WAIT_S)
+        job.wait_for("listening", PATIENCE_S)
         digests[build] = job.engine_sha256
         stored = reach.lab.home("sh") / ".cache" / "pathlab" / f"pathlab-engine-{str(digests[build])[:32]}"
         assert len(reach.lab.processes(f"{stored.name} echo")) == 1
@@ -222,7 +223,7 @@ def test_without_an_engine_for_the_machine_it_is_built_there(
     monkeypatch.setattr(bootstrap, "find_engine_of_machine", lambda _machine: None)
     session = open_as(reach, "sh")
     job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=60)
-    job.wait_for("result", WAIT_S)
+    job.wait_for("result", PATIENCE_S)
 
 
 def test_the_agent_keeps_to_the_processors_that_it_is_given(reach: Reach) -> None:

@@ -19,8 +19,9 @@ from pathlab.remote.ssh import SshChannel
 from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
+from tests.patience import PATIENCE_S
 from tests.require import require
-from tests.ssh.lab import PASSWORD, PORT, SHELLS, WAIT_S
+from tests.ssh.lab import PASSWORD, PORT, SHELLS
 from tests.ssh.reach import Reach
 
 pytestmark = pytest.mark.netns
@@ -47,7 +48,7 @@ def test_a_session_over_ssh_measures(reach: Reach) -> None:
 
 
 def _until_result(job: EngineJob) -> list[dict[str, Any]]:
-    job.wait_for("result", WAIT_S)
+    job.wait_for("result", PATIENCE_S)
     return job.records
 
 
@@ -329,7 +330,7 @@ def test_a_locked_out_shell_is_one_line(
     def write_in_order(channel: SshChannel, data: bytes) -> None:
         raw = channel._channel
         if order == "ended before it is written to":
-            assert raw.status_event.wait(WAIT_S)
+            assert raw.status_event.wait(PATIENCE_S)
             while not raw.closed:
                 raw.transport.completion_event.wait(0.01)
         write(channel, data)

@@ -25,7 +25,7 @@ from pathlab.agents.adapters.needs import (
 )
 from pathlab.agents.adapters.sandbox import probe_namespaces
 from pathlab.agents.adapters.scratch import scratch_folder
-from tests.integration.processes import PATIENCE_S
+from tests.patience import PATIENCE_S
 from tests.require import require
 
 HARNESS = {
