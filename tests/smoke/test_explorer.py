@@ -1,0 +1,26 @@
+"""The explorer, served and opened once in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import BrowserContext
+
+from tests.browser.explorer_page import ExplorerPage
+from tests.serving import serving
+from tests.unit.explored_results import make_explored
+from tests.unit.synthetic_results import write_results
+
+
+def test_a_served_page_draws_its_view_and_follows_a_change(tmp_path: Path, context: BrowserContext) -> None:
+    results = make_explored(cycles=2)
+    folder = write_results(results, tmp_path / "results")
+    with serving(folder) as server:
+        page = context.new_page()
+        explorer = ExplorerPage(page).open(server.listener.format_access_url(server.keys.token))
+        assert int(page.evaluate("pathlabExplorer.app.table.count")) == len(results.records)
+        assert page.locator("svg.main-svg").count() > 0
+        before = explorer.address
+        explorer.set_view(colour="streams")
+        assert explorer.address != before
+        page.close()
