@@ -7,59 +7,26 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 import pytest
 
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.remote.hosts import RemoteHosts
-from pathlab.remote.namespace import NamespaceTransport
-from pathlab.remote.transport import Transport
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, RateNow, TrialEnded
-from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.trial import background
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
 from tests.patience import PATIENCE_S
+from tests.ssh.campaigns import campaign_of
 from tests.ssh.lab import BASE, PORT, SshLab
 from tests.ssh.reach import Reach
 
 pytestmark = pytest.mark.netns
 
 
-def campaign_of(lab: SshLab, *, cycles: int, **further: object) -> Campaign:
-    """a to b, a short trial a cycle."""
-    tables = {
-        name: {"address": lab.address(name), "user": "sh", "port": PORT, "key": str(lab.key)}
-        for name in ("a", "b")
-    }
-    data = {
-        "format": 1,
-        "name": "over-ssh",
-        "title": "Over SSH",
-        "seed": 1,
-        "cycles": cycles,
-        "hosts": tables,
-        "paths": [{"source": "a", "destination": "b"}],
-        "factors": {"streams": 2, "window": "128KiB", "congestion": "reno"},
-        "trial": {"warmup": "300ms", "duration": "1s"},
-        "probes": {"unloaded": 3},
-        **further,
-    }
-    return build_campaign(data, label="test")
-
-
 def run_in(reach: Reach, campaign: Campaign, folder: Path, emit: Callable[[Event], None]) -> RunOutcome:
     return run_campaign(CampaignSource(campaign=campaign, text="", access=reach.access()), folder, emit)
-
-
-def goodputs(folder: Path) -> list[float]:
-    """Steady goodput of every complete trial, bit/s."""
-    with Results.open(folder) as results:
-        frame = results.trials()
-    return [float(value) for value in frame["throughput_bits_per_s"]]
 
 
 def test_loads_run_on_both_hosts_over_ssh(
@@ -86,35 +53,6 @@ def test_loads_run_on_both_hosts_over_ssh(
         "background load 'cpu' from a to b",
         "background load 'disk' from a to b",
     ]
-
-
-@pytest.mark.quiet
-def test_a_campaign_over_ssh_has_the_results_of_local_agents(
-    reach: Reach, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Six cycles each: the fewest of which a median has an interval, here from the least to the largest."""
-    lab, campaign = reach.lab, campaign_of(reach.lab, cycles=6)
-    queue = ["rate", "20mbit", "burst", "15kb", "latency", "50ms"]
-    lab.run(None, *["tc", "qdisc", "add", "dev", "p2", "root", "tbf", *queue])
-    try:
-        outcome = run_in(reach, campaign, tmp_path / "ssh", lambda _event: None)
-        assert outcome.complete == outcome.rows == 6
-
-        def inside(environment: Environment, host: str) -> Transport:
-            return NamespaceTransport(lab.namespaces, host)
-
-        monkeypatch.setattr(Environment, "_transport", inside)
-        monkeypatch.setattr(RemoteHosts, "addresses", lambda _self, host: (lab.address(host),))
-        outcome = run_in(reach, campaign, tmp_path / "agents", lambda _event: None)
-        assert outcome.complete == outcome.rows == 6
-    finally:
-        lab.run(None, *["tc", "qdisc", "del", "dev", "p2", "root"])
-    over_ssh, beside = goodputs(tmp_path / "ssh"), goodputs(tmp_path / "agents")
-    # By chance alone the intervals lie apart once in 500 times, but then by less than a hundredth.
-    assert min(over_ssh) <= max(beside) * 1.01
-    assert min(beside) <= max(over_ssh) * 1.01
-    assert median(over_ssh) == pytest.approx(median(beside), rel=0.05)
-    assert median(over_ssh) == pytest.approx(20e6, rel=0.1)
 
 
 def test_technologies_are_measured_between_two_hosts(reach: Reach, tmp_path: Path) -> None:

@@ -44,12 +44,8 @@ def build_adapter(name: str) -> Path:
         for words in fill_build(manifest, folder, harness):
             subprocess.run(words, check=True)
 
-    inputs: list[str | bytes] = [
-        manifest.source,
-        repr([*manifest.files.items(), manifest.build]),
-        HARNESS.read_bytes(),
-    ]
-    return build_once(f"technology-{name}", inputs, build) / "program"
+    texts = [manifest.source, repr(manifest.build), *chain.from_iterable(manifest.files.items())]
+    return build_once(f"technology-{name}", [*texts, HARNESS.read_bytes()], build) / "program"
 
 
 def fill_build(manifest: Manifest, folder: Path, harness: list[str]) -> list[list[str]]:
