@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -25,9 +26,8 @@ from tests.builders.messages import make_message_results
 from tests.builders.multipath import make_multipath_results
 from tests.builders.results import make_quickstart
 from tests.builders.technologies import make_technology_results
-from tests.builders.views import HARD_LEVELS, make_hard_results, views
+from tests.builders.views import HARD_LEVELS, HARD_VIEWS, make_hard_results
 
-HARD = make_hard_results()
 #: One evaluation for many views: most of the time goes into calls of the browser.
 BATCH = settings(
     max_examples=12,
@@ -62,7 +62,7 @@ def open_table(page: Page, results: ExploredResults) -> Page:
 
 @pytest.fixture
 def hard_page(page: Page) -> Page:
-    return open_table(page, HARD)
+    return open_table(page, make_hard_results())
 
 
 def describe_view(view: View) -> dict[str, Any]:
@@ -111,9 +111,9 @@ def check_texts(page: Page, results: ExploredResults, texts: list[str]) -> None:
 
 
 @BATCH
-@given(st.lists(views(HARD), min_size=20, max_size=20))
+@given(st.lists(HARD_VIEWS, min_size=20, max_size=20))
 def test_the_browser_shows_the_trials_that_python_selects(hard_page: Page, chosen: list[View]) -> None:
-    check_texts(hard_page, HARD, [format_view(view) for view in chosen])
+    check_texts(hard_page, make_hard_results(), [format_view(view) for view in chosen])
 
 
 PARTS = st.one_of(
@@ -122,7 +122,7 @@ PARTS = st.one_of(
     ),
     st.tuples(st.sampled_from(KEYS), st.text(max_size=4)).map("=".join),
     st.tuples(
-        st.sampled_from([one.name for one in HARD.columns]),
+        st.deferred(lambda: st.sampled_from([one.name for one in make_hard_results().columns])),
         st.text(st.sampled_from("!(),.%0123456789abcF-+eT:Z\"'~"), max_size=12),
     ).map(lambda pair: f"where.{pair[0]}={pair[1]}"),
     st.text(st.characters(codec="utf-8"), max_size=8),
@@ -132,13 +132,13 @@ PARTS = st.one_of(
 @BATCH
 @given(st.lists(st.lists(PARTS, max_size=4).map("&".join), min_size=30, max_size=30))
 def test_the_browser_refuses_the_parts_that_python_refuses(hard_page: Page, texts: list[str]) -> None:
-    check_texts(hard_page, HARD, texts)
+    check_texts(hard_page, make_hard_results(), texts)
 
 
 def test_long_texts_are_refused_alike(hard_page: Page) -> None:
     parts = ("{}=1", "{}", "x={}", "y={}", "stat={}", "where.{}=1", "where.status={}", "trial={}", "min-x={}")
     longs = ("é" * 5_000, "🦊" * 80, "🦊" * 81, "z" * 80)
-    check_texts(hard_page, HARD, [part.format(long) for part in parts for long in longs])
+    check_texts(hard_page, make_hard_results(), [part.format(long) for part in parts for long in longs])
 
 
 def test_hard_levels_read_back_in_the_browser(hard_page: Page) -> None:
@@ -146,24 +146,26 @@ def test_hard_levels_read_back_in_the_browser(hard_page: Page) -> None:
         View(x="streams", y=("drtt_ns",), where={"test_parameters": LevelFilter(levels=(level, None))})
         for level in HARD_LEVELS
     ]
-    check_texts(hard_page, HARD, [format_view(view) for view in chosen])
+    check_texts(hard_page, make_hard_results(), [format_view(view) for view in chosen])
 
 
 @pytest.mark.parametrize(
-    "results",
+    "make",
     [
-        pytest.param([make_quickstart()], id="one path"),
-        pytest.param([make_explored(cycles=1)], id="two paths"),
-        pytest.param([make_quickstart(), make_quickstart()], id="two results"),
-        pytest.param([make_quickstart(levels=[(1, 65536), (1, None), (1, 131072)])], id="windows alone"),
-        pytest.param([make_message_results(cycles=1)], id="messages"),
-        pytest.param([make_technology_results(cycles=1)], id="technologies"),
-        pytest.param([make_multipath_results()], id="bonds"),
-        pytest.param([make_multipath_results(), make_message_results(cycles=1)], id="unlike results"),
+        pytest.param(lambda: [make_quickstart()], id="one path"),
+        pytest.param(lambda: [make_explored(cycles=1)], id="two paths"),
+        pytest.param(lambda: [make_quickstart(), make_quickstart()], id="two results"),
+        pytest.param(
+            lambda: [make_quickstart(levels=[(1, 65536), (1, None), (1, 131072)])], id="windows alone"
+        ),
+        pytest.param(lambda: [make_message_results(cycles=1)], id="messages"),
+        pytest.param(lambda: [make_technology_results(cycles=1)], id="technologies"),
+        pytest.param(lambda: [make_multipath_results()], id="bonds"),
+        pytest.param(lambda: [make_multipath_results(), make_message_results(cycles=1)], id="unlike results"),
     ],
 )
-def test_the_browser_begins_with_the_view_of_python(page: Page, results: list[Any]) -> None:
-    found = ExploredResults.of(*(Study(one) for one in results))
+def test_the_browser_begins_with_the_view_of_python(page: Page, make: Callable[[], list[Any]]) -> None:
+    found = ExploredResults.of(*(Study(one) for one in make()))
     open_table(page, found)
     assert page.evaluate("() => window.pathlabExplorer.view.preset(table)") == describe_view(
         default_view(found)

@@ -103,6 +103,10 @@ def views(results: ExploredResults) -> st.SearchStrategy[View]:
     return plain.flatmap(lambda view: _add_baseline(results, view))
 
 
+#: Views of the results with levels that are hard to write.
+HARD_VIEWS = st.deferred(lambda: views(make_hard_results()))
+
+
 def filters(results: ExploredResults) -> st.SearchStrategy[dict[str, Filter]]:
     """Filters of at most four columns."""
 

@@ -19,19 +19,23 @@ from tests.command_line import call_lines
 
 DATA = Path(__file__).parents[1] / "data"
 VIEW = "x=streams&y=throughput_bits_per_s&colour=window_bytes&where.path=west%20%E2%86%92%20east"
-
-
-#: Trials of the first path that count: complete, and not at the limit of the lab.
-COUNTED = sum(
-    record.status == "complete" and "lab-limited" not in record.flags and record.path_destination == "east"
-    for record in make_explored().records
-)
 Show = Callable[..., list[str]]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_results(make_explored(), tmp_path_factory.mktemp("view") / "results")
+
+
+@pytest.fixture(scope="module")
+def counted() -> int:
+    """Trials of the first path that count: complete, and not at the limit of the lab."""
+    return sum(
+        record.status == "complete"
+        and "lab-limited" not in record.flags
+        and record.path_destination == "east"
+        for record in make_explored().records
+    )
 
 
 @pytest.fixture(scope="module")
@@ -51,12 +55,12 @@ def show(capsys: pytest.CaptureFixture[str]) -> Show:
     return run
 
 
-def test_a_view_is_a_table_of_points_with_what_does_not_count(folder: Path, show: Show) -> None:
+def test_a_view_is_a_table_of_points_with_what_does_not_count(folder: Path, show: Show, counted: int) -> None:
     lines = show(folder, VIEW)
     assert lines[0] == "Throughput over Streams: median, 95 % confidence interval"
-    counted = next(line for line in lines if "counted" in line)
-    assert counted.startswith(f"{COUNTED} of 64 selected trials counted; not counted: 4 failed, ")
-    assert counted.endswith(". 64 of 128 not selected.")
+    summary = next(line for line in lines if "counted" in line)
+    assert summary.startswith(f"{counted} of 64 selected trials counted; not counted: 4 failed, ")
+    assert summary.endswith(". 64 of 128 not selected.")
     heading = next(place for place, line in enumerate(lines) if line.startswith("Window"))
     assert lines[heading].split() == [
         "Window",
@@ -72,7 +76,7 @@ def test_a_view_is_a_table_of_points_with_what_does_not_count(folder: Path, show
     assert {row[0] + row[1] for row in rows} == {"64KiB", "256KiB"}
     assert [row[2] for row in rows] == ["1", "2", "4", "8"] * 2
     assert sum("undecided" in row for row in rows) == 1
-    assert sum(int(row[-1]) for row in rows) == COUNTED
+    assert sum(int(row[-1]) for row in rows) == counted
     assert any("1 point is undecided" in line for line in lines)
 
 
@@ -100,25 +104,25 @@ def test_several_results_are_named(folder: Path, faster: Path, show: Show) -> No
     assert {line.split()[0] for line in lines if line[:2] in ("A ", "B ")} == {"A", "B"}
 
 
-def test_the_csv_has_the_numbers_of_the_table(folder: Path, tmp_path: Path, show: Show) -> None:
+def test_the_csv_has_the_numbers_of_the_table(folder: Path, tmp_path: Path, show: Show, counted: int) -> None:
     out = tmp_path / "new" / "view.csv"
     assert show(folder, VIEW, "--output", out) == [str(out)]
     rows = list(csv.DictReader(out.read_text(encoding="utf-8").splitlines()))
     assert len(rows) == 8
     assert {"facet", "measure", "curve", "value", "low", "high", "state", "trials"} < set(rows[0])
-    assert sum(int(row["trials"]) for row in rows) == COUNTED
+    assert sum(int(row["trials"]) for row in rows) == counted
     undecided = [row for row in rows if row["state"] == "undecided"]
     assert [(row["low"], row["high"]) for row in undecided] == [("", "")]
 
 
-def test_the_json_says_view_and_results(folder: Path, tmp_path: Path, show: Show) -> None:
+def test_the_json_says_view_and_results(folder: Path, tmp_path: Path, show: Show, counted: int) -> None:
     out = tmp_path / "view.json"
     show(folder, VIEW, "--output", out)
     document = json.loads(out.read_text(encoding="utf-8"))
     assert (document["document"], document["version"], document["view"]) == ("pathlab-view", 1, VIEW)
     assert [one["label"] for one in document["results"]] == ["A"]
     curves = document["exploration"]["facets"][0]["curves"]
-    assert sum(point["trials"] for curve in curves for point in curve["points"]) == COUNTED
+    assert sum(point["trials"] for curve in curves for point in curve["points"]) == counted
 
 
 @pytest.mark.parametrize(("ending", "head"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".pdf", b"%PDF-")])

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from pathlab.analysis.estimators.interval import Interval
 
@@ -30,11 +29,19 @@ def draw_log_normal(rng: np.random.Generator, runs: int, n: int) -> Rows:
     return rng.lognormal(0.0, 0.3, size=(runs, n))
 
 
+def correlate(shocks: Rows, correlation: float) -> Rows:
+    """First-order series: each value is its shock and ``correlation`` times the value before it."""
+    series = shocks.copy()
+    for place in range(1, series.shape[-1]):
+        series[..., place] += correlation * series[..., place - 1]
+    return series
+
+
 def draw_autoregressive(rng: np.random.Generator, runs: int, n: int, correlation: float = 0.5) -> Rows:
     """Stationary first-order series of unit innovation about 0."""
     shocks = rng.normal(size=(runs, n))
     shocks[:, 0] /= math.sqrt(1 - correlation**2)
-    return np.asarray(lfilter([1.0], [1.0, -correlation], shocks, axis=1))
+    return correlate(shocks, correlation)
 
 
 def draw_cycles(

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.quantiles import median_interval
+from pathlab.analysis.libraries import stats
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 

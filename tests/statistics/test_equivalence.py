@@ -8,15 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
 from pathlab.analysis.estimators.corrections import correct_holm, holm_levels
 from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.libraries import LazyModule
 from pathlab.analysis.verdicts.equivalence import evaluate_ratio, evaluate_shift
 from tests.statistics.noise import RUNS, check_coverage, check_share
 from tests.statistics.shift_samples import make_shift
 
+multitest = LazyModule("statsmodels.stats.multitest")
 MARGINS = log_margins(0.05)
 CLOSE = np.array([0.01, -0.02, 0.015, 0.004, -0.011, 0.02, -0.006, 0.013, -0.009, 0.002])
 
@@ -111,7 +112,7 @@ def test_holm_is_that_of_statsmodels() -> None:
     rng = np.random.default_rng(6)
     for tests in (1, 2, 5, 40):
         values = rng.uniform(size=tests) ** 3
-        theirs = multipletests(values, alpha=0.05, method="holm")
+        theirs = multitest.multipletests(values, alpha=0.05, method="holm")
         assert correct_holm(list(values)) == pytest.approx(theirs[1])
 
 

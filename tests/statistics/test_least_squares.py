@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
 
 from pathlab.analysis.fits.least_squares import fit_knee, fit_many, search_start
 from pathlab.analysis.fits.models import MODELS, Family
+from pathlab.analysis.libraries import optimize
 from tests.statistics.sweeps import STREAMS, draw_factors, true_rates
 
 MOST = float(STREAMS[-1])

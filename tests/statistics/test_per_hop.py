@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.per_hop import (
@@ -14,6 +13,7 @@ from pathlab.analysis.fits.per_hop import (
     estimate_hops,
     fit_line,
 )
+from pathlab.analysis.libraries import stats
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
 from tests.builders.paths import DELAYS_NS, RATES, SIZES, SimulatedPath, Wait, draw_hops
 from tests.statistics.noise import RUNS, check_share

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.serial import order_moments
 from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.libraries import stats
 from pathlab.analysis.planning.cycles import (
     difference_power,
     equivalence_power,

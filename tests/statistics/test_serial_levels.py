@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.serial import bound_order, serial_median
@@ -16,6 +15,7 @@ from pathlab.analysis.estimators.serial_levels import (
     serial_mean,
     serial_quantile,
 )
+from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
 
 from .noise import check_share, draw_autoregressive, draw_log_normal

@@ -7,13 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.verdicts.pairs import PairVerdict, compare_pairs
 from pathlab.analysis.verdicts.two_samples import compare_groups
 
-from .noise import Rows, check_share, draw_autoregressive
+from .noise import Rows, check_share, correlate, draw_autoregressive
 
 FALSE_WINNERS_RATIO = 0.07
 COVERAGE_RATIO = 0.92
@@ -38,7 +37,7 @@ def draw_skewed(rng: np.random.Generator, runs: int, n: int, correlation: float)
 def draw_heavy(rng: np.random.Generator, runs: int, n: int, correlation: float) -> Rows:
     """First-order series whose steps follow Student's t on 3 degrees: now and then one of many deviations."""
     steps = rng.standard_t(3, size=(runs, n + 60))
-    series: Rows = 0.03 * lfilter([1.0], [1.0, -correlation], steps, axis=1)[:, 60:]
+    series: Rows = 0.03 * correlate(steps, correlation)[:, 60:]
     return series
 
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from pathlab.analysis.estimators.dominance import cliffs_delta
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.shifts import critical_rank, hodges_lehmann
+from pathlab.analysis.libraries import stats
 from tests.statistics.noise import NOISES, RUNS, check_coverage, check_share
 
 # The data of the example of R's wilcox.test: Hollander and Wolfe 1973, p. 29.

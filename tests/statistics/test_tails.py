@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats
 
 from pathlab.analysis.estimators.tails import Tail, estimate_tail
+from pathlab.analysis.libraries import stats
 from tests.statistics.noise import check_share, draw_autoregressive
 
 SAMPLES, LEVEL_SD, SAMPLE_SD, BIN_RATIO = 4000, 0.2, 0.5, 1.008

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trend import bound_change, find_trend
+from pathlab.analysis.libraries import stats
 from tests.statistics.noise import NOISES, RUNS, check_coverage, check_share, draw_autoregressive
 
 RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21]

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trial_loss import count_packets_to_confirm, pool_trial_loss
+from pathlab.analysis.libraries import stats
 from pathlab.errors import UsageError
 from tests.statistics.loss_samples import draw_trials
 from tests.statistics.noise import RUNS, check_share

@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.libraries import stats
 from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 
 

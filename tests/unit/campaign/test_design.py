@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import qmc
 
+from pathlab.analysis.libraries import LazyModule
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from tests.builders.campaigns import list_mistakes, make_sample
 
+qmc = LazyModule("scipy.stats.qmc")
 GRID = {"streams": "1..10", "window": "16KiB..128KiB step 16KiB"}
 PART_OF_SEED_7 = [(1, 128), (3, 16), (4, 32), (4, 48), (9, 16)]
 HYPERCUBE_OF_SEED_7 = [(3, 32), (9, 96), (1, 16), (6, 64), (7, 112)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.signal import lfilter
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.quantiles import median_interval
@@ -28,6 +27,7 @@ from pathlab.study.selection import ExclusionCount, select, survey_table
 from tests.builders.messages import BATCH, carry, make_message_results, make_message_trials
 from tests.builders.results import LAB, BareResults, study
 from tests.builders.sweeps import CAPACITY, RTT_NS, STREAMS, WINDOWS, make_sweep
+from tests.statistics.noise import correlate
 
 CYCLES = 12
 
@@ -282,7 +282,7 @@ def test_probes_that_cannot_be_have_no_loss_and_no_variability() -> None:
 def test_intervals_of_many_cycles_allow_for_their_correlation() -> None:
     """A rate that wanders over 60 cycles: they are worth fewer, and the median is known less well."""
     rng = np.random.default_rng(2)
-    values = 1e8 * np.exp(0.1 * lfilter([1.0], [1.0, -0.7], rng.normal(size=60)))
+    values = 1e8 * np.exp(0.1 * correlate(rng.normal(size=60), 0.7))
     serial, plain = measure_spread(values), median_interval(values)
     assert serial.interval == serial_median(values).interval
     assert (serial.interval.high or 0) - (serial.interval.low or 0) > 1.3 * (

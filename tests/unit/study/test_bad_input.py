@@ -51,32 +51,38 @@ def lose_probes(record: TrialRecord) -> TrialRecord:
     return replace(record, loaded_received=0, unloaded_received=0, **rtts)  # type: ignore[arg-type]
 
 
-BAD: dict[str, SyntheticResults] = {
-    "no trials": BareResults(),
-    "one trial": make_sweep(1, levels=[(2, 65536)]),
-    "nothing measured": make_sweep(8, levels=LEVELS, change=blank),
-    "zeros": make_sweep(8, levels=LEVELS, change=set_all(0)),
-    "constant": make_sweep(8, levels=LEVELS, change=set_all(7)),
-    "negative": make_sweep(8, levels=LEVELS, change=set_all(-5)),
-    "not a number": make_sweep(8, levels=LEVELS, change=set_all(math.nan)),
-    "infinite": make_sweep(8, levels=LEVELS, change=set_all(math.inf)),
-    "huge": make_sweep(8, levels=LEVELS, change=set_all(2**62)),
-    "counts that cannot be": make_sweep(8, levels=LEVELS, change=count_wrongly),
-    "all probes lost": make_sweep(8, levels=LEVELS, change=lose_probes),
-    "all failed": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, status="failed")),
-    "two cycles": make_sweep(2, levels=LEVELS),
-    "no streams": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, streams=0)),
-    "no windows": make_sweep(
+BAD: dict[str, Callable[[], SyntheticResults]] = {
+    "no trials": BareResults,
+    "one trial": lambda: make_sweep(1, levels=[(2, 65536)]),
+    "nothing measured": lambda: make_sweep(8, levels=LEVELS, change=blank),
+    "zeros": lambda: make_sweep(8, levels=LEVELS, change=set_all(0)),
+    "constant": lambda: make_sweep(8, levels=LEVELS, change=set_all(7)),
+    "negative": lambda: make_sweep(8, levels=LEVELS, change=set_all(-5)),
+    "not a number": lambda: make_sweep(8, levels=LEVELS, change=set_all(math.nan)),
+    "infinite": lambda: make_sweep(8, levels=LEVELS, change=set_all(math.inf)),
+    "huge": lambda: make_sweep(8, levels=LEVELS, change=set_all(2**62)),
+    "counts that cannot be": lambda: make_sweep(8, levels=LEVELS, change=count_wrongly),
+    "all probes lost": lambda: make_sweep(8, levels=LEVELS, change=lose_probes),
+    "all failed": lambda: make_sweep(
+        8, levels=LEVELS, change=lambda record: replace(record, status="failed")
+    ),
+    "two cycles": lambda: make_sweep(2, levels=LEVELS),
+    "no streams": lambda: make_sweep(8, levels=LEVELS, change=lambda record: replace(record, streams=0)),
+    "no windows": lambda: make_sweep(
         8, levels=LEVELS, change=lambda record: replace(record, window_requested_bytes=0)
     ),
-    "no times": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, started_utc="yesterday")),
-    "one time": make_sweep(8, levels=LEVELS, change=lambda record: replace(record, started_utc="2026-01-01")),
+    "no times": lambda: make_sweep(
+        8, levels=LEVELS, change=lambda record: replace(record, started_utc="yesterday")
+    ),
+    "one time": lambda: make_sweep(
+        8, levels=LEVELS, change=lambda record: replace(record, started_utc="2026-01-01")
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_every_analysis_answers_without_a_number_that_is_none(name: str) -> None:
-    document = build_analysis_document(study(BAD[name]))
+    document = build_analysis_document(study(BAD[name]()))
     assert set(document["analyses"]) == set(ANALYSES)
     json.dumps(document, allow_nan=False)
 
@@ -85,7 +91,7 @@ def test_every_analysis_answers_without_a_number_that_is_none(name: str) -> None
     "name", sorted(set(BAD) - {"all probes lost", "counts that cannot be", "no times", "one time"})
 )
 def test_nothing_is_decided_on_nothing(name: str) -> None:
-    one = study(BAD[name])
+    one = study(BAD[name]())
     assert {answer.result.comparison.verdict for answer in one.streams_vs_windows()} <= {
         PairVerdict.UNDECIDED
     }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from pathlab.analysis.estimators.corrections import correct_holm
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.shifts import hodges_lehmann
+from pathlab.analysis.libraries import stats
 from pathlab.analysis.verdicts.equivalence import evaluate_ratio, evaluate_shift
 from pathlab.errors import UsageError
 from tests.statistics.shift_samples import make_shift

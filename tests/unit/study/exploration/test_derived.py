@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,21 @@ from tests.builders.results import make_quickstart
 from tests.builders.searches import count_link, write_search_results
 from tests.builders.trials import GOODPUT_BITS_PER_S, RATE_BITS_PER_S
 
-QUICKSTART = Study(make_quickstart(cycles=5))
-FOUND = ExploredResults.of(QUICKSTART)
+
+@cache
+def study_quickstart() -> Study:
+    return Study(make_quickstart(cycles=5))
+
+
+@cache
+def explore_quickstart() -> ExploredResults:
+    return ExploredResults.of(study_quickstart())
 
 
 def take(streams: int | None, window_bytes: int | None, name: str) -> Floats:
-    inside = (FOUND.numbers("streams") == streams) & (FOUND.numbers("window_bytes") == window_bytes)
-    values: Floats = FOUND.numbers(name)[inside & FOUND.counted]
+    found = explore_quickstart()
+    inside = (found.numbers("streams") == streams) & (found.numbers("window_bytes") == window_bytes)
+    values: Floats = found.numbers(name)[inside & found.counted]
     return values
 
 
@@ -45,7 +54,7 @@ def take(streams: int | None, window_bytes: int | None, name: str) -> Floats:
     ],
 )
 def test_medians_are_those_of_the_combinations(name: str, read: Callable[[Any], Any], size: float) -> None:
-    answers = QUICKSTART.cells()
+    answers = study_quickstart().cells()
     assert len(answers) == 8
     for answer in answers:
         values = take(answer.streams, answer.window_bytes, name)
@@ -55,10 +64,10 @@ def test_medians_are_those_of_the_combinations(name: str, read: Callable[[Any], 
 
 
 def test_loss_and_retransmissions_are_shares_of_what_was_sent() -> None:
-    for answer in QUICKSTART.cells():
+    for answer in study_quickstart().cells():
         loss = take(answer.streams, answer.window_bytes, "loaded_loss_ratio")
         np.testing.assert_allclose(loss.mean(), 100 * (answer.result.loaded_loss.loss_ratio or 0), rtol=1e-9)
-    for figures in QUICKSTART.rfc6349():
+    for figures in study_quickstart().rfc6349():
         again = take(figures.streams, figures.window_bytes, "retransmitted_ratio")
         efficiency = figures.result.efficiency_percent.median
         assert efficiency is not None

@@ -13,9 +13,7 @@ from pathlab.study.exploration.filtering import count_levels, select_rows
 from pathlab.study.exploration.number_text import format_instant
 from pathlab.study.exploration.view import Filter, RangeFilter, View
 from pathlab.study.exploration.view_text import parse_view
-from tests.builders.views import make_hard_results, views
-
-HARD = make_hard_results()
+from tests.builders.views import HARD_VIEWS, make_hard_results
 
 
 def read_value(results: ExploredResults, name: str, row: int) -> Any:
@@ -60,17 +58,19 @@ def fits(results: ExploredResults, view: View, row: int, without: str | None = N
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(views(HARD))
+@given(HARD_VIEWS)
 def test_rows_and_counts_are_those_of_every_trial_by_itself(view: View) -> None:
-    every = range(len(HARD))
-    assert select_rows(HARD, view).tolist() == [row for row in every if fits(HARD, view, row)]
-    counts = count_levels(HARD, view)
-    assert set(counts) == {one.name for one in HARD.columns if one.has_levels}
+    every = range(len(make_hard_results()))
+    assert select_rows(make_hard_results(), view).tolist() == [
+        row for row in every if fits(make_hard_results(), view, row)
+    ]
+    counts = count_levels(make_hard_results(), view)
+    assert set(counts) == {one.name for one in make_hard_results().columns if one.has_levels}
     for name in {"flags", "status", *view.where} & set(counts):
-        column = HARD.column(name)
-        levels = HARD.flags if column.kind == "flags" else HARD.levels(name)
-        rows = [row for row in every if fits(HARD, view, row, without=name)]
-        values = [read_value(HARD, name, row) for row in rows]
+        column = make_hard_results().column(name)
+        levels = make_hard_results().flags if column.kind == "flags" else make_hard_results().levels(name)
+        rows = [row for row in every if fits(make_hard_results(), view, row, without=name)]
+        values = [read_value(make_hard_results(), name, row) for row in rows]
         if column.kind == "flags":
             expected = [sum(level in value for value in values) for level in levels]
             expected.append(sum(not value for value in values))
@@ -80,25 +80,29 @@ def test_rows_and_counts_are_those_of_every_trial_by_itself(view: View) -> None:
 
 
 def test_trials_that_do_not_count_are_selected() -> None:
-    assert (~HARD.counted).sum() > 0
-    assert len(select_rows(HARD, View())) == len(HARD)
+    assert (~make_hard_results().counted).sum() > 0
+    assert len(select_rows(make_hard_results(), View())) == len(make_hard_results())
 
 
 @pytest.mark.parametrize("text", ["where.status=", "where.flags=", "where.cycle="])
 def test_no_level_is_no_trial_and_all_but_none_is_every_trial(text: str) -> None:
-    assert select_rows(HARD, parse_view(text, HARD)).size == 0
-    assert select_rows(HARD, parse_view(f"{text}!", HARD)).size == len(HARD)
+    assert select_rows(make_hard_results(), parse_view(text, make_hard_results())).size == 0
+    assert select_rows(make_hard_results(), parse_view(f"{text}!", make_hard_results())).size == len(
+        make_hard_results()
+    )
 
 
 def test_a_time_that_is_none_is_in_no_range() -> None:
-    every = parse_view("where.started_utc=..", HARD)
-    assert select_rows(HARD, every).size == len(HARD) - 1
-    assert select_rows(HARD, parse_view("where.started_utc=()", HARD)).tolist() == [3]
+    every = parse_view("where.started_utc=..", make_hard_results())
+    assert select_rows(make_hard_results(), every).size == len(make_hard_results()) - 1
+    assert select_rows(
+        make_hard_results(), parse_view("where.started_utc=()", make_hard_results())
+    ).tolist() == [3]
 
 
 def test_a_limit_includes_the_trial_of_its_own_moment() -> None:
-    for row in range(len(HARD)):
-        moment = float(HARD.numbers("started_utc")[row])
+    for row in range(len(make_hard_results())):
+        moment = float(make_hard_results().numbers("started_utc")[row])
         if not np.isnan(moment):
             text = f"where.started_utc={format_instant(moment)}..{format_instant(moment)}"
-            assert row in select_rows(HARD, parse_view(text, HARD))
+            assert row in select_rows(make_hard_results(), parse_view(text, make_hard_results()))

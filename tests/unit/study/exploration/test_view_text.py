@@ -25,24 +25,22 @@ from pathlab.study.exploration.view_text import format_view, parse_view, read_vi
 from tests.builders.explored import make_explored
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
-from tests.builders.views import HARD_LEVELS, make_hard_results, views
-
-HARD = make_hard_results()
+from tests.builders.views import HARD_LEVELS, HARD_VIEWS, make_hard_results
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(views(HARD))
+@given(HARD_VIEWS)
 def test_a_view_reads_back_from_its_text(view: View) -> None:
     text = format_view(view)
     assert re.fullmatch(r"[A-Za-z0-9\-_.!~*'()%,:&=]*", text)  # no sign that an address or a shell changes
-    assert parse_view(text, HARD) == view
-    assert format_view(parse_view(text, HARD)) == text
+    assert parse_view(text, make_hard_results()) == view
+    assert format_view(parse_view(text, make_hard_results())) == text
 
 
 @pytest.mark.parametrize("level", HARD_LEVELS)
 def test_a_level_with_signs_of_the_text_reads_back(level: str) -> None:
     view = View(x="streams", y=("drtt_ns",), where={"test_parameters": LevelFilter(levels=(level, None))})
-    assert parse_view(format_view(view), HARD) == view
+    assert parse_view(format_view(view), make_hard_results()) == view
 
 
 def test_commas_of_a_level_are_encoded_twice() -> None:
@@ -136,7 +134,7 @@ def test_a_plan_without_results_has_the_view_that_its_results_will_have() -> Non
 )
 def test_what_is_unknown_is_one_line_with_the_nearest_name(text: str, message: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parse_view(text, HARD)
+        parse_view(text, make_hard_results())
     assert raised.value.message.startswith(message)
     assert "\n" not in raised.value.message
 
@@ -146,21 +144,23 @@ def test_what_is_unknown_is_one_line_with_the_nearest_name(text: str, message: s
 )
 def test_a_very_long_text_is_refused_at_once_and_in_short(text: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parse_view(text.format("é" * 200_000), HARD)
+        parse_view(text.format("é" * 200_000), make_hard_results())
     assert len(raised.value.message) < 200
     assert "ééé…'" in raised.value.message
 
 
 def test_a_page_shows_the_parts_that_it_understands() -> None:
-    view, mistakes = read_view("stat=mode&x=cycle&where.streams=3&where.status=complete&nothing", HARD)
+    view, mistakes = read_view(
+        "stat=mode&x=cycle&where.streams=3&where.status=complete&nothing", make_hard_results()
+    )
     assert (view.x, view.statistic, len(mistakes)) == ("cycle", "median", 3)
     assert view.where == {"status": LevelFilter(levels=("complete",))}
 
 
 @given(st.text(max_size=60))
 def test_no_text_ends_in_another_error(text: str) -> None:
-    view, _ = read_view(text, HARD)
-    assert parse_view(format_view(view), HARD) == view
+    view, _ = read_view(text, make_hard_results())
+    assert parse_view(format_view(view), make_hard_results()) == view
 
 
 @example(1e21)
