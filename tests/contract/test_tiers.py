@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 
 from tests.contract.test_makefile import run_make
 from tests.tiers import ROOT, TESTS, TIERS, find_tier, format_tiers, run_tier
+
+#: Markers of pytest and its plugins that say neither which machine nor which tier a test needs.
+GENERAL = {"parametrize", "usefixtures"}
+OWN = {"netns", "engine", "long"}
 
 
 def test_every_folder_with_tests_is_in_a_tier() -> None:
@@ -36,3 +41,15 @@ def test_make_test_lists_the_other_tiers(capfd: pytest.CaptureFixture[str]) -> N
 def test_contributing_names_every_tier() -> None:
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert [tier.target for tier in TIERS if f"`make {tier.target}`" not in text] == []
+
+
+def test_markers_choose_no_tier() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    markers = settings["tool"]["pytest"]["ini_options"]["markers"]
+    assert {line.partition(":")[0] for line in markers} == OWN
+    used = {
+        name: str(path.relative_to(ROOT))
+        for path in TESTS.rglob("*.py")
+        for name in re.findall(r"pytest\.mark\.(\w+)", path.read_text(encoding="utf-8"))
+    }
+    assert {name: path for name, path in used.items() if name not in OWN | GENERAL} == {}
