@@ -191,6 +191,7 @@ setup(
         "dev": [
             "axe-playwright-python>=0.1.4",
             "codespell>=2.3",
+            "deno>=2.9",
             "hypothesis>=6.110",
             "import-linter>=2.3",
             "iperf3>=0.1.11",

@@ -8,31 +8,38 @@
     for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
       fold.open = true;
     }
-    if (target) { target.scrollIntoView(); }
+    if (target) target.scrollIntoView();
   }
   window.addEventListener("hashchange", reveal);
   document.addEventListener("click", function (event) {
     const link = event.target.closest("a[href^='#']");
-    if (link && link.hash && link.hash === window.location.hash) { reveal(); }
+    if (link && link.hash && link.hash === window.location.hash) reveal();
   });
-  if (window.location.hash) { reveal(); }
+  if (window.location.hash) reveal();
   // Paper shows the folds of every question; afterwards they are as they were.
   let opened = [];
   window.addEventListener("beforeprint", function () {
     opened = Array.from(document.querySelectorAll("details.question:not([open])"));
-    opened.forEach((fold) => { fold.open = true; });
+    opened.forEach((fold) => {
+      fold.open = true;
+    });
   });
-  window.addEventListener("afterprint", () => opened.forEach((fold) => { fold.open = false; }));
+  window.addEventListener("afterprint", () =>
+    opened.forEach((fold) => {
+      fold.open = false;
+    }));
 
   // Tables that are wider than the page say so until their end is in sight.
   function hint(table) {
-    const beyond = table.clientWidth ? table.scrollWidth - table.clientWidth : 0;  // in a closed fold: none
-    if (beyond > 1) { table.dataset.more = beyond - table.scrollLeft > 1 ? "yes" : "no"; } else { delete table.dataset.more; }
+    const beyond = table.clientWidth ? table.scrollWidth - table.clientWidth : 0; // in a closed fold: none
+    if (beyond > 1) table.dataset.more = beyond - table.scrollLeft > 1 ? "yes" : "no";
+    else delete table.dataset.more;
   }
   const tables = Array.from(document.querySelectorAll(".scroll"));
   tables.forEach(function (table) {
     table.addEventListener("scroll", () => hint(table), { passive: true });
-    if ("ResizeObserver" in window) { new ResizeObserver(() => hint(table)).observe(table); } else { hint(table); }
+    if ("ResizeObserver" in window) new ResizeObserver(() => hint(table)).observe(table);
+    else hint(table);
   });
 
   // One row for each point, as write_csv does.
@@ -50,32 +57,36 @@
 
   const pick = (values, at) => values ? values[at] : null;
   const list = {
-    curve: (layer, add) => layer.x.forEach((x, at) =>
-      add(x, layer.y[at], pick(layer.low, at), pick(layer.high, at), null)),
+    curve: (layer, add) =>
+      layer.x.forEach((x, at) => add(x, layer.y[at], pick(layer.low, at), pick(layer.high, at), null)),
     area: (layer, add) => layer.x.forEach((x, at) => add(x, null, layer.low[at], layer.high[at], null)),
-    points: (layer, add) => layer.x.forEach((x, at) => {
-      const notes = [pick(layer.hover, at), (layer.outlier || []).includes(at) ? "outlier" : ""];
-      add(x, layer.at_axis ? null : layer.y[at], null, null, notes.filter(Boolean).join("; "));
-    }),
-    bars: (layer, add) => layer.x.forEach((x, at) => {
-      const [bottom, height] = [layer.bottom ? layer.bottom[at] : 0, layer.height[at]];
-      // sums of rounded numbers have no more digits than those
-      add(x, height, bottom, height === null ? null : Number((bottom + height).toPrecision(7)), null);
-    }),
+    points: (layer, add) =>
+      layer.x.forEach((x, at) => {
+        const notes = [pick(layer.hover, at), (layer.outlier || []).includes(at) ? "outlier" : ""];
+        add(x, layer.at_axis ? null : layer.y[at], null, null, notes.filter(Boolean).join("; "));
+      }),
+    bars: (layer, add) =>
+      layer.x.forEach((x, at) => {
+        const [bottom, height] = [layer.bottom ? layer.bottom[at] : 0, layer.height[at]];
+        // sums of rounded numbers have no more digits than those
+        add(x, height, bottom, height === null ? null : Number((bottom + height).toPrecision(7)), null);
+      }),
     rule: (layer, add) => {
       const ends = layer.vertical ? [layer.value, null] : [null, layer.value];
       add(...ends, layer.low, layer.high, "line");
     },
     span: (layer, add) => add(null, null, layer.start, layer.end, "stretch of x"),
-    grid: (layer, add) => layer.values.forEach((line, row) => line.forEach((value, column) =>
-      add(layer.x[column], value, null, null, layer.y[row]))),
+    grid: (layer, add) =>
+      layer.values.forEach((line, row) =>
+        line.forEach((value, column) => add(layer.x[column], value, null, null, layer.y[row]))
+      ),
   };
 
   function quote(value) {
-    if (value === null || value === undefined) { return ""; }
+    if (value === null || value === undefined) return "";
     const text = String(value);
     return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   }
 
   window.pathlabPage = { tabulate };
-}());
+})();

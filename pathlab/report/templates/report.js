@@ -35,7 +35,11 @@
   function read(figure) {
     const plot = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
     const ink = window.getComputedStyle(figure).color;
-    plot.panels.forEach((panel) => panel.layers.forEach((layer) => { layer.colour = layer.colour || ink; }));
+    plot.panels.forEach((panel) =>
+      panel.layers.forEach((layer) => {
+        layer.colour = layer.colour || ink;
+      })
+    );
     return { ...plot, ink };
   }
 
@@ -55,27 +59,43 @@
     curve(layer, frame) {
       const { colour, x, y } = layer;
       const trace = {
-        type: "scatter", mode: [layer.line && "lines", layer.marked && "markers"].filter(Boolean).join("+"),
-        x, y, connectgaps: false, line: { color: colour, width: layer.faint ? 1.2 : 2, dash: DASHES[layer.look] },
+        type: "scatter",
+        mode: [layer.line && "lines", layer.marked && "markers"].filter(Boolean).join("+"),
+        x,
+        y,
+        connectgaps: false,
+        line: { color: colour, width: layer.faint ? 1.2 : 2, dash: DASHES[layer.look] },
         opacity: layer.faint ? 0.45 : 1,
       };
-      if (layer.step) { trace.line.shape = "hv"; }
+      if (layer.step) trace.line.shape = "hv";
       if (layer.marked) {
-        trace.marker = { symbol: MARKERS[layer.look] + (layer.filled ? "" : "-open"), size: 8, color: colour };
+        trace.marker = {
+          symbol: MARKERS[layer.look] + (layer.filled ? "" : "-open"),
+          size: 8,
+          color: colour,
+        };
         trace.cliponaxis = false;
       }
       if (layer.texts) {
         Object.assign(trace, {
-          mode: trace.mode + "+text", text: layer.texts.map(plain), textposition: "top center", cliponaxis: false,
+          mode: trace.mode + "+text",
+          text: layer.texts.map(plain),
+          textposition: "top center",
+          cliponaxis: false,
           textfont: { color: frame.plot.ink },
         });
       }
       if (layer.low && layer.high) {
-        const distance = (from, to) => from.map((value, at) =>
-          value === null || to[at] === null ? null : Math.max(value - to[at], 0));
+        const distance = (from, to) =>
+          from.map((value, at) => value === null || to[at] === null ? null : Math.max(value - to[at], 0));
         trace.error_y = {
-          type: "data", symmetric: false, color: colour, thickness: 1, width: 3,
-          array: distance(layer.high, y), arrayminus: distance(y, raise(layer.low, frame.panel.y)),
+          type: "data",
+          symmetric: false,
+          color: colour,
+          thickness: 1,
+          width: 3,
+          array: distance(layer.high, y),
+          arrayminus: distance(y, raise(layer.low, frame.panel.y)),
         };
       }
       return [trace];
@@ -85,14 +105,24 @@
       const common = { type: "scatter", mode: "markers", cliponaxis: false };
       if (layer.at_axis) {
         return [{
-          ...common, x, y: x.map(() => 0.025), yaxis: frame.floor, hovertemplate: "%{x}<extra></extra>",
+          ...common,
+          x,
+          y: x.map(() => 0.025),
+          yaxis: frame.floor,
+          hovertemplate: "%{x}<extra></extra>",
           marker: { symbol: "x-thin", size: 8, line: { width: 2, color: colour } },
         }];
       }
       if (layer.callout) {
         return [{
-          ...common, mode: "markers+text", x, y: layer.y, hoverinfo: "skip", textposition: layer.side,
-          text: x.map(() => "<b>" + plain(layer.callout) + "</b>"), textfont: { color: colour },
+          ...common,
+          mode: "markers+text",
+          x,
+          y: layer.y,
+          hoverinfo: "skip",
+          textposition: layer.side,
+          text: x.map(() => "<b>" + plain(layer.callout) + "</b>"),
+          textfont: { color: colour },
           marker: { symbol: "circle-open", size: RING_PX, color: colour, line: { width: 2, color: colour } },
         }];
       }
@@ -109,11 +139,13 @@
       const symbol = layer.small ? MARKERS[0] : MARKERS[layer.look];
       const usual = pick(false);
       usual.marker = {
-        symbol: layer.hollow ? symbol + "-open" : symbol, color: colour, opacity: layer.hollow ? 1 : 0.6,
+        symbol: layer.hollow ? symbol + "-open" : symbol,
+        color: colour,
+        opacity: layer.hollow ? 1 : 0.6,
         line: { width: layer.hollow ? 1.6 : 0, color: colour },
         size: layer.small ? 4 : x.length <= 40 ? 8 : x.length <= 300 ? 6 : 4,
       };
-      if (!apart.size) { return [usual]; }
+      if (!apart.size) return [usual];
       const line = { width: 1.5, color: colour };
       return [usual, { ...pick(true), marker: { symbol: "circle-x-open", size: 10, color: colour, line } }];
     },
@@ -125,20 +157,33 @@
       const known = (at) => layer.x[at] !== null && low[at] !== null && layer.high[at] !== null;
       for (let start = 0, end; start < layer.x.length; start = end + 1) {
         for (end = start; end < layer.x.length && known(end); end += 1) { /* to the next gap */ }
-        if (end === start) { continue; }
-        if (along.length) { along.push(null); height.push(null); }
+        if (end === start) continue;
+        if (along.length) {
+          along.push(null);
+          height.push(null);
+        }
         along.push(...layer.x.slice(start, end), ...layer.x.slice(start, end).reverse());
         height.push(...layer.high.slice(start, end), ...low.slice(start, end).reverse());
       }
       return [{
-        type: "scatter", mode: "lines", x: along, y: height, fill: "toself", hoveron: "fills", hoverinfo: "name",
+        type: "scatter",
+        mode: "lines",
+        x: along,
+        y: height,
+        fill: "toself",
+        hoveron: "fills",
+        hoverinfo: "name",
         fillcolor: fade(layer.colour, layer.solid ? 0.75 : 0.18),
         line: { width: layer.solid ? 0.5 : 0, color: layer.colour },
       }];
     },
     bars(layer) {
       const pattern = {
-        shape: HATCHES[layer.hatch], fgcolor: "rgba(255,255,255,0.6)", bgcolor: layer.colour, size: 9, solidity: 0.2,
+        shape: HATCHES[layer.hatch],
+        fgcolor: "rgba(255,255,255,0.6)",
+        bgcolor: layer.colour,
+        size: 9,
+        solidity: 0.2,
       };
       const { x, height: y, width } = layer;
       const trace = { type: "bar", x, y, width, marker: { color: layer.colour, opacity: 0.85, pattern } };
@@ -147,19 +192,34 @@
     },
     // A bar for each field: the smallest bundle of plotly.js has no heatmap.
     grid(layer) {
-      const fields = layer.values.flatMap((line, row) => line.map(
-        (value, column) => ({
-          row, column, value, text: layer.texts[row][column],
-          shade: layer.colours[row][column][0], ink: layer.colours[row][column][1],
-        })));
+      const fields = layer.values.flatMap((line, row) =>
+        line.map(
+          (value, column) => ({
+            row,
+            column,
+            value,
+            text: layer.texts[row][column],
+            shade: layer.colours[row][column][0],
+            ink: layer.colours[row][column][1],
+          }),
+        )
+      );
       const measured = fields.filter((field) => field.value !== null);
       const list = (pick) => measured.map(pick);
       return [{
-        type: "bar", x: list((field) => field.column), width: 0.98,
-        base: list((field) => field.row - 0.48), y: list(() => 0.96),
-        marker: { color: list((field) => field.shade) }, insidetextfont: { color: list((field) => field.ink) },
-        text: list((field) => field.text), textposition: "inside", insidetextanchor: "middle", textangle: 0,
-        constraintext: "none", hovertemplate: "%{text} " + plain(layer.unit) + "<extra></extra>",
+        type: "bar",
+        x: list((field) => field.column),
+        width: 0.98,
+        base: list((field) => field.row - 0.48),
+        y: list(() => 0.96),
+        marker: { color: list((field) => field.shade) },
+        insidetextfont: { color: list((field) => field.ink) },
+        text: list((field) => field.text),
+        textposition: "inside",
+        insidetextanchor: "middle",
+        textangle: 0,
+        constraintext: "none",
+        hovertemplate: "%{text} " + plain(layer.unit) + "<extra></extra>",
       }];
     },
     rule(layer, frame) {
@@ -171,14 +231,24 @@
         frame.shapes.push({ ...stretch(frame, layer.vertical, low, layer.high), legendgroup: layer.name });
       }
       frame.shapes.push({
-        ...stretch(frame, layer.vertical, layer.value, layer.value), ...entitle(layer, frame),
-        type: "line", layer: "above", line: { color: frame.plot.ink, width: 1.3, dash },
+        ...stretch(frame, layer.vertical, layer.value, layer.value),
+        ...entitle(layer, frame),
+        type: "line",
+        layer: "above",
+        line: { color: frame.plot.ink, width: 1.3, dash },
       });
       if (layer.labelled) {
         const height = frame.panel.y.log ? Math.log10(layer.value) : layer.value;
         frame.notes.push({
-          xref: frame.x + " domain", yref: frame.y, x: layer.at_right ? 1 : 0, y: height, yshift: ABOVE_RING_PX,
-          xanchor: layer.at_right ? "right" : "left", yanchor: "bottom", text: plain(layer.name), showarrow: false,
+          xref: frame.x + " domain",
+          yref: frame.y,
+          x: layer.at_right ? 1 : 0,
+          y: height,
+          yshift: ABOVE_RING_PX,
+          xanchor: layer.at_right ? "right" : "left",
+          yanchor: "bottom",
+          text: plain(layer.name),
+          showarrow: false,
         });
       }
       return [];
@@ -199,24 +269,39 @@
     const place = vertical
       ? { xref: frame.x, yref: frame.y + " domain", x0: start, x1: end, y0: 0, y1: 1 }
       : { xref: frame.x + " domain", yref: frame.y, x0: 0, x1: 1, y0: start, y1: end };
-    return { ...place, type: "rect", fillcolor: fade(FAINT, 0.2), line: { width: 0, color: FAINT }, layer: "below" };
+    return {
+      ...place,
+      type: "rect",
+      fillcolor: fade(FAINT, 0.2),
+      line: { width: 0, color: FAINT },
+      layer: "below",
+    };
   }
 
   // The name of a layer, which the legend shows once.
   function entitle(layer, frame) {
     const shown = Boolean(layer.legend) && !frame.named.has(layer.name);
-    if (layer.legend) { frame.named.add(layer.name); }
+    if (layer.legend) frame.named.add(layer.name);
     return { name: plain(layer.name), legendgroup: layer.name, showlegend: shown };
   }
 
   function buildAxis(axis, plot) {
     const found = {
-      title: { text: axis.title.map(plain).join("<br>") }, type: axis.log ? "log" : "linear",
+      title: { text: axis.title.map(plain).join("<br>") },
+      type: axis.log ? "log" : "linear",
       range: axis.ends.map((end) => axis.log ? Math.log10(end) : end),
-      automargin: true, ticklabeloverflow: "allow", zeroline: false, showline: true, linecolor: plot.ink,
-      ticks: "outside", ticklen: 4, tickcolor: plot.ink, gridcolor: fade(FAINT, 0.3), exponentformat: "power",
+      automargin: true,
+      ticklabeloverflow: "allow",
+      zeroline: false,
+      showline: true,
+      linecolor: plot.ink,
+      ticks: "outside",
+      ticklen: 4,
+      tickcolor: plot.ink,
+      gridcolor: fade(FAINT, 0.3),
+      exponentformat: "power",
     };
-    if (!axis.marks) { return found; }
+    if (!axis.marks) return found;
     const texts = axis.marks[1].map((text) => plain(text).replace(/\n/g, "<br>"));
     return { ...found, tickmode: "array", tickvals: axis.marks[0], ticktext: texts };
   }
@@ -226,7 +311,7 @@
     const across = { ...buildAxis(panel.x, plot), anchor: frame.y };
     const upwards = { ...buildAxis(panel.y, plot), anchor: frame.x, domain };
     upwards.title.standoff = 4;
-    if (plot.shared_x && number) { across.matches = "x"; }
+    if (plot.shared_x && number) across.matches = "x";
     if (plot.shared_x && number < plot.panels.length - 1) {
       Object.assign(across, { showticklabels: false, title: { text: "" } });
     }
@@ -245,27 +330,54 @@
     const named = new Set();
     const across = {};
     const layout = {
-      shapes: [], annotations: [], margin: { t: TOP_PX }, showlegend: true,
+      shapes: [],
+      annotations: [],
+      margin: { t: TOP_PX },
+      showlegend: true,
       legend: {
-        orientation: "h", x: 0, xanchor: "left", y: 0, yref: "container", yanchor: "bottom", bgcolor: CLEAR,
+        orientation: "h",
+        x: 0,
+        xanchor: "left",
+        y: 0,
+        yref: "container",
+        yanchor: "bottom",
+        bgcolor: CLEAR,
         itemwidth: 36,
       },
-      hovermode: "closest", hoverlabel: { namelength: -1 }, dragmode: coarse ? false : "zoom", barmode: "overlay",
-      paper_bgcolor: CLEAR, plot_bgcolor: CLEAR, colorway: [plot.ink], title: { text: "" },
+      hovermode: "closest",
+      hoverlabel: { namelength: -1 },
+      dragmode: coarse ? false : "zoom",
+      barmode: "overlay",
+      paper_bgcolor: CLEAR,
+      plot_bgcolor: CLEAR,
+      colorway: [plot.ink],
+      title: { text: "" },
       font: { color: plot.ink, family: "system-ui, -apple-system, Segoe UI, sans-serif" },
       modebar: { bgcolor: CLEAR, color: FAINT, activecolor: plot.ink },
     };
     let top = 1;
     plot.panels.forEach((panel, number) => {
       const suffix = number ? String(number + 1) : "";
-      const frame = { panel, plot, number, suffix, named, rules: 0, shapes: layout.shapes, notes: layout.annotations };
+      const frame = {
+        panel,
+        plot,
+        number,
+        suffix,
+        named,
+        rules: 0,
+        shapes: layout.shapes,
+        notes: layout.annotations,
+      };
       // marks without a height have an axis of their own over y
       Object.assign(frame, { x: "x" + suffix, y: "y" + suffix, floor: "y" + (100 + number) });
       const domain = [Math.max(0, top - plot.heights[number] / inner), top];
       top -= (plot.heights[number] + GAP_PX) / inner;
       for (const layer of panel.layers) {
-        build[layer.kind](layer, frame).forEach((trace) => data.push(
-          { xaxis: frame.x, yaxis: frame.y, meta: layer.kind, ...trace, ...entitle(layer, frame) }));
+        build[layer.kind](layer, frame).forEach((trace) =>
+          data.push(
+            { xaxis: frame.x, yaxis: frame.y, meta: layer.kind, ...trace, ...entitle(layer, frame) },
+          )
+        );
       }
       Object.assign(layout, buildAxes(frame, domain));
       across["xaxis" + suffix] = panel.x.title.join(" ");
@@ -274,14 +386,18 @@
       if (panel.title && plot.panels.length > 1) {
         layout.annotations.push({ ...head, text: plain(panel.title), showarrow: false });
       }
-      if (panel.blank) { layout.annotations.push({ ...middle, text: plain(panel.blank), showarrow: false }); }
+      if (panel.blank) layout.annotations.push({ ...middle, text: plain(panel.blank), showarrow: false });
     });
     layout.meta = { inner, across, names: Array.from(named, (name) => name.length) };
     // this script draws anew where the width changes; plotly.js, at any change of the window (a phone hides
     // its bar of addresses), takes the height away that a figure has by its contents
     const config = {
-      responsive: false, displaylogo: false, scrollZoom: false, topojsonURL: "about:blank",
-      showSendToCloud: false, plotlyServerURL: "",  // nothing leaves the page
+      responsive: false,
+      displaylogo: false,
+      scrollZoom: false,
+      topojsonURL: "about:blank",
+      showSendToCloud: false,
+      plotlyServerURL: "", // nothing leaves the page
       modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: plot.name },
     };
@@ -291,8 +407,9 @@
   function breakWords(text, letters) {
     return text.split(" ").reduce(function (lines, word) {
       const last = lines[lines.length - 1];
-      if (last !== undefined && last.length + word.length < letters) { lines[lines.length - 1] = last + " " + word; }
-      else { lines.push(word); }
+      if (last !== undefined && last.length + word.length < letters) {
+        lines[lines.length - 1] = last + " " + word;
+      } else lines.push(word);
       return lines;
     }, []);
   }
@@ -304,14 +421,17 @@
     let left = 0;
     for (const letters of layout.meta.names) {
       const wide = Math.min(room, letters * LETTER_PX + BESIDE_NAME_PX);
-      if (rows === 0 || wide > left) { rows += 1; left = room; }
+      if (rows === 0 || wide > left) {
+        rows += 1;
+        left = room;
+      }
       left -= wide;
     }
     const narrow = width < NARROW_PX;
     let lines = 1;
     for (const [key, title] of Object.entries(layout.meta.across)) {
       const broken = breakWords(title, Math.floor((width - AXIS_PX) / LETTER_PX));
-      if (layout[key].title.text) { layout[key].title.text = broken.map(plain).join("<br>"); }
+      if (layout[key].title.text) layout[key].title.text = broken.map(plain).join("<br>");
       lines = Math.max(lines, broken.length);
     }
     const below = BOTTOM_PX + rows * LEGEND_ROW_PX + (lines - 1) * LINE_PX;
@@ -319,9 +439,9 @@
     layout.height = layout.meta.inner + TOP_PX + below;
     layout.font.size = narrow ? 11 : 12;
     for (const key of Object.keys(layout)) {
-      if (/^[xy]axis/.test(key) && layout[key].title) { layout[key].title.font = { size: narrow ? 11 : 13 }; }
+      if (/^[xy]axis/.test(key) && layout[key].title) layout[key].title.font = { size: narrow ? 11 : 13 };
     }
-    for (const note of layout.annotations) { note.font = { size: narrow ? 10.5 : 12 }; }
+    for (const note of layout.annotations) note.font = { size: narrow ? 10.5 : 12 };
     return layout;
   }
 
@@ -330,8 +450,8 @@
     try {
       const plot = read(figure);
       const { data, layout, config } = describe(plot);
-      figure.dataset.state = "drawn";  // shows the area, which has no width before
-      area.style.minHeight = "";  // from here on it has its own height
+      figure.dataset.state = "drawn"; // shows the area, which has no width before
+      area.style.minHeight = ""; // from here on it has its own height
       const width = area.clientWidth;
       area.dataset.width = String(width);
       config.displayModeBar = width < NARROW_PX ? false : "hover";
@@ -352,15 +472,19 @@
   }
 
   function offer(figure, plot) {
-    const caption = figure.querySelector("figcaption") || figure.appendChild(document.createElement("figcaption"));
-    if (caption.querySelector("a[download]")) { return; }
+    const caption = figure.querySelector("figcaption") ||
+      figure.appendChild(document.createElement("figcaption"));
+    if (caption.querySelector("a[download]")) return;
     const link = document.createElement("a");
     link.textContent = "Data (CSV)";
     link.download = figure.dataset.name + ".csv";
     link.href = "#";
     link.addEventListener("click", function () {
       link.href = URL.createObjectURL(new Blob([tabulate(plot)], { type: "text/csv" }));
-      window.setTimeout(() => { URL.revokeObjectURL(link.href); link.href = "#"; }, 60000);
+      window.setTimeout(() => {
+        URL.revokeObjectURL(link.href);
+        link.href = "#";
+      }, 60000);
     });
     caption.append(link);
   }
@@ -369,14 +493,14 @@
     return Promise.all(chosen.filter((figure) => figure.dataset.state === "waiting").map(draw));
   }
 
-  if (!window.Plotly) { return; }
-  count();  // from here on no figure needs to say how it could be had without this script
+  if (!window.Plotly) return;
+  count(); // from here on no figure needs to say how it could be had without this script
   if ("IntersectionObserver" in window) {
     const observer = new IntersectionObserver(function (entries) {
       for (const entry of entries) {
-        if (!entry.isIntersecting) { continue; }
+        if (!entry.isIntersecting) continue;
         observer.unobserve(entry.target);
-        if (entry.target.dataset.state === "waiting") { draw(entry.target); }
+        if (entry.target.dataset.state === "waiting") draw(entry.target);
       }
     }, { rootMargin: "400px 0px" });
     live.forEach((figure) => observer.observe(figure));
@@ -390,10 +514,11 @@
   let waiting = 0;
   window.addEventListener("resize", function () {
     window.clearTimeout(waiting);
-    waiting = window.setTimeout(() => live.filter((figure) => {
-      const area = figure.querySelector(".plot-live");
-      return figure.dataset.state === "drawn" && String(area.clientWidth) !== area.dataset.width;
-    }).forEach(draw), 150);
+    waiting = window.setTimeout(() =>
+      live.filter((figure) => {
+        const area = figure.querySelector(".plot-live");
+        return figure.dataset.state === "drawn" && String(area.clientWidth) !== area.dataset.width;
+      }).forEach(draw), 150);
   });
   window.pathlabPlots = { drawAll: () => drawAll(live), describe, tabulate };
-}());
+})();

@@ -41,7 +41,17 @@
     /** @type {Object[]} published curves over the figure: {name, yColumn, points: [{x, y, facts}]} */
     overlays: [],
     notices,
-    setView, setOverlays, grow, replace, redraw, on, emit, announce, notice, withdraw, focusFigure,
+    setView,
+    setOverlays,
+    grow,
+    replace,
+    redraw,
+    on,
+    emit,
+    announce,
+    notice,
+    withdraw,
+    focusFigure,
   };
 
   /**
@@ -52,9 +62,9 @@
    */
   function setView(change, how) {
     const next = { ...app.view, ...change };
-    if ("where" in change) { next.where = mergeFilters(app.view.where, change.where); }
+    if ("where" in change) next.where = mergeFilters(app.view.where, change.where);
     const text = explorer.view.format(next, app.table);
-    if (text === app.text) { return; }
+    if (text === app.text) return;
     adopt(next, text);
     const address = text ? "#" + text : window.location.pathname + window.location.search;
     window.history[how && how.replace ? "replaceState" : "pushState"](null, "", address);
@@ -78,8 +88,10 @@
     const { view, mistakes } = explorer.view.parse(window.location.hash.slice(1), app.table);
     const text = explorer.view.format(view, app.table);
     withdraw("link");
-    if (mistakes.length) { notice("This link is not understood in full: " + mistakes.join("; ") + ".", { key: "link" }); }
-    if (text === app.text && app.view) { return; }
+    if (mistakes.length) {
+      notice("This link is not understood in full: " + mistakes.join("; ") + ".", { key: "link" });
+    }
+    if (text === app.text && app.view) return;
     adopt(view, text);
     emit("view", app.view);
     schedule();
@@ -115,8 +127,8 @@
 
   // The next frame is a part of its time away, in which the view is computed already.
   function schedule() {
-    if (!frame) { frame = window.requestAnimationFrame(draw); }
-    if (!document.hidden) { window.queueMicrotask(compute); }
+    if (!frame) frame = window.requestAnimationFrame(draw);
+    if (!document.hidden) window.queueMicrotask(compute);
   }
 
   function draw() {
@@ -125,12 +137,18 @@
     compute();
     update(true);
     emit("drawn", app.exploration);
-    late = window.setTimeout(() => { update(false); emit("settled", app.exploration); }, 0);
+    late = window.setTimeout(() => {
+      update(false);
+      emit("settled", app.exploration);
+    }, 0);
   }
 
   function compute() {
-    const key = explorer.view.format({ ...app.view, ...Object.fromEntries(BESIDE.map((name) => [name, null])) }, app.table);
-    if (computed === key) { return; }
+    const key = explorer.view.format({
+      ...app.view,
+      ...Object.fromEntries(BESIDE.map((name) => [name, null])),
+    }, app.table);
+    if (computed === key) return;
     computed = key;
     withdraw("compute");
     try {
@@ -150,7 +168,7 @@
 
   function update(early) {
     for (const panel of explorer.panels) {
-      if (Boolean(panel.early) === early) { guard(panel, () => panel.update && panel.update(app)); }
+      if (Boolean(panel.early) === early) guard(panel, () => panel.update && panel.update(app));
     }
   }
 
@@ -160,21 +178,27 @@
       act();
       withdraw("panel " + panel.name);
     } catch (error) {
-      notice("The part '" + panel.name + "' of this page failed: " + error.message, { key: "panel " + panel.name });
+      notice("The part '" + panel.name + "' of this page failed: " + error.message, {
+        key: "panel " + panel.name,
+      });
       console.error(error);
     }
   }
 
   /** Calls `listener` at each event: view, data, drawn, settled, notices and what panels emit. */
   function on(name, listener) {
-    if (!listeners.has(name)) { listeners.set(name, new Set()); }
+    if (!listeners.has(name)) listeners.set(name, new Set());
     listeners.get(name).add(listener);
     return () => listeners.get(name).delete(listener);
   }
 
   function emit(name, ...facts) {
     for (const listener of listeners.get(name) || []) {
-      try { listener(...facts); } catch (error) { console.error(error); }
+      try {
+        listener(...facts);
+      } catch (error) {
+        console.error(error);
+      }
     }
   }
 
@@ -194,31 +218,33 @@
   function notice(text, about) {
     const { key = text, kind = "warning" } = about || {};
     const before = notices.get(key);
-    if (before && before.text === text && before.kind === kind) { return; }
+    if (before && before.text === text && before.kind === kind) return;
     notices.set(key, { text, kind });
     emit("notices", notices);
   }
 
   /** Takes a notice back. */
   function withdraw(key) {
-    if (notices.delete(key)) { emit("notices", notices); }
+    if (notices.delete(key)) emit("notices", notices);
   }
 
   /** Moves the keyboard's focus to the figure. */
   function focusFigure() {
     const figure = document.querySelector("[data-panel=figure] [tabindex]");
-    if (figure) { figure.focus(); }
+    if (figure) figure.focus();
   }
 
   function fold() {
-    if (!window.matchMedia(NARROW).matches) { return; }
-    document.querySelectorAll("aside.choices > details[open]").forEach((one) => { one.open = false; });
+    if (!window.matchMedia(NARROW).matches) return;
+    document.querySelectorAll("aside.choices > details[open]").forEach((one) => {
+      one.open = false;
+    });
   }
 
   async function start() {
     fold();
     document.querySelector("[data-skip=figure]").addEventListener("click", (event) => {
-      event.preventDefault();  // the fragment of the address is the view
+      event.preventDefault(); // the fragment of the address is the view
       focusFigure();
     });
     try {
@@ -250,4 +276,4 @@
   } else {
     start();
   }
-}());
+})();

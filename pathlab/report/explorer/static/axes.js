@@ -10,11 +10,45 @@
   const TILTED_LETTERS = 22;
   const TICKS_MOST = 10;
   const FROM_ZERO_RATIO = 0.6;
-  const SUPERSCRIPT = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  const SUPERSCRIPT = {
+    "-": "⁻",
+    0: "⁰",
+    1: "¹",
+    2: "²",
+    3: "³",
+    4: "⁴",
+    5: "⁵",
+    6: "⁶",
+    7: "⁷",
+    8: "⁸",
+    9: "⁹",
+  };
   const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
   const STEPS_S = [
-    1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 1209600,
-    2592000, 7776000, 31536000, 63072000, 315360000,
+    1,
+    2,
+    5,
+    10,
+    30,
+    60,
+    120,
+    300,
+    600,
+    1800,
+    3600,
+    7200,
+    10800,
+    21600,
+    43200,
+    86400,
+    172800,
+    604800,
+    1209600,
+    2592000,
+    7776000,
+    31536000,
+    63072000,
+    315360000,
   ];
   const DAY_S = 86400;
   const pencil = document.createElement("canvas").getContext("2d");
@@ -27,7 +61,9 @@
 
   /** A number as an axis shows it: `2048`, `0.25`, `10⁷`, `5×10⁵`. */
   function formatTick(value) {
-    if (value === 0 || (Math.abs(value) >= 1e-4 && Math.abs(value) < 1e5)) { return String(Number(value.toPrecision(6))); }
+    if (value === 0 || (Math.abs(value) >= 1e-4 && Math.abs(value) < 1e5)) {
+      return String(Number(value.toPrecision(6)));
+    }
     const power = Math.floor(Math.log10(Math.abs(value)));
     const factor = String(Number((value / 10 ** power).toPrecision(3)));
     const tens = "10" + Array.from(String(power), (letter) => SUPERSCRIPT[letter]).join("");
@@ -37,7 +73,10 @@
   /** Bytes with a binary unit where they are whole in it: `64 KiB`. */
   function formatBytes(value) {
     let unit = 0;
-    while (unit < BINARY.length - 1 && Math.abs(value) >= 1024) { value /= 1024; unit += 1; }
+    while (unit < BINARY.length - 1 && Math.abs(value) >= 1024) {
+      value /= 1024;
+      unit += 1;
+    }
     return String(Number(value.toPrecision(4))) + " " + BINARY[unit];
   }
 
@@ -45,7 +84,7 @@
 
   /** A time in UTC: `2026-11-21 05:03:05`. */
   function formatTime(seconds) {
-    if (!Number.isFinite(seconds)) { return "not known"; }
+    if (!Number.isFinite(seconds)) return "not known";
     return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   }
 
@@ -53,9 +92,10 @@
   function timeLabel(seconds, step, first) {
     const at = new Date(seconds * 1000);
     const day = at.toISOString().slice(0, 10);
-    if (step >= 28 * DAY_S) { return day.slice(0, 7); }
-    if (step >= DAY_S) { return day; }
-    const clock = pad(at.getUTCHours()) + ":" + pad(at.getUTCMinutes()) + (step < 60 ? ":" + pad(at.getUTCSeconds()) : "");
+    if (step >= 28 * DAY_S) return day.slice(0, 7);
+    if (step >= DAY_S) return day;
+    const clock = pad(at.getUTCHours()) + ":" + pad(at.getUTCMinutes()) +
+      (step < 60 ? ":" + pad(at.getUTCSeconds()) : "");
     return first || seconds % DAY_S === 0 ? clock + "\n" + day : clock;
   }
 
@@ -64,7 +104,7 @@
     const wanted = (high - low) / Math.max(2, Math.floor(px / wide));
     const step = STEPS_S.find((one) => one >= wanted) || wanted;
     const ticks = [];
-    for (let at = Math.ceil(low / step) * step; at <= high; at += step) { ticks.push(at); }
+    for (let at = Math.ceil(low / step) * step; at <= high; at += step) ticks.push(at);
     return [ticks, ticks.map((at, number) => timeLabel(at, step, number === 0))];
   }
 
@@ -78,17 +118,17 @@
         factors.forEach((factor) => marks.push(Number((factor * 10 ** power).toPrecision(12))));
       }
       const inside = marks.filter((mark) => mark >= low && mark <= high);
-      if (inside.length > 1) { return inside; }
+      if (inside.length > 1) return inside;
     }
     return niceTicks([low, high], px, across);
   }
 
   function markPowers([low, high], px, across) {
     const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
-    if (last - first < 1) { return niceTicks([low, high], px, across); }
+    if (last - first < 1) return niceTicks([low, high], px, across);
     const step = Math.max(1, Math.ceil((last - first) / Math.max(2, px / 45)));
     const marks = [];
-    for (let power = first; power <= last; power += step) { marks.push(2 ** power); }
+    for (let power = first; power <= last; power += step) marks.push(2 ** power);
     return marks;
   }
 
@@ -98,14 +138,18 @@
     const steps = [0.2, 0.25, 0.5, 1, 2, 2.5, 5, 10].map((factor) => factor * power);
     for (let choice = steps.findIndex((one) => one >= raw * 0.999); choice >= 0; choice -= 1) {
       const marks = listMultiples([low, high], steps[choice]);
-      if (marks.length > 2 || choice === 0) { return marks; }
+      if (marks.length > 2 || choice === 0) return marks;
     }
     return [low, high];
   }
 
   function listMultiples([low, high], step) {
     const marks = [];
-    for (let number = Math.ceil(low / step - 1e-9); number * step <= high * (1 + 1e-12) + step * 1e-9; number += 1) {
+    for (
+      let number = Math.ceil(low / step - 1e-9);
+      number * step <= high * (1 + 1e-12) + step * 1e-9;
+      number += 1
+    ) {
       marks.push(Number((number * step).toPrecision(12)));
     }
     return marks;
@@ -126,14 +170,15 @@
 
   // Labels in the order of their ticks, "" for one that would touch the one before it.
   function dropCrowded(axis, ticks, labels, px, across, sizePx) {
-    const size = (label) => across
-      ? Math.max(...label.split("\n").map((line) => measure(line, sizePx))) + LABEL_GAP_PX
-      : (label.split("\n").length * sizePx * 1.3) + 2;
+    const size = (label) =>
+      across
+        ? Math.max(...label.split("\n").map((line) => measure(line, sizePx))) + LABEL_GAP_PX
+        : (label.split("\n").length * sizePx * 1.3) + 2;
     let free = -Infinity;
     return labels.map((label, number) => {
       const middle = place(axis, ticks[number]) * px;
       const half = size(label) / 2;
-      if (!Number.isFinite(middle) || middle - half < free) { return ""; }
+      if (!Number.isFinite(middle) || middle - half < free) return "";
       free = middle + half;
       return label;
     });
@@ -143,7 +188,8 @@
     const lines = [];
     for (const word of text.split(" ")) {
       const last = lines.length - 1;
-      if (last >= 0 && lines[last].length + word.length < letters) { lines[last] += " " + word; } else { lines.push(word); }
+      if (last >= 0 && lines[last].length + word.length < letters) lines[last] += " " + word;
+      else lines.push(word);
     }
     return lines;
   }
@@ -156,8 +202,10 @@
     const room = px / Math.max(1, axis.ends[1] - axis.ends[0]);
     const letters = Math.max(4, Math.floor((room - LABEL_GAP_PX / 2) / (sizePx * 0.56)));
     const lines = levels.map((level) => breakLines(String(level), letters));
-    const fits = lines.every((one) => one.length <= LINES_MAX && one.every((line) => measure(line, sizePx) <= room - 4));
-    if (fits) { return { marks: [ticks, lines.map((one) => one.join("\n"))] }; }
+    const fits = lines.every((one) =>
+      one.length <= LINES_MAX && one.every((line) => measure(line, sizePx) <= room - 4)
+    );
+    if (fits) return { marks: [ticks, lines.map((one) => one.join("\n"))] };
     const every = Math.max(1, Math.ceil((sizePx * 1.5) / room));
     const most = Math.min(TILTED_LETTERS, Math.max(8, Math.floor(px / (sizePx * 2.4))));
     const texts = levels.map((level, number) => number % every ? "" : shorten(String(level), most));
@@ -166,7 +214,7 @@
 
   function reach(values, log, fromZero, marginRatio) {
     const good = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
-    if (!good.length) { return log ? [1, 10] : [0, 1]; }
+    if (!good.length) return log ? [1, 10] : [0, 1];
     const least = good.reduce((a, b) => Math.min(a, b));
     const most = good.reduce((a, b) => Math.max(a, b));
     if (log) {
@@ -183,7 +231,7 @@
   // The name of a level that was measured, without the unit that the axis has in its title.
   function nameTick(axis, tick) {
     const text = axis.tickLabels && axis.tickLabels[axis.ticks.indexOf(tick)];
-    if (!text) { return null; }
+    if (!text) return null;
     const unit = " " + axis.unit;
     return axis.unit && axis.unit !== "B" && text.endsWith(unit) ? text.slice(0, -unit.length) : text;
   }
@@ -208,22 +256,41 @@
       return { ...found, ...markLevels(found, levels, px, sizePx) };
     }
     const pad = (how.padPx || 0) / px;
-    const ends = reach(values, log, !across && !axis.tight, Math.max(MARGIN_RATIO, pad / Math.max(0.2, 1 - 2 * pad)));
-    const usable = (value) => value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
-    if (usable(how.low)) { ends[0] = how.low; }
-    if (usable(how.high)) { ends[1] = how.high; }
+    const ends = reach(
+      values,
+      log,
+      !across && !axis.tight,
+      Math.max(MARGIN_RATIO, pad / Math.max(0.2, 1 - 2 * pad)),
+    );
+    const usable = (value) =>
+      value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
+    if (usable(how.low)) ends[0] = how.low;
+    if (usable(how.high)) ends[1] = how.high;
     if (!(ends[0] < ends[1])) {
-      if (usable(how.high) && !usable(how.low)) { ends[0] = log ? ends[1] / 10 : ends[1] - 1; } else { ends[1] = log ? ends[0] * 10 : ends[0] + 1; }
+      if (usable(how.high) && !usable(how.low)) ends[0] = log ? ends[1] / 10 : ends[1] - 1;
+      else ends[1] = log ? ends[0] * 10 : ends[0] + 1;
     }
     const found = { title, log, ends };
-    if (axis.kind === "time") { return { ...found, marks: markTimes(ends, px) }; }
+    if (axis.kind === "time") return { ...found, marks: markTimes(ends, px) };
     const inside = (axis.ticks || []).filter((tick) => tick >= ends[0] && tick <= ends[1]);
-    const ticks = inside.length > 1 || (inside.length && inside.length === (axis.ticks || []).length) ? inside
-      : scale === "log2" ? markPowers(ends, px, across) : scale === "log10" ? markDecades(ends, px, across) : niceTicks(ends, px, across);
+    const ticks = inside.length > 1 || (inside.length && inside.length === (axis.ticks || []).length)
+      ? inside
+      : scale === "log2"
+      ? markPowers(ends, px, across)
+      : scale === "log10"
+      ? markDecades(ends, px, across)
+      : niceTicks(ends, px, across);
     const write = axis.unit === "B" ? formatBytes : formatTick;
-    const labels = dropCrowded(found, ticks, ticks.map((tick) => nameTick(axis, tick) || write(tick)), px, across, sizePx);
+    const labels = dropCrowded(
+      found,
+      ticks,
+      ticks.map((tick) => nameTick(axis, tick) || write(tick)),
+      px,
+      across,
+      sizePx,
+    );
     return { ...found, marks: [ticks, labels] };
   }
 
   explorer.axes = { build, place, at, measure, formatTick, formatTime, formatBytes, breakLines };
-}());
+})();

@@ -14,12 +14,12 @@
   function findBaseline({ view, table, colours }) {
     const wanted = view.baseline;
     const column = colours && table.column(view.colour);
-    if (wanted === null || wanted === undefined || !column || column.kind === "flags") { return null; }
+    if (wanted === null || wanted === undefined || !column || column.kind === "flags") return null;
     const { values, size } = colours.levels;
-    const isWanted = (place) => column.kind === "category"
-      ? String(column.levels[place]) === wanted : String(values[place]) === wanted;
+    const isWanted = (place) =>
+      column.kind === "category" ? String(column.levels[place]) === wanted : String(values[place]) === wanted;
     for (let place = 0; place < size; place += 1) {
-      if (isWanted(place)) { return place; }
+      if (isWanted(place)) return place;
     }
     return wanted === MISSING ? -1 : null;
   }
@@ -49,25 +49,38 @@
   function pairCycles(table, values, sides) {
     const [first, second] = sides.map((rows) => averageCycles(table, values, rows));
     const shared = Float64Array.from(Array.from(first.keys()).filter((key) => second.has(key))).sort();
-    return [first, second].map((groups) => shared.map((key) => groups.get(key).total / groups.get(key).count));
+    return [first, second].map((groups) =>
+      shared.map((key) => groups.get(key).total / groups.get(key).count)
+    );
   }
 
   function comparePoint({ table, view }, values, x, sides) {
     let [first, second] = pairCycles(table, values, sides);
     const paired = first.length >= MINIMUM_PAIRS;
-    if (!paired) { [first, second] = sides.map((rows) => takeValues(values, rows)); }
+    if (!paired) [first, second] = sides.map((rows) => takeValues(values, rows));
     const { y, low, high } = compare(first, second, { paired, ratio: view.against === "ratio" });
     return {
-      x, y, low, high, state: low === null ? "undecided" : "estimated",
-      trials: second.length, baselineTrials: first.length, paired,
+      x,
+      y,
+      low,
+      high,
+      state: low === null ? "undecided" : "estimated",
+      trials: second.length,
+      baselineTrials: first.length,
+      paired,
     };
   }
 
   function compareCurve(selection, column, xs, before, after) {
     const firsts = new Map(before.map((part) => [part.key, part.rows]));
-    return after.filter((part) => firsts.has(part.key)).map((part) => comparePoint(
-      selection, column.values, xs.levels.values[xs.shown[part.key]], [firsts.get(part.key), part.rows],
-    ));
+    return after.filter((part) => firsts.has(part.key)).map((part) =>
+      comparePoint(
+        selection,
+        column.values,
+        xs.levels.values[xs.shown[part.key]],
+        [firsts.get(part.key), part.rows],
+      )
+    );
   }
 
   /**
@@ -79,19 +92,23 @@
   function build(selection, xs) {
     const { facets, colours, rows, ys, isUsed, splitBy } = selection;
     const baseline = findBaseline(selection);
-    if (baseline === null) { return null; }
+    if (baseline === null) return null;
     const { places } = colours.levels;
-    return splitBy(facets, rows).flatMap((facet) => ys.flatMap((column) => {
-      const { values } = column;
-      const isKnown = (row) => isUsed(row) && Number.isFinite(values[row]);
-      const before = xs.split(keepRows(facet.rows, (row) => isKnown(row) && places[row] === baseline));
-      const others = keepRows(facet.rows, (row) => isKnown(row) && places[row] !== baseline);
-      return colours.split(others).flatMap((part) => {
-        const points = compareCurve(selection, column, xs, before, xs.split(part.rows));
-        const { name, colourLevel, yColumn } = selection.makeCurve(column, part.key, {});
-        return points.length ? [{ facet: facets ? facets.name(facet.key) : "", name, colourLevel, yColumn, points }] : [];
-      });
-    }));
+    return splitBy(facets, rows).flatMap((facet) =>
+      ys.flatMap((column) => {
+        const { values } = column;
+        const isKnown = (row) => isUsed(row) && Number.isFinite(values[row]);
+        const before = xs.split(keepRows(facet.rows, (row) => isKnown(row) && places[row] === baseline));
+        const others = keepRows(facet.rows, (row) => isKnown(row) && places[row] !== baseline);
+        return colours.split(others).flatMap((part) => {
+          const points = compareCurve(selection, column, xs, before, xs.split(part.rows));
+          const { name, colourLevel, yColumn } = selection.makeCurve(column, part.key, {});
+          return points.length
+            ? [{ facet: facets ? facets.name(facet.key) : "", name, colourLevel, yColumn, points }]
+            : [];
+        });
+      })
+    );
   }
 
   explorer.baselines = { build };

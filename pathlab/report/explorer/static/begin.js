@@ -5,5 +5,5 @@
   const opened = new URLSearchParams(window.location.search).get("open");
   const query = opened ? "?" + new URLSearchParams({ open: opened }) : "";
   explorer.begun = fetch("api/results" + query, { cache: "no-store" });
-  explorer.begun.catch(() => {});  // source.js says why
-}());
+  explorer.begun.catch(() => {}); // source.js says why
+})();

@@ -6,8 +6,15 @@
   /** While a run goes on, the list is read again after this. */
   const REREAD_MS = 5000;
   const STATES = {
-    complete: "complete", running: "running", stopped: "stopped early", locked: "locked", damaged: "damaged",
-    older: "older format", newer: "newer format", foreign: "not PathLab's", unreadable: "cannot be read",
+    complete: "complete",
+    running: "running",
+    stopped: "stopped early",
+    locked: "locked",
+    damaged: "damaged",
+    older: "older format",
+    newer: "newer format",
+    foreign: "not PathLab's",
+    unreadable: "cannot be read",
   };
   const READABLE = ["complete", "running", "stopped"];
   const UNITS = ["B", "kB", "MB", "GB", "TB"];
@@ -25,12 +32,14 @@
   const formatTime = (utc) => utc ? utc.slice(0, 16).replace("T", " ") : "";
 
   function matches(entry) {
-    const text = [entry.title, entry.name, entry.path, entry.createdUtc, STATES[entry.state]].join(" ").toLowerCase();
+    const text = [entry.title, entry.name, entry.path, entry.createdUtc, STATES[entry.state]].join(" ")
+      .toLowerCase();
     return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   }
 
   function choose(id, isChosen) {
-    if (isChosen) { chosen.add(id); } else { chosen.delete(id); }
+    if (isChosen) chosen.add(id);
+    else chosen.delete(id);
     showChosen();
   }
 
@@ -38,20 +47,28 @@
     const title = entry.title || entry.name || entry.path;
     const canOpen = READABLE.includes(entry.state);
     const box = make("input", {
-      type: "checkbox", checked: chosen.has(entry.id), "aria-label": "Choose " + title + ", " + entry.path,
+      type: "checkbox",
+      checked: chosen.has(entry.id),
+      "aria-label": "Choose " + title + ", " + entry.path,
       on: { change: () => choose(entry.id, box.checked) },
     });
     const failed = entry.failed ? ", " + entry.failed + " failed" : "";
-    return make("tr", { data: { state: entry.state } },
+    return make(
+      "tr",
+      { data: { state: entry.state } },
       make("td", {}, canOpen ? box : null),
-      make("th", { scope: "row" },
+      make(
+        "th",
+        { scope: "row" },
         canOpen ? make("a", { href: makeAddress([entry.id]) }, title) : make("span", {}, title),
         make("div", { class: "soft" }, entry.path),
-        entry.problem ? make("div", { class: "problem" }, entry.problem) : null),
+        entry.problem ? make("div", { class: "problem" }, entry.problem) : null,
+      ),
       make("td", {}, STATES[entry.state] || entry.state),
       make("td", { class: "number" }, canOpen ? entry.complete + " of " + entry.planned + failed : ""),
       make("td", {}, formatTime(entry.createdUtc || entry.changedUtc)),
-      make("td", { class: "number" }, formatSize(entry.sizeBytes)));
+      make("td", { class: "number" }, formatSize(entry.sizeBytes)),
+    );
   }
 
   function showList() {
@@ -59,10 +76,13 @@
     const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
     fill(list, entries.map(makeRow));
     if (focused) {
-      const again = Array.from(list.querySelectorAll("input")).find((box) => box.getAttribute("aria-label") === focused);
-      if (again) { again.focus(); }
+      const again = Array.from(list.querySelectorAll("input")).find((box) =>
+        box.getAttribute("aria-label") === focused
+      );
+      if (again) again.focus();
     }
-    const count = entries.length === found.entries.length ? String(entries.length)
+    const count = entries.length === found.entries.length
+      ? String(entries.length)
       : entries.length + " of " + found.entries.length;
     root.querySelector("[data-count]").textContent = found.entries.length
       ? count + " results, newest first" + (found.folder ? ", below " + found.folder : "")
@@ -73,62 +93,104 @@
     const button = root.querySelector("[data-open]");
     const tooMany = chosen.size > found.openMax;
     button.disabled = !chosen.size || tooMany;
-    button.textContent = chosen.size > 1 ? "Open " + chosen.size + " on the same axes" : "Open the chosen results";
-    root.querySelector("[data-limit]").textContent = tooMany ? "At most " + found.openMax + " fit on the same axes." : "";
+    button.textContent = chosen.size > 1
+      ? "Open " + chosen.size + " on the same axes"
+      : "Open the chosen results";
+    root.querySelector("[data-limit]").textContent = tooMany
+      ? "At most " + found.openMax + " fit on the same axes."
+      : "";
   }
 
   function open() {
-    const ids = found.entries.map((entry) => entry.id).filter((id) => chosen.has(id)).reverse();  // the oldest is A
+    const ids = found.entries.map((entry) => entry.id).filter((id) => chosen.has(id)).reverse(); // the oldest is A
     window.location.assign(makeAddress(ids));
   }
 
   function mount() {
-    const search = make("input", { type: "search", placeholder: "words of a title, folder or state", on: { input: () => {
-      words = search.value;
-      showList();
-    } } });
+    const search = make("input", {
+      type: "search",
+      placeholder: "words of a title, folder or state",
+      on: {
+        input: () => {
+          words = search.value;
+          showList();
+        },
+      },
+    });
     const column = (text, attributes) => make("th", { scope: "col", ...attributes }, text);
     list = make("tbody");
-    fill(root, make("h1", {}, "Results"),
-      make("div", { class: "row" }, label("Find", search),
-        make("button", { type: "button", disabled: true, data: { open: "" }, on: { click: open } }, "Open the chosen results"),
-        make("span", { class: "soft", role: "status", data: { limit: "" } })),
+    fill(
+      root,
+      make("h1", {}, "Results"),
+      make(
+        "div",
+        { class: "row" },
+        label("Find", search),
+        make(
+          "button",
+          { type: "button", disabled: true, data: { open: "" }, on: { click: open } },
+          "Open the chosen results",
+        ),
+        make("span", { class: "soft", role: "status", data: { limit: "" } }),
+      ),
       make("p", { class: "soft", role: "status", data: { count: "" } }),
-      make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results" },
-        make("table", {},
-          make("thead", {}, make("tr", {}, column(make("span", { class: "unseen" }, "Choose")), column("Results"), column("State"),
-            column("Trials", { class: "number" }), column("Started (UTC)"), column("Size", { class: "number" }))),
-          list)));
+      make(
+        "div",
+        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Results" },
+        make(
+          "table",
+          {},
+          make(
+            "thead",
+            {},
+            make(
+              "tr",
+              {},
+              column(make("span", { class: "unseen" }, "Choose")),
+              column("Results"),
+              column("State"),
+              column("Trials", { class: "number" }),
+              column("Started (UTC)"),
+              column("Size", { class: "number" }),
+            ),
+          ),
+          list,
+        ),
+      ),
+    );
   }
 
   async function read() {
     try {
       const answer = await fetch("api/catalogue", { cache: "no-store" });
-      if (!answer.ok) { throw new Error((await answer.text()).trim()); }
+      if (!answer.ok) throw new Error((await answer.text()).trim());
       found = await answer.json();
     } catch (error) {
-      if (list) { return; }  // it is shown as it was last
+      if (list) return; // it is shown as it was last
       fill(root.querySelector("[data-waiting]"), "The list could not be read: " + error.message);
       return;
     }
-    if (!list) { mount(); }
+    if (!list) mount();
     const known = new Set(found.entries.map((entry) => entry.id));
-    for (const id of chosen) { if (!known.has(id)) { chosen.delete(id); } }
+    for (const id of chosen) if (!known.has(id)) chosen.delete(id);
     showList();
     showChosen();
   }
 
   /** Reads the list again while the page is seen: a run goes on, or another one begins. */
   async function keepReading() {
-    if (!document.hidden) { await read(); }
+    if (!document.hidden) await read();
     window.setTimeout(keepReading, REREAD_MS);
   }
 
   function start() {
     root = document.querySelector("[data-catalogue]");
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) { read(); } });
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) read();
+    });
     keepReading();
   }
 
-  if (document.readyState === "loading") { document.addEventListener("DOMContentLoaded", start); } else { start(); }
-}());
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
+  else start();
+})();

@@ -3,25 +3,30 @@
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const DISTINCT_MOST = 1000;
-  const ROLES = [["factor", "Other settings"], ["measured", "Measured"], ["condition", "Conditions"], ["identity", "Trials and results"]];
+  const ROLES = [["factor", "Other settings"], ["measured", "Measured"], ["condition", "Conditions"], [
+    "identity",
+    "Trials and results",
+  ]];
   let known = { table: null, count: -1, distinct: new Map() };
 
   /** How many levels a column has in the table; the missing one does not count. */
   function countLevels(table, column) {
-    if (known.table !== table || known.count !== table.count) { known = { table, count: table.count, distinct: new Map() }; }
-    if (!known.distinct.has(column.name)) { known.distinct.set(column.name, listLevels(table, column).length); }
+    if (known.table !== table || known.count !== table.count) {
+      known = { table, count: table.count, distinct: new Map() };
+    }
+    if (!known.distinct.has(column.name)) known.distinct.set(column.name, listLevels(table, column).length);
     return known.distinct.get(column.name);
   }
 
   /** The levels of a column; of one of measured numbers at most DISTINCT_MOST of them, ascending. */
   function listLevels(table, column) {
-    if (column.kind === "flags") { return table.flags; }
-    if (column.levels) { return column.levels; }
-    if (explorer.filter.hasLevels(column)) { return explorer.filter.encode(column).levels; }
+    if (column.kind === "flags") return table.flags;
+    if (column.levels) return column.levels;
+    if (explorer.filter.hasLevels(column)) return explorer.filter.encode(column).levels;
     const found = new Set();
     for (let row = 0; row < table.count && found.size < DISTINCT_MOST; row += 1) {
       const value = column.values[row];
-      if (!Number.isNaN(value)) { found.add(value); }
+      if (!Number.isNaN(value)) found.add(value);
     }
     return Array.from(found).sort((a, b) => a - b);
   }
@@ -41,12 +46,25 @@
   function listOptions(table, how) {
     const columns = table.columns.filter(how.suits);
     const varied = columns.filter((column) => column.role === "factor" && countLevels(table, column) > 1);
-    const groups = ROLES.map(([role, group]) => ({ group, options: columns.filter((column) => column.role === role && !varied.includes(column)).map(entry), role }));
+    const groups = ROLES.map(([role, group]) => ({
+      group,
+      options: columns.filter((column) => column.role === role && !varied.includes(column)).map(entry),
+      role,
+    }));
     const first = { group: "Varied settings", options: varied.map(entry), role: "varied" };
-    const ordered = how.measured ? [...groups.filter((one) => one.role === "measured"), first, ...groups.filter((one) => one.role !== "measured")] : [first, ...groups];
-    const listed = ordered.filter((one) => one.options.length).map(({ group, options }) => ({ group, options }));
+    const ordered = how.measured
+      ? [
+        ...groups.filter((one) => one.role === "measured"),
+        first,
+        ...groups.filter((one) => one.role !== "measured"),
+      ]
+      : [first, ...groups];
+    const listed = ordered.filter((one) => one.options.length).map(({ group, options }) => ({
+      group,
+      options,
+    }));
     return how.none ? [["", how.none], ...listed] : listed;
   }
 
   explorer.columnChoice = { listOptions, listLevels, countLevels, name, DISTINCT_MOST };
-}());
+})();

@@ -4,14 +4,22 @@
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const { make, fill } = explorer.dom;
   const QUESTIONS = {
-    stop: ["Stop the run?", "It ends after the current trial. Everything measured is saved; the same command continues it later.", "Stop the run"],
-    pause: ["Pause the run?", "It starts no other trial after the current one, until somebody resumes it.", "Pause the run"],
+    stop: [
+      "Stop the run?",
+      "It ends after the current trial. Everything measured is saved; the same command continues it later.",
+      "Stop the run",
+    ],
+    pause: [
+      "Pause the run?",
+      "It starts no other trial after the current one, until somebody resumes it.",
+      "Pause the run",
+    ],
   };
   let app = null;
   let dialog = null;
   let buttons = null;
   let said = null;
-  let asked = null;  // an action that the run has not shown yet
+  let asked = null; // an action that the run has not shown yet
 
   /** Which run the buttons are for: the first that goes on. */
   function findRun() {
@@ -21,11 +29,22 @@
   function ask(action) {
     const [title, text, yes] = QUESTIONS[action];
     const titleId = explorer.dom.name("question");
-    fill(dialog, make("h2", { id: titleId }, title), make("p", {}, text), make("form", { method: "dialog", class: "row" },
-      make("button", { type: "submit", value: "yes" }, yes), make("button", { type: "submit", value: "no", autofocus: true }, "Cancel")));
+    fill(
+      dialog,
+      make("h2", { id: titleId }, title),
+      make("p", {}, text),
+      make(
+        "form",
+        { method: "dialog", class: "row" },
+        make("button", { type: "submit", value: "yes" }, yes),
+        make("button", { type: "submit", value: "no", autofocus: true }, "Cancel"),
+      ),
+    );
     dialog.setAttribute("aria-labelledby", titleId);
     dialog.returnValue = "no";
-    dialog.onclose = () => { if (dialog.returnValue === "yes") { act(action); } };
+    dialog.onclose = () => {
+      if (dialog.returnValue === "yes") act(action);
+    };
     dialog.showModal();
   }
 
@@ -57,16 +76,18 @@
     buttons.pause.hidden = isPaused;
     buttons.resume.hidden = !isPaused;
     buttons.resume.disabled = asked !== null;
-    if (focused && document.activeElement === document.body) { (isPaused ? buttons.resume : buttons.pause).focus(); }
-    for (const button of Object.values(buttons)) { if (!run) { button.hidden = true; } }
+    if (focused && document.activeElement === document.body) {
+      (isPaused ? buttons.resume : buttons.pause).focus();
+    }
+    for (const button of Object.values(buttons)) if (!run) button.hidden = true;
     buttons.stop.hidden = !run;
-    if (!run) { said.textContent = ""; }
+    if (!run) said.textContent = "";
   }
 
   /** Adds the buttons to an element; none where the page may not steer the run. */
   function mount(parent, given) {
     app = given;
-    if (!app.source.control) { return; }
+    if (!app.source.control) return;
     buttons = {
       pause: make("button", { type: "button", on: { click: () => ask("pause") } }, "Pause …"),
       resume: make("button", { type: "button", on: { click: () => act("resume") } }, "Resume"),
@@ -74,10 +95,14 @@
     };
     said = make("span", { class: "soft" });
     dialog = make("dialog", { class: "question" });
-    parent.append(make("div", { class: "row", role: "group", "aria-label": "Run" }, Object.values(buttons)), said, dialog);
+    parent.append(
+      make("div", { class: "row", role: "group", "aria-label": "Run" }, Object.values(buttons)),
+      said,
+      dialog,
+    );
     app.on("runs", update);
     update();
   }
 
   explorer.control = { mount };
-}());
+})();

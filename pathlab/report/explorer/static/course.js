@@ -14,15 +14,17 @@
   const BESIDE = 1;
   const WAIT_MS = 120;
   const LEAST_SHARE = 1e-7;
-  const HELP = "Arrow keys move, plus and minus zoom, 0 shows all. Drag to move, pinch to zoom, and turn the mouse wheel to zoom once the figure was clicked.";
+  const HELP =
+    "Arrow keys move, plus and minus zoom, 0 shows all. Drag to move, pinch to zoom, and turn the mouse wheel to zoom once the figure was clicked.";
 
   const format = (value) => String(Number(value.toPrecision(4)));
-  const formatTime = (seconds, span) => seconds.toFixed(Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(span, 1e-9)))))) + " s";
+  const formatTime = (seconds, span) =>
+    seconds.toFixed(Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(span, 1e-9)))))) + " s";
   const token = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const isDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
 
   function lighten(colour) {
-    if (!isDark()) { return colour; }
+    if (!isDark()) return colour;
     const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return "rgb(" + parts.map((part) => Math.round(part + (255 - part) * 0.35)).join(", ") + ")";
   }
@@ -38,10 +40,12 @@
   /** Times and values as uPlot takes them: lines first, then the five quantiles of the bands. */
   function align(found) {
     const steps = found.step && found.x.length ? found.x.concat([found.last]) : found.x;
-    const lines = found.lines.map((line) => found.step && line.values.length ? line.values.concat(line.values.slice(-1)) : line.values);
+    const lines = found.lines.map((line) =>
+      found.step && line.values.length ? line.values.concat(line.values.slice(-1)) : line.values
+    );
     const bands = found.bands.map((band) => band.values);
-    if (!bands.length) { return [steps, ...lines]; }
-    if (!lines.length) { return [found.bandX, ...bands]; }
+    if (!bands.length) return [steps, ...lines];
+    if (!lines.length) return [found.bandX, ...bands];
     return window.uPlot.join([[steps, ...lines], [found.bandX, ...bands]]);
   }
 
@@ -51,12 +55,12 @@
     let high = -Infinity;
     const times = data[0];
     for (let place = 0; place < times.length; place += 1) {
-      if (times[place] < start || times[place] > end) { continue; }
+      if (times[place] < start || times[place] > end) continue;
       for (let line = 1; line < data.length; line += 1) {
         const value = data[line][place];
-        if (value === null || value === undefined) { continue; }
-        if (value < low) { low = value; }
-        if (value > high) { high = value; }
+        if (value === null || value === undefined) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
       }
     }
     return low <= high ? { low, high } : null;
@@ -78,7 +82,9 @@
     let pinch = null;
     const observer = new ResizeObserver(() => resize());
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-    const repaint = () => { if (state && state.found) { plot(); } };
+    const repaint = () => {
+      if (state && state.found) plot();
+    };
     scheme.addEventListener("change", repaint);
 
     function show(row, details, series) {
@@ -86,8 +92,10 @@
         fill(root, make("p", { class: "soft" }, "The trial kept no series."));
         return;
       }
-      const wanted = details.courses.some((one) => one.series === series) ? series : details.courses[0].series;
-      if (state && state.row === row && state.series === wanted) { return; }
+      const wanted = details.courses.some((one) => one.series === series)
+        ? series
+        : details.courses[0].series;
+      if (state && state.row === row && state.series === wanted) return;
       state = { row, series: wanted, details, found: null, start: null, end: null };
       build();
       load(null, null);
@@ -96,32 +104,62 @@
     function build() {
       const groups = new Map();
       for (const one of state.details.courses) {
-        if (!groups.has(one.group)) { groups.set(one.group, []); }
+        if (!groups.has(one.group)) groups.set(one.group, []);
         const group = one.group.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
-        groups.get(one.group).push([one.series, one.label + (one.unit ? " (" + one.unit + ")" : "") + " · " + group]);
+        groups.get(one.group).push([
+          one.series,
+          one.label + (one.unit ? " (" + one.unit + ")" : "") + " · " + group,
+        ]);
       }
       const options = Array.from(groups, ([group, list]) => ({ group, options: list }));
       const held = root.contains(document.activeElement) ? document.activeElement.dataset.part : undefined;
       parts.choice = select(options, state.series, (series) => app.setView({ series }, { replace: true }));
       parts.choice.dataset.part = "choice";
-      const button = (part, text, name, act) => make("button", { type: "button", "aria-label": name, title: name, data: { part }, on: { click: act } }, text);
-      parts.tools = make("div", { class: "course-tools", role: "group", "aria-label": "Part of the time" },
-        button("left", "←", "Earlier", () => move(-STEP)), button("right", "→", "Later", () => move(STEP)),
-        button("in", "+", "Zoom in", () => zoom(1 / ZOOM)), button("out", "−", "Zoom out", () => zoom(ZOOM)),
-        button("reset", "Reset", "Show the whole time", reset));
+      const button = (part, text, name, act) =>
+        make("button", {
+          type: "button",
+          "aria-label": name,
+          title: name,
+          data: { part },
+          on: { click: act },
+        }, text);
+      parts.tools = make(
+        "div",
+        { class: "course-tools", role: "group", "aria-label": "Part of the time" },
+        button("left", "←", "Earlier", () => move(-STEP)),
+        button("right", "→", "Later", () => move(STEP)),
+        button("in", "+", "Zoom in", () => zoom(1 / ZOOM)),
+        button("out", "−", "Zoom out", () => zoom(ZOOM)),
+        button("reset", "Reset", "Show the whole time", reset),
+      );
       const help = explorer.dom.name("course-help");
-      parts.frame = make("div", { class: "course-frame", tabindex: "0", role: "application", "aria-roledescription": "figure", "aria-describedby": help, data: { part: "frame" } });
+      parts.frame = make("div", {
+        class: "course-frame",
+        tabindex: "0",
+        role: "application",
+        "aria-roledescription": "figure",
+        "aria-describedby": help,
+        data: { part: "frame" },
+      });
       parts.keys = make("ul", { class: "course-keys" });
       parts.status = make("p", { class: "soft course-status" });
       parts.readout = make("p", { class: "soft course-readout", "aria-hidden": "true" });
       parts.notes = make("div", {});
-      fill(root, make("div", { class: "row" }, label("Series over the trial's time", parts.choice), parts.tools),
-        parts.frame, parts.readout, parts.keys, parts.status, parts.notes, make("p", { class: "unseen", id: help }, HELP));
+      fill(
+        root,
+        make("div", { class: "row" }, label("Series over the trial's time", parts.choice), parts.tools),
+        parts.frame,
+        parts.readout,
+        parts.keys,
+        parts.status,
+        parts.notes,
+        make("p", { class: "unseen", id: help }, HELP),
+      );
       listen();
       observer.disconnect();
       observer.observe(parts.frame);
       const again = held && root.querySelector("[data-part='" + held + "']");
-      if (again) { again.focus({ preventScroll: true }); }
+      if (again) again.focus({ preventScroll: true });
     }
 
     const widthPx = () => Math.max(LEAST_PX, Math.round(parts.frame.clientWidth));
@@ -133,19 +171,22 @@
       const wanted = state;
       const point = wanted.series.indexOf(".");
       const share = start === null ? 1 : (end - start) / Math.max(wanted.end - wanted.start, 1e-12);
-      if (!wanted.found) { parts.status.textContent = "Reading the series …"; }
+      if (!wanted.found) parts.status.textContent = "Reading the series …";
       parts.frame.setAttribute("aria-busy", "true");
       try {
         const found = await app.source.course(wanted.row, {
-          kind: wanted.series.slice(0, point), column: wanted.series.slice(point + 1), start, end,
+          kind: wanted.series.slice(0, point),
+          column: wanted.series.slice(point + 1),
+          start,
+          end,
           pixels: Math.min(4000, Math.round(widthPx() * share)),
         });
-        if (mine !== asked || wanted !== state) { return; }
+        if (mine !== asked || wanted !== state) return;
         wanted.found = found;
-        if (wanted.start === null) { [wanted.start, wanted.end] = [found.first, found.last]; }
+        if (wanted.start === null) [wanted.start, wanted.end] = [found.first, found.last];
         plot();
       } catch (error) {
-        if (mine !== asked || wanted !== state) { return; }
+        if (mine !== asked || wanted !== state) return;
         clear();
         parts.status.textContent = "The series could not be read: " + error.message;
       }
@@ -153,7 +194,7 @@
     }
 
     function clear() {
-      if (chart) { chart.destroy(); }
+      if (chart) chart.destroy();
       chart = null;
       fill(parts.keys);
       fill(parts.notes);
@@ -162,7 +203,15 @@
     }
 
     // What a chart is made for; values of the same shape are exchanged in it.
-    const shapeOf = (found) => [found.series, found.lines.map((line) => line.name).join("|"), found.bands.length, found.step, isDark(), isFew(found)].join("\n");
+    const shapeOf = (found) =>
+      [
+        found.series,
+        found.lines.map((line) => line.name).join("|"),
+        found.bands.length,
+        found.step,
+        isDark(),
+        isFew(found),
+      ].join("\n");
 
     function plot() {
       const { found } = state;
@@ -188,16 +237,32 @@
 
     function explain(found) {
       const entry = (colour, name, kind) => make("li", {}, swatch(colour, kind), name);
-      fill(parts.keys, found.lines.map((line, place) => entry(colourLine(found, place), line.name, "line")),
-        found.bands.length ? [entry(colourOf(0), "middle half and median", "band"), entry(colourOf(0), "range", "range")] : null,
+      fill(
+        parts.keys,
+        found.lines.map((line, place) => entry(colourLine(found, place), line.name, "line")),
+        found.bands.length
+          ? [entry(colourOf(0), "middle half and median", "band"), entry(colourOf(0), "range", "range")]
+          : null,
         state.details.steady ? entry(token("--soft"), "steady window", "steady") : null,
-        found.lost.length ? entry(token("--ink"), "lost probe", "lost") : null);
-      const more = app.source.mode === "served" ? "Zoom in to see all of them." : "This file holds no more; 'pathlab serve RESULTS' does.";
-      fill(parts.notes, [...found.notes, found.reduced ? more : null].filter(Boolean).map((text) => make("p", { class: "note" }, text)));
+        found.lost.length ? entry(token("--ink"), "lost probe", "lost") : null,
+      );
+      const more = app.source.mode === "served"
+        ? "Zoom in to see all of them."
+        : "This file holds no more; 'pathlab serve RESULTS' does.";
+      fill(
+        parts.notes,
+        [...found.notes, found.reduced ? more : null].filter(Boolean).map((text) =>
+          make("p", { class: "note" }, text)
+        ),
+      );
     }
 
     function swatch(colour, kind) {
-      const made = make("span", { class: "swatch " + kind, "aria-hidden": "true" }, kind === "lost" ? "×" : null);
+      const made = make(
+        "span",
+        { class: "swatch " + kind, "aria-hidden": "true" },
+        kind === "lost" ? "×" : null,
+      );
       made.style.color = colour;
       return made;
     }
@@ -205,29 +270,59 @@
     function describe(found) {
       const ink = token("--soft");
       const grid = { stroke: token("--line"), width: 1 };
-      const axis = { stroke: ink, grid, ticks: grid, font: "12px system-ui, sans-serif", labelFont: "12px system-ui, sans-serif", labelSize: 20 };
+      const axis = {
+        stroke: ink,
+        grid,
+        ticks: grid,
+        font: "12px system-ui, sans-serif",
+        labelFont: "12px system-ui, sans-serif",
+        labelSize: 20,
+      };
       const stepped = window.uPlot.paths.stepped({ align: 1 });
       const few = isFew(found);
       const lines = found.lines.map((line, place) => ({
-        label: line.name, stroke: colourLine(found, place), width: line.total ? 2 : 1.5, paths: found.step ? stepped : undefined,
+        label: line.name,
+        stroke: colourLine(found, place),
+        width: line.total ? 2 : 1.5,
+        paths: found.step ? stepped : undefined,
         points: { show: !found.step && few, size: 5 },
       }));
       const tone = colourOf(0);
       const bands = found.bands.map((band, place) => ({
-        label: band.name, stroke: place === 2 ? tone : "transparent", width: place === 2 ? 1.5 : 0, points: { show: found.bandX.length === 1 },
+        label: band.name,
+        stroke: place === 2 ? tone : "transparent",
+        width: place === 2 ? 1.5 : 0,
+        points: { show: found.bandX.length === 1 },
       }));
       const first = found.lines.length + 1;
-      const fades = [[4, 0, "28"], [3, 1, "48"]].map(([high, low, alpha]) => ({ series: [first + high, first + low], fill: fade(tone, alpha) }));
+      const fades = [[4, 0, "28"], [3, 1, "48"]].map(([high, low, alpha]) => ({
+        series: [first + high, first + low],
+        fill: fade(tone, alpha),
+      }));
       return {
-        width: widthPx(), height: HEIGHT_PX, legend: { show: false }, padding: [10, 12, 0, 0],
+        width: widthPx(),
+        height: HEIGHT_PX,
+        legend: { show: false },
+        padding: [10, 12, 0, 0],
         cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { size: 6 } },
         scales: {
           x: { time: false, range: () => [state.start, state.end] },
           y: { range: () => bound(state.data) },
         },
         axes: [
-          { ...axis, size: 34, labelGap: 2, label: "Time since start" + (/^receiver/.test(found.series) ? " (receiver: since its first byte)" : "") + ", s" },
-          { ...axis, label: found.label + (found.unit ? ", " + found.unit : ""), size: 62, values: (_, splits) => splits.map(format) },
+          {
+            ...axis,
+            size: 34,
+            labelGap: 2,
+            label: "Time since start" +
+              (/^receiver/.test(found.series) ? " (receiver: since its first byte)" : "") + ", s",
+          },
+          {
+            ...axis,
+            label: found.label + (found.unit ? ", " + found.unit : ""),
+            size: 62,
+            values: (_, splits) => splits.map(format),
+          },
         ],
         series: [{}, ...lines, ...bands],
         bands: found.bands.length ? fades : undefined,
@@ -239,25 +334,26 @@
     const isFew = (found) => !found.reduced && Math.max(found.x.length, found.bandX.length) <= MARKED_MAX;
 
     function fade(colour, alpha) {
-      if (colour.startsWith("#")) { return colour + alpha; }
+      if (colour.startsWith("#")) return colour + alpha;
       return colour.replace("rgb(", "rgba(").replace(")", ", " + parseInt(alpha, 16) / 255 + ")");
     }
 
     // From 0 on, as the report draws it, unless a value is below.
     function bound(data) {
-      const found = measure(data, state.start, state.end) || measure(data, -Infinity, Infinity) || { low: 0, high: 1 };
+      const found = measure(data, state.start, state.end) || measure(data, -Infinity, Infinity) ||
+        { low: 0, high: 1 };
       const low = Math.min(0, found.low);
       const high = Math.max(found.high, low);
       return [low, high === low ? low + 1 : high + (high - low) * 0.06];
     }
 
     function shade(plotted) {
-      if (!state.details.steady) { return; }
+      if (!state.details.steady) return;
       const { left, top, width, height } = plotted.bbox;
       const [from, to] = state.details.steady.map((time) => plotted.valToPos(time, "x", true));
       const low = Math.max(from, left);
       const high = Math.min(to, left + width);
-      if (high <= low) { return; }
+      if (high <= low) return;
       const { ctx } = plotted;
       ctx.save();
       ctx.globalAlpha = 0.13;
@@ -276,7 +372,7 @@
       ctx.beginPath();
       for (const time of state.found.lost) {
         const x = plotted.valToPos(time, "x", true);
-        if (x < left || x > left + width) { continue; }
+        if (x < left || x > left + width) continue;
         const y = top + height - size * 1.6;
         ctx.moveTo(x - size, y - size);
         ctx.lineTo(x + size, y + size);
@@ -296,27 +392,32 @@
       const names = [...state.found.lines, ...state.found.bands].map((line) => line.name);
       const values = names.map((name, at) => {
         const value = state.data[at + 1][place];
-        return value === null || value === undefined ? null : name + " " + format(value) + (state.found.unit ? " " + state.found.unit : "");
+        return value === null || value === undefined
+          ? null
+          : name + " " + format(value) + (state.found.unit ? " " + state.found.unit : "");
       }).filter(Boolean);
-      parts.readout.textContent = formatTime(state.data[0][place], state.end - state.start) + ": " + (values.join(", ") || "not measured");
+      parts.readout.textContent = formatTime(state.data[0][place], state.end - state.start) + ": " +
+        (values.join(", ") || "not measured");
     }
 
     // Draws the part of the time that is shown, once per frame of the screen, and says what it holds.
     function apply() {
-      if (frame || !chart) { return; }
+      if (frame || !chart) return;
       frame = window.requestAnimationFrame(() => {
         frame = 0;
-        if (!chart) { return; }
+        if (!chart) return;
         chart.batch(() => chart.setScale("x", { min: state.start, max: state.end }));
         const range = measure(state.data, state.start, state.end);
         const span = state.end - state.start;
         const unit = state.found.unit ? " " + state.found.unit : "";
-        const text = state.found.label + ", " + state.found.group.toLowerCase() + ", from " + formatTime(state.start, span) + " to "
-          + formatTime(state.end, span) + ": " + (range ? format(range.low) + " to " + format(range.high) + unit : "nothing measured") + ".";
+        const text = state.found.label + ", " + state.found.group.toLowerCase() + ", from " +
+          formatTime(state.start, span) + " to " +
+          formatTime(state.end, span) + ": " +
+          (range ? format(range.low) + " to " + format(range.high) + unit : "nothing measured") + ".";
         parts.status.textContent = text;
         parts.frame.setAttribute("aria-label", text);
         const whole = state.start <= state.found.first && state.end >= state.found.last;
-        for (const part of ["left", "right", "reset", "out"]) { disable(part, whole); }
+        for (const part of ["left", "right", "reset", "out"]) disable(part, whole);
       });
     }
 
@@ -326,7 +427,7 @@
     }
 
     function look(start, end) {
-      if (!state || !state.found) { return; }
+      if (!state || !state.found) return;
       const { first, last } = state.found;
       const least = Math.max((last - first) * LEAST_SHARE, 1e-6);
       const span = Math.min(Math.max(end - start, least), Math.max(last - first, least));
@@ -335,7 +436,7 @@
       state.end = state.start + span;
       apply();
       window.clearTimeout(timer);
-      if (app.source.mode === "served") { timer = window.setTimeout(refine, WAIT_MS); }
+      if (app.source.mode === "served") timer = window.setTimeout(refine, WAIT_MS);
     }
 
     // Reads the part anew where the values at hand are not all there are, or end within it.
@@ -344,22 +445,24 @@
       const span = end - start;
       const held = found.start <= start && found.end >= end;
       const fine = !found.reduced || (found.end - found.start) <= span * (2 * BESIDE + 1) * 1.01;
-      if (held && fine) { return; }
+      if (held && fine) return;
       const from = Math.max(found.first, start - BESIDE * span);
       const to = Math.min(found.last, end + BESIDE * span);
       load(from, to);
     }
 
-    const move = (share) => state && look(state.start + share * (state.end - state.start), state.end + share * (state.end - state.start));
+    const move = (share) =>
+      state &&
+      look(state.start + share * (state.end - state.start), state.end + share * (state.end - state.start));
 
     function zoom(factor, at) {
-      if (!state || !state.found) { return; }
+      if (!state || !state.found) return;
       const centre = at === undefined ? (state.start + state.end) / 2 : at;
       look(centre - (centre - state.start) * factor, centre + (state.end - centre) * factor);
     }
 
     function reset() {
-      if (state && state.found) { look(state.found.first, state.found.last); }
+      if (state && state.found) look(state.found.first, state.found.last);
     }
 
     const timeAt = (event) => {
@@ -370,30 +473,36 @@
     function listen() {
       const { frame: area } = parts;
       area.addEventListener("keydown", (event) => {
-        if (event.ctrlKey || event.metaKey || event.altKey) { return; }
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
         const acts = {
-          ArrowLeft: () => move(-STEP), ArrowRight: () => move(STEP), "+": () => zoom(1 / ZOOM), "=": () => zoom(1 / ZOOM),
-          "-": () => zoom(ZOOM), "0": reset, Home: () => look(state.found.first, state.found.first + state.end - state.start),
+          ArrowLeft: () => move(-STEP),
+          ArrowRight: () => move(STEP),
+          "+": () => zoom(1 / ZOOM),
+          "=": () => zoom(1 / ZOOM),
+          "-": () => zoom(ZOOM),
+          "0": reset,
+          Home: () => look(state.found.first, state.found.first + state.end - state.start),
           End: () => look(state.found.last - state.end + state.start, state.found.last),
         };
-        if (!Object.hasOwn(acts, event.key) || !state.found) { return; }
+        if (!Object.hasOwn(acts, event.key) || !state.found) return;
         event.preventDefault();
         acts[event.key]();
       });
       area.addEventListener("wheel", (event) => {
-        if (!chart || !(event.ctrlKey || area.contains(document.activeElement))) { return; }
+        if (!chart || !(event.ctrlKey || area.contains(document.activeElement))) return;
         event.preventDefault();
-        if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) { move(event.deltaX / 600); } else { zoom(event.deltaY > 0 ? WHEEL : 1 / WHEEL, timeAt(event)); }
+        if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) move(event.deltaX / 600);
+        else zoom(event.deltaY > 0 ? WHEEL : 1 / WHEEL, timeAt(event));
       }, { passive: false });
       area.addEventListener("dblclick", reset);
       area.addEventListener("pointerdown", (event) => {
-        if (!chart || event.button) { return; }
+        if (!chart || event.button) return;
         pointers.set(event.pointerId, event.clientX);
         area.setPointerCapture(event.pointerId);
         pinch = null;
       });
       area.addEventListener("pointermove", (event) => {
-        if (!pointers.has(event.pointerId) || !chart) { return; }
+        if (!pointers.has(event.pointerId) || !chart) return;
         const from = pointers.get(event.pointerId);
         pointers.set(event.pointerId, event.clientX);
         if (pointers.size === 1) {
@@ -413,16 +522,18 @@
     // Two fingers keep the times that they touch.
     function squeeze() {
       const box = chart.over.getBoundingClientRect();
-      const [first, second] = Array.from(pointers.values(), (x) => (x - box.left) / box.width).sort((a, b) => a - b);
-      if (second - first < 0.02) { return; }
+      const [first, second] = Array.from(pointers.values(), (x) => (x - box.left) / box.width).sort((a, b) =>
+        a - b
+      );
+      if (second - first < 0.02) return;
       const span = state.end - state.start;
-      if (!pinch) { pinch = [state.start + first * span, state.start + second * span]; }
+      if (!pinch) pinch = [state.start + first * span, state.start + second * span];
       const wide = (pinch[1] - pinch[0]) / (second - first);
       look(pinch[0] - first * wide, pinch[0] + (1 - first) * wide);
     }
 
     function resize() {
-      if (chart && chart.width !== widthPx()) { chart.setSize({ width: widthPx(), height: HEIGHT_PX }); }
+      if (chart && chart.width !== widthPx()) chart.setSize({ width: widthPx(), height: HEIGHT_PX });
     }
 
     function destroy() {
@@ -431,7 +542,7 @@
       window.cancelAnimationFrame(frame);
       observer.disconnect();
       scheme.removeEventListener("change", repaint);
-      if (chart) { chart.destroy(); }
+      if (chart) chart.destroy();
       chart = null;
       state = null;
       fill(root);
@@ -444,21 +555,25 @@
 
   // In place of the figure, where the view shows a time course: that of the trial that is open.
   function showFigure(root, app) {
-    if (figured) { figured.destroy(); }
+    if (figured) figured.destroy();
     figured = null;
     const name = app.view.trial;
     const row = name ? explorer.details.findRow(app.table, name) : -1;
-    if (row < 0) { return false; }
+    if (row < 0) return false;
     const holder = make("div", { class: "course" }, make("p", { class: "soft" }, "Reading the trial …"));
     fill(root, holder);
     const mine = create(holder, app);
     figured = mine;
-    explorer.details.read(name, row).then((details) => {
-      if (figured === mine) { mine.show(row, details, app.view.series); }
-    }, (error) => fill(holder, make("p", { class: "warning" }, "The trial could not be read: " + error.message)));
+    explorer.details.read(name, row).then(
+      (details) => {
+        if (figured === mine) mine.show(row, details, app.view.series);
+      },
+      (error) =>
+        fill(holder, make("p", { class: "warning" }, "The trial could not be read: " + error.message)),
+    );
     return true;
   }
 
   explorer.course = { create, align, measure };
   explorer.courseFigure = { show: showFigure };
-}());
+})();

@@ -4,7 +4,8 @@
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const { estimate, median, nameStatistic, nameRange } = explorer.estimates;
-  const { choosePlaces, indexLevels, keepFinite, keepMarked, sortByStart, splitColumn, takeValues } = explorer.grouping;
+  const { choosePlaces, indexLevels, keepFinite, keepMarked, sortByStart, splitColumn, takeValues } =
+    explorer.grouping;
   const { describeAxis, describeX, describeY } = explorer.figureAxes;
   const { describeShared, nameCurve, writeTrialCount } = explorer.labels;
   const FACETS_MAX = 12;
@@ -59,12 +60,12 @@
 
   /** At most 40 of the rows, in their order: an even choice, and the extremes of their values. */
   function chooseDots(values, rows) {
-    if (rows.length <= DOTS_MAX) { return rows; }
+    if (rows.length <= DOTS_MAX) return rows;
     let [low, high] = [0, 0];
     for (let at = 1; at < rows.length; at += 1) {
       const value = values[rows[at]];
-      if (value < values[rows[low]]) { low = at; }
-      if (value > values[rows[high]]) { high = at; }
+      if (value < values[rows[low]]) low = at;
+      if (value > values[rows[high]]) high = at;
     }
     const chosen = new Set([...choosePlaces(rows.length, DOTS_MAX - 2), low, high]);
     return Array.from(chosen).sort((one, other) => one - other).map((at) => rows[at]);
@@ -73,11 +74,13 @@
   /** The order of curves: from low to high by the median of their points, then by colour. */
   function compareCurves(one, other) {
     const [before, after] = [one, other].map((curve) => {
-      const heights = Float64Array.from(curve.points.filter((point) => point.y !== null), (point) => point.y).sort();
+      const heights = Float64Array.from(curve.points.filter((point) => point.y !== null), (point) => point.y)
+        .sort();
       return heights.length ? median(heights) : Infinity;
     });
-    if (before !== after) { return before < after ? -1 : 1; }
-    return (one.colourLevel === null ? -1 : one.colourLevel) - (other.colourLevel === null ? -1 : other.colourLevel);
+    if (before !== after) return before < after ? -1 : 1;
+    return (one.colourLevel === null ? -1 : one.colourLevel) -
+      (other.colourLevel === null ? -1 : other.colourLevel);
   }
 
   /** The trials that do not count of these rows, by reason, most first. */
@@ -85,19 +88,24 @@
     const counts = new Uint32Array(table.reasons.length);
     for (let at = 0; at < rows.length; at += 1) {
       const code = table.reasonCodes[rows[at]];
-      if (code >= 0) { counts[code] += 1; }
+      if (code >= 0) counts[code] += 1;
     }
     return table.reasons.map((reason, code) => [reason, counts[code]]).filter(([, count]) => count)
       .sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
   }
 
   function noteUnusable(reasons) {
-    return reasons.length ? ["Unusable trials are counted: " + reasons.map(([reason, count]) => count + " " + reason).join(", ") + "."] : [];
+    return reasons.length
+      ? [
+        "Unusable trials are counted: " + reasons.map(([reason, count]) => count + " " + reason).join(", ") +
+        ".",
+      ]
+      : [];
   }
 
   function countMissing(rows, places) {
     let missing = 0;
-    for (let at = 0; at < rows.length; at += 1) { missing += places[rows[at]] < 0 ? 1 : 0; }
+    for (let at = 0; at < rows.length; at += 1) missing += places[rows[at]] < 0 ? 1 : 0;
     return missing;
   }
 
@@ -106,19 +114,24 @@
   }
 
   function noteLimit(split, what) {
-    if (!split || split.present <= split.shown.length) { return []; }
-    return [split.shown.length + " of " + split.present + " " + what + " shown, chosen evenly: filter to see the others."];
+    if (!split || split.present <= split.shown.length) return [];
+    return [
+      split.shown.length + " of " + split.present + " " + what +
+      " shown, chosen evenly: filter to see the others.",
+    ];
   }
 
   /** What is drawn of the rows of one x: a dot for each trial, or for a choice of many. */
   function buildDots(selection, x, values, rows) {
     const { table, plain, flagged } = selection;
     const parts = [keepMarked(rows, plain, 1), keepMarked(rows, plain, 0)];
-    return parts.flatMap((part) => Array.from(chooseDots(values, part), (row) => {
-      const counted = Boolean(table.counted[row]);
-      const reason = counted ? null : table.reasons[table.reasonCodes[row]];
-      return { x, y: values[row], row, counted, reason, flagged: flagged(row) };
-    }));
+    return parts.flatMap((part) =>
+      Array.from(chooseDots(values, part), (row) => {
+        const counted = Boolean(table.counted[row]);
+        const reason = counted ? null : table.reasons[table.reasonCodes[row]];
+        return { x, y: values[row], row, counted, reason, flagged: flagged(row) };
+      })
+    );
   }
 
   // The point of the trials of one x, if any counts, and their dots.
@@ -126,26 +139,37 @@
     const { view, used } = selection;
     const taken = used ? keepMarked(rows, used, 1) : rows;
     const points = taken.length
-      ? [{ x, ...estimate(takeValues(values, taken), view.statistic, view.range), trials: taken.length, rows: taken }] : [];
+      ? [{
+        x,
+        ...estimate(takeValues(values, taken), view.statistic, view.range),
+        trials: taken.length,
+        rows: taken,
+      }]
+      : [];
     return { rows, points, dots: view.dots ? buildDots(selection, x, values, rows) : [] };
   }
 
   function haveSame(rows, others) {
-    if (rows.length !== others.length) { return false; }
+    if (rows.length !== others.length) return false;
     for (let at = 0; at < rows.length; at += 1) {
-      if (rows[at] !== others[at]) { return false; }
+      if (rows[at] !== others[at]) return false;
     }
     return true;
   }
 
   /** The curve of one y column and colour, as a list; empty where no trial has a value. */
   function buildCurve(selection, column, colour, rows, xs, facet) {
-    const place = [selection.facets ? selection.facets.place(facet) : "", selection.colours ? selection.colours.place(colour) : ""];
+    const place = [
+      selection.facets ? selection.facets.place(facet) : "",
+      selection.colours ? selection.colours.place(colour) : "",
+    ];
     const groups = xs.split(keepFinite(rows, column)).map((part) => {
       const x = xs.levels.values[xs.shown[part.key]];
       const key = [column.name, ...place, x].join("\n");
       const before = selection.groups.get(key);
-      const found = before && haveSame(before.rows, part.rows) ? before : buildGroup(selection, x, column.values, part.rows);
+      const found = before && haveSame(before.rows, part.rows)
+        ? before
+        : buildGroup(selection, x, column.values, part.rows);
       selection.groups.set(key, found);
       return found;
     });
@@ -164,10 +188,26 @@
     const facets = splitColumn(table, view.facet, rows, FACETS_MAX, true);
     const colours = splitColumn(table, view.colour, rows, CURVES_MAX, true);
     const shared = findShared(table, rows);
-    const state = [view.x, view.colour, view.facet, view.statistic, view.range, view.count, view.dots, shared.low, shared.high].join("\n");
-    if (latest.table !== table || latest.state !== state) { latest = { table, state, groups: new Map() }; }
+    const state = [
+      view.x,
+      view.colour,
+      view.facet,
+      view.statistic,
+      view.range,
+      view.count,
+      view.dots,
+      shared.low,
+      shared.high,
+    ].join("\n");
+    if (latest.table !== table || latest.state !== state) latest = { table, state, groups: new Map() };
     return {
-      table, view, rows, ys, facets, colours, splitBy,
+      table,
+      view,
+      rows,
+      ys,
+      facets,
+      colours,
+      splitBy,
       groups: latest.groups,
       used: view.count === "all" ? null : table.counted,
       isUsed: view.count === "all" ? () => true : (row) => table.counted[row] === 1,
@@ -175,7 +215,9 @@
       flagged: (row) => hasOther(table, shared, row),
 
       listLimits() {
-        const missing = ys.flatMap((column) => noteMissing(rows.length - keepFinite(rows, column).length, column));
+        const missing = ys.flatMap((column) =>
+          noteMissing(rows.length - keepFinite(rows, column).length, column)
+        );
         return [...missing, ...noteLimit(facets, "panels"), ...noteLimit(colours, "colours")];
       },
 
@@ -195,9 +237,11 @@
       buildFacets(columns, makeCurves) {
         return splitBy(facets, rows).map((facet) => ({
           name: facets ? facets.name(facet.key) : "",
-          curves: columns.flatMap((column) => splitBy(colours, facet.rows).flatMap(
-            (part) => makeCurves(column, part.key, part.rows, facet.key),
-          )).sort(compareCurves),
+          curves: columns.flatMap((column) =>
+            splitBy(colours, facet.rows).flatMap(
+              (part) => makeCurves(column, part.key, part.rows, facet.key),
+            )
+          ).sort(compareCurves),
         })).filter((facet) => facet.curves.length);
       },
     };
@@ -211,12 +255,16 @@
     const { places } = xs.levels;
     const against = explorer.baselines.build(selection, xs);
     const alone = against && !against.length
-      ? ["Nothing is compared: no place has trials of the baseline and of another curve."] : [];
+      ? ["Nothing is compared: no place has trials of the baseline and of another curve."]
+      : [];
     return {
       against,
       x: describeX(view, column, xs),
       ys: ys.map((one) => describeY(view, one)),
-      facets: selection.buildFacets(ys, (one, colour, part, facet) => buildCurve(selection, one, colour, part, xs, facet)),
+      facets: selection.buildFacets(
+        ys,
+        (one, colour, part, facet) => buildCurve(selection, one, colour, part, xs, facet),
+      ),
       notes: [
         ...noteMissing(countMissing(rows, places), column),
         ...selection.listLimits(),
@@ -234,38 +282,48 @@
   }
 
   function chooseBuilder(statistic) {
-    if (statistic === "course") { return leaveToTrial; }
+    if (statistic === "course") return leaveToTrial;
     return DISTRIBUTIONS.includes(statistic) ? explorer.distributions.build : buildOverX;
   }
 
   // The rows of each point, or of each curve where its points are one group.
   function listGroups(facets, whole) {
     const curves = facets.flatMap((facet) => facet.curves);
-    return whole ? curves.map((curve) => curve.points.flatMap((point) => Array.from(point.rows)))
+    return whole
+      ? curves.map((curve) => curve.points.flatMap((point) => Array.from(point.rows)))
       : curves.flatMap((curve) => curve.points.map((point) => point.rows));
   }
 
   function hasSeveral(places, rows) {
     for (let at = 1; at < rows.length; at += 1) {
-      if (places[rows[at]] !== places[rows[0]]) { return true; }
+      if (places[rows[at]] !== places[rows[0]]) return true;
     }
     return false;
   }
 
   /** A note for each factor, and the path, of which one point has trials of several levels. */
   function listPooled({ table, view, ys }, facets, whole) {
-    const apart = new Set([view.colour, view.facet, ...ys.map((one) => one.name), ...(whole ? [] : [view.x]), ...HOSTS]);
+    const apart = new Set([
+      view.colour,
+      view.facet,
+      ...ys.map((one) => one.name),
+      ...(whole ? [] : [view.x]),
+      ...HOSTS,
+    ]);
     const groups = listGroups(facets, whole);
-    const isPooled = (column) => !apart.has(column.name) && column.kind !== "flags"
-      && (column.role === "factor" || column.name === "path");
+    const isPooled = (column) =>
+      !apart.has(column.name) && column.kind !== "flags" &&
+      (column.role === "factor" || column.name === "path");
     return table.columns.filter(isPooled).flatMap((column) => {
       const levels = indexLevels(table, column);
-      if (!groups.some((rows) => hasSeveral(levels.places, rows))) { return []; }
+      if (!groups.some((rows) => hasSeveral(levels.places, rows))) return [];
       const seen = new Set();
       groups.forEach((rows) => rows.forEach((row) => seen.add(levels.places[row])));
       const names = Array.from(seen).sort((one, other) => one - other).map((place) => levels.name(place));
-      return ["Points pool " + column.label + ": "
-        + (names.length > NAMED_MAX ? names.length + " levels." : names.join(", ") + ".")];
+      return [
+        "Points pool " + column.label + ": " +
+        (names.length > NAMED_MAX ? names.length + " levels." : names.join(", ") + "."),
+      ];
     });
   }
 
@@ -285,7 +343,11 @@
     const all = view.count === "all";
     return {
       title: describeShared(table, view, selection.rows),
-      notes: [...drawn.notes, ...listPooled(selection, drawn.facets, distribution), ...noteUnusable(all && drawn.facets.length ? unusable : [])],
+      notes: [
+        ...drawn.notes,
+        ...listPooled(selection, drawn.facets, distribution),
+        ...noteUnusable(all && drawn.facets.length ? unusable : []),
+      ],
       statistic: nameStatistic(view.statistic),
       range: nameRange(view.statistic, view.range),
       x: drawn.x,

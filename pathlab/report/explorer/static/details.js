@@ -25,7 +25,7 @@
     const code = results.levels.indexOf(label);
     for (let row = 0; row < table.count; row += 1) {
       const trial = trials.levels ? trials.levels[trials.values[row]] : trials.values[row];
-      if (results.values[row] === code && String(trial) === number) { return row; }
+      if (results.values[row] === code && String(trial) === number) return row;
     }
     return -1;
   }
@@ -35,7 +35,7 @@
     if (!kept.has(name)) {
       const found = await app.source.trial(row);
       kept.set(name, found);
-      if (kept.size > KEPT_MAX) { kept.delete(kept.keys().next().value); }
+      if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
     }
     return kept.get(name);
   }
@@ -56,13 +56,13 @@
   }
 
   function drop() {
-    if (course) { course.destroy(); }
+    if (course) course.destroy();
     course = null;
   }
 
   // The trial's series, unless they take the place of the figure.
   function trace() {
-    if (!shown.details) { return; }
+    if (!shown.details) return;
     if (app.view.statistic === "course") {
       drop();
       return;
@@ -82,13 +82,14 @@
     shown = null;
     const back = before;
     before = null;
-    if (back && back.isConnected && back !== document.body) { back.focus(); } else if (started) { app.focusFigure(); }
+    if (back && back.isConnected && back !== document.body) back.focus();
+    else if (started) app.focusFigure();
   }
 
   function show() {
     const name = app.view.trial;
     if (!name) {
-      if (shown) { leave(); }
+      if (shown) leave();
       return;
     }
     if (shown && shown.name === name) {
@@ -96,7 +97,7 @@
       return;
     }
     const row = findRow(app.table, name);
-    if (!root.contains(document.activeElement)) { before = document.activeElement; }
+    if (!root.contains(document.activeElement)) before = document.activeElement;
     shown = { name, row, details: null, asked: started };
     root.hidden = false;
     root.setAttribute("aria-busy", "true");
@@ -104,12 +105,14 @@
       refuse(shown, "There is no trial " + name + ".");
       return;
     }
-    if (!root.firstChild) { fill(root, head("Trial " + name, null), make("p", { class: "soft" }, "Reading the trial …")); }
+    if (!root.firstChild) {
+      fill(root, head("Trial " + name, null), make("p", { class: "soft" }, "Reading the trial …"));
+    }
     const wanted = shown;
     read(name, row).then((details) => {
-      if (shown === wanted) { draw(wanted, details); }
+      if (shown === wanted) draw(wanted, details);
     }, (error) => {
-      if (shown === wanted) { refuse(wanted, "The trial could not be read: " + error.message); }
+      if (shown === wanted) refuse(wanted, "The trial could not be read: " + error.message);
     });
   }
 
@@ -129,15 +132,34 @@
   }
 
   function head(title, details) {
-    const open = (one, text, label) => make("button", {
-      type: "button", disabled: !one, "aria-label": one ? label + " trial of this path: " + one.name : label + " trial of this path: none",
-      data: { step: label.toLowerCase() }, on: { click: () => app.setView({ trial: one.name }) },
-    }, text);
+    const open = (one, text, label) =>
+      make("button", {
+        type: "button",
+        disabled: !one,
+        "aria-label": one ? label + " trial of this path: " + one.name : label + " trial of this path: none",
+        data: { step: label.toLowerCase() },
+        on: { click: () => app.setView({ trial: one.name }) },
+      }, text);
     const last = details && details.before[details.before.length - 1];
-    return make("div", { class: "trial-head" },
+    return make(
+      "div",
+      { class: "trial-head" },
       make("h2", { tabindex: "-1" }, title),
-      details ? make("span", { class: "steps" }, open(last, "‹ Previous", "Previous"), open(details.after[0], "Next ›", "Next")) : null,
-      make("button", { type: "button", class: "close", "aria-label": "Close the trial", on: { click: close } }, "×"));
+      details
+        ? make(
+          "span",
+          { class: "steps" },
+          open(last, "‹ Previous", "Previous"),
+          open(details.after[0], "Next ›", "Next"),
+        )
+        : null,
+      make("button", {
+        type: "button",
+        class: "close",
+        "aria-label": "Close the trial",
+        on: { click: close },
+      }, "×"),
+    );
   }
 
   function draw(wanted, details) {
@@ -146,14 +168,18 @@
     drop();
     root.removeAttribute("aria-busy");
     chart = make("div", { class: "course" });
-    fill(root,
+    fill(
+      root,
       head(details.title, details),
       make("p", { class: "meta" }, [details.name, details.path, details.medium, details.started].join(" · ")),
       warn(details),
-      details.remarks.map((text) => make("p", { class: text.startsWith("Limited by") ? "limit" : null }, text)),
+      details.remarks.map((text) =>
+        make("p", { class: text.startsWith("Limited by") ? "limit" : null }, text)
+      ),
       chart,
       details.sections.map(write),
-      listNeighbours(details));
+      listNeighbours(details),
+    );
     trace();
     if (focused) {
       const again = root.querySelector("[data-step='" + focused + "']");
@@ -161,55 +187,117 @@
     } else {
       focusHeading(wanted);
     }
-    if (wanted.asked) { app.announce(details.title + " is open."); }
+    if (wanted.asked) app.announce(details.title + " is open.");
   }
 
   function warn(details) {
     const texts = [];
-    if (details.failure) { texts.push(details.failure[0].toUpperCase() + details.failure.slice(1)); }
-    if (details.excluded && details.excluded !== details.status) { texts.push("Not counted: " + details.excluded + "."); }
-    for (const text of details.unreadable) { texts.push("Not shown: " + text + "."); }
+    if (details.failure) texts.push(details.failure[0].toUpperCase() + details.failure.slice(1));
+    if (details.excluded && details.excluded !== details.status) {
+      texts.push("Not counted: " + details.excluded + ".");
+    }
+    for (const text of details.unreadable) texts.push("Not shown: " + text + ".");
     return [
       texts.map((text) => make("p", { class: "warning" }, text)),
-      details.flags.length ? make("dl", { class: "facts flags", "aria-label": "Flags" }, details.flags.map((flag) =>
-        make("div", {}, make("dt", {}, flag.name), make("dd", {}, flag.meaning || "meaning not known")))) : null,
+      details.flags.length
+        ? make(
+          "dl",
+          { class: "facts flags", "aria-label": "Flags" },
+          details.flags.map((flag) =>
+            make("div", {}, make("dt", {}, flag.name), make("dd", {}, flag.meaning || "meaning not known"))
+          ),
+        )
+        : null,
     ];
   }
 
   // A section that was opened or closed stays so in the next trial.
   function write(section) {
     const open = folds.has(section.key) ? folds.get(section.key) : OPEN.includes(section.key);
-    const fold = make("details", { class: "fold", open, data: { section: section.key } },
+    const fold = make(
+      "details",
+      { class: "fold", open, data: { section: section.key } },
       make("summary", {}, make("h3", {}, section.title)),
       section.facts
-        ? make("dl", { class: "facts" }, section.facts.map(([label, text]) => make("div", { class: label.startsWith(" ") ? "part" : null }, make("dt", {}, label), make("dd", {}, text))))
+        ? make(
+          "dl",
+          { class: "facts" },
+          section.facts.map(([label, text]) =>
+            make(
+              "div",
+              { class: label.startsWith(" ") ? "part" : null },
+              make("dt", {}, label),
+              make("dd", {}, text),
+            )
+          ),
+        )
         : table(section.title, section.columns, section.rows),
-      (section.notes || []).map((text) => make("p", { class: "note" }, text)));
+      (section.notes || []).map((text) => make("p", { class: "note" }, text)),
+    );
     fold.addEventListener("toggle", () => folds.set(section.key, fold.open));
     return fold;
   }
 
   function table(title, columns, rows) {
-    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", {},
-      make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text)))),
-      make("tbody", {}, rows.map((row) => make("tr", {}, row.map((cell, place) => make(place ? "td" : "th", { scope: place ? null : "row" }, cell)))))));
+    return make(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
+      make(
+        "table",
+        {},
+        make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text)))),
+        make(
+          "tbody",
+          {},
+          rows.map((row) =>
+            make(
+              "tr",
+              {},
+              row.map((cell, place) => make(place ? "td" : "th", { scope: place ? null : "row" }, cell)),
+            )
+          ),
+        ),
+      ),
+    );
   }
 
   function listNeighbours(details) {
     const end = (one) => one.failure || (one.excluded ? "not counted: " + one.excluded : one.status);
     const describe = (one, when) => [
-      make("button", { type: "button", class: "plain", on: { click: () => app.setView({ trial: one.name }) } }, one.name),
-      when, one.started, one.combination, one.throughput || "–",
+      make("button", {
+        type: "button",
+        class: "plain",
+        on: { click: () => app.setView({ trial: one.name }) },
+      }, one.name),
+      when,
+      one.started,
+      one.combination,
+      one.throughput || "–",
       end(one),
     ];
-    const here = [make("strong", {}, details.name), "this trial", details.started, details.combination, details.throughput || "–", end(details)];
-    const rows = [...details.before.map((one) => describe(one, "before")), here, ...details.after.map((one) => describe(one, "after"))];
-    return make("div", { class: "neighbours" }, make("h3", {}, "Neighbours in time, same path"),
+    const here = [
+      make("strong", {}, details.name),
+      "this trial",
+      details.started,
+      details.combination,
+      details.throughput || "–",
+      end(details),
+    ];
+    const rows = [
+      ...details.before.map((one) => describe(one, "before")),
+      here,
+      ...details.after.map((one) => describe(one, "after")),
+    ];
+    return make(
+      "div",
+      { class: "neighbours" },
+      make("h3", {}, "Neighbours in time, same path"),
       rows.length > 1
         ? table("Neighbours in time", ["Trial", "When", "Start", "Combination", "Throughput", "Status"], rows)
-        : make("p", { class: "soft" }, "It is the only trial of this path."));
+        : make("p", { class: "soft" }, "It is the only trial of this path."),
+    );
   }
 
   explorer.details = { findRow, read };
   explorer.panels.push({ name: "details", mount, update: show });
-}());
+})();

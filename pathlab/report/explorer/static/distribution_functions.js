@@ -15,7 +15,7 @@
     let found = cache.get(key);
     if (found === undefined) {
       found = compute();
-      if (cache.size >= CACHED) { cache.clear(); }
+      if (cache.size >= CACHED) cache.clear();
       cache.set(key, found);
     }
     return found;
@@ -24,8 +24,8 @@
   // What Stirling's formula leaves out of the logarithm of gamma(x), x of 10 or more.
   function stirlingRest(x) {
     const square = 1 / (x * x);
-    return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188
-      - square * 691 / 360360))))) / x;
+    return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 -
+                      square * 691 / 360360))))) / x;
   }
 
   // log(gamma(x + 1/2) / gamma(x)), x above 0.
@@ -36,8 +36,8 @@
       ratio *= at / (at + 0.5);
       at += 1;
     }
-    return Math.log(ratio) + (at * Math.log1p(0.5 / at) - 0.5) + Math.log(at) / 2
-      + stirlingRest(at + 0.5) - stirlingRest(at);
+    return Math.log(ratio) + (at * Math.log1p(0.5 / at) - 0.5) + Math.log(at) / 2 +
+      stirlingRest(at + 0.5) - stirlingRest(at);
   }
 
   // The continued fraction of the incomplete beta function (Lentz's method; Abramowitz and Stegun 26.5.8).
@@ -47,25 +47,29 @@
     d = 1 / (Math.abs(d) < TINY ? TINY : d);
     let found = d;
     for (let m = 1; m <= 10000; m += 1) {
-      for (const part of [
-        m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-        -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-      ]) {
+      for (
+        const part of [
+          m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+          -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ]
+      ) {
         d = 1 + part * d;
         c = 1 + part / c;
         d = 1 / (Math.abs(d) < TINY ? TINY : d);
         c = Math.abs(c) < TINY ? TINY : c;
         found *= d * c;
       }
-      if (Math.abs(d * c - 1) < EPSILON) { break; }
+      if (Math.abs(d * c - 1) < EPSILON) break;
     }
     return found;
   }
 
   // Density of Student's t.
   function studentDensity(t, freedom) {
-    return Math.exp(logGammaStep(freedom / 2) - Math.log(freedom * Math.PI) / 2
-      - (freedom + 1) / 2 * Math.log1p(t * t / freedom));
+    return Math.exp(
+      logGammaStep(freedom / 2) - Math.log(freedom * Math.PI) / 2 -
+        (freedom + 1) / 2 * Math.log1p(t * t / freedom),
+    );
   }
 
   /**
@@ -99,7 +103,7 @@
         const above = studentTail(t, freedom);
         const change = Math.log(above / tail) * above / (t * studentDensity(t, freedom));
         t *= Math.exp(change);
-        if (Math.abs(change) < 1e-15) { break; }
+        if (Math.abs(change) < 1e-15) break;
       }
       return t;
     });
@@ -159,7 +163,7 @@
    * @returns {?{rank: number, coverage: number}}
    */
   function medianRank(n, confidence) {
-    if (n < 2) { return null; }
+    if (n < 2) return null;
     return remember(ranks, n + " " + confidence, () => {
       const { first, chances } = binomialChances(n, 0.5);
       const half = Math.floor(n / 2);

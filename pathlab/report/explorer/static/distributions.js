@@ -18,8 +18,8 @@
   /** How many bins of equal width sorted values get, 1 to 100. */
   function countBins(sorted) {
     const [low, q1, q3, high] = [0, 0.25, 0.75, 1].map((ratio) => quantile(sorted, ratio));
-    if (low === high) { return 1; }
-    if (q1 === q3) { return Math.ceil(Math.log2(sorted.length)) + 1; }
+    if (low === high) return 1;
+    if (q1 === q3) return Math.ceil(Math.log2(sorted.length)) + 1;
     const bins = (high - low) / (2 * (q3 - q1)) * Math.cbrt(sorted.length);
     return Math.min(BINS_MAX, Math.max(1, Math.ceil(bins - EDGE_RATIO)));
   }
@@ -49,15 +49,20 @@
   // The rows of each of so many parts, in their order.
   function splitRows(rows, count, find) {
     const parts = Array.from({ length: count }, () => []);
-    for (let at = 0; at < rows.length; at += 1) { parts[find(rows[at])].push(rows[at]); }
+    for (let at = 0; at < rows.length; at += 1) parts[find(rows[at])].push(rows[at]);
     return parts;
   }
 
   // The number of trials in each bin, at its middle on the scale of the bins.
   function buildBins(values, rows, bins) {
     return splitRows(rows, bins.count, (row) => bins.find(values[row])).map((part, place) => ({
-      x: bins.edge(place + 0.5), y: part.length, low: null, high: null, state: "estimated",
-      trials: part.length, rows: Uint32Array.from(part),
+      x: bins.edge(place + 0.5),
+      y: part.length,
+      low: null,
+      high: null,
+      state: "estimated",
+      trials: part.length,
+      rows: Uint32Array.from(part),
     }));
   }
 
@@ -65,10 +70,14 @@
   function chooseSteps(sorted) {
     const ends = [];
     for (let at = 0; at < sorted.length; at += 1) {
-      if (sorted[at] !== sorted[at + 1]) { ends.push(at); }
+      if (sorted[at] !== sorted[at + 1]) ends.push(at);
     }
-    if (ends.length <= STEPS_MAX) { return ends; }
-    const chosen = new Set([...chooseEvenly(ends, STEPS_MAX), ...ends.slice(0, END_STEPS), ...ends.slice(-END_STEPS)]);
+    if (ends.length <= STEPS_MAX) return ends;
+    const chosen = new Set([
+      ...chooseEvenly(ends, STEPS_MAX),
+      ...ends.slice(0, END_STEPS),
+      ...ends.slice(-END_STEPS),
+    ]);
     return Array.from(chosen).sort((one, other) => one - other);
   }
 
@@ -109,7 +118,9 @@
   }
 
   function listValues(kept, rows, takes) {
-    const parts = kept.map((column) => takeValues(column.values, keepRows(rows, (row) => takes(column, row))));
+    const parts = kept.map((column) =>
+      takeValues(column.values, keepRows(rows, (row) => takes(column, row)))
+    );
     const pooled = new Float64Array(parts.reduce((total, part) => total + part.length, 0));
     parts.reduce((start, part) => {
       pooled.set(part, start);
@@ -135,17 +146,20 @@
     const isKnown = (column, row) => isUsed(row) && Number.isFinite(column.values[row]);
     const takes = (column, row) => isKnown(column, row) && (!log || column.values[row] > 0);
     if (log) {
-      const below = kept.reduce((total, column) => total
-        + keepRows(rows, (row) => isKnown(column, row) && column.values[row] <= 0).length, 0);
-      if (below) { notes.push(writeTrialCount(below) + " at or below 0 not shown on a logarithmic axis."); }
+      const below = kept.reduce((total, column) =>
+        total +
+        keepRows(rows, (row) => isKnown(column, row) && column.values[row] <= 0).length, 0);
+      if (below) notes.push(writeTrialCount(below) + " at or below 0 not shown on a logarithmic axis.");
     }
     const pooled = histogram ? listValues(kept, rows, takes) : [];
     const bins = pooled.length ? makeBins(pooled, log) : null;
     const edges = bins ? Array.from({ length: bins.count + 1 }, (_, at) => bins.edge(at)) : [];
     const buildCurve = (column, colour, part) => {
       const known = keepRows(part, (row) => takes(column, row));
-      if (!known.length) { return []; }
-      const points = histogram ? buildBins(column.values, known, bins) : buildSteps(view, column.values, known);
+      if (!known.length) return [];
+      const points = histogram
+        ? buildBins(column.values, known, bins)
+        : buildSteps(view, column.values, known);
       return [selection.makeCurve(column, colour, { points, edges })];
     };
     const axis = explorer.figureAxes.describeAxis(ys[0], view.scaleX || "linear", view.minX, view.maxX);

@@ -13,7 +13,12 @@
   const trials = (number) => number.toLocaleString("en") + (number === 1 ? " trial" : " trials");
 
   function lift(app, text, change, selected) {
-    return make("li", {}, make("button", { type: "button", on: { click: () => app.setView(change) } }, text), selected === null ? null : " → " + trials(selected));
+    return make(
+      "li",
+      {},
+      make("button", { type: "button", on: { click: () => app.setView(change) } }, text),
+      selected === null ? null : " → " + trials(selected),
+    );
   }
 
   // Every filter with the trials that there are without it.
@@ -22,10 +27,18 @@
     const lifts = Object.keys(view.where || {}).map((name) => {
       const where = { ...view.where };
       delete where[name];
-      return { text: "Lift: " + describeFilter(app, name), change: { where: { [name]: null } }, selected: explorer.filter.select(table, { ...view, where }).length };
+      return {
+        text: "Lift: " + describeFilter(app, name),
+        change: { where: { [name]: null } },
+        selected: explorer.filter.select(table, { ...view, where }).length,
+      };
     });
     if (view.text) {
-      lifts.push({ text: "Lift: text “" + view.text + "”", change: { text: "" }, selected: explorer.filter.select(table, { ...view, text: "" }).length });
+      lifts.push({
+        text: "Lift: text “" + view.text + "”",
+        change: { text: "" },
+        selected: explorer.filter.select(table, { ...view, text: "" }).length,
+      });
     }
     return lifts.sort((a, b) => b.selected - a.selected);
   }
@@ -33,34 +46,86 @@
   /** What to say in place of the figure; null where there is something to draw. */
   function explain(app) {
     const { table, rows, exploration, view } = app;
-    if (!exploration) { return make("p", {}, "There is no figure: see the notice above."); }
-    if (!table.count) { return make("p", {}, "These results have no trials yet. ", app.source.live ? "The first one is shown when it ends." : null); }
+    if (!exploration) return make("p", {}, "There is no figure: see the notice above.");
+    if (!table.count) {
+      return make(
+        "p",
+        {},
+        "These results have no trials yet. ",
+        app.source.live ? "The first one is shown when it ends." : null,
+      );
+    }
     if (!rows.length) {
       const lifts = listLifts(app);
       const helps = lifts.filter((one) => one.selected);
-      return make("div", {},
-        make("p", {}, make("strong", {}, "No trial matches the filters."), helps.length ? " Lift one of them:" : " No single one of them is the cause."),
-        make("ul", { class: "lifts" }, helps.map((one) => lift(app, one.text, one.change, one.selected)),
-          lifts.length > 1 || !helps.length ? lift(app, "Lift all filters", { where: null, text: "" }, table.count) : null));
+      return make(
+        "div",
+        {},
+        make(
+          "p",
+          {},
+          make("strong", {}, "No trial matches the filters."),
+          helps.length ? " Lift one of them:" : " No single one of them is the cause.",
+        ),
+        make(
+          "ul",
+          { class: "lifts" },
+          helps.map((one) => lift(app, one.text, one.change, one.selected)),
+          lifts.length > 1 || !helps.length
+            ? lift(app, "Lift all filters", { where: null, text: "" }, table.count)
+            : null,
+        ),
+      );
     }
     if (explorer.figure.isCourse(view)) {
       const first = explorer.source.nameTrial(table, rows.find((row) => table.counted[row]) ?? rows[0]);
-      return make("div", {}, make("p", {}, "A time course is that of one trial. Open one with a click in another figure, or here:"),
-        make("ul", { class: "lifts" }, lift(app, "Open trial " + first, { trial: first }, null)));
+      return make(
+        "div",
+        {},
+        make(
+          "p",
+          {},
+          "A time course is that of one trial. Open one with a click in another figure, or here:",
+        ),
+        make("ul", { class: "lifts" }, lift(app, "Open trial " + first, { trial: first }, null)),
+      );
     }
-    if (exploration.facets.some((facet) => facet.curves.some((curve) => (explorer.figure.isPlain(view) && curve.dots.length) || curve.points.some((point) => point.y !== null)))) { return null; }
+    if (
+      exploration.facets.some((facet) =>
+        facet.curves.some((curve) =>
+          (explorer.figure.isPlain(view) && curve.dots.length) ||
+          curve.points.some((point) => point.y !== null)
+        )
+      )
+    ) return null;
     const left = exploration.excluded.reduce((sum, [, number]) => sum + number, 0);
     if (left === rows.length && view.count !== "all") {
-      return make("div", {},
-        make("p", {}, make("strong", {}, "None of the " + trials(rows.length) + " is counted: "), exploration.excluded.map(([reason, number]) => reason + " (" + number + ")").join("; ") + "."),
-        make("ul", { class: "lifts" }, lift(app, "Count all trials", { count: "all" }, null)));
+      return make(
+        "div",
+        {},
+        make(
+          "p",
+          {},
+          make("strong", {}, "None of the " + trials(rows.length) + " is counted: "),
+          exploration.excluded.map(([reason, number]) => reason + " (" + number + ")").join("; ") + ".",
+        ),
+        make("ul", { class: "lifts" }, lift(app, "Count all trials", { count: "all" }, null)),
+      );
     }
     const measured = exploration.ys.map((y) => y.label).join(" or ");
-    return make("div", {},
-      make("p", {}, make("strong", {}, "Nothing to draw. "), "None of the " + trials(rows.length) + " has both " + measured + " and " + exploration.x.label + "."),
+    return make(
+      "div",
+      {},
+      make(
+        "p",
+        {},
+        make("strong", {}, "Nothing to draw. "),
+        "None of the " + trials(rows.length) + " has both " + measured + " and " + exploration.x.label + ".",
+      ),
       exploration.notes.map((text) => make("p", {}, text)),
-      make("p", {}, "Choose another column for x or y."));
+      make("p", {}, "Choose another column for x or y."),
+    );
   }
 
   explorer.emptyFigure = { explain };
-}());
+})();

@@ -9,8 +9,14 @@
   const MINIMUM_SAMPLES = 6;
   const MINIMUM_SPREAD = 2;
   const NAMES = {
-    median: "median", mean: "mean", min: "minimum", max: "maximum", iqr: "inter-quartile range",
-    cdf: "share of trials at or below", ccdf: "share of trials above", histogram: "trials per bin",
+    median: "median",
+    mean: "mean",
+    min: "minimum",
+    max: "maximum",
+    iqr: "inter-quartile range",
+    cdf: "share of trials at or below",
+    ccdf: "share of trials above",
+    histogram: "trials per bin",
     course: "time course",
   };
 
@@ -24,7 +30,7 @@
 
   /** The quantile of sorted samples by linear interpolation; null without a sample. */
   function quantile(sorted, ratio) {
-    if (!sorted.length) { return null; }
+    if (!sorted.length) return null;
     const place = (sorted.length - 1) * ratio;
     const low = Math.floor(place);
     const step = place - low;
@@ -54,12 +60,12 @@
   function medianEnds(samples, sorted, middle) {
     const n = samples.length;
     const found = medianRank(n, CONFIDENCE);
-    if (!found) { return null; }
+    if (!found) return null;
     const low = sorted[found.rank - 1];
     const high = sorted[n - found.rank];
-    if (sorted[0] === sorted[n - 1]) { return [low, high]; }
+    if (sorted[0] === sorted[n - 1]) return [low, high];
     const order = boundOrder(samples, sorted);
-    if (!order) { return null; }
+    if (!order) return null;
     const factor = moveRatio(order, found.coverage);
     const end = middle - factor * (middle - low);
     return [sorted[0] >= 0 ? Math.max(0, end) : end, middle + factor * (high - middle)];
@@ -67,12 +73,12 @@
 
   function meanEnds(samples, sorted, mean) {
     const n = samples.length;
-    if (n < MINIMUM_SAMPLES) { return null; }
-    if (sorted[0] === sorted[n - 1]) { return [mean, mean]; }
+    if (n < MINIMUM_SAMPLES) return null;
+    if (sorted[0] === sorted[n - 1]) return [mean, mean];
     const order = boundOrder(samples, sorted);
-    if (!order) { return null; }
+    if (!order) return null;
     let squares = 0;
-    for (let at = 0; at < n; at += 1) { squares += (samples[at] - mean) * (samples[at] - mean); }
+    for (let at = 0; at < n; at += 1) squares += (samples[at] - mean) * (samples[at] - mean);
     const error = Math.sqrt(squares / (n - 1)) / Math.sqrt(n) * order.errorRatio;
     const half = studentQuantile(order.freedom, (1 + CONFIDENCE) / 2) * error;
     return clip(mean - half, mean + half, sorted);
@@ -81,12 +87,14 @@
   function quantileEnds(samples, sorted, ratio, middle) {
     const ranks = quantileRanks(samples.length, ratio, CONFIDENCE);
     const order = ranks && boundOrder(samples, sorted);
-    if (!order) { return null; }
+    if (!order) return null;
     const low = sorted[ranks.low - 1];
     const high = sorted[ranks.high - 1];
     const factor = moveRatio(order, ranks.coverage);
     return clip(
-      Math.min(low, middle - factor * (middle - low)), Math.max(high, middle + factor * (high - middle)), sorted,
+      Math.min(low, middle - factor * (middle - low)),
+      Math.max(high, middle + factor * (high - middle)),
+      sorted,
     );
   }
 
@@ -99,7 +107,7 @@
   function bandWidth(samples, sorted) {
     const n = samples.length;
     const order = n < MINIMUM_SAMPLES ? null : boundOrder(samples, sorted);
-    if (!order) { return null; }
+    if (!order) return null;
     return Math.min(1, Math.sqrt(Math.log(2 / (1 - CONFIDENCE)) / (2 * n)) * widening(order, CONFIDENCE));
   }
 
@@ -126,7 +134,8 @@
       const y = quantile(sorted, ratio);
       return { y, ends: quantileEnds(samples, sorted, ratio, y) };
     }
-    const y = { min: sorted[0], max: sorted[n - 1], iqr: quantile(sorted, 0.75) - quantile(sorted, 0.25) }[statistic];
+    const y =
+      { min: sorted[0], max: sorted[n - 1], iqr: quantile(sorted, 0.75) - quantile(sorted, 0.25) }[statistic];
     return { y, ends: undefined };
   }
 
@@ -139,7 +148,7 @@
    * @returns {Estimate}
    */
   function estimate(samples, statistic, shown, ascending) {
-    if (!samples.length) { return { y: null, low: null, high: null, state: "undecided" }; }
+    if (!samples.length) return { y: null, low: null, high: null, state: "undecided" };
     const sorted = ascending || samples.slice().sort();
     const { y, ends } = describe(samples, sorted, statistic);
     const enough = samples.length >= MINIMUM_SPREAD;
@@ -158,26 +167,37 @@
 
   // `st` of 1 and 21, `th` of 11 and 99.9.
   function findOrdinal(number) {
-    if (number.includes(".") || Math.floor(Number(number) / 10) === 1) { return "th"; }
+    if (number.includes(".") || Math.floor(Number(number) / 10) === 1) return "th";
     return { 1: "st", 2: "nd", 3: "rd" }[number[number.length - 1]] || "th";
   }
 
   /** The statistic in words, for a legend. */
   function nameStatistic(statistic) {
     const number = statistic.slice(1);
-    return parsePercentile(statistic) === null ? NAMES[statistic] : number + findOrdinal(number) + " percentile";
+    return parsePercentile(statistic) === null
+      ? NAMES[statistic]
+      : number + findOrdinal(number) + " percentile";
   }
 
   /** The range in words; empty where the view shows none. */
   function nameRange(statistic, shown) {
-    if (statistic === "cdf" || statistic === "ccdf") { return shown === "interval" ? "95 % confidence band" : ""; }
-    if (statistic === "histogram" || statistic === "course" || shown === "none") { return ""; }
-    if (shown === "iqr") { return "inter-quartile range"; }
-    if (shown === "extremes") { return "minimum to maximum"; }
+    if (statistic === "cdf" || statistic === "ccdf") {
+      return shown === "interval" ? "95 % confidence band" : "";
+    }
+    if (statistic === "histogram" || statistic === "course" || shown === "none") return "";
+    if (shown === "iqr") return "inter-quartile range";
+    if (shown === "extremes") return "minimum to maximum";
     return ["min", "max", "iqr"].includes(statistic) ? "" : "95 % confidence interval";
   }
 
   explorer.estimates = {
-    estimate, quantile, median, bandWidth, parsePercentile, nameStatistic, nameRange, MINIMUM_SAMPLES,
+    estimate,
+    quantile,
+    median,
+    bandWidth,
+    parsePercentile,
+    nameStatistic,
+    nameRange,
+    MINIMUM_SAMPLES,
   };
 })();

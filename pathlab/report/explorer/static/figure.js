@@ -6,8 +6,22 @@
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   // As in pathlab.report.plots.style.
   const COLOURS = [
-    "#0072B2", "#D55E00", "#009E73", "#CF12AB", "#CC79A7", "#245AFC", "#FC516C", "#7575D8",
-    "#516C3F", "#3F99CF", "#A22DD8", "#63637E", "#7E873F", "#C6126C", "#B43F00", "#0987FC",
+    "#0072B2",
+    "#D55E00",
+    "#009E73",
+    "#CF12AB",
+    "#CC79A7",
+    "#245AFC",
+    "#FC516C",
+    "#7575D8",
+    "#516C3F",
+    "#3F99CF",
+    "#A22DD8",
+    "#63637E",
+    "#7E873F",
+    "#C6126C",
+    "#B43F00",
+    "#0987FC",
   ];
   const LOOKS = 7;
   const MARKED_MAX = 60;
@@ -26,14 +40,17 @@
   function chooseSlot(number) {
     const turn = Math.floor(number / COLOURS.length);
     return {
-      colour: COLOURS[number % COLOURS.length], look: (number + turn) % LOOKS,
+      colour: COLOURS[number % COLOURS.length],
+      look: (number + turn) % LOOKS,
       hatch: (number + Math.floor(number / LOOKS)) % LOOKS,
     };
   }
 
   /** The slot of a curve: of its level of colour, the same under every filter. */
   function slotOf(curve, number) {
-    return chooseSlot(Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0 ? curve.colourLevel : number);
+    return chooseSlot(
+      Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0 ? curve.colourLevel : number,
+    );
   }
 
   const isSteps = (view) => view.statistic === "cdf" || view.statistic === "ccdf";
@@ -45,10 +62,10 @@
 
   /** A number with its unit, for people. */
   function formatValue(value, axis) {
-    if (value === null || value === undefined || !Number.isFinite(value)) { return "not measured"; }
-    if (axis.levels && axis.levels.length) { return String(axis.levels[value]); }
-    if (axis.kind === "time") { return explorer.axes.formatTime(value) + " UTC"; }
-    if (axis.unit === "B") { return explorer.axes.formatBytes(value); }
+    if (value === null || value === undefined || !Number.isFinite(value)) return "not measured";
+    if (axis.levels && axis.levels.length) return String(axis.levels[value]);
+    if (axis.kind === "time") return explorer.axes.formatTime(value) + " UTC";
+    if (axis.unit === "B") return explorer.axes.formatBytes(value);
     const text = String(Number(value.toPrecision(4)));
     return axis.unit ? text + " " + axis.unit : text;
   }
@@ -57,28 +74,38 @@
   function describePoint(point, curve, exploration, y) {
     const lines = [curve.name, exploration.x.label + ": " + formatValue(point.x, exploration.x)];
     lines.push(y.label + ": " + formatValue(point.y, y));
-    if (point.low !== null && point.high !== null && point.low !== undefined && Number.isFinite(point.low) && Number.isFinite(point.high)) {
+    if (
+      point.low !== null && point.high !== null && point.low !== undefined && Number.isFinite(point.low) &&
+      Number.isFinite(point.high)
+    ) {
       lines.push(exploration.range + ": " + formatValue(point.low, y) + " to " + formatValue(point.high, y));
     }
-    if (point.trials) { lines.push(point.trials === 1 ? "1 trial" : point.trials + " trials"); }
-    if (point.state === "undecided") { lines.push("undecided: too few trials for an interval"); }
+    if (point.trials) lines.push(point.trials === 1 ? "1 trial" : point.trials + " trials");
+    if (point.state === "undecided") lines.push("undecided: too few trials for an interval");
     return lines.filter(Boolean);
   }
 
   /** The names of the flags of a row. */
   function listFlags(table, row) {
     const { low, high } = table.flagBits;
-    return table.flags.filter((_, place) => place < 32 ? low[row] >>> place & 1 : high[row] >>> (place - 32) & 1);
+    return table.flags.filter((_, place) =>
+      place < 32 ? low[row] >>> place & 1 : high[row] >>> (place - 32) & 1
+    );
   }
 
   /** What a dot shows, one fact per line. */
   function describeDot(dot, curve, { exploration, y, table, view }) {
     const all = view.count === "all";
     const lines = ["trial " + explorer.source.nameTrial(table, dot.row), curve.name];
-    lines.push(exploration.x.label + ": " + formatValue(dot.x, exploration.x), y.label + ": " + formatValue(dot.y, y));
+    lines.push(
+      exploration.x.label + ": " + formatValue(dot.x, exploration.x),
+      y.label + ": " + formatValue(dot.y, y),
+    );
     const flags = listFlags(table, dot.row);
-    if (flags.length) { lines.push("flags: " + flags.join(", ")); }
-    if (!dot.counted) { lines.push((all ? "unusable, counted: " : "not counted: ") + (dot.reason || "excluded")); }
+    if (flags.length) lines.push("flags: " + flags.join(", "));
+    if (!dot.counted) {
+      lines.push((all ? "unusable, counted: " : "not counted: ") + (dot.reason || "excluded"));
+    }
     return lines.filter(Boolean);
   }
 
@@ -98,7 +125,8 @@
       return (curve) => (x) => places(x) + aside(curve) * step;
     }
     const step = how.stepPx / how.widthPx;
-    return (curve) => (x) => step ? explorer.axes.at(how.across, explorer.axes.place(how.across, x) + aside(curve) * step) : x;
+    return (curve) => (x) =>
+      step ? explorer.axes.at(how.across, explorer.axes.place(how.across, x) + aside(curve) * step) : x;
   }
 
   // Room beside the outermost values for curves that are set apart.
@@ -109,8 +137,10 @@
 
   // How far curves are set apart, in px, so that their intervals do not hide each other.
   function chooseStep(view, across, curves, levels, widthPx) {
-    if (!isPlain(view) || levels < 2) { return 0; }
-    const xs = Array.from(new Set(xValues(curves))).filter((x) => !across.log || x > 0).map((x) => explorer.axes.place(across, x)).sort((a, b) => a - b);
+    if (!isPlain(view) || levels < 2) return 0;
+    const xs = Array.from(new Set(xValues(curves))).filter((x) => !across.log || x > 0).map((x) =>
+      explorer.axes.place(across, x)
+    ).sort((a, b) => a - b);
     const gap = xs.slice(1).reduce((least, x, at) => Math.min(least, x - xs[at]), 1) * widthPx;
     const step = Math.min(STEP_PX, gap * 0.45 / levels);
     return step < 1 ? 0 : step;
@@ -118,13 +148,13 @@
 
   function jitter(x, row, axis, across, px, curves) {
     const share = scatterOf(row) - 0.5;
-    if (axis.levels.length) { return x + share * Math.min(0.5 * LEVEL_SHARE / curves, 0.3); }
+    if (axis.levels.length) return x + share * Math.min(0.5 * LEVEL_SHARE / curves, 0.3);
     return explorer.axes.at(across, explorer.axes.place(across, x) + share * 2 * JITTER_PX / px);
   }
 
   // One dot of each kind in a cell of the screen, in larger cells until at most so many remain.
   function thin(dots, across, upwards, { widthPx, heightPx, dotsMax }) {
-    if (dots.length <= dotsMax) { return dots; }
+    if (dots.length <= dotsMax) return dots;
     let kept = dots;
     for (const cell of DOT_CELLS_PX) {
       const taken = new Set();
@@ -132,18 +162,24 @@
         const column = Math.floor(explorer.axes.place(across, dot.at) * widthPx / cell);
         const row = Math.floor(explorer.axes.place(upwards, dot.y) * heightPx / cell);
         const key = (column * 65536 + row) * 4 + (dot.counted ? 2 : 0) + (dot.flagged ? 1 : 0);
-        if (taken.has(key)) { return false; }
+        if (taken.has(key)) return false;
         taken.add(key);
         return true;
       });
-      if (kept.length <= dotsMax) { break; }
+      if (kept.length <= dotsMax) break;
     }
     return kept.slice(0, dotsMax);
   }
 
   function listPoints(points, common, keep) {
     const chosen = points.filter(keep);
-    return { kind: "curve", ...common, x: chosen.map((point) => point.at), y: chosen.map((point) => point.y), points: chosen };
+    return {
+      kind: "curve",
+      ...common,
+      x: chosen.map((point) => point.at),
+      y: chosen.map((point) => point.y),
+      points: chosen,
+    };
   }
 
   // The layers of one curve: its range, its line, what is estimated and what is undecided.
@@ -151,44 +187,75 @@
     const { exploration, view, y, move } = cell;
     const slot = slotOf(curve, number);
     const shift = move(curve);
-    const points = curve.points.filter((point) => point.y !== null && Number.isFinite(point.y)).map((point) => ({
-      ...point, yColumn: curve.yColumn, at: shift(point.x), facts: () => describePoint(point, curve, exploration, y),
+    const points = curve.points.filter((point) => point.y !== null && Number.isFinite(point.y)).map((
+      point,
+    ) => ({
+      ...point,
+      yColumn: curve.yColumn,
+      at: shift(point.x),
+      facts: () => describePoint(point, curve, exploration, y),
     }));
-    const common = { name: curve.name, colour: slot.colour, look: slot.look, hatch: slot.hatch, legend: false, curve: number };
-    if (isBars(view)) { return layBins(points, curve.edges, common, cell.across.log); }
+    const common = {
+      name: curve.name,
+      colour: slot.colour,
+      look: slot.look,
+      hatch: slot.hatch,
+      legend: false,
+      curve: number,
+    };
+    if (isBars(view)) return layBins(points, curve.edges, common, cell.across.log);
     const layers = [];
-    const ranged = (point) => Number.isFinite(point.low) && Number.isFinite(point.high) && point.low !== null && point.high !== null;
+    const ranged = (point) =>
+      Number.isFinite(point.low) && Number.isFinite(point.high) && point.low !== null && point.high !== null;
     const many = points.length > BARS_MAX;
     const banded = points.some(ranged) && (many || isSteps(view));
-    if (isSteps(view)) { return laySteps(points, common, view, banded, ranged); }
+    if (isSteps(view)) return laySteps(points, common, view, banded, ranged);
     if (banded) {
       layers.push({
-        kind: "area", ...common, x: points.map((point) => point.at),
-        low: points.map((point) => ranged(point) ? point.low : null), high: points.map((point) => ranged(point) ? point.high : null),
+        kind: "area",
+        ...common,
+        x: points.map((point) => point.at),
+        low: points.map((point) => ranged(point) ? point.low : null),
+        high: points.map((point) => ranged(point) ? point.high : null),
       });
     }
     const lined = points.length > 1 && !exploration.x.levels.length && cell.joined;
-    if (lined) { layers.push({ ...listPoints(points, common, () => true), line: true, along: true }); }
-    if (lined && points.length > MARKED_MAX) { return layers; }
-    const estimated = listPoints(points, { ...common, marked: true, filled: true }, (point) => point.state !== "undecided");
+    if (lined) layers.push({ ...listPoints(points, common, () => true), line: true, along: true });
+    if (lined && points.length > MARKED_MAX) return layers;
+    const estimated = listPoints(
+      points,
+      { ...common, marked: true, filled: true },
+      (point) => point.state !== "undecided",
+    );
     if (!banded) {
       const known = points.filter((point) => point.state !== "undecided");
       estimated.low = known.map((point) => ranged(point) ? point.low : null);
       estimated.high = known.map((point) => ranged(point) ? point.high : null);
     }
-    const undecided = listPoints(points, { ...common, marked: true, filled: false }, (point) => point.state === "undecided");
+    const undecided = listPoints(
+      points,
+      { ...common, marked: true, filled: false },
+      (point) => point.state === "undecided",
+    );
     // in a cloud of dots a single trial is its own dot
-    if (!cell.joined && hasDots(view) && points.every((point) => point.trials <= 1)) { return layers; }
+    if (!cell.joined && hasDots(view) && points.every((point) => point.trials <= 1)) return layers;
     return layers.concat([estimated, undecided].filter((layer) => layer.x.length));
   }
 
   // A distribution: from none of the trials (or all of them) in steps, with a band of steps.
   function laySteps(points, common, view, banded, ranged) {
     const first = { ...points[0], y: view.statistic === "cdf" ? 0 : ALL_PERCENT };
-    const line = { ...listPoints(points.length ? [first, ...points] : [], common, () => true), line: true, step: true, along: true };
-    if (!banded) { return [line]; }
+    const line = {
+      ...listPoints(points.length ? [first, ...points] : [], common, () => true),
+      line: true,
+      step: true,
+      along: true,
+    };
+    if (!banded) return [line];
     const known = points.filter(ranged);
-    const corners = known.flatMap((point, at) => at ? [{ ...point, low: known[at - 1].low, high: known[at - 1].high }, point] : [point]);
+    const corners = known.flatMap((point, at) =>
+      at ? [{ ...point, low: known[at - 1].low, high: known[at - 1].high }, point] : [point]
+    );
     const pick = (end) => corners.map((point) => point[end]);
     return [{ kind: "area", ...common, x: pick("at"), low: pick("low"), high: pick("high") }, line];
   }
@@ -201,19 +268,33 @@
     return [
       { kind: "area", ...common, x, low: y.map(() => 0), high: y },
       { kind: "curve", ...common, x, y, line: true, along: true },
-      { kind: "bars", ...common, x: points.map((point) => point.at), height: points.map((point) => point.y), width, points, unseen: true },
+      {
+        kind: "bars",
+        ...common,
+        x: points.map((point) => point.at),
+        height: points.map((point) => point.y),
+        width,
+        points,
+        unseen: true,
+      },
     ];
   }
 
   // Replicates: counted ones, flagged ones with a cross in their ring, and those that are not counted, open.
   function layDots(cell, across, upwards, count) {
     const { facet, view, y, move, widthPx, xAxis } = cell;
-    if (!hasDots(view)) { return []; }
+    if (!hasDots(view)) return [];
     const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
-    const reachable = (dot) => Number.isFinite(dot.y) && dot.y !== null && (!upwards.log || dot.y > 0) && (!across.log || dot.x > 0);
-    const all = curves.flatMap((curve, number) => curve.dots.filter(reachable).map((dot) => ({
-      ...dot, number, curve, at: jitter(move(curve)(dot.x), dot.row, xAxis, across, widthPx, curves.length),
-    })));
+    const reachable = (dot) =>
+      Number.isFinite(dot.y) && dot.y !== null && (!upwards.log || dot.y > 0) && (!across.log || dot.x > 0);
+    const all = curves.flatMap((curve, number) =>
+      curve.dots.filter(reachable).map((dot) => ({
+        ...dot,
+        number,
+        curve,
+        at: jitter(move(curve)(dot.x), dot.row, xAxis, across, widthPx, curves.length),
+      }))
+    );
     const kept = thin(all, across, upwards, cell);
     count.dots += all.length;
     count.drawn += kept.length;
@@ -222,32 +303,49 @@
       { name: "trial", keep: (dot) => dot.counted && !dot.flagged, small: true },
       { name: "flagged", keep: (dot) => dot.counted && dot.flagged, flagged: true },
     ];
-    return curves.flatMap((curve, number) => kinds.map(({ name, keep, ...kind }) => {
-      const dots = kept.filter((dot) => dot.number === number && keep(dot));
-      if (!dots.length) { return null; }
-      if (kind.flagged) { count.flagged += dots.length; }
-      if (kind.hollow) { count.excluded += dots.length; }
-      const slot = slotOf(curve, number);
-      return {
-        kind: "points", name: curve.name, ...kind, colour: slot.colour, look: 0, legend: false, curve: number,
-        x: dots.map((dot) => dot.at), y: dots.map((dot) => dot.y),
-        points: dots.map((dot) => ({ ...dot, facts: () => describeDot(dot, curve, cell) })),
-      };
-    })).filter(Boolean);
+    return curves.flatMap((curve, number) =>
+      kinds.map(({ name, keep, ...kind }) => {
+        const dots = kept.filter((dot) => dot.number === number && keep(dot));
+        if (!dots.length) return null;
+        if (kind.flagged) count.flagged += dots.length;
+        if (kind.hollow) count.excluded += dots.length;
+        const slot = slotOf(curve, number);
+        return {
+          kind: "points",
+          name: curve.name,
+          ...kind,
+          colour: slot.colour,
+          look: 0,
+          legend: false,
+          curve: number,
+          x: dots.map((dot) => dot.at),
+          y: dots.map((dot) => dot.y),
+          points: dots.map((dot) => ({ ...dot, facts: () => describeDot(dot, curve, cell) })),
+        };
+      })
+    ).filter(Boolean);
   }
 
   function listValues(curves, pick) {
     const values = [];
-    for (const curve of curves) { pick(curve, (value) => { if (Number.isFinite(value)) { values.push(value); } }); }
+    for (const curve of curves) {
+      pick(curve, (value) => {
+        if (Number.isFinite(value)) values.push(value);
+      });
+    }
     return values;
   }
 
   function yValues(curves, view) {
     const dots = hasDots(view);
     return listValues(curves, (curve, add) => {
-      curve.points.forEach((point) => { add(point.y); if (point.low !== null) { add(point.low); } if (point.high !== null) { add(point.high); } });
-      if (dots) { curve.dots.forEach((dot) => add(dot.y)); }
-      if (isBars(view) || isSteps(view)) { add(0); }
+      curve.points.forEach((point) => {
+        add(point.y);
+        if (point.low !== null) add(point.low);
+        if (point.high !== null) add(point.high);
+      });
+      if (dots) curve.dots.forEach((dot) => add(dot.y));
+      if (isBars(view) || isSteps(view)) add(0);
     });
   }
 
@@ -261,10 +359,13 @@
 
   // An axis of levels shows those that were selected, side by side; `places` is where each of them is.
   function gather(axis, curves) {
-    if (!axis.levels.length) { return { axis, places: (x) => x }; }
+    if (!axis.levels.length) return { axis, places: (x) => x };
     const used = Array.from(new Set(xValues(curves))).sort((a, b) => a - b);
     const places = new Map(used.map((level, place) => [level, place]));
-    return { axis: { ...axis, levels: used.map((level) => axis.levels[level]) }, places: (x) => places.get(x) };
+    return {
+      axis: { ...axis, levels: used.map((level) => axis.levels[level]) },
+      places: (x) => places.get(x),
+    };
   }
 
   // Columns of the grid of panels, and the order of its cells.
@@ -274,7 +375,9 @@
     const cells = [];
     facets.forEach((facet, number) => {
       const block = Math.floor(number / even);
-      lines.forEach((line, at) => cells.push({ facet, ...line, column: number % even, row: block * lines.length + at }));
+      lines.forEach((line, at) =>
+        cells.push({ facet, ...line, column: number % even, row: block * lines.length + at })
+      );
     });
     return { columns: even, rows: Math.ceil(facets.length / even) * lines.length, cells };
   }
@@ -282,18 +385,46 @@
   // Curves of published tables: faint, in the colour of text, with the dashes of their place in the list.
   function layOverlays(overlays, cell) {
     return overlays.filter((overlay) => overlay.yColumn === cell.y.column).flatMap((overlay, number) => {
-      const points = overlay.points.map((point) => ({ ...point, at: point.x, facts: () => [overlay.name, ...(point.facts || [])] }));
-      const common = { name: overlay.name, colour: cell.ink, look: (number + 1) % LOOKS, hatch: 0, legend: false, curve: "overlay " + number, overlay: true };
-      return [{ ...listPoints(points, { ...common, marked: true, filled: false, faint: true }, () => true), line: true }];
+      const points = overlay.points.map((point) => ({
+        ...point,
+        at: point.x,
+        facts: () => [overlay.name, ...(point.facts || [])],
+      }));
+      const common = {
+        name: overlay.name,
+        colour: cell.ink,
+        look: (number + 1) % LOOKS,
+        hatch: 0,
+        legend: false,
+        curve: "overlay " + number,
+        overlay: true,
+      };
+      return [{
+        ...listPoints(points, { ...common, marked: true, filled: false, faint: true }, () => true),
+        line: true,
+      }];
     });
   }
 
   // A panel without a trace would have no axes.
-  const keepAxes = (ink) => ({ kind: "curve", name: "", colour: ink, look: 0, hatch: 0, legend: false, line: true, x: [null], y: [null] });
+  const keepAxes = (ink) => ({
+    kind: "curve",
+    name: "",
+    colour: ink,
+    look: 0,
+    hatch: 0,
+    legend: false,
+    line: true,
+    x: [null],
+    y: [null],
+  });
 
   // The part of the height that each row of panels has.
   function shareRows(grid, lines) {
-    const weights = Array.from({ length: grid.rows }, (_, row) => lines[row % lines.length].against ? AGAINST_SHARE : 1);
+    const weights = Array.from(
+      { length: grid.rows },
+      (_, row) => lines[row % lines.length].against ? AGAINST_SHARE : 1,
+    );
     const sum = weights.reduce((total, weight) => total + weight, 0);
     return weights.map((weight) => weight / sum);
   }
@@ -302,7 +433,9 @@
   function layAgainst(facet, cell) {
     const { exploration, view, y } = cell;
     const equal = view.against === "difference" ? 0 : 1;
-    const curves = exploration.against.filter((curve) => curve.facet === facet.name && curve.yColumn === y.column);
+    const curves = exploration.against.filter((curve) =>
+      curve.facet === facet.name && curve.yColumn === y.column
+    );
     const layers = curves.flatMap((curve, number) => layCurve(curve, number, cell));
     return [...layers, { kind: "rule", name: "equal to the baseline", value: equal, legend: false }];
   }
@@ -310,18 +443,36 @@
   // The text of the level that is the baseline.
   function nameBaseline(view, table) {
     const column = view.colour && table.column(view.colour);
-    const level = column && explorer.columnChoice.listLevels(table, column).find((one) => String(one) === String(view.baseline));
-    return level === undefined || level === null || !column ? String(view.baseline) : explorer.filterText.level(column, level);
+    const level = column &&
+      explorer.columnChoice.listLevels(table, column).find((one) => String(one) === String(view.baseline));
+    return level === undefined || level === null || !column
+      ? String(view.baseline)
+      : explorer.filterText.level(column, level);
   }
 
   function nameAgainst(exploration, view, y, table) {
     const difference = view.against === "difference";
     const label = (difference ? "difference to " : "ratio to ") + nameBaseline(view, table);
     const curves = exploration.against.filter((curve) => curve.yColumn === y.column);
-    const values = listValues(curves, (curve, add) => curve.points.forEach((point) => [point.y, point.low, point.high].forEach((one) => {
-      if (one !== null) { add(one); }
-    })));
-    const axis = { column: y.column, label, unit: difference ? y.unit : null, scale: "linear", kind: "number", ticks: null, levels: [], tight: true };
+    const values = listValues(
+      curves,
+      (curve, add) =>
+        curve.points.forEach((point) =>
+          [point.y, point.low, point.high].forEach((one) => {
+            if (one !== null) add(one);
+          })
+        ),
+    );
+    const axis = {
+      column: y.column,
+      label,
+      unit: difference ? y.unit : null,
+      scale: "linear",
+      kind: "number",
+      ticks: null,
+      levels: [],
+      tight: true,
+    };
     return { axis, values: [...values, difference ? 0 : 1] };
   }
 
@@ -336,7 +487,8 @@
   function describe(exploration, how) {
     const { view, table, overlays = [], width, height, ink, sizePx = 12 } = how;
     const laid = exploration.x.levels.length ? [] : overlays;
-    const addLaid = (pick, y) => laid.filter((one) => !y || one.yColumn === y.column).flatMap((one) => one.points.map(pick));
+    const addLaid = (pick, y) =>
+      laid.filter((one) => !y || one.yColumn === y.column).flatMap((one) => one.points.map(pick));
     const facets = exploration.facets.length ? exploration.facets : [{ name: "", curves: [] }];
     const every = facets.flatMap((facet) => facet.curves);
     const { axis: xAxis, places } = gather(exploration.x, every);
@@ -355,39 +507,109 @@
     const count = { dots: 0, drawn: 0, flagged: 0, excluded: 0 };
     const letters = (px) => Math.max(12, Math.floor(px / (sizePx * 0.58)));
     const across = explorer.axes.build(xAxis, [...xValues(every, view), ...addLaid((point) => point.x)], {
-      px: widthPx, sizePx, across: true, padPx: padFor(view, every, exploration.ys.length), letters: letters(width), low: view.minX, high: view.maxX,
+      px: widthPx,
+      sizePx,
+      across: true,
+      padPx: padFor(view, every, exploration.ys.length),
+      letters: letters(width),
+      low: view.minX,
+      high: view.maxX,
     });
     const levels = Array.from(new Set(every.map((curve) => curve.colourLevel))).sort((a, b) => a - b);
     const stepPx = chooseStep(view, across, every, levels.length, widthPx);
     const move = shifter(xAxis, levels, places, { across, widthPx, stepPx });
     const single = exploration.ys.length === 1;
-    const upwards = new Map(exploration.ys.map((y) => [y, explorer.axes.build(y,
-      [...yValues(every.filter((curve) => curve.yColumn === y.column), view), ...addLaid((point) => point.y, y)],
-      { px: heightPx, sizePx, letters: letters(heightPx), low: single ? view.minY : null, high: single ? view.maxY : null })]));
-    const beside = new Map(lines.filter((line) => line.against).map(({ y }) => {
-      const { axis, values } = nameAgainst(exploration, view, y, table);
-      return [y, { axis, built: explorer.axes.build(axis, values, { px: besidePx, sizePx, letters: letters(besidePx) }) }];
-    }));
+    const upwards = new Map(
+      exploration.ys.map((y) => [
+        y,
+        explorer.axes.build(y, [
+          ...yValues(every.filter((curve) => curve.yColumn === y.column), view),
+          ...addLaid((point) => point.y, y),
+        ], {
+          px: heightPx,
+          sizePx,
+          letters: letters(heightPx),
+          low: single ? view.minY : null,
+          high: single ? view.maxY : null,
+        }),
+      ]),
+    );
+    const beside = new Map(
+      lines.filter((line) => line.against).map(({ y }) => {
+        const { axis, values } = nameAgainst(exploration, view, y, table);
+        return [y, {
+          axis,
+          built: explorer.axes.build(axis, values, { px: besidePx, sizePx, letters: letters(besidePx) }),
+        }];
+      }),
+    );
     const panels = grid.cells.map(({ facet, y, against, column, row }) => {
       const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
-      const cell = { exploration, facet, view, y, move, widthPx, heightPx, table, xAxis, across, joined, dotsMax };
+      const cell = {
+        exploration,
+        facet,
+        view,
+        y,
+        move,
+        widthPx,
+        heightPx,
+        table,
+        xAxis,
+        across,
+        joined,
+        dotsMax,
+      };
       const place = { x: across, column, row, facet, yColumn: y.column, against };
       if (against) {
         const { axis, built } = beside.get(y);
-        return { ...place, title: null, y: built, yAxis: axis, layers: layAgainst(facet, { ...cell, y: axis }) };
+        return {
+          ...place,
+          title: null,
+          y: built,
+          yAxis: axis,
+          layers: layAgainst(facet, { ...cell, y: axis }),
+        };
       }
       const dots = layDots(cell, across, upwards.get(y), count);
-      const layers = [...dots, ...layOverlays(laid, { y, ink }), ...curves.flatMap((curve, number) => layCurve(curve, number, cell))];
+      const layers = [
+        ...dots,
+        ...layOverlays(laid, { y, ink }),
+        ...curves.flatMap((curve, number) => layCurve(curve, number, cell)),
+      ];
       return {
-        ...place, title: y === exploration.ys[0] && facet.name ? facet.name : null, y: upwards.get(y), yAxis: y,
-        ...(layers.some((layer) => layer.x.length) ? { layers } : { layers: [keepAxes(ink)], blank: "no value to draw" }),
+        ...place,
+        title: y === exploration.ys[0] && facet.name ? facet.name : null,
+        y: upwards.get(y),
+        yAxis: y,
+        ...(layers.some((layer) => layer.x.length)
+          ? { layers }
+          : { layers: [keepAxes(ink)], blank: "no value to draw" }),
       };
     });
     return {
-      name: "exploration", shared_x: false, ink, columns: grid.columns, rows: grid.rows, shares, panels, count,
+      name: "exploration",
+      shared_x: false,
+      ink,
+      columns: grid.columns,
+      rows: grid.rows,
+      shares,
+      panels,
+      count,
       heights: panels.map((panel) => panel.against ? besidePx : heightPx),
     };
   }
 
-  explorer.figure = { describe, slotOf, chooseSlot, formatValue, describePoint, describeDot, isPlain, isBars, isSteps, isCourse, COLOURS };
-}());
+  explorer.figure = {
+    describe,
+    slotOf,
+    chooseSlot,
+    formatValue,
+    describePoint,
+    describeDot,
+    isPlain,
+    isBars,
+    isSteps,
+    isCourse,
+    COLOURS,
+  };
+})();

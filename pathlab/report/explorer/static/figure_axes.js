@@ -26,7 +26,10 @@
   // The scale of an axis: log2 for powers of two, else log10 where the column suggests it.
   function suggestScale(column, values) {
     const positive = !values.length || values[0] > 0;
-    if (values.length >= 3 && positive && values.every((value) => Number.isInteger(Math.log2(value / values[0])))) {
+    if (
+      values.length >= 3 && positive &&
+      values.every((value) => Number.isInteger(Math.log2(value / values[0])))
+    ) {
       return "log2";
     }
     return column.logSuggested && positive ? "log10" : "linear";
@@ -35,11 +38,11 @@
   /** The x axis of points over the levels of a column. */
   function describeX(view, column, xs) {
     const axis = describeAxis(column, view.scaleX || "linear", view.minX, view.maxX);
-    if (NAMED.includes(column.kind)) { return { ...axis, levels: xs.levels.texts }; }
+    if (NAMED.includes(column.kind)) return { ...axis, levels: xs.levels.texts };
     const values = xs.shown.map((place) => xs.levels.values[place]);
     axis.suggested = suggestScale(column, values);
     axis.scale = view.scaleX || axis.suggested;
-    if (column.role !== "factor" || !values.length || values.length > TICKS_MAX) { return axis; }
+    if (column.role !== "factor" || !values.length || values.length > TICKS_MAX) return axis;
     return { ...axis, ticks: values, tickLabels: xs.shown.map((place) => xs.levels.name(place)) };
   }
 

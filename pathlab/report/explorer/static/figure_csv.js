@@ -12,7 +12,9 @@
   // As in pathlab/escaping.py.
   const UNSAFE = new RegExp(
     "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff" +
-    "\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}]|\\r(?!\\n)", "gu");
+      "\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}]|\\r(?!\\n)",
+    "gu",
+  );
   const FORMULA = /^(?:[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
   const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
@@ -29,9 +31,9 @@
 
   /** A number with ten significant digits, as Python's repr writes it; empty for none. */
   function formatNumber(value) {
-    if (value === null || value === undefined || !Number.isFinite(value)) { return ""; }
+    if (value === null || value === undefined || !Number.isFinite(value)) return "";
     const rounded = Number(value.toPrecision(DIGITS));
-    if (Number.isInteger(rounded) && Math.abs(rounded) < WHOLE_MAX) { return String(rounded + 0); }
+    if (Number.isInteger(rounded) && Math.abs(rounded) < WHOLE_MAX) return String(rounded + 0);
     const [digits, exponent] = rounded.toExponential().split("e");
     const place = Number(exponent);
     if (place >= EXPONENT_MIN && place <= EXPONENT_MAX) {
@@ -42,8 +44,10 @@
 
   /** A place on the x axis: the name of a level, a time in UTC or a number. */
   function formatPlace(axis, value) {
-    if (axis.levels && axis.levels.length) { return String(axis.levels[value]); }
-    return axis.kind === "time" ? new Date(Math.floor(value * 1000 + 0.5)).toISOString() : formatNumber(value);
+    if (axis.levels && axis.levels.length) return String(axis.levels[value]);
+    return axis.kind === "time"
+      ? new Date(Math.floor(value * 1000 + 0.5)).toISOString()
+      : formatNumber(value);
   }
 
   function listRows(exploration) {
@@ -53,9 +57,18 @@
       for (const curve of facet.curves) {
         for (const point of curve.points) {
           rows.push([
-            facet.name, measures.get(curve.yColumn), curve.name, exploration.statistic,
-            formatPlace(exploration.x, point.x), formatNumber(point.y), exploration.range,
-            formatNumber(point.low), formatNumber(point.high), point.state, String(point.trials), "",
+            facet.name,
+            measures.get(curve.yColumn),
+            curve.name,
+            exploration.statistic,
+            formatPlace(exploration.x, point.x),
+            formatNumber(point.y),
+            exploration.range,
+            formatNumber(point.low),
+            formatNumber(point.high),
+            point.state,
+            String(point.trials),
+            "",
           ]);
         }
       }
@@ -63,9 +76,17 @@
     for (const curve of exploration.against || []) {
       for (const change of curve.points) {
         rows.push([
-          curve.facet, measures.get(curve.yColumn), curve.name, "against the baseline",
-          formatPlace(exploration.x, change.x), formatNumber(change.y), "95 % confidence interval",
-          formatNumber(change.low), formatNumber(change.high), change.state, String(change.trials),
+          curve.facet,
+          measures.get(curve.yColumn),
+          curve.name,
+          "against the baseline",
+          formatPlace(exploration.x, change.x),
+          formatNumber(change.y),
+          "95 % confidence interval",
+          formatNumber(change.low),
+          formatNumber(change.high),
+          change.state,
+          String(change.trials),
           String(change.baselineTrials),
         ]);
       }
@@ -75,8 +96,14 @@
 
   /** A cell that acts on no terminal and that no spreadsheet takes for a formula. */
   function escapeCell(text) {
-    const safe = text.replace(UNSAFE, (found) => Array.from({ length: found.length }, (_, place) =>
-      "\\u" + found.charCodeAt(place).toString(16).padStart(4, "0")).join(""));
+    const safe = text.replace(
+      UNSAFE,
+      (found) =>
+        Array.from(
+          { length: found.length },
+          (_, place) => "\\u" + found.charCodeAt(place).toString(16).padStart(4, "0"),
+        ).join(""),
+    );
     return FORMULA.test(text) && !NUMBER.test(text) ? "'" + safe : safe;
   }
 
@@ -85,4 +112,4 @@
   }
 
   explorer.figureCsv = { write, nameAxis, formatNumber, formatPlace };
-}());
+})();

@@ -13,7 +13,11 @@
   const STRONG = 700;
 
   const lines = (text) => text.split("\n");
-  const widest = (texts, sizePx) => texts.reduce((most, text) => Math.max(most, ...lines(text).map((line) => explorer.axes.measure(line, sizePx))), 0);
+  const widest = (texts, sizePx) =>
+    texts.reduce(
+      (most, text) => Math.max(most, ...lines(text).map((line) => explorer.axes.measure(line, sizePx))),
+      0,
+    );
 
   function labelsBelow(axis, sizePx) {
     const texts = axis.marks[1];
@@ -25,7 +29,9 @@
 
   // A tilted label ends below its tick and begins to the left of it; the first ones reach over the edge.
   function tiltedWidth(axis, sizePx) {
-    return axis.tilt ? widest(axis.marks[1].slice(0, 4), sizePx) * Math.cos(axis.tilt * Math.PI / 180) - sizePx : 0;
+    return axis.tilt
+      ? widest(axis.marks[1].slice(0, 4), sizePx) * Math.cos(axis.tilt * Math.PI / 180) - sizePx
+      : 0;
   }
 
   /**
@@ -41,13 +47,20 @@
     const upTitle = Math.max(...figure.panels.map((panel) => panel.y.title.length)) * titlePx * LINE_RATIO;
     const [across] = figure.panels.map((panel) => panel.x);
     const titled = figure.panels.some((panel) => panel.title);
-    const below = labelsBelow(across, sizePx) + TICK_PX + across.title.length * titlePx * LINE_RATIO + EDGE_PX;
+    const below = labelsBelow(across, sizePx) + TICK_PX + across.title.length * titlePx * LINE_RATIO +
+      EDGE_PX;
     const last = across.marks[1].length && !across.tilt ? widest(across.marks[1].slice(-1), sizePx) / 2 : 0;
     const margin = {
-      l: Math.ceil(Math.max(sides + TICK_PX + upTitle + 6, tiltedWidth(across, sizePx))), r: Math.ceil(Math.max(EDGE_PX, last)),
-      t: PANELS_TOP_PX + (titled ? PANEL_TITLE_PX : 0) + (how.top || 0), b: Math.ceil(below) + (how.bottom || 0), pad: 0,
+      l: Math.ceil(Math.max(sides + TICK_PX + upTitle + 6, tiltedWidth(across, sizePx))),
+      r: Math.ceil(Math.max(EDGE_PX, last)),
+      t: PANELS_TOP_PX + (titled ? PANEL_TITLE_PX : 0) + (how.top || 0),
+      b: Math.ceil(below) + (how.bottom || 0),
+      pad: 0,
     };
-    const inner = { width: Math.max(60, width - margin.l - margin.r), height: Math.max(60, height - margin.t - margin.b) };
+    const inner = {
+      width: Math.max(60, width - margin.l - margin.r),
+      height: Math.max(60, height - margin.t - margin.b),
+    };
     const wide = (inner.width - COLUMN_GAP_PX * (figure.columns - 1)) / figure.columns;
     const rows = placeRows(figure, inner.height);
     figure.panels.forEach((panel, number) => {
@@ -57,19 +70,21 @@
       const { top, high } = rows[panel.row];
       x.domain = [left / inner.width, Math.min(1, (left + wide) / inner.width)];
       y.domain = [Math.max(0, 1 - (top + high) / inner.height), 1 - top / inner.height];
-      if (number) { x.matches = "x"; }
-      const twin = figure.panels.findIndex((other) => other.yColumn === panel.yColumn && other.against === panel.against);
-      if (twin !== number) { y.matches = "y" + (twin ? twin + 1 : ""); }
+      if (number) x.matches = "x";
+      const twin = figure.panels.findIndex((other) =>
+        other.yColumn === panel.yColumn && other.against === panel.against
+      );
+      if (twin !== number) y.matches = "y" + (twin ? twin + 1 : "");
       const lowest = !figure.panels.some((other) => other.column === panel.column && other.row > panel.row);
       Object.assign(x, { automargin: false, showticklabels: lowest, tickangle: panel.x.tilt || 0 });
-      if (!lowest) { x.title = { text: "" }; }
+      if (!lowest) x.title = { text: "" };
       Object.assign(y, { automargin: false, showticklabels: panel.column === 0 });
-      if (panel.column) { y.title = { text: "" }; }
+      if (panel.column) y.title = { text: "" };
       x.fixedrange = panel.x.fixed || false;
       y.fixedrange = figure.fixedY || panel.against;
       for (const axis of [x, y]) {
         axis.tickfont = { size: sizePx };
-        if (axis.title.text) { axis.title.font = { size: titlePx }; }
+        if (axis.title.text) axis.title.font = { size: titlePx };
       }
       x.title.standoff = 6;
     });
@@ -89,8 +104,11 @@
 
   // From where to where each row of panels reaches, in px from the top; a row with titles has room above it.
   function placeRows(figure, height) {
-    const gaps = figure.shares.map((_, row) => row === 0 ? 0
-      : ROW_GAP_PX + (figure.panels.some((panel) => panel.row === row && panel.title) ? PANEL_TITLE_PX : 0));
+    const gaps = figure.shares.map((_, row) =>
+      row === 0
+        ? 0
+        : ROW_GAP_PX + (figure.panels.some((panel) => panel.row === row && panel.title) ? PANEL_TITLE_PX : 0)
+    );
     const room = height - gaps.reduce((sum, gap) => sum + gap, 0);
     let top = 0;
     return figure.shares.map((share, row) => {
@@ -102,18 +120,31 @@
   }
 
   function joinTitles(figure, layout, sizePx, below) {
-    if (figure.columns < 2) { return; }
+    if (figure.columns < 2) return;
     const title = figure.panels[0].x.title.join(" ");
-    Object.keys(layout).filter((key) => /^xaxis/.test(key)).forEach((key) => { layout[key].title = { text: "" }; });
+    Object.keys(layout).filter((key) => /^xaxis/.test(key)).forEach((key) => {
+      layout[key].title = { text: "" };
+    });
     layout.annotations.push({
-      text: escapeText(title), showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0, xanchor: "center", yanchor: "bottom",
-      yshift: 4 - below, font: { size: sizePx + 1 }, captureevents: false,
+      text: escapeText(title),
+      showarrow: false,
+      xref: "paper",
+      yref: "paper",
+      x: 0.5,
+      y: 0,
+      xanchor: "center",
+      yanchor: "bottom",
+      yshift: 4 - below,
+      font: { size: sizePx + 1 },
+      captureevents: false,
     });
   }
 
   // report.js stacks panels; their titles follow them to their places.
   function placeTitles(figure, layout) {
-    const titles = layout.annotations.filter((note) => note.xref === "paper" && note.yanchor === "bottom" && note.x !== 0.5);
+    const titles = layout.annotations.filter((note) =>
+      note.xref === "paper" && note.yanchor === "bottom" && note.x !== 0.5
+    );
     figure.panels.filter((panel) => panel.title && figure.panels.length > 1).forEach((panel, at) => {
       const number = figure.panels.indexOf(panel);
       const suffix = number ? String(number + 1) : "";
@@ -124,20 +155,25 @@
       note.y = layout["yaxis" + suffix].domain[1];
       note.text = escapeText(shorten(panel.title, room, layout.font.size));
       note.font = { ...note.font, weight: STRONG };
-      if (note.text.includes("…")) { note.hovertext = escapeText(panel.title); }
+      if (note.text.includes("…")) note.hovertext = escapeText(panel.title);
     });
   }
 
   function shorten(text, px, sizePx) {
-    if (explorer.axes.measure(text, sizePx) * 1.08 <= px) { return text; }
+    if (explorer.axes.measure(text, sizePx) * 1.08 <= px) return text;
     let letters = text.length;
-    while (letters > 1 && explorer.axes.measure(text.slice(0, letters) + "…", sizePx) * 1.08 > px) { letters -= 1; }
+    while (letters > 1 && explorer.axes.measure(text.slice(0, letters) + "…", sizePx) * 1.08 > px) {
+      letters -= 1;
+    }
     return text.slice(0, letters) + "…";
   }
 
   function escapeText(text) {
-    return explorer.dom.escapeControls(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+    return explorer.dom.escapeControls(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(
+      />/g,
+      "&gt;",
+    );
   }
 
   explorer.figureLayout = { arrange, escapeText, STRONG };
-}());
+})();

@@ -8,7 +8,13 @@
   const PANEL_LEAST_PX = 300;
   const TYPE_PX = 12;
   const PAPER_PX = 680;
-  const EMPTY_CONFIG = { displayModeBar: false, responsive: false, doubleClick: false, scrollZoom: false, showTips: false };
+  const EMPTY_CONFIG = {
+    displayModeBar: false,
+    responsive: false,
+    doubleClick: false,
+    scrollZoom: false,
+    showTips: false,
+  };
   const coarse = window.matchMedia("(pointer: coarse)").matches;
   const parts = {};
   let app = null;
@@ -23,26 +29,59 @@
     parts.live = make("div", { class: "plot-live" });
     parts.cursor = make("div", { class: "cursor", hidden: true });
     parts.facts = make("div", { class: "facts-card", hidden: true });
-    parts.frame = make("div", {
-      class: "frame", tabindex: "0", role: "application", "aria-roledescription": "figure", "aria-describedby": "figure-keys",
-    }, parts.live, parts.cursor, parts.facts);
+    parts.frame = make(
+      "div",
+      {
+        class: "frame",
+        tabindex: "0",
+        role: "application",
+        "aria-roledescription": "figure",
+        "aria-describedby": "figure-keys",
+      },
+      parts.live,
+      parts.cursor,
+      parts.facts,
+    );
     parts.keys = make("ul", { class: "marks" });
     parts.caption = make("figcaption", {});
     parts.empty = make("div", { class: "plot-empty", hidden: true });
-    parts.figure = make("figure", { class: "plot explored", data: { state: "waiting", name: "exploration" } },
-      parts.legend, parts.frame, parts.keys, parts.caption);
+    parts.figure = make(
+      "figure",
+      { class: "plot explored", data: { state: "waiting", name: "exploration" } },
+      parts.legend,
+      parts.frame,
+      parts.keys,
+      parts.caption,
+    );
     parts.course = make("div", { hidden: true });
-    fill(root, parts.empty, parts.course, parts.figure, make("p", { class: "unseen", id: "figure-keys" },
-      "Left and right arrows walk along a curve, up and down change the curve, page up and page down change the panel, ",
-      "Enter goes to the trials of a point and then opens one, Escape goes back. The table of the figure has all numbers."));
+    fill(
+      root,
+      parts.empty,
+      parts.course,
+      parts.figure,
+      make(
+        "p",
+        { class: "unseen", id: "figure-keys" },
+        "Left and right arrows walk along a curve, up and down change the curve, page up and page down change the panel, ",
+        "Enter goes to the trials of a point and then opens one, Escape goes back. The table of the figure has all numbers.",
+      ),
+    );
     explorer.figureKeys.attach(parts, app);
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
-    window.addEventListener("beforeprint", () => { printing = true; draw(); });
-    window.addEventListener("afterprint", () => { printing = false; draw(); });
+    window.addEventListener("beforeprint", () => {
+      printing = true;
+      draw();
+    });
+    window.addEventListener("afterprint", () => {
+      printing = false;
+      draw();
+    });
     new ResizeObserver(() => {
-      if (drawn && !printing && Math.abs(parts.frame.clientWidth - drawn.width) > 1) { draw(); }
+      if (drawn && !printing && Math.abs(parts.frame.clientWidth - drawn.width) > 1) draw();
     }).observe(parts.frame);
-    app.on("view", () => { if (app.exploration && drawn && drawn.trial !== app.view.trial) { draw(); } });
+    app.on("view", () => {
+      if (app.exploration && drawn && drawn.trial !== app.view.trial) draw();
+    });
   }
 
   function update() {
@@ -57,7 +96,10 @@
       return;
     }
     parts.frame.setAttribute("aria-label", "Figure: " + explorer.titlePanel.headline(app));
-    if (drawn && drawn.exploration === exploration && drawn.trial === app.view.trial && drawn.text === app.text && drawn.overlays === app.overlays) { return; }
+    if (
+      drawn && drawn.exploration === exploration && drawn.trial === app.view.trial &&
+      drawn.text === app.text && drawn.overlays === app.overlays
+    ) return;
     draw();
   }
 
@@ -68,7 +110,7 @@
     if (parts.courseOf !== wanted) {
       parts.courseOf = wanted;
       fill(parts.course);
-      if (wanted && !explorer.courseFigure.show(parts.course, app)) { parts.courseOf = null; }
+      if (wanted && !explorer.courseFigure.show(parts.course, app)) parts.courseOf = null;
     }
     parts.course.hidden = !parts.courseOf;
     return Boolean(parts.courseOf);
@@ -77,33 +119,53 @@
   function chooseHeight(width, rows) {
     const room = Math.max(300, window.innerHeight * 0.6);
     const single = Math.min(room, Math.max(PANEL_LEAST_PX, width * 0.58));
-    return Math.round(rows <= 1 ? single : Math.max(single, rows * Math.max(LINE_PX, Math.min(260, single / rows)) + 60));
+    return Math.round(
+      rows <= 1 ? single : Math.max(single, rows * Math.max(LINE_PX, Math.min(260, single / rows)) + 60),
+    );
   }
 
   function draw() {
-    if (!app.exploration || parts.figure.hidden || !window.Plotly) { return; }
-    if (drawing && !printing) { again = true; return; }
+    if (!app.exploration || parts.figure.hidden || !window.Plotly) return;
+    if (drawing && !printing) {
+      again = true;
+      return;
+    }
     try {
       const width = printing ? PAPER_PX : parts.frame.clientWidth;
-      if (!width) { return; }
+      if (!width) return;
       const sizePx = chooseType(width);
       const { figure, plot } = plan({ width, height: null, sizePx, ...chooseInk() });
-      drawn = { exploration: app.exploration, trial: app.view.trial, text: app.text, overlays: app.overlays, width, figure };
+      drawn = {
+        exploration: app.exploration,
+        trial: app.view.trial,
+        text: app.text,
+        overlays: app.overlays,
+        width,
+        figure,
+      };
       parts.figure.dataset.state = "drawn";
       parts.frame.style.height = plot.layout.height + "px";
       drawing = window.Plotly.react(parts.live, plot.data, plot.layout, { ...plot.config, ...EMPTY_CONFIG });
-      if (!parts.listening) { listen(); }
+      if (!parts.listening) listen();
       explorer.legend.show(parts.legend, app, figure);
       explorer.legend.explain(parts.keys, app, figure);
       describeLeft(figure);
-      drawing.then(() => { done(); app.emit("figure", figure); }, fail);
+      drawing.then(() => {
+        done();
+        app.emit("figure", figure);
+      }, fail);
       explorer.figureKeys.rest(figure);
-    } catch (error) { fail(error); }
+    } catch (error) {
+      fail(error);
+    }
   }
 
   function done() {
     drawing = null;
-    if (again) { again = false; draw(); }
+    if (again) {
+      again = false;
+      draw();
+    }
   }
 
   function fail(error) {
@@ -112,10 +174,17 @@
     console.error(error);
   }
 
-  const chooseInk = () => printing ? { ink: "#000000", paper: "#ffffff" }
-    : { ink: window.getComputedStyle(parts.figure).color, paper: window.getComputedStyle(document.body).backgroundColor };
+  const chooseInk = () =>
+    printing ? { ink: "#000000", paper: "#ffffff" } : {
+      ink: window.getComputedStyle(parts.figure).color,
+      paper: window.getComputedStyle(document.body).backgroundColor,
+    };
 
-  const chooseType = (width) => Math.round((width < NARROW_PX ? 0.69 : 0.75) * parseFloat(window.getComputedStyle(document.documentElement).fontSize) * 10) / 10;
+  const chooseType = (width) =>
+    Math.round(
+      (width < NARROW_PX ? 0.69 : 0.75) *
+        parseFloat(window.getComputedStyle(document.documentElement).fontSize) * 10,
+    ) / 10;
 
   /**
    * The figure of the page's view for plotly.js at any size.
@@ -124,7 +193,14 @@
    */
   function plan(how) {
     const facets = Math.max(1, app.exploration.facets.length);
-    const described = (height) => explorer.figure.describe(app.exploration, { ...how, height, view: app.view, table: app.table, overlays: app.overlays });
+    const described = (height) =>
+      explorer.figure.describe(app.exploration, {
+        ...how,
+        height,
+        view: app.view,
+        table: app.table,
+        overlays: app.overlays,
+      });
     let height = how.height || chooseHeight(how.width, 1);
     let figure = described(height);
     if (!how.height && figure.rows > 1) {
@@ -132,11 +208,16 @@
       figure = described(height);
     }
     figure.fixedY = app.exploration.ys.length > 1;
-    figure.panels.forEach((panel) => { panel.x.fixed = app.exploration.x.levels.length > 0; });
+    figure.panels.forEach((panel) => {
+      panel.x.fixed = app.exploration.x.levels.length > 0;
+    });
     const chosen = markTrial(figure);
     const plot = window.pathlabPlots.describe(figure);
     decorate(figure, plot, how);
-    explorer.figureLayout.arrange(figure, plot.layout, { ...how, height: height + (how.top || 0) + (how.bottom || 0) });
+    explorer.figureLayout.arrange(figure, plot.layout, {
+      ...how,
+      height: height + (how.top || 0) + (how.bottom || 0),
+    });
     plot.layout.uirevision = app.text + facets + chosen;
     return { figure, plot };
   }
@@ -144,15 +225,26 @@
   // A ring around the trial that is open.
   function markTrial(figure) {
     const wanted = app.view.trial;
-    if (!wanted) { return ""; }
+    if (!wanted) return "";
     for (const panel of figure.panels) {
       for (const layer of panel.layers.slice()) {
-        if (layer.kind !== "points" || layer.callout) { continue; }
-        const at = layer.points.findIndex((point) => explorer.source.nameTrial(app.table, point.row) === wanted);
-        if (at < 0) { continue; }
+        if (layer.kind !== "points" || layer.callout) continue;
+        const at = layer.points.findIndex((point) =>
+          explorer.source.nameTrial(app.table, point.row) === wanted
+        );
+        if (at < 0) continue;
         panel.layers.push({
-          kind: "points", name: wanted, callout: wanted, side: "top center", colour: figure.ink, look: 0, legend: false,
-          x: [layer.x[at]], y: [layer.y[at]], points: [layer.points[at]], ring: true,
+          kind: "points",
+          name: wanted,
+          callout: wanted,
+          side: "top center",
+          colour: figure.ink,
+          look: 0,
+          legend: false,
+          x: [layer.x[at]],
+          y: [layer.y[at]],
+          points: [layer.points[at]],
+          ring: true,
         });
         break;
       }
@@ -162,7 +254,9 @@
 
   // What report.js leaves to this page: what is behind each mark, and weight: replicates are pale, estimates strong.
   function decorate(figure, plot, how) {
-    const entries = figure.panels.flatMap((panel) => panel.layers.filter((layer) => layer.kind !== "rule").map((layer) => ({ panel, layer })));
+    const entries = figure.panels.flatMap((panel) =>
+      panel.layers.filter((layer) => layer.kind !== "rule").map((layer) => ({ panel, layer }))
+    );
     const scale = how.sizePx / TYPE_PX;
     plot.data.forEach((trace, at) => {
       const { layer } = entries[at];
@@ -170,23 +264,33 @@
       trace.customdata = trace.x.map((_, place) => [at, place]);
       if (layer.kind === "points" && !layer.ring) {
         trace.marker.size = scale * (layer.flagged ? 8 : layer.x.length > 300 ? 4 : 5);
-        if (layer.flagged) { trace.marker.symbol = "circle-x-open"; trace.marker.opacity = 1; trace.marker.line = { width: 1.2, color: layer.colour }; }
-        else if (!layer.hollow) { trace.marker.opacity = 0.42; }
-        else { trace.marker.line.width = 1.1; }
+        if (layer.flagged) {
+          trace.marker.symbol = "circle-x-open";
+          trace.marker.opacity = 1;
+          trace.marker.line = { width: 1.2, color: layer.colour };
+        } else if (!layer.hollow) trace.marker.opacity = 0.42;
+        else trace.marker.line.width = 1.1;
       }
       if (layer.ring) {
         trace.text = [explorer.figureLayout.escapeText(layer.callout)];
         trace.textfont = { color: layer.colour, weight: explorer.figureLayout.STRONG };
       }
-      if (layer.along || layer.kind === "area") { trace.hoverinfo = "skip"; }
+      if (layer.along || layer.kind === "area") trace.hoverinfo = "skip";
       else if (layer.points && !layer.ring) {
-        trace.text = layer.points.map((point) => point.facts().map(explorer.figureLayout.escapeText).join("<br>"));
+        trace.text = layer.points.map((point) =>
+          point.facts().map(explorer.figureLayout.escapeText).join("<br>")
+        );
         trace.hovertemplate = "%{text}<extra></extra>";
-        if (layer.unseen) { trace.textposition = "none"; trace.marker.opacity = 0; }
+        if (layer.unseen) {
+          trace.textposition = "none";
+          trace.marker.opacity = 0;
+        }
       }
-      if (layer.kind === "curve" && layer.marked && !layer.overlay) { markEstimate(trace.marker, layer, scale, how.paper); }
-      if (trace.error_y) { Object.assign(trace.error_y, { thickness: 1.6 * scale, width: 4 * scale }); }
-      if (trace.line && layer.along) { trace.line.width = 2 * scale; }
+      if (layer.kind === "curve" && layer.marked && !layer.overlay) {
+        markEstimate(trace.marker, layer, scale, how.paper);
+      }
+      if (trace.error_y) Object.assign(trace.error_y, { thickness: 1.6 * scale, width: 4 * scale });
+      if (trace.line && layer.along) trace.line.width = 2 * scale;
     });
     plot.layout.hoverlabel = { ...plot.layout.hoverlabel, align: "left", font: { size: how.sizePx } };
     plot.layout.dragmode = coarse ? false : "zoom";
@@ -196,15 +300,17 @@
 
   // Estimates stand out from the dots behind them; undecided ones are open.
   function markEstimate(marker, layer, scale, paper) {
-    marker.size = (marker.symbol.startsWith("triangle") ? 13 : 10) * scale;  // a triangle fills less of its box
+    marker.size = (marker.symbol.startsWith("triangle") ? 13 : 10) * scale; // a triangle fills less of its box
     marker.symbol = marker.symbol.replace("-open", "");
     marker.color = layer.filled ? layer.colour : paper;
-    marker.line = layer.filled ? { width: 1.2 * scale, color: paper } : { width: 2.2 * scale, color: layer.colour };
+    marker.line = layer.filled
+      ? { width: 1.2 * scale, color: paper }
+      : { width: 2.2 * scale, color: layer.colour };
   }
 
   function find(event) {
     const point = event.points && event.points[0];
-    if (!point || !point.customdata) { return null; }
+    if (!point || !point.customdata) return null;
     const { layer } = drawn.figure.entries[point.customdata[0]];
     return layer.points ? layer.points[point.customdata[1]] : null;
   }
@@ -213,10 +319,15 @@
     parts.listening = true;
     parts.live.on("plotly_click", (event) => {
       const point = find(event);
-      if (point) { openTrial(point); }
+      if (point) openTrial(point);
     });
-    parts.live.on("plotly_relayout", (change) => { if (Object.keys(change).some((key) => /axis\d*\.range/.test(key))) { zoom(); } });
-    parts.live.on("plotly_doubleclick", () => app.setView({ minX: null, maxX: null, minY: null, maxY: null }));
+    parts.live.on("plotly_relayout", (change) => {
+      if (Object.keys(change).some((key) => /axis\d*\.range/.test(key))) zoom();
+    });
+    parts.live.on(
+      "plotly_doubleclick",
+      () => app.setView({ minX: null, maxX: null, minY: null, maxY: null }),
+    );
   }
 
   // A part of the figure that was drawn with the mouse becomes the view's limits, and so part of the link.
@@ -224,42 +335,70 @@
     const [first] = drawn.figure.panels;
     const read = (axis, about) => {
       const ends = axis.range.map((end) => about.log ? 10 ** end : end);
-      const digits = about.log ? 4 : Math.max(4, Math.ceil(Math.log10(Math.max(...ends.map(Math.abs)) / Math.abs(ends[1] - ends[0]))) + 3);
+      const digits = about.log ? 4 : Math.max(
+        4,
+        Math.ceil(Math.log10(Math.max(...ends.map(Math.abs)) / Math.abs(ends[1] - ends[0]))) + 3,
+      );
       return ends.map((end) => Number(end.toPrecision(Math.min(15, digits))));
     };
     const change = {};
-    if (!first.x.fixed) { [change.minX, change.maxX] = read(parts.live.layout.xaxis, first.x); }
-    if (!drawn.figure.fixedY) { [change.minY, change.maxY] = read(parts.live.layout.yaxis, first.y); }
+    if (!first.x.fixed) [change.minX, change.maxX] = read(parts.live.layout.xaxis, first.x);
+    if (!drawn.figure.fixedY) [change.minY, change.maxY] = read(parts.live.layout.yaxis, first.y);
     app.setView(change);
   }
 
   /** Opens the trial of a dot, or of a point the trial whose value is nearest to it. */
   function openTrial(point) {
     const row = point.row === undefined ? nearest(point) : point.row;
-    if (row !== undefined) { app.setView({ trial: explorer.source.nameTrial(app.table, row) }); }
+    if (row !== undefined) app.setView({ trial: explorer.source.nameTrial(app.table, row) });
   }
 
   function nearest(point) {
     const values = app.table.column(point.yColumn || app.view.y[0]).values;
-    return point.rows && point.rows.reduce((best, row) =>
-      best === undefined || Math.abs(values[row] - point.y) < Math.abs(values[best] - point.y) ? row : best, undefined);
+    return point.rows &&
+      point.rows.reduce(
+        (best, row) =>
+          best === undefined || Math.abs(values[row] - point.y) < Math.abs(values[best] - point.y)
+            ? row
+            : best,
+        undefined,
+      );
   }
 
   function describeLeft(figure) {
     const { exploration, view } = app;
     const texts = exploration.notes.slice();
-    const counted = exploration.facets.flatMap((facet) => facet.curves).flatMap((curve) => curve.points).reduce((sum, point) => sum + point.trials, 0);
+    const counted = exploration.facets.flatMap((facet) => facet.curves).flatMap((curve) => curve.points)
+      .reduce((sum, point) => sum + point.trials, 0);
     if (figure.count.drawn && figure.count.drawn < counted) {
-      texts.push(figure.count.drawn.toLocaleString("en") + " dots are drawn for " + counted.toLocaleString("en") + " values, so that they do not hide each other.");
+      texts.push(
+        figure.count.drawn.toLocaleString("en") + " dots are drawn for " + counted.toLocaleString("en") +
+          " values, so that they do not hide each other.",
+      );
     }
-    const limited = ["minX", "maxX", "minY", "maxY"].some((key) => view[key] !== null && view[key] !== undefined);
-    const reset = limited ? make("button", {
-      type: "button", class: "plain", on: { click: () => app.setView({ minX: null, maxX: null, minY: null, maxY: null }) },
-    }, "Show the whole range") : null;
+    const limited = ["minX", "maxX", "minY", "maxY"].some((key) =>
+      view[key] !== null && view[key] !== undefined
+    );
+    const reset = limited
+      ? make("button", {
+        type: "button",
+        class: "plain",
+        on: { click: () => app.setView({ minX: null, maxX: null, minY: null, maxY: null }) },
+      }, "Show the whole range")
+      : null;
     const excluded = exploration.excluded.map(([reason, count]) => reason + " (" + count + ")");
-    const left = excluded.length ? make("p", {}, "Not counted: " + excluded.join("; ") + ". ", view.count === "all" ? null : make("button", {
-      type: "button", class: "plain", on: { click: () => app.setView({ count: "all" }) },
-    }, "Count all trials")) : null;
+    const left = excluded.length
+      ? make(
+        "p",
+        {},
+        "Not counted: " + excluded.join("; ") + ". ",
+        view.count === "all" ? null : make("button", {
+          type: "button",
+          class: "plain",
+          on: { click: () => app.setView({ count: "all" }) },
+        }, "Count all trials"),
+      )
+      : null;
     fill(parts.caption, reset, texts.map((text) => make("p", {}, text)), left);
   }
 
@@ -275,4 +414,4 @@
 
   explorer.figurePanel = { plan, toImage, openTrial };
   explorer.panels.push({ name: "figure", early: true, mount, update });
-}());
+})();

@@ -17,7 +17,10 @@
     let left = width;
     for (const name of names) {
       const wide = explorer.axes.measure(name, SIZE_PX) * 1.08 + BESIDE_NAME_PX;
-      if (wide > left && left < width) { rows += 1; left = width; }
+      if (wide > left && left < width) {
+        rows += 1;
+        left = width;
+      }
       left -= wide;
     }
     return rows;
@@ -29,8 +32,11 @@
     plot.data.forEach((trace, at) => {
       const { layer } = entries[at];
       trace.showlegend = false;
-      if (layer.kind === "area" || layer.kind === "points" || layer.ring) { return; }
-      const last = plot.data.findLastIndex((_, other) => entries[other].layer.name === layer.name && ["curve", "bars"].includes(entries[other].layer.kind) && (entries[other].layer.marked || entries[other].layer.along || entries[other].layer.kind === "bars"));
+      if (layer.kind === "area" || layer.kind === "points" || layer.ring) return;
+      const last = plot.data.findLastIndex((_, other) =>
+        entries[other].layer.name === layer.name && ["curve", "bars"].includes(entries[other].layer.kind) &&
+        (entries[other].layer.marked || entries[other].layer.along || entries[other].layer.kind === "bars")
+      );
       if (!names.includes(layer.name) && (layer.along || at === last)) {
         names.push(layer.name);
         trace.showlegend = true;
@@ -44,10 +50,16 @@
   function listLines(app, letters) {
     const { exploration } = app;
     const { shared, chosen, facts } = explorer.titlePanel.describe(app);
-    const open = exploration.undecided && explorer.figure.isPlain(app.view) ? "open markers: undecided, too few trials" : "";
+    const open = exploration.undecided && explorer.figure.isPlain(app.view)
+      ? "open markers: undecided, too few trials"
+      : "";
     const marks = [exploration.statistic, exploration.range, open].filter(Boolean).join("; ");
-    const texts = [shared, chosen ? "Only: " + chosen + "." : "", marks.charAt(0).toUpperCase() + marks.slice(1) + ". " + facts.join(", ") + ".",
-      ...exploration.notes];
+    const texts = [
+      shared,
+      chosen ? "Only: " + chosen + "." : "",
+      marks.charAt(0).toUpperCase() + marks.slice(1) + ". " + facts.join(", ") + ".",
+      ...exploration.notes,
+    ];
     return texts.filter(Boolean).flatMap((text) => explorer.axes.breakLines(text, letters));
   }
 
@@ -66,20 +78,46 @@
     const shown = names.length > 1;
     const bottom = shown ? countRows(names, width - 2 * EDGE_PX) * ROW_PX + EDGE_PX : EDGE_PX;
     const top = TITLE_PX * 1.6 + lines.length * LINE_PX + EDGE_PX;
-    const { plot, figure } = plan({ width, height: Math.max(200, height - top - bottom), sizePx: SIZE_PX, ink: INK, paper: PAPER, top, bottom });
+    const { plot, figure } = plan({
+      width,
+      height: Math.max(200, height - top - bottom),
+      sizePx: SIZE_PX,
+      ink: INK,
+      paper: PAPER,
+      top,
+      bottom,
+    });
     nameTraces(plot, figure.entries);
     const { layout } = plot;
     Object.assign(layout, { paper_bgcolor: PAPER, plot_bgcolor: PAPER, showlegend: shown, height, width });
     layout.legend = { ...layout.legend, font: { size: SIZE_PX }, y: 0, yref: "container", yanchor: "bottom" };
     const line = (text, y, font) => ({
-      text, showarrow: false, xref: "paper", yref: "paper", x: 0, y: 1, xanchor: "left", yanchor: "top", xshift: -layout.margin.l + EDGE_PX,
-      yshift: layout.margin.t - EDGE_PX - y, font,
+      text,
+      showarrow: false,
+      xref: "paper",
+      yref: "paper",
+      x: 0,
+      y: 1,
+      xanchor: "left",
+      yanchor: "top",
+      xshift: -layout.margin.l + EDGE_PX,
+      yshift: layout.margin.t - EDGE_PX - y,
+      font,
     });
     const escapeText = explorer.figureLayout.escapeText;
-    layout.annotations.push(line(escapeText(title), 0, { size: TITLE_PX, weight: explorer.figureLayout.STRONG }));
-    lines.forEach((text, at) => layout.annotations.push(line(escapeText(text), TITLE_PX * 1.5 + at * LINE_PX, { size: SIZE_PX })));
-    return window.Plotly.toImage({ data: plot.data, layout, config: plot.config }, { format, width, height, scale: format === "svg" ? 1 : scale });
+    layout.annotations.push(
+      line(escapeText(title), 0, { size: TITLE_PX, weight: explorer.figureLayout.STRONG }),
+    );
+    lines.forEach((text, at) =>
+      layout.annotations.push(line(escapeText(text), TITLE_PX * 1.5 + at * LINE_PX, { size: SIZE_PX }))
+    );
+    return window.Plotly.toImage({ data: plot.data, layout, config: plot.config }, {
+      format,
+      width,
+      height,
+      scale: format === "svg" ? 1 : scale,
+    });
   }
 
   explorer.figurePicture = { render };
-}());
+})();

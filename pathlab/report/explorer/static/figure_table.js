@@ -13,11 +13,13 @@
 
   /** A number for people: four digits; levels and times as words. */
   function formatValue(value, axis) {
-    if (value === null || value === undefined || !Number.isFinite(value)) { return "not measured"; }
-    if (axis.levels && axis.levels.length || axis.kind === "time") { return explorer.figureCsv.formatPlace(axis, value); }
+    if (value === null || value === undefined || !Number.isFinite(value)) return "not measured";
+    if (axis.levels && axis.levels.length || axis.kind === "time") {
+      return explorer.figureCsv.formatPlace(axis, value);
+    }
     if (axis.tickLabels) {
       const at = axis.ticks.indexOf(value);
-      if (at >= 0) { return axis.tickLabels[at]; }
+      if (at >= 0) return axis.tickLabels[at];
     }
     return String(Number(value.toPrecision(4)));
   }
@@ -28,10 +30,13 @@
 
   /** What a cell says: the estimate, its range, and on how many trials it rests. */
   function formatCell(point) {
-    if (!point || !has(point.y)) { return { main: "–", rest: "" }; }
+    if (!point || !has(point.y)) return { main: "–", rest: "" };
     const range = has(point.low) && has(point.high) ? write(point.low) + " to " + write(point.high) : "";
     const state = point.state === "undecided" ? "undecided" : "";
-    return { main: write(point.y), rest: [range, state, countTrials(point.trials)].filter(Boolean).join(", ") };
+    return {
+      main: write(point.y),
+      rest: [range, state, countTrials(point.trials)].filter(Boolean).join(", "),
+    };
   }
 
   /**
@@ -43,14 +48,23 @@
     for (const facet of exploration.facets) {
       for (const y of exploration.ys) {
         const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
-        if (curves.length) { tables.push({ caption: describe(exploration, facet, y, curves), x: exploration.x, y, curves }); }
+        if (curves.length) {
+          tables.push({ caption: describe(exploration, facet, y, curves), x: exploration.x, y, curves });
+        }
       }
     }
     for (const facet of new Set((exploration.against || []).map((curve) => curve.facet))) {
       for (const y of exploration.ys) {
-        const curves = exploration.against.filter((curve) => curve.facet === facet && curve.yColumn === y.column);
+        const curves = exploration.against.filter((curve) =>
+          curve.facet === facet && curve.yColumn === y.column
+        );
         if (curves.length) {
-          tables.push({ caption: describeAgainst(exploration, facet, y, curves), x: exploration.x, y, curves });
+          tables.push({
+            caption: describeAgainst(exploration, facet, y, curves),
+            x: exploration.x,
+            y,
+            curves,
+          });
         }
       }
     }
@@ -59,7 +73,10 @@
 
   function describe(exploration, facet, y, curves) {
     const range = exploration.range ? " with " + exploration.range : "";
-    const parts = [facet.name, explorer.figureCsv.nameAxis(y) + ", " + exploration.statistic + range + ", by " + exploration.x.label];
+    const parts = [
+      facet.name,
+      explorer.figureCsv.nameAxis(y) + ", " + exploration.statistic + range + ", by " + exploration.x.label,
+    ];
     return parts.filter(Boolean).join(": ") + "." + describeUndecided(curves);
   }
 
@@ -71,19 +88,38 @@
   function describeUndecided(curves) {
     const points = curves.flatMap((curve) => curve.points);
     const undecided = points.filter((point) => point.state === "undecided").length;
-    return undecided ? " " + undecided + " of " + points.length + " undecided: too few trials for an interval." : "";
+    return undecided
+      ? " " + undecided + " of " + points.length + " undecided: too few trials for an interval."
+      : "";
   }
 
   function showWide(table) {
-    const places = Array.from(new Set(table.curves.flatMap((curve) => curve.points.map((point) => point.x)))).sort((a, b) => a - b);
+    const places = Array.from(new Set(table.curves.flatMap((curve) => curve.points.map((point) => point.x))))
+      .sort((a, b) => a - b);
     const found = table.curves.map((curve) => new Map(curve.points.map((point) => [point.x, point])));
-    const head = make("tr", {}, make("th", { scope: "col" }, explorer.figureCsv.nameAxis(table.x)),
-      table.curves.map((curve) => make("th", { scope: "col" }, curve.name || table.y.label)));
-    const rows = places.map((x) => make("tr", {}, make("th", { scope: "row" }, formatValue(x, table.x)),
-      found.map((points) => {
-        const { main, rest } = formatCell(points.get(x));
-        return make("td", {}, main, rest ? " " : null, rest ? make("span", { class: "soft" }, "(" + rest + ")") : null);
-      })));
+    const head = make(
+      "tr",
+      {},
+      make("th", { scope: "col" }, explorer.figureCsv.nameAxis(table.x)),
+      table.curves.map((curve) => make("th", { scope: "col" }, curve.name || table.y.label)),
+    );
+    const rows = places.map((x) =>
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, formatValue(x, table.x)),
+        found.map((points) => {
+          const { main, rest } = formatCell(points.get(x));
+          return make(
+            "td",
+            {},
+            main,
+            rest ? " " : null,
+            rest ? make("span", { class: "soft" }, "(" + rest + ")") : null,
+          );
+        }),
+      )
+    );
     return place(table, head, rows);
   }
 
@@ -95,44 +131,80 @@
     let page = 0;
     const pages = Math.ceil(rows.length / PAGE_ROWS);
     const draw = () => {
-      const head = make("tr", {}, ["Curve", explorer.figureCsv.nameAxis(table.x), explorer.figureCsv.nameAxis(table.y), ...LONG]
-        .map((text) => make("th", { scope: "col" }, text)));
-      const part = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).map(([curve, point]) => make("tr", {},
-        make("th", { scope: "row" }, curve.name || table.y.label),
-        [formatValue(point.x, table.x), has(point.y) ? write(point.y) : "–", has(point.low) ? write(point.low) : "–",
-          has(point.high) ? write(point.high) : "–", point.state, String(point.trials)].map((text) => make("td", {}, text))));
+      const head = make(
+        "tr",
+        {},
+        ["Curve", explorer.figureCsv.nameAxis(table.x), explorer.figureCsv.nameAxis(table.y), ...LONG]
+          .map((text) => make("th", { scope: "col" }, text)),
+      );
+      const part = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).map(([curve, point]) =>
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row" }, curve.name || table.y.label),
+          [
+            formatValue(point.x, table.x),
+            has(point.y) ? write(point.y) : "–",
+            has(point.low) ? write(point.low) : "–",
+            has(point.high) ? write(point.high) : "–",
+            point.state,
+            String(point.trials),
+          ].map((text) => make("td", {}, text)),
+        )
+      );
       fill(holder, place(table, head, part), pages > 1 ? turn() : null);
     };
     const turn = () => {
-      const step = (by, text) => make("button", {
-        type: "button", disabled: page + by < 0 || page + by >= pages, data: { turn: String(by) }, on: {
-          click() {
-            page += by;
-            draw();
-            const same = holder.querySelector("[data-turn='" + by + "']:not(:disabled)") || holder.querySelector("[data-turn]:not(:disabled)");
-            if (same) { same.focus(); }
-            explorer.app.announce("Page " + (page + 1) + " of " + pages);
+      const step = (by, text) =>
+        make("button", {
+          type: "button",
+          disabled: page + by < 0 || page + by >= pages,
+          data: { turn: String(by) },
+          on: {
+            click() {
+              page += by;
+              draw();
+              const same = holder.querySelector("[data-turn='" + by + "']:not(:disabled)") ||
+                holder.querySelector("[data-turn]:not(:disabled)");
+              if (same) same.focus();
+              explorer.app.announce("Page " + (page + 1) + " of " + pages);
+            },
           },
-        },
-      }, text);
-      return make("p", { class: "row" }, step(-1, "Previous rows"), make("span", {}, "Page " + (page + 1) + " of " + pages), step(1, "Next rows"));
+        }, text);
+      return make(
+        "p",
+        { class: "row" },
+        step(-1, "Previous rows"),
+        make("span", {}, "Page " + (page + 1) + " of " + pages),
+        step(1, "Next rows"),
+      );
     };
     draw();
     return holder;
   }
 
   function place(table, head, rows) {
-    return make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": table.caption },
-      make("table", {}, make("caption", {}, table.caption), make("thead", {}, head), make("tbody", {}, rows)));
+    return make(
+      "div",
+      { class: "scroll", tabindex: "0", role: "group", "aria-label": table.caption },
+      make("table", {}, make("caption", {}, table.caption), make("thead", {}, head), make("tbody", {}, rows)),
+    );
   }
 
   function show(exploration, view) {
     const tables = list(exploration);
     const wide = POINTWISE.includes(view.statistic) || /^p\d/.test(view.statistic);
-    fill(root, tables.length ? tables.map((table) => {
-      const places = new Set(table.curves.flatMap((curve) => curve.points.map((point) => point.x))).size;
-      return wide && places <= ROWS_MAX && table.curves.length <= CURVES_MAX ? showWide(table) : showLong(table);
-    }) : make("p", { class: "soft" }, "The figure shows no point, so there is no table."));
+    fill(
+      root,
+      tables.length
+        ? tables.map((table) => {
+          const places = new Set(table.curves.flatMap((curve) => curve.points.map((point) => point.x))).size;
+          return wide && places <= ROWS_MAX && table.curves.length <= CURVES_MAX
+            ? showWide(table)
+            : showLong(table);
+        })
+        : make("p", { class: "soft" }, "The figure shows no point, so there is no table."),
+    );
   }
 
   explorer.figureTable = { list, formatCell };
@@ -141,15 +213,15 @@
     mount(element, app) {
       root = element;
       const fold = root.closest("details");
-      if (fold) { fold.addEventListener("toggle", () => this.update(app)); }
+      if (fold) fold.addEventListener("toggle", () => this.update(app));
       window.addEventListener("beforeprint", () => this.update(app, true));
     },
     // A closed fold is not read, so its table is made when it opens.
     update(app, anyway) {
       const fold = root.closest("details");
-      if (!app.exploration || shown === app.exploration || fold && !fold.open && !anyway) { return; }
+      if (!app.exploration || shown === app.exploration || fold && !fold.open && !anyway) return;
       shown = app.exploration;
       show(app.exploration, app.view);
     },
   });
-}());
+})();

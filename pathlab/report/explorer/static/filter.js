@@ -16,14 +16,14 @@
    * @returns {{levels: Array, codes: Int32Array}}
    */
   function encode(column) {
-    if (column.kind === "category") { return { levels: column.levels, codes: column.values }; }
+    if (column.kind === "category") return { levels: column.levels, codes: column.values };
     const { levels, places } = explorer.numberLevels.indexNumbers(column);
     return { levels, codes: places };
   }
 
   /** Whether trials are counted by a column's levels: a factor, a condition, a category, flags. */
   function hasLevels(column) {
-    if (column.kind === "time" || column.name === "trial") { return false; }
+    if (column.kind === "time" || column.name === "trial") return false;
     return column.kind !== "number" || column.role !== "measured";
   }
 
@@ -41,7 +41,10 @@
     const rows = new Uint32Array(table.count);
     let size = 0;
     for (let row = 0; row < table.count; row += 1) {
-      if (fits(failures[row], row)) { rows[size] = row; size += 1; }
+      if (fits(failures[row], row)) {
+        rows[size] = row;
+        size += 1;
+      }
     }
     return rows.slice(0, size);
   }
@@ -62,9 +65,15 @@
     for (const column of table.columns.filter(hasLevels)) {
       const count = column.kind === "flags" ? countFlags : countCodes;
       const own = names.indexOf(column.name);
-      const others = own < 0 ? [] : collect(table, failures, (failed, row) => failed === 1 && last[row] === own);
+      const others = own < 0
+        ? []
+        : collect(table, failures, (failed, row) => failed === 1 && last[row] === own);
       const counted = count(table, column, fitting);
-      if (others.length) { count(table, column, others).forEach((more, place) => { counted[place] += more; }); }
+      if (others.length) {
+        count(table, column, others).forEach((more, place) => {
+          counted[place] += more;
+        });
+      }
       found.set(column.name, counted);
     }
     return found;
@@ -84,9 +93,9 @@
     const found = new Uint32Array(table.flags.length + 1);
     for (let place = 0; place < rows.length; place += 1) {
       const [low, high] = [table.flagBits.low[rows[place]], table.flagBits.high[rows[place]]];
-      if (low === 0 && high === 0) { found[table.flags.length] += 1; }
-      for (let bits = low; bits; bits &= bits - 1) { found[31 - Math.clz32(bits & -bits)] += 1; }
-      for (let bits = high; bits; bits &= bits - 1) { found[63 - Math.clz32(bits & -bits)] += 1; }
+      if (low === 0 && high === 0) found[table.flags.length] += 1;
+      for (let bits = low; bits; bits &= bits - 1) found[31 - Math.clz32(bits & -bits)] += 1;
+      for (let bits = high; bits; bits &= bits - 1) found[63 - Math.clz32(bits & -bits)] += 1;
     }
     return found;
   }
@@ -99,7 +108,10 @@
     names.forEach(function (name, place) {
       const fits = recall(table, name, name === TEXT ? view.text : view.where[name]);
       for (let row = 0; row < table.count; row += 1) {
-        if (!fits[row]) { failures[row] += 1; last[row] = place; }
+        if (!fits[row]) {
+          failures[row] += 1;
+          last[row] = place;
+        }
       }
     });
     return { names, failures, last };
@@ -114,14 +126,14 @@
     }
     const key = JSON.stringify(filter);
     const before = known.filters.get(name);
-    if (before && before.key === key) { return before.fits; }
+    if (before && before.key === key) return before.fits;
     const fits = name === TEXT ? matchWords(table, filter) : matchFilter(table, table.column(name), filter);
     known.filters.set(name, { key, fits });
     return fits;
   }
 
   function matchFilter(table, column, filter) {
-    if (!filter.levels) { return matchRange(column.values, filter); }
+    if (!filter.levels) return matchRange(column.values, filter);
     const fits = matchLevels(table, column, filter.levels);
     return filter.except ? fits.map((one) => 1 - one) : fits;
   }
@@ -130,14 +142,14 @@
     const low = filter.low === null ? -Infinity : filter.low;
     const high = filter.high === null ? Infinity : filter.high;
     const fits = new Uint8Array(values.length);
-    for (let row = 0; row < values.length; row += 1) { fits[row] = values[row] >= low && values[row] <= high; }
+    for (let row = 0; row < values.length; row += 1) fits[row] = values[row] >= low && values[row] <= high;
     return fits;
   }
 
   // The trials with one of the levels; of flags those with one of them. null: the missing level.
   function matchLevels(table, column, chosen) {
     const wanted = new Set(chosen);
-    if (column.kind === "flags") { return matchFlags(table, wanted); }
+    if (column.kind === "flags") return matchFlags(table, wanted);
     const { levels, codes } = encode(column);
     const known = Uint8Array.from([...levels, null], (level) => wanted.has(level));
     return chooseCodes(codes, known);
@@ -147,21 +159,24 @@
   function chooseCodes(codes, known) {
     const fits = new Uint8Array(codes.length);
     const missing = known.length - 1;
-    for (let row = 0; row < codes.length; row += 1) { fits[row] = known[codes[row] < 0 ? missing : codes[row]]; }
+    for (let row = 0; row < codes.length; row += 1) fits[row] = known[codes[row] < 0 ? missing : codes[row]];
     return fits;
   }
 
   function matchFlags(table, wanted) {
     let [low, high] = [0, 0];
     table.flags.forEach(function (name, place) {
-      if (wanted.has(name)) { if (place < 32) { low |= 1 << place; } else { high |= 1 << (place - 32); } }
+      if (wanted.has(name)) {
+        if (place < 32) low |= 1 << place;
+        else high |= 1 << (place - 32);
+      }
     });
     const bare = wanted.has(null);
     const bits = table.flagBits;
     const fits = new Uint8Array(table.count);
     for (let row = 0; row < table.count; row += 1) {
-      fits[row] = ((bits.low[row] & low) | (bits.high[row] & high)) !== 0
-        || (bare && bits.low[row] === 0 && bits.high[row] === 0);
+      fits[row] = ((bits.low[row] & low) | (bits.high[row] & high)) !== 0 ||
+        (bare && bits.low[row] === 0 && bits.high[row] === 0);
     }
     return fits;
   }
@@ -172,11 +187,11 @@
     for (const word of splitWords(text)) {
       const found = new Uint8Array(table.count);
       for (const column of table.columns) {
-        if (column.kind !== "category" && column.kind !== "flags") { continue; }
+        if (column.kind !== "category" && column.kind !== "flags") continue;
         const one = matchWord(table, column, word);
-        for (let row = 0; one && row < table.count; row += 1) { found[row] |= one[row]; }
+        for (let row = 0; one && row < table.count; row += 1) found[row] |= one[row];
       }
-      for (let row = 0; row < table.count; row += 1) { fits[row] &= found[row]; }
+      for (let row = 0; row < table.count; row += 1) fits[row] &= found[row];
     }
     return fits;
   }
@@ -189,7 +204,9 @@
     }
     const small = recallLowered(column.levels);
     const known = new Uint8Array(small.length + 1);
-    small.forEach((level, code) => { known[code] = level.includes(word); });
+    small.forEach((level, code) => {
+      known[code] = level.includes(word);
+    });
     return known.includes(1) ? chooseCodes(column.values, known) : null;
   }
 
@@ -208,4 +225,4 @@
   }
 
   explorer.filter = { select, counts, encode, hasLevels, splitWords };
-}());
+})();

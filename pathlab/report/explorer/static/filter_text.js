@@ -7,11 +7,11 @@
 
   /** A level of a column with its unit; null: the missing level. */
   function level(column, value) {
-    if (value === null || value === undefined) { return column.kind === "flags" ? "no flag" : NOT_SET; }
-    if (typeof value === "boolean") { return value ? "yes" : "no"; }
-    if (typeof value === "string") { return value; }
-    if (column.kind === "time") { return explorer.axes.formatTime(value) + " UTC"; }
-    if (column.unit === "B") { return explorer.axes.formatBytes(value); }
+    if (value === null || value === undefined) return column.kind === "flags" ? "no flag" : NOT_SET;
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "string") return value;
+    if (column.kind === "time") return explorer.axes.formatTime(value) + " UTC";
+    if (column.unit === "B") return explorer.axes.formatBytes(value);
     const text = String(Number(value.toPrecision(6)));
     return column.unit ? text + " " + column.unit : text;
   }
@@ -20,17 +20,21 @@
   function describe(column, filter) {
     const name = column ? column.label : "column";
     if (!filter.levels) {
-      const ends = [filter.low, filter.high].map((end) => end === null || end === undefined ? null : level(column, end));
-      if (ends[0] !== null && ends[1] !== null) { return name + " from " + ends[0] + " to " + ends[1]; }
+      const ends = [filter.low, filter.high].map((end) =>
+        end === null || end === undefined ? null : level(column, end)
+      );
+      if (ends[0] !== null && ends[1] !== null) return name + " from " + ends[0] + " to " + ends[1];
       return name + (ends[0] !== null ? " at least " + ends[0] : " at most " + ends[1]);
     }
-    if (!filter.levels.length) { return name + (filter.except ? " is any" : " is none of its levels"); }
+    if (!filter.levels.length) return name + (filter.except ? " is any" : " is none of its levels");
     const named = filter.levels.slice(0, NAMED_MOST).map((value) => level(column, value));
     const more = filter.levels.length - named.length;
-    if (more) { named.push(more + " more"); }
-    const list = named.length > 1 ? named.slice(0, -1).join(", ") + " or " + named[named.length - 1] : named[0];
+    if (more) named.push(more + " more");
+    const list = named.length > 1
+      ? named.slice(0, -1).join(", ") + " or " + named[named.length - 1]
+      : named[0];
     return name + (filter.except ? " is not " : " is ") + list;
   }
 
   explorer.filterText = { level, describe };
-}());
+})();

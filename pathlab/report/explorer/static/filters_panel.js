@@ -7,7 +7,7 @@
   const LISTED = 40;
   const SEARCHED_FROM = 12;
   const LEVELLED_MOST = 200;
-  const FOUND_MOST = 500;  // levels that a link names
+  const FOUND_MOST = 500; // levels that a link names
   const TYPING_MS = 150;
   const ALWAYS = ["results", "status", "flags", "started_utc"];
   const sections = new Map();
@@ -22,40 +22,59 @@
     const { table, view } = app;
     const varies = (column) => explorer.columnChoice.countLevels(table, column) > 1;
     return table.columns.filter((column) =>
-      added.has(column.name) || (view.where && view.where[column.name]) || ((column.role === "factor"
-        || ALWAYS.includes(column.name) || (column.role === "condition" && isLevelled(column)) || column.name === "path") && varies(column)));
+      added.has(column.name) || (view.where && view.where[column.name]) || ((column.role === "factor" ||
+        ALWAYS.includes(column.name) || (column.role === "condition" && isLevelled(column)) ||
+        column.name === "path") && varies(column))
+    );
   }
 
-  const isLevelled = (column) => explorer.filter.hasLevels(column)
-    && (column.kind !== "number" || explorer.columnChoice.countLevels(app.table, column) <= LEVELLED_MOST);
+  const isLevelled = (column) =>
+    explorer.filter.hasLevels(column) &&
+    (column.kind !== "number" || explorer.columnChoice.countLevels(app.table, column) <= LEVELLED_MOST);
 
   // --- selection of levels
 
   const filterOf = (column) => (app.view.where && app.view.where[column.name]) || null;
 
   function isChosen(filter, value) {
-    if (!filter || !filter.levels) { return true; }
+    if (!filter || !filter.levels) return true;
     return filter.levels.includes(value) !== Boolean(filter.except);
   }
 
-  function set(column, filter) { app.setView({ where: { [column.name]: filter } }); }
+  function set(column, filter) {
+    app.setView({ where: { [column.name]: filter } });
+  }
 
   // A filter names the levels that it shows or those that it hides, whichever it began with.
   function toggle(column, value) {
     const filter = filterOf(column);
-    if (!filter || !filter.levels) { set(column, { levels: [value], except: true }); return; }
-    const named = filter.levels.includes(value) ? filter.levels.filter((one) => one !== value) : [...filter.levels, value];
+    if (!filter || !filter.levels) {
+      set(column, { levels: [value], except: true });
+      return;
+    }
+    const named = filter.levels.includes(value)
+      ? filter.levels.filter((one) => one !== value)
+      : [...filter.levels, value];
     const every = named.length === countAll(column);
-    if (named.length === 0) { set(column, filter.except ? null : { levels: [], except: false }); return; }
-    set(column, every ? (filter.except ? { levels: [], except: false } : null) : { levels: named, except: filter.except });
+    if (named.length === 0) {
+      set(column, filter.except ? null : { levels: [], except: false });
+      return;
+    }
+    set(
+      column,
+      every
+        ? (filter.except ? { levels: [], except: false } : null)
+        : { levels: named, except: filter.except },
+    );
   }
 
-  const countAll = (column) => explorer.columnChoice.countLevels(app.table, column) + (hasMissing(column) ? 1 : 0);
+  const countAll = (column) =>
+    explorer.columnChoice.countLevels(app.table, column) + (hasMissing(column) ? 1 : 0);
 
   // --- counts
 
   function hasMissing(column) {
-    if (column.kind === "flags") { return true; }
+    if (column.kind === "flags") return true;
     const { codes } = explorer.filter.encode(column);
     return codes.includes(-1);
   }
@@ -65,10 +84,12 @@
     const levels = explorer.columnChoice.listLevels(app.table, column);
     const found = [];
     const add = (value, place) => {
-      if (!wanted || explorer.filterText.level(column, value).toLowerCase().includes(wanted)) { found.push({ value, place }); }
+      if (!wanted || explorer.filterText.level(column, value).toLowerCase().includes(wanted)) {
+        found.push({ value, place });
+      }
     };
     levels.forEach(add);
-    if (hasMissing(column)) { add(null, levels.length); }
+    if (hasMissing(column)) add(null, levels.length);
     return found;
   }
 
@@ -77,22 +98,39 @@
   function makeSection(column) {
     const state = make("span", { class: "soft" });
     const body = make("div", { class: "filter-body" });
-    const fold = make("details", { class: "filter", data: { column: column.name } },
-      make("summary", { title: column.meaning || null }, make("span", {}, explorer.columnChoice.name(column)), " ", state), body);
+    const fold = make(
+      "details",
+      { class: "filter", data: { column: column.name } },
+      make(
+        "summary",
+        { title: column.meaning || null },
+        make("span", {}, explorer.columnChoice.name(column)),
+        " ",
+        state,
+      ),
+      body,
+    );
     const section = { column, state, body, fold, search: "", listed: LISTED };
-    fold.addEventListener("toggle", () => { if (fold.open) { fillSection(section); } });
-    fold.open = Boolean(filterOf(column)) || (column.role === "factor" && explorer.columnChoice.countLevels(app.table, column) <= SEARCHED_FROM && app.table.count < 20000 && sections.size < 3);
+    fold.addEventListener("toggle", () => {
+      if (fold.open) fillSection(section);
+    });
+    fold.open = Boolean(filterOf(column)) ||
+      (column.role === "factor" && explorer.columnChoice.countLevels(app.table, column) <= SEARCHED_FROM &&
+        app.table.count < 20000 && sections.size < 3);
     return section;
   }
 
   function describeState(section) {
     const filter = filterOf(section.column);
     section.fold.classList.toggle("active", Boolean(filter));
-    section.state.textContent = filter ? explorer.filterText.describe(section.column, filter).slice(section.column.label.length + 1) : "";
+    section.state.textContent = filter
+      ? explorer.filterText.describe(section.column, filter).slice(section.column.label.length + 1)
+      : "";
   }
 
   function fillSection(section) {
-    if (isLevelled(section.column)) { fillLevels(section); } else { fillRange(section); }
+    if (isLevelled(section.column)) fillLevels(section);
+    else fillRange(section);
   }
 
   function fillLevels(section) {
@@ -112,9 +150,26 @@
       }
       fill(section.list, section.shown.map((one) => one.item));
       const left = found.length - section.shown.length;
-      fill(section.more, left ? [left.toLocaleString("en") + " more. ", make("button", {
-        type: "button", class: "plain", on: { click: () => { section.listed += 4 * LISTED; fillSection(section); } },
-      }, "Show more")] : found.length ? null : "No level has this in its name.");
+      fill(
+        section.more,
+        left
+          ? [
+            left.toLocaleString("en") + " more. ",
+            make("button", {
+              type: "button",
+              class: "plain",
+              on: {
+                click: () => {
+                  section.listed += 4 * LISTED;
+                  fillSection(section);
+                },
+              },
+            }, "Show more"),
+          ]
+          : found.length
+          ? null
+          : "No level has this in its name.",
+      );
     }
     const counts = explorer.filter.counts(app.table, app.view, [column.name]).get(column.name);
     const filter = filterOf(column);
@@ -129,18 +184,43 @@
     const text = explorer.filterText.level(column, value);
     const box = make("input", { type: "checkbox", on: { change: () => toggle(column, value) } });
     const number = make("span", { class: "count" });
-    const item = make("li", {}, make("label", {}, box, make("span", { class: "level" }, text), number),
-      make("button", { type: "button", class: "plain only", "aria-label": "Only " + text, on: { click: () => set(column, { levels: [value], except: false }) } }, "only"));
+    const item = make(
+      "li",
+      {},
+      make("label", {}, box, make("span", { class: "level" }, text), number),
+      make("button", {
+        type: "button",
+        class: "plain only",
+        "aria-label": "Only " + text,
+        on: { click: () => set(column, { levels: [value], except: false }) },
+      }, "only"),
+    );
     return { value, place, box, number, item };
   }
 
   function makeTools(section, total) {
     const { column } = section;
-    const act = (text, filter) => make("button", { type: "button", class: "plain", "aria-label": text + ": " + column.label, on: { click: () => set(column, filter()) } }, text);
-    const tools = make("div", { class: "tools" }, act("All", () => null), act("None", () => ({ levels: [], except: false })));
-    if (total <= SEARCHED_FROM) { return tools; }
+    const act = (text, filter) =>
+      make("button", {
+        type: "button",
+        class: "plain",
+        "aria-label": text + ": " + column.label,
+        on: { click: () => set(column, filter()) },
+      }, text);
+    const tools = make(
+      "div",
+      { class: "tools" },
+      act("All", () => null),
+      act("None", () => ({ levels: [], except: false })),
+    );
+    if (total <= SEARCHED_FROM) return tools;
     const found = act("Found", () => ({ levels: section.found.map(({ value }) => value), except: false }));
-    const search = make("input", { type: "search", placeholder: "Search " + total.toLocaleString("en") + " levels", "aria-label": "Search the levels of " + column.label, value: section.search });
+    const search = make("input", {
+      type: "search",
+      placeholder: "Search " + total.toLocaleString("en") + " levels",
+      "aria-label": "Search the levels of " + column.label,
+      value: section.search,
+    });
     search.addEventListener("input", () => {
       section.search = search.value;
       section.listed = LISTED;
@@ -159,19 +239,36 @@
     if (!section.low) {
       const isTime = column.kind === "time";
       const [least, most] = spanOf(column);
-      const input = (text, end) => make("input", {
-        type: "text", autocomplete: "off", spellcheck: "false", inputmode: isTime ? "text" : "decimal", "aria-label": column.label + " " + text,
-        placeholder: end === null ? "" : explorer.filterText.level({ ...column, unit: null }, end).replace(" UTC", ""),
-        on: { change: () => readRange(section) },
-      });
+      const input = (text, end) =>
+        make("input", {
+          type: "text",
+          autocomplete: "off",
+          spellcheck: "false",
+          inputmode: isTime ? "text" : "decimal",
+          "aria-label": column.label + " " + text,
+          placeholder: end === null
+            ? ""
+            : explorer.filterText.level({ ...column, unit: null }, end).replace(" UTC", ""),
+          on: { change: () => readRange(section) },
+        });
       section.low = input("from", least);
       section.high = input("to", most);
-      fill(section.body, make("div", { class: "row" }, label("from", section.low), label("to", section.high)),
-        isTime ? make("p", { class: "soft" }, "In UTC, as 2026-11-21 05:03.") : null);
+      fill(
+        section.body,
+        make("div", { class: "row" }, label("from", section.low), label("to", section.high)),
+        isTime ? make("p", { class: "soft" }, "In UTC, as 2026-11-21 05:03.") : null,
+      );
     }
-    const write = (value) => value === null || value === undefined ? "" : column.kind === "time" ? explorer.axes.formatTime(value) : String(value);
+    const write = (value) =>
+      value === null || value === undefined
+        ? ""
+        : column.kind === "time"
+        ? explorer.axes.formatTime(value)
+        : String(value);
     for (const end of ["low", "high"]) {
-      if (section[end] !== document.activeElement || !section[end].value) { section[end].value = write(filter[end]); }
+      if (section[end] !== document.activeElement || !section[end].value) {
+        section[end].value = write(filter[end]);
+      }
     }
   }
 
@@ -179,8 +276,8 @@
     let [least, most] = [Infinity, -Infinity];
     for (let row = 0; row < app.table.count; row += 1) {
       const value = column.values[row];
-      if (value < least) { least = value; }
-      if (value > most) { most = value; }
+      if (value < least) least = value;
+      if (value > most) most = value;
     }
     return least <= most ? [least, most] : [null, null];
   }
@@ -189,7 +286,11 @@
     const { column } = section;
     const read = (control) => {
       const typed = control.value.trim();
-      const value = typed === "" ? null : column.kind === "time" ? Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(typed) ? typed : typed.replace(" ", "T") + (typed.length > 10 ? "Z" : "")) / 1000 : Number(typed.replace(",", "."));
+      const value = typed === "" ? null : column.kind === "time"
+        ? Date.parse(
+          /(Z|[+-]\d\d:\d\d)$/.test(typed) ? typed : typed.replace(" ", "T") + (typed.length > 10 ? "Z" : ""),
+        ) / 1000
+        : Number(typed.replace(",", "."));
       control.setAttribute("aria-invalid", String(typed !== "" && !Number.isFinite(value)));
       return value;
     };
@@ -197,7 +298,11 @@
     const wrong = [low, high].some((value) => value !== null && !Number.isFinite(value));
     const key = "range " + column.name;
     if (wrong) {
-      app.notice("The range of " + column.label + " is not understood: write " + (column.kind === "time" ? "a time in UTC as 2026-11-21 05:03." : "a number as 12.5."), { key });
+      app.notice(
+        "The range of " + column.label + " is not understood: write " +
+          (column.kind === "time" ? "a time in UTC as 2026-11-21 05:03." : "a number as 12.5."),
+        { key },
+      );
       return;
     }
     app.withdraw(key);
@@ -208,12 +313,24 @@
 
   function mount(element, shared) {
     [root, app] = [element, shared];
-    const text = make("input", { type: "search", autocomplete: "off", placeholder: "words in any text of a trial" });
+    const text = make("input", {
+      type: "search",
+      autocomplete: "off",
+      placeholder: "words in any text of a trial",
+    });
     text.addEventListener("input", () => {
       window.clearTimeout(typing);
-      typing = window.setTimeout(() => app.setView({ text: text.value.trim() }, { replace: true }), TYPING_MS);
+      typing = window.setTimeout(
+        () => app.setView({ text: text.value.trim() }, { replace: true }),
+        TYPING_MS,
+      );
     });
-    parts = { text, chips: make("ul", { class: "chips", "aria-label": "Filters in use" }), list: make("div"), more: make("div") };
+    parts = {
+      text,
+      chips: make("ul", { class: "chips", "aria-label": "Filters in use" }),
+      list: make("div"),
+      more: make("div"),
+    };
     fill(root, parts.chips, label("Text", text), parts.list, parts.more);
   }
 
@@ -222,48 +339,90 @@
     const names = columns.map((column) => column.name).join("\n");
     if (parts.names !== names) {
       parts.names = names;
-      for (const column of columns) { if (!sections.has(column.name)) { sections.set(column.name, makeSection(column)); } }
+      for (const column of columns) {
+        if (!sections.has(column.name)) sections.set(column.name, makeSection(column));
+      }
       const place = document.activeElement;
       fill(parts.list, columns.map((column) => sections.get(column.name).fold));
-      if (place && place.isConnected && place !== document.activeElement) { place.focus(); }
+      if (place && place.isConnected && place !== document.activeElement) place.focus();
       offerMore(columns);
     }
     for (const column of columns) {
       const section = sections.get(column.name);
       describeState(section);
-      if (section.fold.open) { fillSection(section); }
+      if (section.fold.open) fillSection(section);
     }
     showChips();
-    if (parts.text !== document.activeElement) { parts.text.value = app.view.text || ""; }
+    if (parts.text !== document.activeElement) parts.text.value = app.view.text || "";
   }
 
   function offerMore(columns) {
     const taken = new Set(columns.map((column) => column.name));
-    const options = explorer.columnChoice.listOptions(app.table, { suits: (column) => !taken.has(column.name), none: "choose a column …" });
-    if (options.length < 2) { fill(parts.more); return; }
-    fill(parts.more, label("Filter by another column", select(options, "", (name) => {
-      if (!name) { return; }
-      added.add(name);
-      update();
-      const { fold } = sections.get(name);
-      fold.open = true;
-      fold.querySelector("summary").focus();
-    })));
+    const options = explorer.columnChoice.listOptions(app.table, {
+      suits: (column) => !taken.has(column.name),
+      none: "choose a column …",
+    });
+    if (options.length < 2) {
+      fill(parts.more);
+      return;
+    }
+    fill(
+      parts.more,
+      label(
+        "Filter by another column",
+        select(options, "", (name) => {
+          if (!name) return;
+          added.add(name);
+          update();
+          const { fold } = sections.get(name);
+          fold.open = true;
+          fold.querySelector("summary").focus();
+        }),
+      ),
+    );
   }
 
   function showChips() {
     const where = app.view.where || {};
     const active = Object.keys(where).map((name) => ({
-      text: explorer.filterText.describe(app.table.column(name) || { label: name }, where[name]), change: { where: { [name]: null } },
+      text: explorer.filterText.describe(app.table.column(name) || { label: name }, where[name]),
+      change: { where: { [name]: null } },
     }));
-    if (app.view.text) { active.push({ text: "text “" + app.view.text + "”", change: { text: "" } }); }
-    fill(parts.chips, active.map(({ text, change }) => make("li", {}, make("button", {
-      type: "button", class: "chip", "aria-label": "Lift the filter: " + text, on: { click: () => app.setView(change) },
-    }, text, make("span", { "aria-hidden": "true" }, " ×")))),
-    active.length > 1 ? make("li", {}, make("button", { type: "button", class: "plain", on: { click: () => app.setView({ where: null, text: "" }) } }, "Lift all")) : null);
+    if (app.view.text) active.push({ text: "text “" + app.view.text + "”", change: { text: "" } });
+    fill(
+      parts.chips,
+      active.map(({ text, change }) =>
+        make(
+          "li",
+          {},
+          make(
+            "button",
+            {
+              type: "button",
+              class: "chip",
+              "aria-label": "Lift the filter: " + text,
+              on: { click: () => app.setView(change) },
+            },
+            text,
+            make("span", { "aria-hidden": "true" }, " ×"),
+          ),
+        )
+      ),
+      active.length > 1
+        ? make(
+          "li",
+          {},
+          make("button", {
+            type: "button",
+            class: "plain",
+            on: { click: () => app.setView({ where: null, text: "" }) },
+          }, "Lift all"),
+        )
+        : null,
+    );
     const summary = document.querySelector("[data-filters]");
     summary.textContent = active.length ? active.length + " in use" : "";
   }
 
   explorer.panels.push({ name: "filters", mount, update });
-}());
+})();

@@ -5,7 +5,7 @@
   const { formatLevel } = explorer.labels;
   const [START, RESULTS] = ["started_utc", "results"];
   const known = new WeakMap();
-  const looked = new WeakMap();  // by column: of how many trials it is known that they have values
+  const looked = new WeakMap(); // by column: of how many trials it is known that they have values
 
   /**
    * @typedef {Object} Levels a column as levels
@@ -25,12 +25,14 @@
     const sorted = Array.from(sets).sort(([, one], [, other]) => one[0] - other[0] || one[1] - other[1]);
     const known = new Map(sorted.map(([name], place) => [name, place]));
     const has = ([upper, lower], place) => (place < 32 ? lower >>> place : upper >>> (place - 32)) & 1;
-    const texts = sorted.map(([, bits]) => table.flags.filter((_, place) => has(bits, place)).join(", ") || "no flag");
+    const texts = sorted.map(([, bits]) =>
+      table.flags.filter((_, place) => has(bits, place)).join(", ") || "no flag"
+    );
     return { texts, places: Int32Array.from(names, (name) => known.get(name)) };
   }
 
   function indexTexts(table, column) {
-    if (column.kind === "flags") { return indexFlags(table); }
+    if (column.kind === "flags") return indexFlags(table);
     const several = column.name === RESULTS && table.sources.length > 1;
     const texts = several
       ? table.sources.map((source) => source.label + ": " + source.title)
@@ -48,7 +50,8 @@
     }
     const found = explorer.numberLevels.indexNumbers(column);
     const size = found.values.length;
-    const name = (place) => place >= 0 && place < size ? formatLevel(column, found.values[place]) : column.missingLabel;
+    const name = (place) =>
+      place >= 0 && place < size ? formatLevel(column, found.values[place]) : column.missingLabel;
     return { size, values: found.values, places: found.places, texts: null, name };
   }
 
@@ -60,7 +63,7 @@
    */
   function indexLevels(table, column) {
     const cached = known.get(column);
-    if (cached && cached.count === table.count && cached.values === column.values) { return cached.levels; }
+    if (cached && cached.count === table.count && cached.values === column.values) return cached.levels;
     const levels = readLevels(table, column);
     known.set(column, { count: table.count, values: column.values, levels });
     return levels;
@@ -76,7 +79,7 @@
     const kept = new Uint32Array(rows.length);
     let count = 0;
     for (let at = 0; at < rows.length; at += 1) {
-      if (holds(rows[at])) { kept[count++] = rows[at]; }
+      if (holds(rows[at])) kept[count++] = rows[at];
     }
     return kept.subarray(0, count);
   }
@@ -84,11 +87,11 @@
   /** The rows whose mark (0 or 1 for each trial of the table) is the wanted one; all of them: the list itself. */
   function keepMarked(rows, marks, wanted) {
     let size = 0;
-    for (let at = 0; at < rows.length; at += 1) { size += marks[rows[at]] === wanted ? 1 : 0; }
-    if (size === rows.length) { return rows; }
+    for (let at = 0; at < rows.length; at += 1) size += marks[rows[at]] === wanted ? 1 : 0;
+    if (size === rows.length) return rows;
     const kept = new Uint32Array(size);
     for (let at = 0, count = 0; count < size; at += 1) {
-      if (marks[rows[at]] === wanted) { kept[count++] = rows[at]; }
+      if (marks[rows[at]] === wanted) kept[count++] = rows[at];
     }
     return kept;
   }
@@ -113,13 +116,13 @@
   /** The values of these rows. */
   function takeValues(values, rows) {
     const taken = new Float64Array(rows.length);
-    for (let at = 0; at < rows.length; at += 1) { taken[at] = values[rows[at]]; }
+    for (let at = 0; at < rows.length; at += 1) taken[at] = values[rows[at]];
     return taken;
   }
 
   // At most so many places of a list, the first and the last among them.
   function choosePlaces(size, most) {
-    if (size <= most) { return Array.from({ length: size }, (_, place) => place); }
+    if (size <= most) return Array.from({ length: size }, (_, place) => place);
     const step = (size - 1) / (most - 1);
     const chosen = [];
     for (let at = 0, before = -1; at < most; at += 1) {
@@ -127,7 +130,7 @@
       const floor = Math.floor(exact);
       const rest = exact - floor;
       const place = rest > 0.5 || (rest === 0.5 && floor % 2) ? floor + 1 : floor;
-      if (place !== before) { chosen.push(place); }
+      if (place !== before) chosen.push(place);
       before = place;
     }
     return chosen;
@@ -150,7 +153,7 @@
     for (let at = 1; at < rows.length && ascending; at += 1) {
       ascending = rows[at - 1] < rows[at] && starts[rows[at - 1]] <= starts[rows[at]];
     }
-    if (ascending) { return rows; }
+    if (ascending) return rows;
     const rank = (row) => Number.isNaN(starts[row]) ? Infinity : starts[row];
     return Uint32Array.from(rows).sort((one, other) => {
       const before = rank(one);
@@ -181,7 +184,7 @@
    */
   function splitColumn(table, name, rows, most, unset) {
     const column = name ? table.column(name) : null;
-    if (!column) { return null; }
+    if (!column) return null;
     const levels = indexLevels(table, column);
     const { places, size } = levels;
     const slots = new Int32Array(size + 1).fill(-1);
@@ -189,12 +192,16 @@
       const place = places[rows[at]];
       slots[place < 0 ? size : place] = 0;
     }
-    if (!unset) { slots[size] = -1; }
+    if (!unset) slots[size] = -1;
     const present = [];
-    slots.forEach((slot, place) => { if (slot === 0) { present.push(place); } });
+    slots.forEach((slot, place) => {
+      if (slot === 0) present.push(place);
+    });
     const shown = chooseEvenly(present, most);
     slots.fill(-1);
-    shown.forEach((place, key) => { slots[place] = key; });
+    shown.forEach((place, key) => {
+      slots[place] = key;
+    });
 
     function split(part) {
       const ends = new Uint32Array(shown.length);
@@ -203,19 +210,19 @@
         const place = places[part[at]];
         const key = slots[place < 0 ? size : place];
         keys[at] = key;
-        if (key >= 0) { ends[key] += 1; }
+        if (key >= 0) ends[key] += 1;
       }
       const starts = new Uint32Array(shown.length);
-      for (let key = 1; key < shown.length; key += 1) { starts[key] = starts[key - 1] + ends[key - 1]; }
+      for (let key = 1; key < shown.length; key += 1) starts[key] = starts[key - 1] + ends[key - 1];
       const sorted = new Uint32Array(part.length);
       const next = Uint32Array.from(starts);
       for (let at = 0; at < part.length; at += 1) {
         const key = keys[at];
-        if (key >= 0) { sorted[next[key]++] = part[at]; }
+        if (key >= 0) sorted[next[key]++] = part[at];
       }
       const parts = [];
       for (let key = 0; key < shown.length; key += 1) {
-        if (ends[key]) { parts.push({ key, rows: sorted.subarray(starts[key], next[key]) }); }
+        if (ends[key]) parts.push({ key, rows: sorted.subarray(starts[key], next[key]) });
       }
       return parts;
     }
@@ -224,5 +231,15 @@
     return { levels, shown, present: present.length, split, place, name: (key) => levels.name(shown[key]) };
   }
 
-  explorer.grouping = { keepRows, keepMarked, keepFinite, takeValues, indexLevels, choosePlaces, chooseEvenly, sortByStart, splitColumn };
+  explorer.grouping = {
+    keepRows,
+    keepMarked,
+    keepFinite,
+    takeValues,
+    indexLevels,
+    choosePlaces,
+    chooseEvenly,
+    sortByStart,
+    splitColumn,
+  };
 })();

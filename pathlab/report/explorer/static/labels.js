@@ -4,14 +4,17 @@
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const BYTES = "B";
-  const BYTE_UNITS = [["GB", 1e9], ["GiB", 2 ** 30], ["MB", 1e6], ["MiB", 2 ** 20], ["kB", 1e3], ["KiB", 1024]];
+  const BYTE_UNITS = [["GB", 1e9], ["GiB", 2 ** 30], ["MB", 1e6], ["MiB", 2 ** 20], ["kB", 1e3], [
+    "KiB",
+    1024,
+  ]];
   const VOLUME_UNITS = [["B", 0], ["kB", 3], ["MB", 6], ["GB", 9], ["TB", 12]];
   const [RESULTS, PATH, MEDIUM] = ["results", "path", "medium"];
   // They are named by the path.
   const HOSTS = ["path_source", "path_destination"];
   // Missing levels that say nothing.
   const UNKNOWN = ["not set", "not measured", "none"];
-  const compared = new WeakMap();  // by column: how many of its values were compared, and whether they are the same
+  const compared = new WeakMap(); // by column: how many of its values were compared, and whether they are the same
 
   // The digits of the shortest decimal that is this number, without a point, and the power of ten of the first.
   function splitDigits(value) {
@@ -21,7 +24,7 @@
 
   // As many digits, rounded; half goes up, or to even where `even` says so.
   function roundDigits({ digits, exponent }, kept, even) {
-    if (digits.length <= kept) { return { digits, exponent, exact: true }; }
+    if (digits.length <= kept) return { digits, exponent, exact: true };
     const rest = digits.slice(kept);
     const half = rest[0] === "5" && /^50*$/.test(rest);
     const up = half && even ? Number(digits[kept - 1]) % 2 === 1 : rest[0] >= "5";
@@ -33,7 +36,7 @@
 
   // Digits as a decimal number without an exponent.
   function placePoint(digits, exponent) {
-    if (exponent < 0) { return "0." + "0".repeat(-exponent - 1) + digits; }
+    if (exponent < 0) return "0." + "0".repeat(-exponent - 1) + digits;
     const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
     const rest = digits.slice(exponent + 1);
     return rest ? whole + "." + rest : whole;
@@ -45,10 +48,10 @@
 
   /** Six significant digits of the shortest decimal that is this number, without zeros at the end. */
   function formatNumber(value) {
-    if (value === 0) { return "0"; }
+    if (value === 0) return "0";
     const sign = value < 0 ? "-" : "";
     const size = Math.abs(value);
-    if (Number.isInteger(value) && size < 1e15) { return String(value); }
+    if (Number.isInteger(value) && size < 1e15) return String(value);
     const { digits, exponent } = roundDigits(splitDigits(value), 6, false);
     if (size < 1e-6 || size >= 1e15) {
       return sign + trim(placePoint(digits, 0)) + "e" + (exponent < 0 ? "-" : "+") + Math.abs(exponent);
@@ -58,25 +61,28 @@
 
   // An amount of data in decimal units with three digits; zeros at the end only where digits were rounded.
   function formatVolume(value) {
-    if (value === 0) { return "0 B"; }
+    if (value === 0) return "0 B";
     const sign = value < 0 ? "-" : "";
     const found = roundDigits(splitDigits(value), 3, true);
     // the unit is that of the value before it is rounded, or the next where it rounds up to 1000
     const { exponent } = splitDigits(value);
     let place = Math.max(0, VOLUME_UNITS.filter(([, power]) => exponent >= power).length - 1);
-    if (found.exponent - VOLUME_UNITS[place][1] >= 3 && place + 1 < VOLUME_UNITS.length) { place += 1; }
-    const text = placePoint(found.exact ? found.digits : found.digits.padEnd(3, "0"), found.exponent - VOLUME_UNITS[place][1]);
+    if (found.exponent - VOLUME_UNITS[place][1] >= 3 && place + 1 < VOLUME_UNITS.length) place += 1;
+    const text = placePoint(
+      found.exact ? found.digits : found.digits.padEnd(3, "0"),
+      found.exponent - VOLUME_UNITS[place][1],
+    );
     return sign + (found.exact ? trim(text) : text) + " " + VOLUME_UNITS[place][0];
   }
 
   /** A size: `64 KiB` where it is exact, else decimal, `12.3 MB`. */
   function formatBytes(value) {
-    if (!Number.isFinite(value)) { return "not measured"; }
+    if (!Number.isFinite(value)) return "not measured";
     if (Number.isInteger(value) && value) {
       const size = Math.abs(value);
       const unit = BYTE_UNITS.find(([, bytes]) => size % bytes === 0 && size / bytes < 10000);
-      if (unit) { return (value < 0 ? "-" : "") + size / unit[1] + " " + unit[0]; }
-      if (size < 10000) { return value + " B"; }
+      if (unit) return (value < 0 ? "-" : "") + size / unit[1] + " " + unit[0];
+      if (size < 10000) return value + " B";
     }
     return formatVolume(value);
   }
@@ -88,12 +94,12 @@
    * @returns {string}
    */
   function formatLevel(column, value) {
-    if (typeof value === "boolean") { return value ? "yes" : "no"; }
-    if (typeof value === "string") { return value; }
+    if (typeof value === "boolean") return value ? "yes" : "no";
+    if (typeof value === "string") return value;
     if (column.kind === "time") {
       return new Date(Math.floor(value) * 1000).toISOString().slice(0, 19).replace("T", " ") + " UTC";
     }
-    if (column.unit === BYTES) { return formatBytes(value); }
+    if (column.unit === BYTES) return formatBytes(value);
     return column.unit ? formatNumber(value) + " " + column.unit : formatNumber(value);
   }
 
@@ -110,11 +116,11 @@
 
   // The level that all rows have in this column with its name, as a list of one text; empty where they differ.
   function share(table, column, rows) {
-    if (column.kind === "flags") { return []; }
+    if (column.kind === "flags") return [];
     const { values } = column;
     const first = values[rows[0]];
     for (let at = 1; at < rows.length; at += 1) {
-      if (!Object.is(values[rows[at]], first)) { return []; }
+      if (!Object.is(values[rows[at]], first)) return [];
     }
     if (!(column.kind === "category" ? first >= 0 : Number.isFinite(first))) {
       return UNKNOWN.includes(column.missingLabel) ? [] : [column.label + " " + column.missingLabel];
@@ -137,17 +143,17 @@
 
   // Whether it is a condition that titles name: the medium, or one that differs among all trials.
   function isCondition(column) {
-    if (column.role !== "condition") { return false; }
+    if (column.role !== "condition") return false;
     return column.name === MEDIUM || (column.kind !== "flags" && !isConstant(column));
   }
 
   function describeColumn(table, column, rows) {
     if (column.name === RESULTS) {
-      if (table.sources.length === 1) { return [table.sources[0].title]; }
+      if (table.sources.length === 1) return [table.sources[0].title];
       const first = column.values[rows[0]];
       return rows.every((row) => column.values[row] === first) ? [table.sources[first].title] : [];
     }
-    if (column.name !== PATH && column.role !== "factor" && !isCondition(column)) { return []; }
+    if (column.name !== PATH && column.role !== "factor" && !isCondition(column)) return [];
     return share(table, column, rows);
   }
 
@@ -159,7 +165,7 @@
    * @returns {string}
    */
   function describeShared(table, view, rows) {
-    if (!rows.length) { return ""; }
+    if (!rows.length) return "";
     const shown = new Set([view.x, view.colour, view.facet, ...view.y, ...HOSTS]);
     return table.columns
       .filter((column) => !shown.has(column.name))

@@ -7,14 +7,19 @@
   const SVG = "http://www.w3.org/2000/svg";
   // In the order of the markers and dashes of report.js.
   const SHAPES = [
-    "M15 3.5a4.5 4.5 0 1 0 .01 0Z", "M11 4h8v8h-8Z", "M15 3l5 9h-10Z", "M15 2.5l5 5.5-5 5.5-5-5.5Z", "M15 13l5-9h-10Z",
-    "M13 3h4v3h3v4h-3v3h-4v-3h-3v-4h3Z", "M11 2.8l4 3.4 4-3.4 1.6 1.6-3.6 3.6 3.6 3.6-1.6 1.6-4-3.4-4 3.4-1.6-1.6 3.6-3.6-3.6-3.6Z",
+    "M15 3.5a4.5 4.5 0 1 0 .01 0Z",
+    "M11 4h8v8h-8Z",
+    "M15 3l5 9h-10Z",
+    "M15 2.5l5 5.5-5 5.5-5-5.5Z",
+    "M15 13l5-9h-10Z",
+    "M13 3h4v3h3v4h-3v3h-4v-3h-3v-4h3Z",
+    "M11 2.8l4 3.4 4-3.4 1.6 1.6-3.6 3.6 3.6 3.6-1.6 1.6-4-3.4-4 3.4-1.6-1.6 3.6-3.6-3.6-3.6Z",
   ];
   const DASHES = ["", "6 3", "6 2 2 2", "2 2", "5 1 1 1 1 1", "1 1.5", "9 3"];
 
   function draw(tag, attributes, ...children) {
     const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) { made.setAttribute(name, value); }
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
     made.append(...children);
     return made;
   }
@@ -24,24 +29,50 @@
     const { line = true, marker = true } = how || {};
     const parts = [];
     if (line) {
-      parts.push(draw("path", { d: "M1 8H29", fill: "none", stroke: slot.colour, "stroke-width": 2, "stroke-dasharray": DASHES[slot.look] }));
+      parts.push(
+        draw("path", {
+          d: "M1 8H29",
+          fill: "none",
+          stroke: slot.colour,
+          "stroke-width": 2,
+          "stroke-dasharray": DASHES[slot.look],
+        }),
+      );
     }
-    if (marker) { parts.push(draw("path", { d: SHAPES[slot.look], fill: slot.colour })); }
-    return draw("svg", { viewBox: "0 0 30 16", width: 30, height: 16, "aria-hidden": "true", class: "sample" }, ...parts);
+    if (marker) parts.push(draw("path", { d: SHAPES[slot.look], fill: slot.colour }));
+    return draw("svg", {
+      viewBox: "0 0 30 16",
+      width: 30,
+      height: 16,
+      "aria-hidden": "true",
+      class: "sample",
+    }, ...parts);
   }
 
   function mark(kind) {
     const common = { fill: "none", stroke: "currentColor", "stroke-width": 1.6 };
     const parts = {
-      interval: [draw("path", { ...common, d: "M10 2v12M7 2h6M7 14h6" }), draw("circle", { cx: 10, cy: 8, r: 3.4, fill: "currentColor" })],
+      interval: [
+        draw("path", { ...common, d: "M10 2v12M7 2h6M7 14h6" }),
+        draw("circle", { cx: 10, cy: 8, r: 3.4, fill: "currentColor" }),
+      ],
       point: [draw("circle", { cx: 10, cy: 8, r: 3.6, fill: "currentColor" })],
       undecided: [draw("circle", { ...common, cx: 10, cy: 8, r: 4 })],
       dot: [draw("circle", { cx: 10, cy: 8, r: 2.6, fill: "currentColor", opacity: 0.5 })],
-      flagged: [draw("circle", { ...common, cx: 10, cy: 8, r: 4.4 }), draw("path", { ...common, d: "M7 5l6 6M13 5l-6 6" })],
+      flagged: [
+        draw("circle", { ...common, cx: 10, cy: 8, r: 4.4 }),
+        draw("path", { ...common, d: "M7 5l6 6M13 5l-6 6" }),
+      ],
       excluded: [draw("circle", { ...common, cx: 10, cy: 8, r: 2.8, "stroke-width": 1.2 })],
       band: [draw("rect", { x: 2, y: 4, width: 16, height: 8, fill: "currentColor", opacity: 0.25 })],
     }[kind];
-    return draw("svg", { viewBox: "0 0 20 16", width: 20, height: 16, "aria-hidden": "true", class: "sample" }, ...parts);
+    return draw("svg", {
+      viewBox: "0 0 20 16",
+      width: 20,
+      height: 16,
+      "aria-hidden": "true",
+      class: "sample",
+    }, ...parts);
   }
 
   // One entry for each curve of any panel, in the order of the panels.
@@ -50,7 +81,7 @@
     for (const facet of exploration.facets) {
       facet.curves.forEach((curve, number) => {
         const key = exploration.ys.length > 1 ? curve.colourLevel : curve.name;
-        if (!entries.has(key)) { entries.set(key, { curve, number }); }
+        if (!entries.has(key)) entries.set(key, { curve, number });
       });
     }
     return Array.from(entries.values());
@@ -67,23 +98,44 @@
     const items = entries.map(({ curve, number }) => {
       const slot = explorer.figure.slotOf(curve, number);
       const look = sample(slot, { line: lined, marker: marked });
-      const level = column && Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0 ? explorer.columnChoice.listLevels(app.table, column)[curve.colourLevel] : undefined;
-      const name = exploration.ys.length > 1 && column ? explorer.filterText.level(column, level) : curve.name;
-      if (level === undefined || entries.length < 2) { return make("li", {}, make("span", { class: "entry" }, look, name)); }
+      const level = column && Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0
+        ? explorer.columnChoice.listLevels(app.table, column)[curve.colourLevel]
+        : undefined;
+      const name = exploration.ys.length > 1 && column
+        ? explorer.filterText.level(column, level)
+        : curve.name;
+      if (level === undefined || entries.length < 2) {
+        return make("li", {}, make("span", { class: "entry" }, look, name));
+      }
       const alone = () => {
         app.setView({ where: { [view.colour]: { levels: [level], except: false } } });
         app.announce("Only " + name + " is shown.");
       };
-      return make("li", {}, make("button", { type: "button", class: "entry", title: "Show " + name + " alone", on: { click: alone } }, look, name));
+      return make(
+        "li",
+        {},
+        make(
+          "button",
+          { type: "button", class: "entry", title: "Show " + name + " alone", on: { click: alone } },
+          look,
+          name,
+        ),
+      );
     });
     app.overlays.forEach((overlay, number) => {
       const look = sample({ colour: "currentColor", look: (number + 1) % 7 });
       items.push(make("li", {}, make("span", { class: "entry" }, look, overlay.name)));
     });
-    const heading = column ? make("span", { class: "legend-title" }, explorer.columnChoice.name(column)) : null;
-    const back = filter ? make("button", {
-      type: "button", class: "plain", on: { click: () => app.setView({ where: { [view.colour]: null } }) },
-    }, "all levels") : null;
+    const heading = column
+      ? make("span", { class: "legend-title" }, explorer.columnChoice.name(column))
+      : null;
+    const back = filter
+      ? make("button", {
+        type: "button",
+        class: "plain",
+        on: { click: () => app.setView({ where: { [view.colour]: null } }) },
+      }, "all levels")
+      : null;
     fill(root, column || app.overlays.length ? [heading, make("ul", {}, items), back] : null);
     return figure;
   }
@@ -96,13 +148,21 @@
     const keys = [];
     const name = exploration.statistic;
     if (explorer.figure.isPlain(view)) {
-      if (has((layer) => layer.low && layer.kind === "curve" && layer.low.some((one) => one !== null))) { keys.push(["interval", name + " with " + exploration.range]); }
-      else if (has((layer) => layer.marked && layer.filled)) { keys.push(["point", name]); }
-      if (has((layer) => layer.kind === "area")) { keys.push(["band", exploration.range]); }
-      if (has((layer) => layer.marked && layer.filled === false)) { keys.push(["undecided", name + ", undecided: too few trials"]); }
-      if (has((layer) => layer.small)) { keys.push(["dot", "one trial"]); }
-      if (figure.count.flagged) { keys.push(["flagged", "flagged trial"]); }
-      if (figure.count.excluded) { keys.push(["excluded", view.count === "all" ? "unusable trial, counted" : "trial that is not counted"]); }
+      if (has((layer) => layer.low && layer.kind === "curve" && layer.low.some((one) => one !== null))) {
+        keys.push(["interval", name + " with " + exploration.range]);
+      } else if (has((layer) => layer.marked && layer.filled)) keys.push(["point", name]);
+      if (has((layer) => layer.kind === "area")) keys.push(["band", exploration.range]);
+      if (has((layer) => layer.marked && layer.filled === false)) {
+        keys.push(["undecided", name + ", undecided: too few trials"]);
+      }
+      if (has((layer) => layer.small)) keys.push(["dot", "one trial"]);
+      if (figure.count.flagged) keys.push(["flagged", "flagged trial"]);
+      if (figure.count.excluded) {
+        keys.push([
+          "excluded",
+          view.count === "all" ? "unusable trial, counted" : "trial that is not counted",
+        ]);
+      }
     } else if (exploration.range && has((layer) => layer.kind === "area")) {
       keys.push(["band", exploration.range]);
     }
@@ -110,4 +170,4 @@
   }
 
   explorer.legend = { show, explain, sample };
-}());
+})();

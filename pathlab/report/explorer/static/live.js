@@ -12,18 +12,49 @@
   const HIDDEN_MS = 60000;
   // The figure follows at once, and then this often; where drawing takes long, less often.
   const GROW_MS = 400;
-  const NAMES = ["run", "progress", "journal", "trial-ended", "preparing", "campaign-started", "search", "trial-started",
-    "rate", "rtt", "retransmissions", "losses", "streams", "notice", "waiting", "paused", "continued", "campaign-ended",
-    "skipped", "dropped", "gone", "heartbeat"];
+  const NAMES = [
+    "run",
+    "progress",
+    "journal",
+    "trial-ended",
+    "preparing",
+    "campaign-started",
+    "search",
+    "trial-started",
+    "rate",
+    "rtt",
+    "retransmissions",
+    "losses",
+    "streams",
+    "notice",
+    "waiting",
+    "paused",
+    "continued",
+    "campaign-ended",
+    "skipped",
+    "dropped",
+    "gone",
+    "heartbeat",
+  ];
   const RUNS = ["running", "pausing", "paused", "stopping"];
   const STATES = {
-    running: "Running", pausing: "Pausing after the current trial", paused: "Paused",
-    stopping: "Stopping after the current trial", finished: "Finished", ended: "Ended before its plan was complete",
-    killed: "Killed: the run ended without a word; what it measured is here", stored: "No run writes these results",
+    running: "Running",
+    pausing: "Pausing after the current trial",
+    paused: "Paused",
+    stopping: "Stopping after the current trial",
+    finished: "Finished",
+    ended: "Ended before its plan was complete",
+    killed: "Killed: the run ended without a word; what it measured is here",
+    stored: "No run writes these results",
   };
   const LINKS = {
-    connecting: "connecting …", connected: "connected", reconnecting: "reconnecting …", asleep: "not connected while hidden",
-    ended: "run ended", lost: "no connection", closed: "",
+    connecting: "connecting …",
+    connected: "connected",
+    reconnecting: "reconnecting …",
+    asleep: "not connected while hidden",
+    ended: "run ended",
+    lost: "no connection",
+    closed: "",
   };
 
   let app = null;
@@ -31,7 +62,7 @@
   let line = null;
   let stream = null;
   let position = "";
-  let seen = new Map();  // by source: the number of its last trial
+  let seen = new Map(); // by source: the number of its last trial
   let heard = 0;
   let ticked = 0;
   let failures = 0;
@@ -59,7 +90,7 @@
     for (let row = 0; row < table.count; row += 1) {
       const label = results.levels[results.values[row]];
       const number = trial.levels ? trial.levels[trial.values[row]] : trial.values[row];
-      if (number > last.get(label)) { last.set(label, number); }
+      if (number > last.get(label)) last.set(label, number);
     }
     return last;
   }
@@ -78,17 +109,25 @@
     heard = Date.now();
     const opened = new window.EventSource(address());
     stream = opened;
-    opened.onopen = () => { failures = 0; heard = Date.now(); show("connected"); };
-    opened.onerror = () => { if (stream === opened) { retry(); } };
+    opened.onopen = () => {
+      failures = 0;
+      heard = Date.now();
+      show("connected");
+    };
+    opened.onerror = () => {
+      if (stream === opened) retry();
+    };
     for (const name of NAMES) {
-      opened.addEventListener(name, (event) => { if (stream === opened) { receive(name, event); } });
+      opened.addEventListener(name, (event) => {
+        if (stream === opened) receive(name, event);
+      });
     }
   }
 
   function disconnect() {
     window.clearTimeout(timer);
     timer = 0;
-    if (stream) { stream.close(); }
+    if (stream) stream.close();
     stream = null;
   }
 
@@ -98,31 +137,38 @@
     show("reconnecting");
     const wait = WAITS_MS[Math.min(failures, WAITS_MS.length - 1)];
     failures += 1;
-    if (failures === 2) { explain(); }
+    if (failures === 2) explain();
     timer = window.setTimeout(connect, wait * (0.75 + Math.random() / 2));
   }
 
   // An EventSource does not say why it failed.
   async function explain() {
-    let text = "The server does not answer. What is shown stays; the page connects again by itself. Is the program still running?";
+    let text =
+      "The server does not answer. What is shown stays; the page connects again by itself. Is the program still running?";
     try {
       const answer = await fetch("api/catalogue", { cache: "no-store" });
       if (answer.status === 401) {
-        text = "The server does not know this page any more, since it was started anew. Open the address that it printed.";
+        text =
+          "The server does not know this page any more, since it was started anew. Open the address that it printed.";
       } else if (answer.ok) {
         return;
       }
     } catch {
       // said already
     }
-    if (state.link === "reconnecting") { app.notice(text, { key: "connection" }); }
+    if (state.link === "reconnecting") app.notice(text, { key: "connection" });
   }
 
   function receive(name, event) {
     heard = Date.now();
-    if (event.lastEventId) { position = event.lastEventId; }
+    if (event.lastEventId) position = event.lastEventId;
     let told = null;
-    try { told = JSON.parse(event.data); } catch (error) { console.error(error); return; }
+    try {
+      told = JSON.parse(event.data);
+    } catch (error) {
+      console.error(error);
+      return;
+    }
     if (name === "run") {
       const before = runs.get(told.results);
       runs.set(told.results, { ...told, shown: Boolean(before && before.shown) });
@@ -131,10 +177,13 @@
       runs.set(told.results, { ...runs.get(told.results), ...told });
       show("connected");
     } else if (name === "trial-ended") {
-      if (!takeTrial(told)) { return; }
+      if (!takeTrial(told)) return;
     } else if (name === "gone") {
       disconnect();
-      app.notice(told.text + ". What was read until then is shown; reload the page to see what is there now.", { key: "gone" });
+      app.notice(
+        told.text + ". What was read until then is shown; reload the page to see what is there now.",
+        { key: "gone" },
+      );
       show("lost");
     } else if (name === "dropped") {
       disconnect();
@@ -145,20 +194,27 @@
 
   // A trial counts once, however often connections were made.
   function takeTrial(told) {
-    if (told.trial <= (seen.get(told.results) || 0)) { return false; }
+    if (told.trial <= (seen.get(told.results) || 0)) return false;
     seen.set(told.results, told.trial);
     const run = runs.get(told.results);
-    if (run && run.rows) { run.rows = markRow(run.rows, told.record); }
+    if (run && run.rows) run.rows = markRow(run.rows, told.record);
     pending.push(told.row);
-    if (!growing) { growing = window.setTimeout(grow, Math.max(0, grown + Math.max(GROW_MS, 4 * drawing) - Date.now())); }
+    if (!growing) {
+      growing = window.setTimeout(grow, Math.max(0, grown + Math.max(GROW_MS, 4 * drawing) - Date.now()));
+    }
     return true;
   }
 
   function markRow(rows, record) {
     const place = record.plan_row;
-    if (rows[place] === "c") { return rows; }
-    const letter = record.status === "complete" ? "c" : record.failed_stage === "safety-limit" ? "s"
-      : record.status === "interrupted" ? "i" : "f";
+    if (rows[place] === "c") return rows;
+    const letter = record.status === "complete"
+      ? "c"
+      : record.failed_stage === "safety-limit"
+      ? "s"
+      : record.status === "interrupted"
+      ? "i"
+      : "f";
     return rows.slice(0, place).padEnd(place, "p") + letter + rows.slice(place + 1);
   }
 
@@ -167,15 +223,24 @@
     const rows = pending;
     pending = [];
     const known = new Set(app.table.columns.map((column) => column.name));
-    if (renewing || rows.some((row) => Object.keys(row).some((name) => !known.has(name) && name !== "flags" && name !== "reason"))) {
+    if (
+      renewing ||
+      rows.some((row) =>
+        Object.keys(row).some((name) => !known.has(name) && name !== "flags" && name !== "reason")
+      )
+    ) {
       await renew();
       const last = findLast(app.table);
       const later = rows.filter((row) => row.trial > (last.get(row.results) || 0));
-      if (later.length) { app.grow(later); }
+      if (later.length) app.grow(later);
     } else {
       app.grow(rows);
       const begun = performance.now();
-      window.requestAnimationFrame(() => window.setTimeout(() => { drawing = performance.now() - begun; }, 0));
+      window.requestAnimationFrame(() =>
+        window.setTimeout(() => {
+          drawing = performance.now() - begun;
+        }, 0)
+      );
     }
     grown = Date.now();
   }
@@ -184,11 +249,15 @@
   function renew() {
     if (!renewing) {
       renewing = explorer.source.open().then((source) => {
-        for (const [label, last] of findLast(source.table)) { seen.set(label, Math.max(seen.get(label) || 0, last)); }
+        for (const [label, last] of findLast(source.table)) {
+          seen.set(label, Math.max(seen.get(label) || 0, last));
+        }
         app.replace(source);
       }).catch((error) => {
         app.notice("New trials could not be read: " + error.message, { key: "renew" });
-      }).finally(() => { renewing = null; });
+      }).finally(() => {
+        renewing = null;
+      });
     }
     return renewing;
   }
@@ -199,16 +268,20 @@
     const all = [...runs.values()];
     const before = state.link;
     state.link = link === "connected" && all.length && !all.some(isRunning) ? "ended" : link;
-    if (link === "connected") { app.withdraw("connection"); }
+    if (link === "connected") app.withdraw("connection");
     const isLive = all.some((run) => isRunning(run) || run.shown);
-    for (const run of all.filter(isRunning)) { run.shown = true; }
-    if (isLive) {  // this panel says so, and when it ends
-      for (const key of [...app.notices.keys()].filter((one) => /^source \S+ being written/.test(one))) { app.withdraw(key); }
+    for (const run of all.filter(isRunning)) run.shown = true;
+    if (isLive) { // this panel says so, and when it ends
+      for (const key of [...app.notices.keys()].filter((one) => /^source \S+ being written/.test(one))) {
+        app.withdraw(key);
+      }
     }
     root.hidden = !isLive;
     root.dataset.link = state.link;
-    if (line.textContent !== LINKS[state.link]) { fill(line, LINKS[state.link]); }
-    if (before !== state.link && isLive && ["reconnecting", "lost"].includes(state.link)) { app.announce("Connection: " + LINKS[state.link]); }
+    if (line.textContent !== LINKS[state.link]) fill(line, LINKS[state.link]);
+    if (before !== state.link && isLive && ["reconnecting", "lost"].includes(state.link)) {
+      app.announce("Connection: " + LINKS[state.link]);
+    }
     app.emit("runs", runs);
   }
 
@@ -236,24 +309,39 @@
 
   function mount(element, given) {
     [root, app] = [element, given];
-    if (app.source.mode !== "served" || !("EventSource" in window)) { return; }
+    if (app.source.mode !== "served" || !("EventSource" in window)) return;
     line = make("span", { class: "link", role: "status" });
     const head = make("div", { class: "live-head" });
     const body = make("div", {});
-    fill(root, make("div", { class: "row live-bar" }, head, make("span", { class: "link-mark", "aria-hidden": "true" }), line), body);
+    fill(
+      root,
+      make(
+        "div",
+        { class: "row live-bar" },
+        head,
+        make("span", { class: "link-mark", "aria-hidden": "true" }),
+        line,
+      ),
+      body,
+    );
     explorer.progress.mount(head, body, app);
     explorer.control.mount(root.firstChild, app);
     seen = findLast(app.table);
     position = app.table.sources.map((source) => "0." + seen.get(source.label)).join(",");
     ticked = Date.now();
     document.addEventListener("visibilitychange", changeVisibility);
-    window.addEventListener("online", () => { failures = 0; connect(); });
+    window.addEventListener("online", () => {
+      failures = 0;
+      connect();
+    });
     window.addEventListener("pagehide", disconnect);
-    window.addEventListener("pageshow", (event) => { if (event.persisted) { connect(); } });
+    window.addEventListener("pageshow", (event) => {
+      if (event.persisted) connect();
+    });
     window.setInterval(tick, TICK_MS);
     connect();
   }
 
   explorer.live = { runs, state, isRunning, STATES };
   explorer.panels.push({ name: "live", mount });
-}());
+})();

@@ -10,27 +10,36 @@
   let fold = null;
   let parts = null;
   let cells = new Map();
-  let built = null;  // what the cells were built of
-  let counted = 0;  // rows taken so far
+  let built = null; // what the cells were built of
+  let counted = 0; // rows taken so far
   let timer = 0;
   let all = false;
 
   // The settings that the plan varies, and the path where there are several.
   function listFactors(table) {
-    return table.columns.filter((column) => column.values && (column.role === "factor" || column.name === "path"))
+    return table.columns.filter((column) =>
+      column.values && (column.role === "factor" || column.name === "path")
+    )
       .filter((column) => varies(column, table.count));
   }
 
   function varies(column, count) {
     for (let row = 1; row < count; row += 1) {
-      if (!Object.is(column.values[row], column.values[0])) { return true; }
+      if (!Object.is(column.values[row], column.values[0])) return true;
     }
     return false;
   }
 
   function measureOf(table) {
-    const wanted = [app.view.y && app.view.y[0], "throughput_bits_per_s", "udp_received_bits_per_s", "messages_per_s"];
-    return wanted.filter(Boolean).map((name) => table.column(name)).find((column) => column && column.kind === "number" && column.role === "measured") || null;
+    const wanted = [
+      app.view.y && app.view.y[0],
+      "throughput_bits_per_s",
+      "udp_received_bits_per_s",
+      "messages_per_s",
+    ];
+    return wanted.filter(Boolean).map((name) => table.column(name)).find((column) =>
+      column && column.kind === "number" && column.role === "measured"
+    ) || null;
   }
 
   function build() {
@@ -38,12 +47,14 @@
     const factors = listFactors(table);
     const measure = measureOf(table);
     const key = [measure && measure.name, ...factors.map((one) => one.name)].join(" ");
-    if (built === null || built.table !== table || built.key !== key || built.levels !== countLevels(factors)) {
+    if (
+      built === null || built.table !== table || built.key !== key || built.levels !== countLevels(factors)
+    ) {
       cells = new Map();
       counted = 0;
       built = { table, key, factors, measure, levels: countLevels(factors) };
     }
-    for (; counted < table.count; counted += 1) { add(counted); }
+    for (; counted < table.count; counted += 1) add(counted);
   }
 
   // A level that is new moves the codes of others.
@@ -51,7 +62,7 @@
 
   function add(row) {
     const { table, factors, measure } = built;
-    if (!measure) { return; }
+    if (!measure) return;
     const key = factors.map((column) => column.values[row]).join(" ");
     if (!cells.has(key)) {
       cells.set(key, { row, samples: [], trials: 0, estimate: null });
@@ -73,35 +84,54 @@
   function nameOf(cell) {
     return built.factors.map((column) => {
       const value = column.values[cell.row];
-      return column.label + " " + explorer.labels.formatLevel(column, column.levels ? column.levels[value] : value);
+      return column.label + " " +
+        explorer.labels.formatLevel(column, column.levels ? column.levels[value] : value);
     }).join(", ") || "all trials";
   }
 
   function estimateOf(cell) {
     if (!cell.estimate) {
       cell.samples.sort((left, right) => left[0] - right[0]);
-      cell.estimate = explorer.estimates.estimate(Float64Array.from(cell.samples, (one) => one[1]), "median", "interval");
+      cell.estimate = explorer.estimates.estimate(
+        Float64Array.from(cell.samples, (one) => one[1]),
+        "median",
+        "interval",
+      );
     }
     return cell.estimate;
   }
 
   function draw() {
     timer = 0;
-    if (!fold.open || !app.table.count || document.hidden) { return; }
+    if (!fold.open || !app.table.count || document.hidden) return;
     build();
-    if (!built.measure) { return; }
+    if (!built.measure) return;
     const { measure } = built;
     const format = (value) => explorer.labels.formatNumber(value);
     const unit = measure.unit ? " (" + measure.unit + ")" : "";
     const list = [...cells.values()].sort((left, right) => compare(left, right));
-    const head = ["Cell", "Trials", "Median " + measure.label + unit, "95 % CI", "Half width"].map((text) => make("th", { scope: "col" }, text));
+    const head = ["Cell", "Trials", "Median " + measure.label + unit, "95 % CI", "Half width"].map((text) =>
+      make("th", { scope: "col" }, text)
+    );
     const body = (all ? list : list.slice(0, SHOWN)).map((cell) => {
       const { y, low, high } = estimateOf(cell);
       const isKnown = low !== null && high !== null;
-      const trials = cell.samples.length === cell.trials ? String(cell.trials) : cell.samples.length + " of " + cell.trials;
-      return make("tr", {}, make("th", { scope: "row" }, nameOf(cell)), make("td", {}, trials), make("td", {}, y === null ? "–" : format(y)),
+      const trials = cell.samples.length === cell.trials
+        ? String(cell.trials)
+        : cell.samples.length + " of " + cell.trials;
+      return make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, nameOf(cell)),
+        make("td", {}, trials),
+        make("td", {}, y === null ? "–" : format(y)),
         make("td", {}, isKnown ? format(low) + "–" + format(high) : "undecided"),
-        make("td", {}, isKnown && y ? "±" + Number((100 * (high - low) / 2 / Math.abs(y)).toPrecision(2)) + " %" : "–"));
+        make(
+          "td",
+          {},
+          isKnown && y ? "±" + Number((100 * (high - low) / 2 / Math.abs(y)).toPrecision(2)) + " %" : "–",
+        ),
+      );
     });
     fill(parts.head, make("tr", {}, head));
     fill(parts.body, body);
@@ -115,23 +145,40 @@
   function compare(left, right) {
     for (const column of built.factors) {
       const [one, other] = [column.values[left.row], column.values[right.row]];
-      if (!Object.is(one, other)) { return one - other || (Number.isNaN(one) ? 1 : -1); }
+      if (!Object.is(one, other)) return one - other || (Number.isNaN(one) ? 1 : -1);
     }
     return 0;
   }
 
   function schedule() {
-    if (!timer) { timer = window.setTimeout(draw, REDRAW_MS); }
+    if (!timer) timer = window.setTimeout(draw, REDRAW_MS);
   }
 
   function mount(foldElement, element, given) {
     [fold, app] = [foldElement, given];
     parts = {
-      head: make("thead", {}), body: make("tbody", {}), nothing: make("p", {}, "Nothing was measured yet."),
-      more: make("button", { type: "button", class: "plain", hidden: true, on: { click: () => { all = !all; draw(); } } }),
+      head: make("thead", {}),
+      body: make("tbody", {}),
+      nothing: make("p", {}, "Nothing was measured yet."),
+      more: make("button", {
+        type: "button",
+        class: "plain",
+        hidden: true,
+        on: {
+          click: () => {
+            all = !all;
+            draw();
+          },
+        },
+      }),
     };
-    parts.table = make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Medians so far", hidden: true },
-      make("table", {}, parts.head, parts.body));
+    parts.table = make("div", {
+      class: "wide",
+      tabindex: 0,
+      role: "region",
+      "aria-label": "Medians so far",
+      hidden: true,
+    }, make("table", {}, parts.head, parts.body));
     fill(element, parts.nothing, parts.table, parts.more);
     fold.addEventListener("toggle", draw);
     app.on("data", schedule);
@@ -139,4 +186,4 @@
   }
 
   explorer.liveCells = { mount };
-}());
+})();

@@ -7,11 +7,22 @@
   let app = null;
 
   function show() {
-    fill(root, Array.from(app.notices, ([key, { text, kind }]) => make("p", { class: kind === "info" ? "info" : "warning" },
-      kind === "info" ? null : make("strong", null, "Warning. "), text,
-      make("button", {
-        type: "button", class: "close", "aria-label": "Dismiss: " + text, on: { click: () => app.withdraw(key) },
-      }, "×"))));
+    fill(
+      root,
+      Array.from(app.notices, ([key, { text, kind }]) =>
+        make(
+          "p",
+          { class: kind === "info" ? "info" : "warning" },
+          kind === "info" ? null : make("strong", null, "Warning. "),
+          text,
+          make("button", {
+            type: "button",
+            class: "close",
+            "aria-label": "Dismiss: " + text,
+            on: { click: () => app.withdraw(key) },
+          }, "×"),
+        )),
+    );
   }
 
   explorer.panels.push({
@@ -22,9 +33,9 @@
       app.on("notices", (all) => {
         show();
         const texts = Array.from(all.values(), (one) => one.text);
-        if (texts.length) { app.announce(texts[texts.length - 1]); }
+        if (texts.length) app.announce(texts[texts.length - 1]);
       });
       show();
     },
   });
-}());
+})();

@@ -3,7 +3,7 @@
 (function () {
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const known = new WeakMap();  // by column
+  const known = new WeakMap(); // by column
 
   /**
    * @typedef {Object} NumberLevels
@@ -30,17 +30,24 @@
   function begin(numbers) {
     const distinct = new Set();
     for (let at = 0; at < numbers.length; at += 1) {
-      if (Number.isFinite(numbers[at])) { distinct.add(numbers[at]); }
+      if (Number.isFinite(numbers[at])) distinct.add(numbers[at]);
     }
     const values = Float64Array.from(distinct).sort();
     const byNumber = new Map();
     values.forEach((value, place) => byNumber.set(value, place));
-    return { values, levels: [...values], byNumber, room: new Int32Array(numbers.length + (numbers.length >> 3)), size: 0, found: null };
+    return {
+      values,
+      levels: [...values],
+      byNumber,
+      room: new Int32Array(numbers.length + (numbers.length >> 3)),
+      size: 0,
+      found: null,
+    };
   }
 
   // Finds the places of the trials that were added; false where one of them has a number of its own.
   function extend(index, numbers) {
-    if (index.found && index.size === numbers.length) { return true; }
+    if (index.found && index.size === numbers.length) return true;
     if (index.room.length < numbers.length) {
       const room = new Int32Array(2 * numbers.length);
       room.set(index.room);
@@ -48,7 +55,7 @@
     }
     for (let at = index.size; at < numbers.length; at += 1) {
       const place = index.byNumber.get(numbers[at]);
-      if (place === undefined && Number.isFinite(numbers[at])) { return false; }
+      if (place === undefined && Number.isFinite(numbers[at])) return false;
       index.room[at] = place === undefined ? -1 : place;
     }
     index.size = numbers.length;
@@ -57,4 +64,4 @@
   }
 
   explorer.numberLevels = { indexNumbers };
-}());
+})();

@@ -15,18 +15,24 @@
     try {
       tables = await app.source.published();
     } catch (error) {
-      app.notice("The published tables could not be read: " + error.message, { key: "published", kind: "info" });
+      app.notice("The published tables could not be read: " + error.message, {
+        key: "published",
+        kind: "info",
+      });
       return;
     }
     update();
   }
 
   // Trials without the column that a table needs carried something else.
-  const suits = (table) => Boolean(app.table.column(table.needs)) && app.table.column(table.needs).levelCount > 0;
-  const fits = (table, view) => table.x === view.x && suits(table) && table.curves.some((curve) => view.y.some((column) => Object.hasOwn(curve.y, column)));
+  const suits = (table) =>
+    Boolean(app.table.column(table.needs)) && app.table.column(table.needs).levelCount > 0;
+  const fits = (table, view) =>
+    table.x === view.x && suits(table) &&
+    table.curves.some((curve) => view.y.some((column) => Object.hasOwn(curve.y, column)));
 
   function update() {
-    if (!app) { return; }
+    if (!app) return;
     const { view } = app;
     const fitting = tables.filter((table) => fits(table, view));
     const chosen = tables.find((table) => table.id === view.overlay);
@@ -39,16 +45,21 @@
     const { view } = app;
     const listed = chosen && !fitting.includes(chosen) ? [...fitting, chosen] : fitting;
     const held = root.contains(document.activeElement);
-    const choice = select([[NONE, "none"], ...listed.map((table) => [table.id, table.title])], chosen ? chosen.id : NONE,
-      (id) => app.setView({ overlay: id || null }));
+    const choice = select(
+      [[NONE, "none"], ...listed.map((table) => [table.id, table.title])],
+      chosen ? chosen.id : NONE,
+      (id) => app.setView({ overlay: id || null }),
+    );
     const texts = [];
-    if (view.overlay && tables.length && !chosen) { texts.push("There is no published table '" + view.overlay + "'."); }
+    if (view.overlay && tables.length && !chosen) {
+      texts.push("There is no published table '" + view.overlay + "'.");
+    }
     if (chosen) {
       texts.push(chosen.source + ". " + chosen.condition);
-      if (!fits(chosen, view)) { texts.push("Not drawn: its figures are of " + describe(chosen) + "."); }
+      if (!fits(chosen, view)) texts.push("Not drawn: its figures are of " + describe(chosen) + ".");
     }
     fill(root, label("Published figures", choice), texts.map((text) => make("p", { class: "soft" }, text)));
-    if (held) { choice.focus(); }
+    if (held) choice.focus();
   }
 
   // What has to be on the axes for a table to be drawn.
@@ -62,13 +73,24 @@
   function lay(table) {
     const { view } = app;
     const key = table ? table.id + " " + view.y.join(" ") : "";
-    if (key === laid) { return; }
+    if (key === laid) return;
     laid = key;
-    app.setOverlays(!table ? [] : view.y.flatMap((column) => table.curves.filter((curve) => Object.hasOwn(curve.y, column)).map((curve) => ({
-      name: curve.name, yColumn: column,
-      points: table.levels.map((x, place) => ({ x, y: curve.y[column][place], facts: ["published: " + table.source] })),
-    }))));
+    app.setOverlays(
+      !table
+        ? []
+        : view.y.flatMap((column) =>
+          table.curves.filter((curve) => Object.hasOwn(curve.y, column)).map((curve) => ({
+            name: curve.name,
+            yColumn: column,
+            points: table.levels.map((x, place) => ({
+              x,
+              y: curve.y[column][place],
+              facts: ["published: " + table.source],
+            })),
+          }))
+        ),
+    );
   }
 
   explorer.panels.push({ name: "overlay", mount, update });
-}());
+})();

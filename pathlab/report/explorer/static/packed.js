@@ -29,13 +29,13 @@
   // The bytes of an array, those of each value together again.
   function collect(body, described) {
     const Kind = ARRAYS[described.type];
-    if (!Kind) { throw new Error("the table has an array of unknown type " + described.type); }
+    if (!Kind) throw new Error("the table has an array of unknown type " + described.type);
     const width = Kind.BYTES_PER_ELEMENT;
     const start = body.byteOffset + described.offset;
     if (described.offset + described.count * width > body.byteLength) {
       throw new Error("the table of trials is cut short");
     }
-    if (!described.shuffled || width === 1) { return new Kind(body.buffer, start, described.count); }
+    if (!described.shuffled || width === 1) return new Kind(body.buffer, start, described.count);
     const from = new Uint8Array(body.buffer, start, described.count * width);
     const bytes = new Uint8Array(from.length);
     for (let place = 0; place < width; place += 1) {
@@ -48,26 +48,26 @@
 
   function readNumbers(body, described) {
     const stored = collect(body, described);
-    if (described.type === "f64") { return stored; }
+    if (described.type === "f64") return stored;
     const { missing, base = 0, scale = 1 } = described;
-    if (described.type === "f32") { return Float64Array.from(stored, shorten); }
+    if (described.type === "f32") return Float64Array.from(stored, shorten);
     return Float64Array.from(stored, (one) => one === missing ? NaN : base + scale * one);
   }
 
   // A rounded number has no more digits than were kept.
   function shorten(value) {
-    if (value === 0 || !Number.isFinite(value)) { return value; }
+    if (value === 0 || !Number.isFinite(value)) return value;
     const places = DIGITS - 1 - Math.floor(Math.log10(Math.abs(value)));
-    if (Math.abs(places) > POWER_MAX) { return Number(value.toPrecision(DIGITS)); }
+    if (Math.abs(places) > POWER_MAX) return Number(value.toPrecision(DIGITS));
     const unit = 10 ** Math.abs(places);
     return places > 0 ? Math.round(value * unit) / unit : Math.round(value / unit) * unit;
   }
 
   function readCodes(body, described, Kind) {
     const codes = new Kind(collect(body, described));
-    if (described.missing === undefined || described.missing < 0) { return codes; }
+    if (described.missing === undefined || described.missing < 0) return codes;
     for (let row = 0; row < codes.length; row += 1) {
-      if (codes[row] === described.missing) { codes[row] = -1; }
+      if (codes[row] === described.missing) codes[row] = -1;
     }
     return codes;
   }
@@ -77,16 +77,21 @@
    * @returns {Table}
    */
   function read(buffer) {
-    if (buffer.byteLength < 4) { throw new Error("the table of trials is cut short"); }
+    if (buffer.byteLength < 4) throw new Error("the table of trials is cut short");
     const length = new DataView(buffer).getUint32(0, true);
-    if (4 + length > buffer.byteLength) { throw new Error("the table of trials is cut short"); }
+    if (4 + length > buffer.byteLength) throw new Error("the table of trials is cut short");
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
     if (header.version !== VERSION) {
       throw new Error("the table of trials has format " + header.version + ", this page reads " + VERSION);
     }
     const body = new Uint8Array(buffer, 4 + length);
-    const columns = header.columns.map(({ array, ...described }) => new Column(described, array && (() =>
-      NUMERIC.has(described.kind) ? readNumbers(body, array) : readCodes(body, array, Int32Array))));
+    const columns = header.columns.map(({ array, ...described }) =>
+      new Column(
+        described,
+        array &&
+          (() => NUMERIC.has(described.kind) ? readNumbers(body, array) : readCodes(body, array, Int32Array)),
+      )
+    );
     return new Table(header, columns, {
       low: collect(body, header.flagBits.low).slice(),
       high: collect(body, header.flagBits.high).slice(),
@@ -105,11 +110,13 @@
     }
 
     get values() {
-      if (this.#values === undefined) { this.#values = this.#read(); }
+      if (this.#values === undefined) this.#values = this.#read();
       return this.#values;
     }
 
-    set values(values) { this.#values = values; }
+    set values(values) {
+      this.#values = values;
+    }
   }
 
   /**
@@ -129,12 +136,14 @@
       this.flagBits = { low, high };
       this.reasonCodes = codes;
       this.counted = new Uint8Array(codes.length);
-      for (let row = 0; row < codes.length; row += 1) { this.counted[row] = codes[row] < 0 ? 1 : 0; }
+      for (let row = 0; row < codes.length; row += 1) this.counted[row] = codes[row] < 0 ? 1 : 0;
       this.byName = new Map(columns.map((column) => [column.name, column]));
     }
 
     /** @returns {?Column} the column of that name, or null */
-    column(name) { return this.byName.get(name) || null; }
+    column(name) {
+      return this.byName.get(name) || null;
+    }
 
     /**
      * Adds trials of a running campaign. A row has values by column name: a number, seconds of a time, a level
@@ -148,11 +157,17 @@
       for (const column of this.columns.filter((one) => one.values)) {
         const given = rows.map((row) => row[column.name]);
         if (NUMERIC.has(column.kind)) {
-          column.values = extend(column.values, given.map((value) => typeof value === "number" ? value : NaN));
+          column.values = extend(
+            column.values,
+            given.map((value) => typeof value === "number" ? value : NaN),
+          );
         } else {
           addLevels(column, given);
           const codes = new Map(column.levels.map((level, code) => [level, code]));
-          column.values = extend(column.values, given.map((level) => codes.has(level) ? codes.get(level) : -1));
+          column.values = extend(
+            column.values,
+            given.map((level) => codes.has(level) ? codes.get(level) : -1),
+          );
         }
       }
       const bits = rows.map((row) => this.setFlags(row.flags || []));
@@ -168,7 +183,8 @@
       let [low, high] = [0, 0];
       for (const name of names) {
         const place = codeOf(this.flags, name);
-        if (place < 32) { low |= 1 << place; } else { high |= 1 << (place - 32); }
+        if (place < 32) low |= 1 << place;
+        else high |= 1 << (place - 32);
       }
       return { low: low >>> 0, high: high >>> 0 };
     }
@@ -176,7 +192,7 @@
 
   // The place of a name in a list, which it is added to; -1 for none.
   function codeOf(names, name) {
-    if (name === null || name === undefined) { return -1; }
+    if (name === null || name === undefined) return -1;
     const found = names.indexOf(name);
     return found >= 0 ? found : names.push(name) - 1;
   }
@@ -185,7 +201,9 @@
   function extend(values, more) {
     const size = values.length + more.length;
     const Kind = values.constructor;
-    const spare = values.byteOffset === 0 && values.buffer.grows ? values.buffer.byteLength / Kind.BYTES_PER_ELEMENT : 0;
+    const spare = values.byteOffset === 0 && values.buffer.grows
+      ? values.buffer.byteLength / Kind.BYTES_PER_ELEMENT
+      : 0;
     let grown = values;
     if (spare >= size) {
       grown = new Kind(values.buffer, 0, size);
@@ -202,8 +220,10 @@
   // New levels get their place in the order, and the codes of all trials follow.
   function addLevels(column, given) {
     const known = new Set(column.levels);
-    const fresh = new Set(given.filter((level) => level !== null && level !== undefined && !known.has(level)));
-    if (!fresh.size) { return; }
+    const fresh = new Set(
+      given.filter((level) => level !== null && level !== undefined && !known.has(level)),
+    );
+    if (!fresh.size) return;
     const before = column.levels;
     column.levels = [...before, ...fresh].sort(compareLevels);
     const places = new Map(column.levels.map((level, code) => [level, code]));
@@ -214,12 +234,12 @@
   // Numbers ascending, then texts: digits by their value ("eth2" before "eth10"), the rest by characters.
   function compareLevels(left, right) {
     const [first, second] = [left, right].map((level) => typeof level === "string");
-    if (first !== second) { return first ? 1 : -1; }
-    if (!first) { return Number(left) - Number(right); }
+    if (first !== second) return first ? 1 : -1;
+    if (!first) return Number(left) - Number(right);
     const [ones, others] = [left, right].map((text) => text.split(/([0-9]+)/));
     for (let at = 0; at < Math.min(ones.length, others.length); at += 1) {
       const order = at % 2 ? compareDigits(ones[at], others[at]) : compareTexts(ones[at], others[at]);
-      if (order) { return order; }
+      if (order) return order;
     }
     return ones.length - others.length || compareTexts(left, right);
   }
@@ -234,4 +254,4 @@
   }
 
   explorer.packed = { read };
-}());
+})();

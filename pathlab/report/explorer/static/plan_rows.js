@@ -3,14 +3,21 @@
   "use strict";
   const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
   const { make, fill } = explorer.dom;
-  const NAMES = { p: "planned", r: "under way", c: "complete", f: "failed", i: "interrupted", s: "ended by a safety limit" };
+  const NAMES = {
+    p: "planned",
+    r: "under way",
+    c: "complete",
+    f: "failed",
+    i: "interrupted",
+    s: "ended by a safety limit",
+  };
   // Of several rows in one pixel, the state that a reader must not miss.
   const URGENT = ["r", "f", "s", "i", "p", "c"];
   const PAGE = 50;
   let parts = null;
   let app = null;
   let first = 0;
-  let shown = "";  // what the table shows
+  let shown = ""; // what the table shows
   let drawn = "";
 
   // The letters of the rows, with those under way.
@@ -18,7 +25,7 @@
     const states = [...(run.rows || "")];
     if (explorer.live.isRunning(run)) {
       for (const trial of explorer.trialsNow.trials.values()) {
-        if (trial.results === run.results && trial.row < states.length) { states[trial.row] = "r"; }
+        if (trial.results === run.results && trial.row < states.length) states[trial.row] = "r";
       }
     }
     return states;
@@ -27,37 +34,55 @@
   function draw(run) {
     const states = listStates(run);
     const style = window.getComputedStyle(parts.strip);
-    const colours = Object.fromEntries(URGENT.map((state) => [state, style.getPropertyValue("--row-" + state).trim() || "gray"]));
+    const colours = Object.fromEntries(
+      URGENT.map((state) => [state, style.getPropertyValue("--row-" + state).trim() || "gray"]),
+    );
     const key = [run.results, states.join(""), parts.strip.clientWidth, ...Object.values(colours)].join(" ");
     if (key !== drawn) {
       drawn = key;
       drawLegend(states);
       drawStrip(states, colours);
     }
-    if (parts.fold.open) { drawTable(run, states); }
+    if (parts.fold.open) drawTable(run, states);
   }
 
   function drawLegend(states) {
     const counts = new Map();
-    for (const state of states) { counts.set(state, (counts.get(state) || 0) + 1); }
+    for (const state of states) counts.set(state, (counts.get(state) || 0) + 1);
     const present = Object.entries(NAMES).filter(([state]) => counts.has(state));
     const say = ([state, name]) => counts.get(state).toLocaleString("en") + " " + name;
     parts.strip.setAttribute("aria-label", "Rows of the plan: " + (present.map(say).join(", ") || "none"));
-    fill(parts.legend, present.map((one) => make("li", {}, make("span", { class: "row-state", data: { row: one[0] }, "aria-hidden": "true" }), say(one))));
+    fill(
+      parts.legend,
+      present.map((one) =>
+        make(
+          "li",
+          {},
+          make("span", { class: "row-state", data: { row: one[0] }, "aria-hidden": "true" }),
+          say(one),
+        )
+      ),
+    );
   }
 
   function drawStrip(states, colours) {
     const { strip } = parts;
     const ratio = window.devicePixelRatio || 1;
-    const [width, height] = [Math.max(1, Math.round(strip.clientWidth * ratio)), Math.max(1, Math.round(strip.clientHeight * ratio))];
+    const [width, height] = [
+      Math.max(1, Math.round(strip.clientWidth * ratio)),
+      Math.max(1, Math.round(strip.clientHeight * ratio)),
+    ];
     [strip.width, strip.height] = [width, height];
     const context = strip.getContext("2d");
     const bins = Math.min(states.length, width);
     for (let bin = 0; bin < bins; bin += 1) {
-      const [from, to] = [Math.floor(bin * states.length / bins), Math.floor((bin + 1) * states.length / bins)];
+      const [from, to] = [
+        Math.floor(bin * states.length / bins),
+        Math.floor((bin + 1) * states.length / bins),
+      ];
       let state = states[from];
       for (let row = from + 1; row < to; row += 1) {
-        if (URGENT.indexOf(states[row]) < URGENT.indexOf(state)) { state = states[row]; }
+        if (URGENT.indexOf(states[row]) < URGENT.indexOf(state)) state = states[row];
       }
       context.fillStyle = colours[state] || colours.p;
       const left = Math.floor(bin * width / bins);
@@ -70,19 +95,34 @@
     first = Math.max(0, Math.min(first, Math.floor((states.length - 1) / PAGE) * PAGE));
     const page = states.slice(first, first + PAGE);
     const key = run.results + " " + first + " " + page.join("") + " " + states.length;
-    if (key === shown) { return; }
+    if (key === shown) return;
     const isFresh = !shown.startsWith(run.results + " " + first + " ");
     shown = key;
     if (!isFresh && parts.body.children.length === page.length) {
-      page.forEach((state, place) => { parts.body.children[place].lastChild.textContent = NAMES[state]; });
+      page.forEach((state, place) => {
+        parts.body.children[place].lastChild.textContent = NAMES[state];
+      });
       return;
     }
     try {
       const { rows } = await app.source.plan(run.results, first, PAGE);
-      if (shown !== key) { return; }
-      fill(parts.body, rows.map((row, place) => make("tr", {}, make("th", { scope: "row" }, String(row.row + 1)), make("td", {}, String(row.cycle + 1)),
-        make("td", {}, row.path), make("td", {}, row.settings), make("td", {}, NAMES[page[place]] || ""))));
-      parts.pages.textContent = "Rows " + (first + 1) + " to " + (first + rows.length) + " of " + states.length.toLocaleString("en");
+      if (shown !== key) return;
+      fill(
+        parts.body,
+        rows.map((row, place) =>
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row" }, String(row.row + 1)),
+            make("td", {}, String(row.cycle + 1)),
+            make("td", {}, row.path),
+            make("td", {}, row.settings),
+            make("td", {}, NAMES[page[place]] || ""),
+          )
+        ),
+      );
+      parts.pages.textContent = "Rows " + (first + 1) + " to " + (first + rows.length) + " of " +
+        states.length.toLocaleString("en");
       parts.before.disabled = first === 0;
       parts.after.disabled = first + PAGE >= states.length;
     } catch (error) {
@@ -93,17 +133,32 @@
 
   function mount(root, folds, given, schedule) {
     app = given;
-    const turn = (step) => () => { first += step * PAGE; schedule(); };
+    const turn = (step) => () => {
+      first += step * PAGE;
+      schedule();
+    };
     parts = {
-      strip: make("canvas", { class: "strip", role: "img" }), legend: make("ul", { class: "marks" }),
-      body: make("tbody", {}), pages: make("span", { class: "soft", role: "status" }),
+      strip: make("canvas", { class: "strip", role: "img" }),
+      legend: make("ul", { class: "marks" }),
+      body: make("tbody", {}),
+      pages: make("span", { class: "soft", role: "status" }),
       before: make("button", { type: "button", on: { click: turn(-1) } }, "Earlier rows"),
       after: make("button", { type: "button", on: { click: turn(1) } }, "Later rows"),
     };
-    const head = ["Row", "Cycle", "Path", "Settings", "State"].map((text) => make("th", { scope: "col" }, text));
-    parts.fold = make("details", { class: "fold", on: { toggle: schedule } }, make("summary", {}, make("h2", {}, "Rows of the plan")),
-      make("div", { class: "wide", tabindex: 0, role: "region", "aria-label": "Rows of the plan" }, make("table", {}, make("thead", {}, make("tr", {}, head)), parts.body)),
-      make("div", { class: "row" }, parts.before, parts.after, parts.pages));
+    const head = ["Row", "Cycle", "Path", "Settings", "State"].map((text) =>
+      make("th", { scope: "col" }, text)
+    );
+    parts.fold = make(
+      "details",
+      { class: "fold", on: { toggle: schedule } },
+      make("summary", {}, make("h2", {}, "Rows of the plan")),
+      make(
+        "div",
+        { class: "wide", tabindex: 0, role: "region", "aria-label": "Rows of the plan" },
+        make("table", {}, make("thead", {}, make("tr", {}, head)), parts.body),
+      ),
+      make("div", { class: "row" }, parts.before, parts.after, parts.pages),
+    );
     fill(root, parts.strip, parts.legend);
     fill(folds, parts.fold);
     window.addEventListener("resize", schedule);
@@ -111,4 +166,4 @@
   }
 
   explorer.planRows = { mount, draw };
-}());
+})();

@@ -7,7 +7,7 @@
   const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
 
   function scale(value, units) {
-    if (value === null || value === undefined || !Number.isFinite(value)) { return "–"; }
+    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
     const [size, unit] = units.find(([one]) => Math.abs(value) >= one) || units[units.length - 1];
     return String(Number((value / size).toPrecision(3))) + " " + unit;
   }
@@ -31,4 +31,4 @@
   }
 
   explorer.quantities = { formatRate, formatAmount, formatTime, formatSpan, formatClock };
-}());
+})();

@@ -22,30 +22,49 @@
   /** What the figure shows, in one or two sentences. */
   function describe(app) {
     const { exploration } = app;
-    if (!exploration) { return "The figure could not be computed."; }
+    if (!exploration) return "The figure could not be computed.";
     const curves = exploration.facets.flatMap((facet) => facet.curves);
-    if (!curves.length) { return "The figure is empty: no selected trial has a value."; }
+    if (!curves.length) return "The figure is empty: no selected trial has a value.";
     const points = curves.reduce((sum, curve) => sum + curve.points.length, 0);
     const excluded = exploration.excluded.reduce((sum, [, number]) => sum + number, 0);
-    return exploration.ys.map((y) => y.label).join(" and ") + ", " + exploration.statistic + ", by " + exploration.x.label + ": " +
-      [exploration.facets.length > 1 ? count(exploration.facets.length, "panel") : "", count(curves.length, "curve"), count(points, "point"),
-        exploration.undecided ? exploration.undecided + " undecided" : "", count(app.rows.length, "trial"),
-        excluded ? excluded.toLocaleString("en") + " of them not counted" : ""].filter(Boolean).join(", ") + ".";
+    return exploration.ys.map((y) => y.label).join(" and ") + ", " + exploration.statistic + ", by " +
+      exploration.x.label + ": " +
+      [
+        exploration.facets.length > 1 ? count(exploration.facets.length, "panel") : "",
+        count(curves.length, "curve"),
+        count(points, "point"),
+        exploration.undecided ? exploration.undecided + " undecided" : "",
+        count(app.rows.length, "trial"),
+        excluded ? excluded.toLocaleString("en") + " of them not counted" : "",
+      ].filter(Boolean).join(", ") + ".";
   }
 
   explorer.reading = { describe };
   explorer.panels.push({
     name: "reading",
     mount(root, app) {
-      fill(root, make("details", { class: "fold", data: { fold: "keys" } }, make("summary", {}, make("h2", {}, "Keyboard")),
-        make("dl", { class: "keys" }, KEYS.map(([keys, what]) => [make("dt", {}, keys), make("dd", {}, what)]))));
+      fill(
+        root,
+        make(
+          "details",
+          { class: "fold", data: { fold: "keys" } },
+          make("summary", {}, make("h2", {}, "Keyboard")),
+          make(
+            "dl",
+            { class: "keys" },
+            KEYS.map(([keys, what]) => [make("dt", {}, keys), make("dd", {}, what)]),
+          ),
+        ),
+      );
       // Only what the reader changed is said: the first figure is read with the page, and live trials come too often.
-      app.on("view", () => { changed = true; });
+      app.on("view", () => {
+        changed = true;
+      });
       app.on("settled", () => {
         const text = describe(app);
-        if (changed && text !== said) { app.announce(text); }
+        if (changed && text !== said) app.announce(text);
         [said, changed] = [text, false];
       });
     },
   });
-}());
+})();

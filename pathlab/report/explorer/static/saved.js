@@ -12,7 +12,7 @@
 
   function say(text) {
     parts.status.textContent = text;
-    if (text) { app.announce(text); }
+    if (text) app.announce(text);
   }
 
   // Somebody else may have saved or removed views meanwhile. An answer that a later question overtook is dropped.
@@ -21,7 +21,7 @@
     const mine = asked;
     try {
       const found = await app.source.views.list();
-      if (mine !== asked) { return; }
+      if (mine !== asked) return;
       saved = found;
       show();
     } catch (error) {
@@ -31,12 +31,22 @@
 
   function show() {
     const several = new Set(saved.map((one) => one.results)).size > 1;
-    const entries = saved.map((one) => make("li", {},
-      make("a", { href: "#" + one.view, "aria-current": one.view === app.text ? "true" : null }, one.name),
-      several ? make("span", { class: "soft" }, " " + one.results) : null,
-      app.source.views.remove ? make("button", {
-        type: "button", class: "close", "aria-label": "Remove the view " + one.name, on: { click: () => remove(one) },
-      }, "×") : null));
+    const entries = saved.map((one) =>
+      make(
+        "li",
+        {},
+        make("a", { href: "#" + one.view, "aria-current": one.view === app.text ? "true" : null }, one.name),
+        several ? make("span", { class: "soft" }, " " + one.results) : null,
+        app.source.views.remove
+          ? make("button", {
+            type: "button",
+            class: "close",
+            "aria-label": "Remove the view " + one.name,
+            on: { click: () => remove(one) },
+          }, "×")
+          : null,
+      )
+    );
     fill(parts.list, entries);
     parts.list.hidden = !saved.length;
     parts.none.hidden = Boolean(saved.length);
@@ -45,7 +55,7 @@
 
   // The button says whether a view of this name is replaced.
   function rename() {
-    if (parts.save) { parts.save.textContent = find(parts.name.value.trim()) ? "Replace" : "Save"; }
+    if (parts.save) parts.save.textContent = find(parts.name.value.trim()) ? "Replace" : "Save";
   }
 
   async function save(event) {
@@ -79,7 +89,7 @@
     await refresh();
     say(text);
     const next = parts.list.querySelector("button") || parts.name;
-    if (next) { next.focus(); }
+    if (next) next.focus();
   }
 
   function mount(root, shared) {
@@ -88,27 +98,52 @@
     parts.list = make("ul", { class: "views", hidden: true });
     parts.none = make("p", { class: "soft" }, "No view is saved beside these results.");
     if (!app.source.views) {
-      fill(root, make("p", { class: "soft" }, "This file cannot save views. Its link holds the view; 'pathlab serve RESULTS' saves views by name."));
+      fill(
+        root,
+        make(
+          "p",
+          { class: "soft" },
+          "This file cannot save views. Its link holds the view; 'pathlab serve RESULTS' saves views by name.",
+        ),
+      );
       return;
     }
     if (app.source.views.save) {
-      parts.name = make("input", { type: "text", maxlength: "80", autocomplete: "off", spellcheck: "false", on: { input: rename } });
+      parts.name = make("input", {
+        type: "text",
+        maxlength: "80",
+        autocomplete: "off",
+        spellcheck: "false",
+        on: { input: rename },
+      });
       parts.save = make("button", { type: "submit" }, "Save");
-      parts.form = make("form", { class: "row", on: { submit: save } }, label("Save this view as", parts.name), parts.save);
+      parts.form = make(
+        "form",
+        { class: "row", on: { submit: save } },
+        label("Save this view as", parts.name),
+        parts.save,
+      );
     }
     fill(root, parts.list, parts.none, parts.form, parts.status);
     const fold = root.closest("details");
-    if (fold) { fold.addEventListener("toggle", () => { if (fold.open) { refresh(); } }); }
-    window.addEventListener("focus", () => { if (!fold || fold.open) { refresh(); } });
+    if (fold) {
+      fold.addEventListener("toggle", () => {
+        if (fold.open) refresh();
+      });
+    }
+    window.addEventListener("focus", () => {
+      if (!fold || fold.open) refresh();
+    });
     refresh();
   }
 
   function update() {
-    if (!parts.list) { return; }
+    if (!parts.list) return;
     parts.list.querySelectorAll("a").forEach((link) => {
-      if (link.getAttribute("href") === "#" + app.text) { link.setAttribute("aria-current", "true"); } else { link.removeAttribute("aria-current"); }
+      if (link.getAttribute("href") === "#" + app.text) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
     });
   }
 
   explorer.panels.push({ name: "saved", mount, update });
-}());
+})();

@@ -40,7 +40,7 @@
   function centre(values) {
     const mean = sum(values) / values.length;
     const centred = new Float64Array(values.length);
-    for (let at = 0; at < values.length; at += 1) { centred[at] = values[at] - mean; }
+    for (let at = 0; at < values.length; at += 1) centred[at] = values[at] - mean;
     return centred;
   }
 
@@ -50,7 +50,8 @@
     let high = to;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (sorted[middle] < value || (after && sorted[middle] === value)) { low = middle + 1; } else { high = middle; }
+      if (sorted[middle] < value || (after && sorted[middle] === value)) low = middle + 1;
+      else high = middle;
     }
     return low;
   }
@@ -64,8 +65,8 @@
       return part >= 0 ? Math.min(n - 1, part) : 0; // no number where the difference is no finite one
     };
     const starts = new Int32Array(n + 1).fill(n);
-    for (let at = n - 1; at >= 0; at -= 1) { starts[partOf(sorted[at])] = at; }
-    for (let part = n - 1; part >= 0; part -= 1) { starts[part] = Math.min(starts[part], starts[part + 1]); }
+    for (let at = n - 1; at >= 0; at -= 1) starts[partOf(sorted[at])] = at;
+    for (let part = n - 1; part >= 0; part -= 1) starts[part] = Math.min(starts[part], starts[part + 1]);
     return { starts, partOf };
   }
 
@@ -83,7 +84,7 @@
       const high = sorted[low + 1] === value ? search(sorted, value, true, low, starts[part + 1]) : low + 1;
       const rank = (low + high - n) / 2;
       power += rank * rank;
-      if (at) { products += rank * before; }
+      if (at) products += rank * before;
       before = rank;
     }
     return power > 0 ? products / power : 0;
@@ -94,7 +95,7 @@
     const n = real.length;
     for (let at = 1, other = 0; at < n; at += 1) {
       let bit = n >> 1;
-      for (; other & bit; bit >>= 1) { other ^= bit; }
+      for (; other & bit; bit >>= 1) other ^= bit;
       other ^= bit;
       if (at < other) {
         [real[at], real[other]] = [real[other], real[at]];
@@ -123,7 +124,7 @@
   // Sums of products at every lag, times the number of points.
   function productsByTransform(centred) {
     let size = 2;
-    while (size < 2 * centred.length) { size *= 2; }
+    while (size < 2 * centred.length) size *= 2;
     const real = new Float64Array(size);
     const imaginary = new Float64Array(size);
     real.set(centred);
@@ -138,7 +139,7 @@
 
   function productsAt(centred, lag) {
     let total = 0;
-    for (let at = lag; at < centred.length; at += 1) { total += centred[at] * centred[at - lag]; }
+    for (let at = lag; at < centred.length; at += 1) total += centred[at] * centred[at - lag];
     return total;
   }
 
@@ -158,7 +159,7 @@
         power = every[0];
       }
       const value = (products(2 * pair) + products(2 * pair + 1)) / power;
-      if (value <= 0) { break; }
+      if (value <= 0) break;
       least = Math.min(least, value);
       total += least;
     }
@@ -168,9 +169,11 @@
 
   // Inflation of a mean's variance, share of the variance shown, and degrees of freedom.
   function orderMoments(n, correlation) {
-    if (n < 2 || correlation <= 0) { return { inflation: 1, spread: 1, freedom: Math.max(n - 1, 1) }; }
+    if (n < 2 || correlation <= 0) return { inflation: 1, spread: 1, freedom: Math.max(n - 1, 1) };
     const powers = new Float64Array(n + 1);
-    for (let at = 0, power = 1; at <= n && power > NEGLIGIBLE; at += 1, power *= correlation) { powers[at] = power; }
+    for (let at = 0, power = 1; at <= n && power > NEGLIGIBLE; at += 1, power *= correlation) {
+      powers[at] = power;
+    }
     let total = 0;
     let cross = 0;
     let squares = 0;
@@ -178,7 +181,7 @@
       const row = (1 + correlation - powers[at + 1] - powers[n - at]) / (1 - correlation);
       total += row;
       cross += row * row;
-      if (at) { squares += (n - at) * powers[at] * powers[at]; }
+      if (at) squares += (n - at) * powers[at] * powers[at];
     }
     const trace = n - total / n;
     const mean = total / n;
@@ -201,11 +204,11 @@
     let bound = BOUND_RATIO;
     if (n >= CORRELATION_SAMPLES && sorted[0] < sorted[n - 1]) {
       const found = rankCorrelation(samples, sorted);
-      if (found >= TREND_RATIO) { return null; }
+      if (found >= TREND_RATIO) return null;
       const estimate = Math.min(CEILING_RATIO, (found + 1 / n) / (1 - 3 / n));
       const error = Math.sqrt(Math.max(0, 1 - estimate * estimate) / n);
       bound = Math.min(estimate + UPPER_QUANTILE * error, Math.max(BOUND_RATIO, estimate));
-      if (n >= SHAPE_SAMPLES) { bound = Math.max(bound, measureShape(samples)); }
+      if (n >= SHAPE_SAMPLES) bound = Math.max(bound, measureShape(samples));
     }
     bound = Math.min(CEILING_RATIO, Math.max(0, bound));
     const { inflation, spread, freedom } = orderMoments(n, bound);
@@ -222,7 +225,10 @@
   /** Factor, 1 or more, from Student's interval of independent samples to the one that holds. */
   function widening(order, confidence) {
     const tail = (1 + confidence) / 2;
-    return Math.max(1, order.errorRatio * studentQuantile(order.freedom, tail) / studentQuantile(order.n - 1, tail));
+    return Math.max(
+      1,
+      order.errorRatio * studentQuantile(order.freedom, tail) / studentQuantile(order.n - 1, tail),
+    );
   }
 
   explorer.serialOrder = { sum, search, boundOrder, orderMoments, widening };

@@ -23,9 +23,14 @@
 
   /** A text as Python has it, on one line and in ASCII. */
   function quotePython(text) {
-    return JSON.stringify(text).replace(/[\u007f-\uffff]/g, (letter) => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0"))
-      .replace(/\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/g, (pair) =>
-        "\\U" + JSON.parse("\"" + pair + "\"").codePointAt(0).toString(16).padStart(8, "0"));
+    return JSON.stringify(text).replace(
+      /[\u007f-\uffff]/g,
+      (letter) => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0"),
+    )
+      .replace(
+        /\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}/g,
+        (pair) => "\\U" + JSON.parse('"' + pair + '"').codePointAt(0).toString(16).padStart(8, "0"),
+      );
   }
 
   /** The command that prints the numbers of the view. */
@@ -36,7 +41,9 @@
   /** The Python code that computes the view. */
   function writePython(table, text) {
     const names = listPaths(table).map(quotePython);
-    const open = names.length === 1 ? "pathlab.open(" + names[0] + ")" : "pathlab.explore(" + names.join(", ") + ")";
+    const open = names.length === 1
+      ? "pathlab.open(" + names[0] + ")"
+      : "pathlab.explore(" + names.join(", ") + ")";
     return "import pathlab\n\nfigure = " + open + ".view(" + quotePython(text) + ")\n";
   }
 
@@ -46,8 +53,10 @@
 
   /** A file name that says what the figure shows. */
   function nameFile(ending) {
-    const title = (app.exploration && app.exploration.ys.map((y) => y.column).join("-") || "figure") + "-by-" + (app.view.x || "");
-    return "pathlab-" + title.replace(/[^A-Za-z0-9-]+/g, "_").slice(0, NAME_LETTERS_MAX).replace(/[-_]+$/, "") + "." + ending;
+    const title = (app.exploration && app.exploration.ys.map((y) => y.column).join("-") || "figure") +
+      "-by-" + (app.view.x || "");
+    return "pathlab-" +
+      title.replace(/[^A-Za-z0-9-]+/g, "_").slice(0, NAME_LETTERS_MAX).replace(/[-_]+$/, "") + "." + ending;
   }
 
   function download(content, name) {
@@ -69,7 +78,7 @@
   function toBlob(url) {
     const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];
     const type = head.slice(5).split(";")[0];
-    if (!head.endsWith(";base64")) { return new Blob([decodeURIComponent(body)], { type }); }
+    if (!head.endsWith(";base64")) return new Blob([decodeURIComponent(body)], { type });
     return new Blob([Uint8Array.from(window.atob(body), (letter) => letter.charCodeAt(0))], { type });
   }
 
@@ -93,7 +102,7 @@
     try {
       await window.navigator.clipboard.writeText(field.value);
     } catch {
-      field.select();  // no access to the clipboard: the browser's own copy of what is selected
+      field.select(); // no access to the clipboard: the browser's own copy of what is selected
       if (!document.execCommand("copy")) {
         say("The browser does not let this page copy. The " + what + " is selected: press Ctrl+C.");
         return;
@@ -103,31 +112,52 @@
   }
 
   function offer(name, heading, lines) {
-    const field = lines > 1 ? make("textarea", { readonly: true, rows: String(lines), wrap: "off", spellcheck: "false" })
+    const field = lines > 1
+      ? make("textarea", { readonly: true, rows: String(lines), wrap: "off", spellcheck: "false" })
       : make("input", { type: "text", readonly: true, spellcheck: "false" });
     parts[name] = field;
     field.classList.add("code");
-    return make("div", { class: "shared" }, label(heading, field),
-      make("button", { type: "button", "aria-label": "Copy the " + name, data: { copy: name }, on: { click: () => copy(field, name) } }, "Copy"));
+    return make(
+      "div",
+      { class: "shared" },
+      label(heading, field),
+      make("button", {
+        type: "button",
+        "aria-label": "Copy the " + name,
+        data: { copy: name },
+        on: { click: () => copy(field, name) },
+      }, "Copy"),
+    );
   }
 
   function mount(root, shared) {
     app = shared;
     parts.status = make("p", { class: "soft", data: { status: "share" } });
-    const files = [["csv", "Numbers (CSV)"], ["svg", "Picture (SVG)"], ["png", "Picture (PNG)"]].map(([ending, text]) =>
-      make("button", { type: "button", data: { download: ending }, on: { click: () => save(ending) } }, text));
+    const files = [["csv", "Numbers (CSV)"], ["svg", "Picture (SVG)"], ["png", "Picture (PNG)"]].map((
+      [ending, text],
+    ) =>
+      make("button", { type: "button", data: { download: ending }, on: { click: () => save(ending) } }, text)
+    );
     parts.files = files;
-    fill(root, make("div", { class: "row", role: "group", "aria-label": "Download" }, files),
-      offer("link", "Link to this view", 1), offer("command", "Command", 1), offer("code", "Python", 4), parts.status);
+    fill(
+      root,
+      make("div", { class: "row", role: "group", "aria-label": "Download" }, files),
+      offer("link", "Link to this view", 1),
+      offer("command", "Command", 1),
+      offer("code", "Python", 4),
+      parts.status,
+    );
   }
 
   function update() {
     parts.link.value = writeLink(app.text);
     parts.command.value = writeCommand(app.table, app.text);
     parts.code.value = writePython(app.table, app.text);
-    parts.files.forEach((button) => { button.disabled = !app.exploration || !app.exploration.facets.length; });
+    parts.files.forEach((button) => {
+      button.disabled = !app.exploration || !app.exploration.facets.length;
+    });
   }
 
   explorer.share = { quoteShell, quotePython, writeCommand, writePython };
   explorer.panels.push({ name: "share", mount, update });
-}());
+})();

@@ -26,14 +26,17 @@
 
   // Evenly chosen values, as numpy's linspace with its ends cut to whole places.
   function thin(values, most) {
-    if (values.length <= most) { return values; }
+    if (values.length <= most) return values;
     const step = (values.length - 1) / (most - 1);
-    return Float64Array.from({ length: most }, (_, at) => values[at === most - 1 ? values.length - 1 : Math.floor(at * step)]);
+    return Float64Array.from(
+      { length: most },
+      (_, at) => values[at === most - 1 ? values.length - 1 : Math.floor(at * step)],
+    );
   }
 
   // Rank among the sorted averages at which the signed-rank interval begins, and its coverage.
   function criticalRank(n) {
-    if (!ranks.has(n)) { ranks.set(n, findRank(n)); }
+    if (!ranks.has(n)) ranks.set(n, findRank(n));
     return ranks.get(n);
   }
 
@@ -62,16 +65,19 @@
 
   // The k-th smallest (from 1) of numbers that are counted, not made: `count(t)` of them are t or less.
   function selectCounted(k, low, high, count) {
-    if (count(low) >= k) { return low; }
+    if (count(low) >= k) return low;
     let [under, over] = [low, high];
     if (low < 0 && high > 0) {
       // where many are 0, halving would go through a thousand ever smaller numbers
-      if (count(0) < k) { under = 0; } else if (count(-Number.MIN_VALUE) < k) { return 0; } else { over = -Number.MIN_VALUE; }
+      if (count(0) < k) under = 0;
+      else if (count(-Number.MIN_VALUE) < k) return 0;
+      else over = -Number.MIN_VALUE;
     }
     for (;;) {
       const middle = under + (over - under) / 2;
-      if (middle <= under || middle >= over) { return over; }
-      if (count(middle) >= k) { over = middle; } else { under = middle; }
+      if (middle <= under || middle >= over) return over;
+      if (count(middle) >= k) over = middle;
+      else under = middle;
     }
   }
 
@@ -79,8 +85,8 @@
   function countAverages(sorted, t) {
     let count = 0;
     for (let at = 0, last = sorted.length - 1; at <= last; at += 1) {
-      while (last >= at && (sorted[at] + sorted[last]) / 2 > t) { last -= 1; }
-      if (last >= at) { count += last - at + 1; }
+      while (last >= at && (sorted[at] + sorted[last]) / 2 > t) last -= 1;
+      if (last >= at) count += last - at + 1;
     }
     return count;
   }
@@ -89,7 +95,7 @@
   function countDifferences(before, after, t) {
     let count = 0;
     for (let at = 0, end = 0; at < before.length; at += 1) {
-      while (end < after.length && after[end] - before[at] <= t) { end += 1; }
+      while (end < after.length && after[end] - before[at] <= t) end += 1;
       count += end;
     }
     return count;
@@ -102,7 +108,9 @@
 
   function deviation(values) {
     const mean = sum(values) / values.length;
-    return Math.sqrt(values.reduce((total, value) => total + (value - mean) * (value - mean), 0) / (values.length - 1));
+    return Math.sqrt(
+      values.reduce((total, value) => total + (value - mean) * (value - mean), 0) / (values.length - 1),
+    );
   }
 
   /**
@@ -122,7 +130,7 @@
     const most = Math.max(Math.abs(sorted[0]), Math.abs(sorted[n - 1]));
     const equal = sorted[n - 1] - sorted[0] <= ROUNDING_RATIO * most;
     const order = n < MINIMUM_PAIRS || equal ? null : boundOrder(values, sorted);
-    if (!order) { return { shift, error: null, freedom: 0, equal: equal && n >= MINIMUM_PAIRS }; }
+    if (!order) return { shift, error: null, freedom: 0, equal: equal && n >= MINIMUM_PAIRS };
     const { rank, coverage } = criticalRank(size);
     const length = select(total - rank + 1) - select(rank);
     const plain = length <= ROUNDING_RATIO * Math.max(Math.abs(low), Math.abs(high))
@@ -141,7 +149,9 @@
   /** By how much the second values lie above the first ones of the same cycles. */
   function comparePairs(first, second) {
     const found = hodgesLehmann(Float64Array.from(second, (value, at) => value - first[at]));
-    return found.error === null ? undecided(found.shift) : buildInterval(found.shift, found.error, found.freedom);
+    return found.error === null
+      ? undecided(found.shift)
+      : buildInterval(found.shift, found.error, found.freedom);
   }
 
   /** By how much the second values lie above the first ones; both groups in time order. */
@@ -149,13 +159,15 @@
     const [before, after] = [first, second].map((values) => thin(values, MAXIMUM_SIDE).slice().sort());
     const low = after[0] - before[before.length - 1];
     const high = after[after.length - 1] - before[0];
-    const shift = middleOf(before.length * after.length,
-      (k) => selectCounted(k, low, high, (t) => countDifferences(before, after, t)));
+    const shift = middleOf(
+      before.length * after.length,
+      (k) => selectCounted(k, low, high, (t) => countDifferences(before, after, t)),
+    );
     const sides = [hodgesLehmann(first), hodgesLehmann(second)];
-    if (sides.some((side) => side.error === null && !side.equal)) { return undecided(shift); }
+    if (sides.some((side) => side.error === null && !side.equal)) return undecided(shift);
     const known = sides.filter((side) => side.error !== null);
     const variance = known.reduce((total, side) => total + side.error ** 2, 0);
-    if (!variance) { return buildInterval(shift, 0, 1); }
+    if (!variance) return buildInterval(shift, 0, 1);
     const freedom = variance ** 2 / known.reduce((total, side) => total + side.error ** 4 / side.freedom, 0);
     return buildInterval(shift, Math.sqrt(variance), freedom);
   }
@@ -169,8 +181,8 @@
    */
   function compare(first, second, { paired, ratio }) {
     const shift = paired ? comparePairs : compareGroups;
-    if (!ratio) { return shift(first, second); }
-    if (first.some((value) => value <= 0) || second.some((value) => value <= 0)) { return undecided(null); }
+    if (!ratio) return shift(first, second);
+    if (first.some((value) => value <= 0) || second.some((value) => value <= 0)) return undecided(null);
     const found = shift(first.map(Math.log), second.map(Math.log));
     const raise = (value) => value === null ? null : Math.exp(value);
     return { y: raise(found.y), low: raise(found.low), high: raise(found.high) };

@@ -54,7 +54,9 @@
 
   async function request(path, parameters, options) {
     const query = new URLSearchParams({ ...(opened ? { open: opened } : {}), ...parameters }).toString();
-    const answer = await reach(begun() || fetch(path + (query ? "?" + query : ""), { cache: "no-store", ...options }));
+    const answer = await reach(
+      begun() || fetch(path + (query ? "?" + query : ""), { cache: "no-store", ...options }),
+    );
     if (!answer.ok) {
       throw Object.assign(new Error(await explain(answer)), { status: answer.status });
     }
@@ -82,7 +84,9 @@
 
   function send(method, path, content) {
     return request(path, null, {
-      method, headers: { ...WRITE, "Content-Type": "application/json" }, body: JSON.stringify(content),
+      method,
+      headers: { ...WRITE, "Content-Type": "application/json" },
+      body: JSON.stringify(content),
     });
   }
 
@@ -101,7 +105,10 @@
       course(row, { kind, column, start, end, pixels }) {
         const wanted = { series: column ? kind + "." + column : kind, start, end, pixels };
         const given = Object.entries(wanted).filter(([, value]) => value !== undefined && value !== null);
-        return requestJson("api/course/" + encodeURIComponent(nameTrial(table, row)), Object.fromEntries(given));
+        return requestJson(
+          "api/course/" + encodeURIComponent(nameTrial(table, row)),
+          Object.fromEntries(given),
+        );
       },
       verdicts: (text) => requestJson("api/verdicts", { view: text }),
       published: () => requestJson("api/published"),
@@ -120,10 +127,10 @@
   // --- from the page itself
 
   function decode(encoded) {
-    if (Uint8Array.fromBase64) { return Uint8Array.fromBase64(encoded); }
+    if (Uint8Array.fromBase64) return Uint8Array.fromBase64(encoded);
     const text = window.atob(encoded);
     const bytes = new Uint8Array(text.length);
-    for (let at = 0; at < text.length; at += 1) { bytes[at] = text.charCodeAt(at); }
+    for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
     return bytes;
   }
 
@@ -138,7 +145,7 @@
 
   async function openExported() {
     const table = explorer.packed.read(await unpack(TABLE_ID));
-    document.getElementById(TABLE_ID).remove();  // its text takes several megabytes
+    document.getElementById(TABLE_ID).remove(); // its text takes several megabytes
     let reading = null;
     const documents = () => {
       reading = reading || unpack(DOCUMENTS_ID).then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
@@ -146,7 +153,7 @@
     };
     const pick = async (part, key, why) => {
       const found = (await documents())[part];
-      if (!found || !Object.hasOwn(found, key)) { throw new Error(why); }
+      if (!found || !Object.hasOwn(found, key)) throw new Error(why);
       return found[key];
     };
     return {
@@ -154,12 +161,24 @@
       table,
       live: false,
       notices: JSON.parse(document.getElementById(LEFT_OUT_ID).textContent),
-      trial: (row) => pick("trials", nameTrial(table, row),
-        "this file leaves out the details of this trial; 'pathlab serve RESULTS' shows them"),
-      course: (row, { kind, column }) => pick("courses", nameTrial(table, row) + " " + kind + "." + column,
-        "this file leaves out this series; 'pathlab serve RESULTS' shows it"),
-      verdicts: (text) => pick("verdicts", text,
-        "this file holds those of its first view and of saved views; 'pathlab serve RESULTS' shows all"),
+      trial: (row) =>
+        pick(
+          "trials",
+          nameTrial(table, row),
+          "this file leaves out the details of this trial; 'pathlab serve RESULTS' shows them",
+        ),
+      course: (row, { kind, column }) =>
+        pick(
+          "courses",
+          nameTrial(table, row) + " " + kind + "." + column,
+          "this file leaves out this series; 'pathlab serve RESULTS' shows it",
+        ),
+      verdicts: (text) =>
+        pick(
+          "verdicts",
+          text,
+          "this file holds those of its first view and of saved views; 'pathlab serve RESULTS' shows all",
+        ),
       published: async () => (await documents()).published,
       views: { list: async () => (await documents()).views },
       control: null,
@@ -168,4 +187,4 @@
   }
 
   explorer.source = { open, nameTrial };
-}());
+})();

@@ -13,17 +13,38 @@
   function facts(source, several) {
     const day = source.createdUtc ? String(source.createdUtc).slice(0, 16).replace("T", " ") + " UTC" : null;
     const folder = several && source.path ? source.path.split("/").filter(Boolean).pop() : null;
-    return [folder, source.title && source.title !== source.name ? source.name : null, day, source.medium, source.programVersion ? "PathLab " + source.programVersion : null]
+    return [
+      folder,
+      source.title && source.title !== source.name ? source.name : null,
+      day,
+      source.medium,
+      source.programVersion ? "PathLab " + source.programVersion : null,
+    ]
       .filter(Boolean).join(" · ");
   }
 
   function show(app) {
     const { sources } = app.table;
     const several = sources.length > 1;
-    fill(root, make("ul", { class: "sources" }, sources.map((source) => make("li", {},
-      several ? make("strong", { class: "badge" }, source.label) : null, several ? " " : null,
-      make("span", {}, name(source)), " ", make("span", { class: "soft" }, facts(source, several)))),
-      app.source.mode === "served" ? make("li", {}, make("a", { href: "choose" }, "Other results")) : null));
+    fill(
+      root,
+      make(
+        "ul",
+        { class: "sources" },
+        sources.map((source) =>
+          make(
+            "li",
+            {},
+            several ? make("strong", { class: "badge" }, source.label) : null,
+            several ? " " : null,
+            make("span", {}, name(source)),
+            " ",
+            make("span", { class: "soft" }, facts(source, several)),
+          )
+        ),
+        app.source.mode === "served" ? make("li", {}, make("a", { href: "choose" }, "Other results")) : null,
+      ),
+    );
   }
 
   explorer.panels.push({
@@ -32,12 +53,14 @@
       root = element;
       for (const source of app.table.sources) {
         for (const text of source.notes || []) {
-          app.notice((app.table.sources.length > 1 ? source.label + ": " : "") + text, { key: "source " + source.label + " " + text });
+          app.notice((app.table.sources.length > 1 ? source.label + ": " : "") + text, {
+            key: "source " + source.label + " " + text,
+          });
         }
       }
-      for (const text of app.source.notices || []) { app.notice(text, { key: "page " + text, kind: "info" }); }
+      for (const text of app.source.notices || []) app.notice(text, { key: "page " + text, kind: "info" });
       show(app);
       app.on("data", () => show(app));
     },
   });
-}());
+})();

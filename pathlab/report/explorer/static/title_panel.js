@@ -6,21 +6,29 @@
   let root = null;
 
   // Within a sentence: `throughput`, but `RTT under load` and `CPU`.
-  const inSentence = (label) => /^.[a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
+  const inSentence = (label) =>
+    /^.[a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
   /** One line that says what the figure shows: `Throughput by streams, median`. */
   function headline(app) {
     const { exploration, view } = app;
-    const columns = explorer.figure.isPlain(view) ? exploration.ys : view.y.map((name) => app.table.column(name));
+    const columns = explorer.figure.isPlain(view)
+      ? exploration.ys
+      : view.y.map((name) => app.table.column(name));
     const shown = columns.map((y) => inSentence(y.label));
     const between = shown.some((name) => name.includes(",")) ? "; " : ", ";
-    const names = shown.length > 1 ? shown.slice(0, -1).join(between) + (between === "; " ? "; " : " and ") + shown[shown.length - 1] : shown[0] || "nothing";
-    if (explorer.figure.isCourse(view)) { return view.trial ? "Time course of trial " + view.trial : "Time course of a trial"; }
-    if (view.statistic === "histogram") { return "Histogram of " + inSentence(exploration.x.label); }
-    if (explorer.figure.isSteps(view)) { return "Distribution of " + inSentence(exploration.x.label); }
+    const names = shown.length > 1
+      ? shown.slice(0, -1).join(between) + (between === "; " ? "; " : " and ") + shown[shown.length - 1]
+      : shown[0] || "nothing";
+    if (explorer.figure.isCourse(view)) {
+      return view.trial ? "Time course of trial " + view.trial : "Time course of a trial";
+    }
+    if (view.statistic === "histogram") return "Histogram of " + inSentence(exploration.x.label);
+    if (explorer.figure.isSteps(view)) return "Distribution of " + inSentence(exploration.x.label);
     const facet = view.facet && app.table.column(view.facet);
-    return capital(names) + " by " + inSentence(exploration.x.label) + (facet ? ", for each " + inSentence(facet.label) : "");
+    return capital(names) + " by " + inSentence(exploration.x.label) +
+      (facet ? ", for each " + inSentence(facet.label) : "");
   }
 
   const count = (number, one, many) => number.toLocaleString("en") + " " + (number === 1 ? one : many);
@@ -29,28 +37,51 @@
   function describe(app) {
     const { exploration, rows, table, view } = app;
     const left = exploration.excluded.reduce((sum, [, number]) => sum + number, 0);
-    const facts = [rows.length === table.count ? count(table.count, "trial", "trials")
-      : rows.length.toLocaleString("en") + " of " + count(table.count, "trial", "trials")];
-    if (left) { facts.push(left.toLocaleString("en") + " not counted"); }
-    if (exploration.undecided) { facts.push(count(exploration.undecided, "point undecided", "points undecided")); }
-    const chosen = Object.keys(view.where || {}).map((name) => explorer.filterText.describe(table.column(name), view.where[name]));
-    if (view.text) { chosen.push("text “" + view.text + "”"); }
+    const facts = [
+      rows.length === table.count
+        ? count(table.count, "trial", "trials")
+        : rows.length.toLocaleString("en") + " of " + count(table.count, "trial", "trials"),
+    ];
+    if (left) facts.push(left.toLocaleString("en") + " not counted");
+    if (exploration.undecided) {
+      facts.push(count(exploration.undecided, "point undecided", "points undecided"));
+    }
+    const chosen = Object.keys(view.where || {}).map((name) =>
+      explorer.filterText.describe(table.column(name), view.where[name])
+    );
+    if (view.text) chosen.push("text “" + view.text + "”");
     return { shared: exploration.title, chosen: chosen.join("; "), facts };
   }
 
   function update(app) {
     const { exploration, view } = app;
-    if (!exploration) { return; }
+    if (!exploration) return;
     if (explorer.figure.isCourse(view) && view.trial) {
       fill(root, make("h1", {}, headline(app)));
       return;
     }
     const { shared, chosen, facts } = describe(app);
-    fill(root, make("h1", {}, headline(app)),
-      make("p", { class: "meta" }, shared ? make("span", {}, "All: " + shared + ".") : null, shared ? " " : null,
-        chosen ? "Only: " + chosen + ". " : null, facts.join(" · ")));
+    fill(
+      root,
+      make("h1", {}, headline(app)),
+      make(
+        "p",
+        { class: "meta" },
+        shared ? make("span", {}, "All: " + shared + ".") : null,
+        shared ? " " : null,
+        chosen ? "Only: " + chosen + ". " : null,
+        facts.join(" · "),
+      ),
+    );
   }
 
   explorer.titlePanel = { headline, describe, inSentence };
-  explorer.panels.push({ name: "title", early: true, mount(element) { root = element; }, update });
-}());
+  explorer.panels.push({
+    name: "title",
+    early: true,
+    mount(element) {
+      root = element;
+    },
+    update,
+  });
+})();

@@ -6,8 +6,19 @@
   const WAIT_MS = 150;
   // A view with these changed has the same verdicts.
   const BESIDE = {
-    trial: null, series: null, minX: null, maxX: null, minY: null, maxY: null, scaleX: null, scaleY: null, overlay: null, dots: true,
-    statistic: "median", range: "interval", against: "ratio",
+    trial: null,
+    series: null,
+    minX: null,
+    maxX: null,
+    minY: null,
+    maxY: null,
+    scaleX: null,
+    scaleY: null,
+    overlay: null,
+    dots: true,
+    statistic: "median",
+    range: "interval",
+    against: "ratio",
   };
   let app = null;
   let root = null;
@@ -17,7 +28,9 @@
   function mount(element, given) {
     root = element;
     app = given;
-    app.on("data", () => { shown = null; });
+    app.on("data", () => {
+      shown = null;
+    });
     update();
   }
 
@@ -30,11 +43,11 @@
       return;
     }
     const key = explorer.view.format({ ...view, ...BESIDE }, app.table);
-    if (key === shown) { return; }
+    if (key === shown) return;
     shown = key;
     root.hidden = false;
     root.setAttribute("aria-busy", "true");
-    if (!root.firstChild) { fill(root, heading(null), make("p", { class: "soft" }, "Comparing …")); }
+    if (!root.firstChild) fill(root, heading(null), make("p", { class: "soft" }, "Comparing …"));
     window.clearTimeout(timer);
     timer = window.setTimeout(() => ask(key), WAIT_MS);
   }
@@ -47,12 +60,17 @@
     } catch (error) {
       parts = refuse(error.message);
     }
-    if (key !== shown) { return; }  // another view is shown by now
+    if (key !== shown) return; // another view is shown by now
     root.removeAttribute("aria-busy");
     fill(root, parts);
   }
 
-  const refuse = (text) => [heading(null), make("p", { class: "soft" }, "No verdicts: " + text + (/[.)]$/.test(text) ? "" : "."))];
+  const refuse = (
+    text,
+  ) => [
+    heading(null),
+    make("p", { class: "soft" }, "No verdicts: " + text + (/[.)]$/.test(text) ? "" : ".")),
+  ];
 
   const heading = (found) => make("h2", {}, found ? "Compared with " + found.baseline : "Comparison");
 
@@ -60,9 +78,16 @@
     const several = new Set(found.tables.map((table) => table.after)).size > 1;
     return [
       heading(found),
-      found.sentences.map((text) => make("p", { class: found.undecided ? "info" : "verdict-sentence" }, text)),
+      found.sentences.map((text) =>
+        make("p", { class: found.undecided ? "info" : "verdict-sentence" }, text)
+      ),
       found.tables.map((table) => write(table, several)),
-      make("details", { class: "fold" }, make("summary", {}, "How this is compared"), found.notes.map((text) => make("p", { class: "note" }, text))),
+      make(
+        "details",
+        { class: "fold" },
+        make("summary", {}, "How this is compared"),
+        found.notes.map((text) => make("p", { class: "note" }, text)),
+      ),
     ];
   }
 
@@ -70,14 +95,29 @@
     const title = several ? table.after + ": " + table.title : table.title;
     const last = table.columns.length - 1;
     const judged = table.columns[last] === "Verdict";
-    const cell = (text, place, row) => make(place ? "td" : "th", {
-      scope: place ? null : "row", class: judged && place === last ? "verdict " + table.verdicts[row] : null,
-    }, text);
-    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, make("table", {},
-      make("caption", {}, title),
-      make("thead", {}, make("tr", {}, table.columns.map((text) => make("th", { scope: "col" }, text)))),
-      make("tbody", {}, table.rows.map((row, number) => make("tr", {}, row.map((text, place) => cell(text, place, number)))))));
+    const cell = (text, place, row) =>
+      make(place ? "td" : "th", {
+        scope: place ? null : "row",
+        class: judged && place === last ? "verdict " + table.verdicts[row] : null,
+      }, text);
+    return make(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
+      make(
+        "table",
+        {},
+        make("caption", {}, title),
+        make("thead", {}, make("tr", {}, table.columns.map((text) => make("th", { scope: "col" }, text)))),
+        make(
+          "tbody",
+          {},
+          table.rows.map((row, number) =>
+            make("tr", {}, row.map((text, place) => cell(text, place, number)))
+          ),
+        ),
+      ),
+    );
   }
 
   explorer.panels.push({ name: "against", mount, update });
-}());
+})();

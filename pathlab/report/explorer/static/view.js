@@ -21,17 +21,36 @@
   const HOSTS = ["path_source", "path_destination"];
   // What y is, the first that some trial has a value of.
   const MAIN = [
-    "throughput_bits_per_s", "lossless_rate_bits_per_s", "messages_per_s", "round_trip_median_ns",
-    "udp_received_packets_per_s", "loaded_rtt_median_ns", "unloaded_rtt_median_ns",
+    "throughput_bits_per_s",
+    "lossless_rate_bits_per_s",
+    "messages_per_s",
+    "round_trip_median_ns",
+    "udp_received_packets_per_s",
+    "loaded_rtt_median_ns",
+    "unloaded_rtt_median_ns",
   ];
   const CHOICES = {
-    range: ["range", RANGES], "scale-x": ["scaleX", SCALES], "scale-y": ["scaleY", SCALES],
-    count: ["count", COUNTS], against: ["against", CHANGES],
+    range: ["range", RANGES],
+    "scale-x": ["scaleX", SCALES],
+    "scale-y": ["scaleY", SCALES],
+    count: ["count", COUNTS],
+    against: ["against", CHANGES],
   };
   const LIMITS = { "min-x": "minX", "min-y": "minY", "max-x": "maxX", "max-y": "maxY" };
   const KEYS = [
-    "x", "y", "colour", "facet", "stat", "dots", ...Object.keys(CHOICES), ...Object.keys(LIMITS),
-    "overlay", "text", "trial", "series", "baseline",
+    "x",
+    "y",
+    "colour",
+    "facet",
+    "stat",
+    "dots",
+    ...Object.keys(CHOICES),
+    ...Object.keys(LIMITS),
+    "overlay",
+    "text",
+    "trial",
+    "series",
+    "baseline",
   ];
   const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
   const ESCAPED = /[%,!()"]/g;
@@ -39,7 +58,8 @@
   const SERIES = /^[a-z0-9_]{1,64}\.[a-z0-9_]{1,64}$/;
   const TRIAL = /^[0-9]{1,15}$/;
   const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
-  const INSTANT = /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/;
+  const INSTANT =
+    /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/;
   // The first and the last moment that has a year of four digits, in microseconds since 1970.
   const FIRST_US = -62135596800000000n;
   const LAST_US = 253402300799999999n;
@@ -71,9 +91,27 @@
    * @property {?string} series such as sender_intervals.rtt_us
    */
   const PLAIN = Object.freeze({
-    x: null, y: [], colour: null, facet: null, statistic: "median", range: "interval", scaleX: null, scaleY: null,
-    minX: null, maxX: null, minY: null, maxY: null, dots: true, count: "usable", baseline: null, against: "ratio",
-    overlay: null, where: {}, text: "", trial: null, series: null,
+    x: null,
+    y: [],
+    colour: null,
+    facet: null,
+    statistic: "median",
+    range: "interval",
+    scaleX: null,
+    scaleY: null,
+    minX: null,
+    maxX: null,
+    minY: null,
+    maxY: null,
+    dots: true,
+    count: "usable",
+    baseline: null,
+    against: "ratio",
+    overlay: null,
+    where: {},
+    text: "",
+    trial: null,
+    series: null,
   });
 
   // Letters of a text that messages show, and names that the nearest one is looked for among.
@@ -84,10 +122,13 @@
   // A text in a message: in quotes, and no more than its beginning.
   function quote(text) {
     const letters = text.length > SHOWN_LETTERS ? Array.from(text) : [];
-    return "'" + (letters.length > SHOWN_LETTERS ? letters.slice(0, SHOWN_LETTERS - 1).join("") + "…" : text) + "'";
+    return "'" +
+      (letters.length > SHOWN_LETTERS ? letters.slice(0, SHOWN_LETTERS - 1).join("") + "…" : text) + "'";
   }
 
-  function refuse(message) { throw new Mistake(message); }
+  function refuse(message) {
+    throw new Mistake(message);
+  }
 
   /**
    * The view of the parts of a text that can be read, the default for the others, and every mistake in words.
@@ -99,8 +140,10 @@
     const reader = new Reader(table);
     const mistakes = [];
     const attempt = function (act) {
-      try { act(); } catch (error) {
-        if (!(error instanceof Mistake)) { throw error; }
+      try {
+        act();
+      } catch (error) {
+        if (!(error instanceof Mistake)) throw error;
         mistakes.push(error.message);
       }
     };
@@ -111,17 +154,21 @@
   }
 
   /** The view that is shown where none is given. */
-  function preset(table) { return complete({}, table); }
+  function preset(table) {
+    return complete({}, table);
+  }
 
   // The found parts with the default of what is not among them: x, y, colour; the facet where none of these is.
   function complete(found, table) {
     const view = { ...PLAIN, y: [], where: {}, ...found };
-    if (!("x" in found)) { view.x = chooseX(table); }
-    if (!("y" in found)) { view.y = [chooseY(table)]; }
+    if (!("x" in found)) view.x = chooseX(table);
+    if (!("y" in found)) view.y = [chooseY(table)];
     const others = listOthers(table, view.x);
-    if (!("colour" in found)) { view.colour = others.length ? others[0] : null; }
+    if (!("colour" in found)) view.colour = others.length ? others[0] : null;
     if (!["x", "y", "colour", "facet"].some((key) => key in found)) {
-      const apart = others.filter((name) => name !== view.colour).sort((left, right) => Number(left !== PATH) - Number(right !== PATH));
+      const apart = others.filter((name) => name !== view.colour).sort((left, right) =>
+        Number(left !== PATH) - Number(right !== PATH)
+      );
       view.facet = apart.find((name) => table.column(name).levelCount <= FACETS_MOST) || null;
     }
     return view;
@@ -133,7 +180,8 @@
 
   // Streams where they vary, else the factor with most levels, those of numbers first; the first of equals.
   function chooseX(table) {
-    const rank = (column) => [column.name !== STREAMS, column.kind !== "number", -column.levelCount].map(Number);
+    const rank = (column) =>
+      [column.name !== STREAMS, column.kind !== "number", -column.levelCount].map(Number);
     const ranked = listVaried(table).sort(function (left, right) {
       const [one, other] = [rank(left), rank(right)];
       return one[0] - other[0] || one[1] - other[1] || one[2] - other[2];
@@ -155,7 +203,9 @@
 
   // Throughput, of messages alone their round trip, else the first that there is.
   function chooseY(table) {
-    const measures = table.columns.filter((column) => column.role === "measured").map((column) => column.name);
+    const measures = table.columns.filter((column) => column.role === "measured").map((column) =>
+      column.name
+    );
     const main = table.sources.length === 1 && table.column(MESSAGE_SIZE) ? [ROUND_TRIP, ...MAIN] : MAIN;
     return [...main, ...measures].find((name) => measures.includes(name)) || "trial";
   }
@@ -168,21 +218,33 @@
    */
   function format(view) {
     const parts = view.x === null ? [] : [["x", encode(view.x)]];
-    if (view.y.length) { parts.push(["y", view.y.map(encode).join(",")]); }
+    if (view.y.length) parts.push(["y", view.y.map(encode).join(",")]);
     parts.push(["colour", encode(view.colour === null ? NONE : view.colour)]);
     const unless = (name) => view[name] === PLAIN[name] ? null : view[name];
     const values = {
-      facet: view.facet, stat: unless("statistic"), range: unless("range"), "scale-x": view.scaleX,
-      "scale-y": view.scaleY, "min-x": view.minX, "max-x": view.maxX, "min-y": view.minY, "max-y": view.maxY,
-      dots: view.dots ? null : SWITCH[1], count: unless("count"), baseline: view.baseline,
-      against: unless("against"), overlay: view.overlay,
+      facet: view.facet,
+      stat: unless("statistic"),
+      range: unless("range"),
+      "scale-x": view.scaleX,
+      "scale-y": view.scaleY,
+      "min-x": view.minX,
+      "max-x": view.maxX,
+      "min-y": view.minY,
+      "max-y": view.maxY,
+      dots: view.dots ? null : SWITCH[1],
+      count: unless("count"),
+      baseline: view.baseline,
+      against: unless("against"),
+      overlay: view.overlay,
     };
     for (const [key, value] of Object.entries(values)) {
-      if (value !== null) { parts.push([key, encode(String(value))]); }
+      if (value !== null) parts.push([key, encode(String(value))]);
     }
-    for (const name of Object.keys(view.where).sort()) { parts.push([WHERE + name, formatFilter(name, view.where[name])]); }
+    for (const name of Object.keys(view.where).sort()) {
+      parts.push([WHERE + name, formatFilter(name, view.where[name])]);
+    }
     for (const [key, text] of [["text", view.text || null], ["trial", view.trial], ["series", view.series]]) {
-      if (text !== null) { parts.push([key, encode(text)]); }
+      if (text !== null) parts.push([key, encode(text)]);
     }
     return parts.map((part) => part.join("=")).join("&");
   }
@@ -197,19 +259,26 @@
 
   // A level as the text has it, before the value is encoded.
   function escapeLevel(level) {
-    if (level === null) { return MISSING; }
-    if (typeof level !== "string") { return String(level); }
+    if (level === null) return MISSING;
+    if (typeof level !== "string") return String(level);
     const code = (sign) => "%" + sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0");
     return level.replace(ESCAPED, code) || EMPTY;
   }
 
   function encode(value) {
-    return encodeURIComponent(value.toWellFormed ? value.toWellFormed() : value).replace(/%2C/g, ",").replace(/%3A/g, ":");
+    return encodeURIComponent(value.toWellFormed ? value.toWellFormed() : value).replace(/%2C/g, ",").replace(
+      /%3A/g,
+      ":",
+    );
   }
 
   function decode(value) {
-    if (MALFORMED.test(value)) { refuse(quote(value) + " holds a percent sign that encodes nothing"); }
-    try { return decodeURIComponent(value); } catch { return refuse(quote(value) + " is not UTF-8"); }
+    if (MALFORMED.test(value)) refuse(quote(value) + " holds a percent sign that encodes nothing");
+    try {
+      return decodeURIComponent(value);
+    } catch {
+      return refuse(quote(value) + " is not UTF-8");
+    }
   }
 
   /** Seconds since 1970 as ISO 8601 in UTC, to the nearest microsecond; within the years 1 to 9999. */
@@ -226,15 +295,15 @@
   /** A time of ISO 8601 as seconds since 1970, UTC where it does not say; null for any other text. */
   function parseInstant(text) {
     const found = INSTANT.exec(text);
-    if (!found) { return null; }
+    if (!found) return null;
     const [year, month, day, hour, minute, second] = found.slice(1, 7).map((one) => Number(one || 0));
     const date = new Date(0);
     date.setUTCFullYear(year, month - 1, day);
     const exists = year > 0 && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-    if (!exists || hour > 23 || minute > 59 || second > 59) { return null; }
+    if (!exists || hour > 23 || minute > 59 || second > 59) return null;
     const offset = found[8] || "Z";
     const [hours, minutes] = offset === "Z" ? [0, 0] : [Number(offset.slice(1, 3)), Number(offset.slice(4))];
-    if (hours > 23 || minutes > 59) { return null; }
+    if (hours > 23 || minutes > 59) return null;
     const away = (hours * 60 + minutes) * (offset[0] === "-" ? 60 : -60);
     const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second + away;
     const total = BigInt(seconds) * 1000000n + BigInt((found[7] || "").padEnd(6, "0"));
@@ -247,15 +316,17 @@
   }
 
   /** A level as the baseline is named: its text, () for the missing one. */
-  function showLevel(level) { return level === null ? MISSING : String(level); }
+  function showLevel(level) {
+    return level === null ? MISSING : String(level);
+  }
 
   // "; did you mean 'NAME'?" of the nearest one, if any is near.
   function suggest(name, known) {
-    if (Array.from(name).length > SHOWN_LETTERS) { return ""; }
+    if (Array.from(name).length > SHOWN_LETTERS) return "";
     let [nearest, least] = [null, Math.max(1, Math.floor(name.length * 0.4)) + 1];
     for (const one of known.slice(0, SUGGESTED_AMONG)) {
       const distance = Math.abs(one.length - name.length) < least ? measureDistance(name, one) : least;
-      if (distance < least) { [nearest, least] = [one, distance]; }
+      if (distance < least) [nearest, least] = [one, distance];
     }
     return nearest === null ? "" : "; did you mean '" + nearest + "'?";
   }
@@ -283,14 +354,18 @@
       this.seen = new Set();
     }
 
-    build() { return { ...complete(this.found, this.table), where: this.where }; }
+    build() {
+      return { ...complete(this.found, this.table), where: this.where };
+    }
 
     readPart(part) {
       const mark = part.indexOf("=");
       const key = decode(mark < 0 ? part : part.slice(0, mark));
-      if (mark < 0) { refuse(quote(key) + " has no value"); }
-      if (!KEYS.includes(key) && !key.startsWith(WHERE)) { refuse("a view has no key " + quote(key) + suggest(key, KEYS)); }
-      if (this.seen.has(key)) { refuse(quote(key) + " is given twice"); }
+      if (mark < 0) refuse(quote(key) + " has no value");
+      if (!KEYS.includes(key) && !key.startsWith(WHERE)) {
+        refuse("a view has no key " + quote(key) + suggest(key, KEYS));
+      }
+      if (this.seen.has(key)) refuse(quote(key) + " is given twice");
       this.seen.add(key);
       const value = part.slice(mark + 1);
       if (key.startsWith(WHERE)) {
@@ -303,7 +378,7 @@
     // The baseline is a level of the colour.
     checkWhole() {
       const { baseline } = this.found;
-      if (baseline === undefined) { return; }
+      if (baseline === undefined) return;
       const { colour } = complete(this.found, this.table);
       if (colour === null) {
         delete this.found.baseline;
@@ -312,7 +387,9 @@
       const levels = [...explorer.filter.encode(this.table.column(colour)).levels, null].map(showLevel);
       if (!levels.includes(baseline)) {
         delete this.found.baseline;
-        refuse("the baseline " + quote(baseline) + " is no level of '" + colour + "'" + suggest(baseline, levels));
+        refuse(
+          "the baseline " + quote(baseline) + " is no level of '" + colour + "'" + suggest(baseline, levels),
+        );
       }
     }
 
@@ -322,21 +399,21 @@
       } else if (key === "y") {
         this.found.y = this.readMeasures(value);
       } else if (key === "stat") {
-        if (!STATISTICS.includes(value) && !PERCENTILE.test(value)) { this.refuseChoice(key, value, STATISTICS); }
+        if (!STATISTICS.includes(value) && !PERCENTILE.test(value)) this.refuseChoice(key, value, STATISTICS);
         this.found.statistic = value;
       } else if (key === "dots") {
-        if (!SWITCH.includes(value)) { this.refuseChoice(key, value, SWITCH); }
+        if (!SWITCH.includes(value)) this.refuseChoice(key, value, SWITCH);
         this.found.dots = value === SWITCH[0];
       } else if (key in CHOICES) {
         const [name, choices] = CHOICES[key];
-        if (!choices.includes(value)) { this.refuseChoice(key, value, choices); }
+        if (!choices.includes(value)) this.refuseChoice(key, value, choices);
         this.found[name] = value;
       } else if (key in LIMITS) {
         const number = parseNumber(value);
-        if (number === null) { refuse(key + ": " + quote(value) + " is not a number"); }
+        if (number === null) refuse(key + ": " + quote(value) + " is not a number");
         this.found[LIMITS[key]] = number;
       } else if (key === "trial") {
-        if (Array.from(value).length > SHOWN_LETTERS) { refuse(quote(value) + " names no trial"); }
+        if (Array.from(value).length > SHOWN_LETTERS) refuse(quote(value) + " names no trial");
         this.found.trial = this.readTrial(value);
       } else if (key === "series" && !SERIES.test(value)) {
         refuse(quote(value) + " names no series");
@@ -345,41 +422,51 @@
       }
     }
 
-    refuseChoice(key, value, choices) { refuse(key + ": unknown " + quote(value) + suggest(value, choices)); }
+    refuseChoice(key, value, choices) {
+      refuse(key + ": unknown " + quote(value) + suggest(value, choices));
+    }
 
     findColumn(name) {
       const column = this.table.column(name);
       if (!column) {
-        refuse("there is no column " + quote(name) + suggest(name, this.table.columns.map((one) => one.name)));
+        refuse(
+          "there is no column " + quote(name) + suggest(name, this.table.columns.map((one) => one.name)),
+        );
       }
       return column;
     }
 
     readColumn(key, value) {
-      if (value === NONE && key !== "x") { return null; }
+      if (value === NONE && key !== "x") return null;
       const { kind } = this.findColumn(value);
-      if (kind === "flags" || (kind === "time" && key !== "x")) { refuse(key + ": column " + quote(value) + " cannot be used here"); }
+      if (kind === "flags" || (kind === "time" && key !== "x")) {
+        refuse(key + ": column " + quote(value) + " cannot be used here");
+      }
       return value;
     }
 
     readMeasures(value) {
       const names = [...new Set(value.split(","))];
-      if (names.length > MEASURES_MOST) { refuse("y: " + names.length + " columns; at most " + MEASURES_MOST); }
+      if (names.length > MEASURES_MOST) refuse("y: " + names.length + " columns; at most " + MEASURES_MOST);
       for (const name of names) {
-        if (this.findColumn(name).kind !== "number") { refuse("y: column " + quote(name) + " has no numbers"); }
+        if (this.findColumn(name).kind !== "number") refuse("y: column " + quote(name) + " has no numbers");
       }
       return names;
     }
 
     readTrial(name) {
-      const [label, number] = name.includes(":") ? [name.slice(0, name.lastIndexOf(":")), name.slice(name.lastIndexOf(":") + 1)] : ["", name];
+      const [label, number] = name.includes(":")
+        ? [name.slice(0, name.lastIndexOf(":")), name.slice(name.lastIndexOf(":") + 1)]
+        : ["", name];
       const labels = this.table.sources.map((source) => source.label);
       const wanted = label || labels[0];
-      if (!TRIAL.test(number) || !labels.includes(wanted)) { refuse(quote(name) + " names no trial"); }
+      if (!TRIAL.test(number) || !labels.includes(wanted)) refuse(quote(name) + " names no trial");
       const code = labels.indexOf(wanted);
       const sources = this.table.column(RESULTS).values;
-      const found = this.table.column("trial").values.findIndex((one, row) => one === Number(number) && sources[row] === code);
-      if (found < 0) { refuse("there is no trial " + number + " in results " + wanted); }
+      const found = this.table.column("trial").values.findIndex((one, row) =>
+        one === Number(number) && sources[row] === code
+      );
+      if (found < 0) refuse("there is no trial " + number + " in results " + wanted);
       return wanted + ":" + Number(number);
     }
 
@@ -399,19 +486,21 @@
       const at = value.indexOf(RANGE_MARK);
       const isTime = column.kind === "time";
       const ends = [value.slice(0, at), value.slice(at + RANGE_MARK.length)].map(function (text) {
-        if (!text) { return null; }
+        if (!text) return null;
         const end = isTime ? parseInstant(text) : parseNumber(text);
         const expected = isTime ? "a time such as 2026-11-21T05:03:05Z" : "a number";
-        if (end === null) { refuse("where." + column.name + ": " + quote(text) + " is not " + expected); }
+        if (end === null) refuse("where." + column.name + ": " + quote(text) + " is not " + expected);
         return end;
       });
       const [low, high] = ends;
-      if (low !== null && high !== null && low > high) { refuse("where." + column.name + ": " + quote(value) + " ends below its start"); }
+      if (low !== null && high !== null && low > high) {
+        refuse("where." + column.name + ": " + quote(value) + " ends below its start");
+      }
       return { low, high };
     }
 
     readLevel(column, part) {
-      if (part === MISSING) { return null; }
+      if (part === MISSING) return null;
       const text = part === EMPTY ? "" : decode(part);
       const numeric = column.kind === "number" || column.kind === "time";
       const known = column.kind === "flags" ? this.table.flags : explorer.filter.encode(column).levels;
@@ -423,5 +512,16 @@
     }
   }
 
-  explorer.view = { parse, format, preset, formatInstant, parseInstant, showLevel, STATISTICS, RANGES, SCALES, MEASURES_MOST };
-}());
+  explorer.view = {
+    parse,
+    format,
+    preset,
+    formatInstant,
+    parseInstant,
+    showLevel,
+    STATISTICS,
+    RANGES,
+    SCALES,
+    MEASURES_MOST,
+  };
+})();
