@@ -4,7 +4,7 @@
 #   make test-all     further tests of each kind as well; make test lists these tiers at its end
 #   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
 #   make test-newest  the same with the newest libraries that setup.py allows
-#   make check        formats, lints, types, imports, C warnings (no tests)
+#   make check        formats, lints, types, imports, scripts, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
 #   make screenshots  pictures of RESULTS= (compared with OTHER=) for README, in docs/images
@@ -31,7 +31,7 @@ LOCKER := build/lock
 NEWEST := build/newest
 
 .PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) list-tiers test-pythons \
-  test-newest check check-types check-text check-native docs pages screenshots lock plotly uplot format wheel release \
+  test-newest check check-types check-text check-scripts check-native docs pages screenshots lock plotly uplot format wheel release \
   bench clean
 
 # The engine is built while the virtual environment is made.
@@ -132,7 +132,7 @@ test-newest: engine
 
 # Beside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)
-	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text
+	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text check-scripts
 
 check-types: dev
 	$(BIN)/mypy
@@ -142,6 +142,11 @@ check-text: dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/codespell
+
+# Their format, and what is an error in any of them (deno.json).
+check-scripts: dev
+	$(BIN)/deno fmt --quiet --check
+	$(BIN)/deno lint --quiet
 
 check-native: test-packages
 	@$(MAKE) -s -C native clang-check format-check lint tidy
@@ -174,6 +179,7 @@ plotly uplot: $(INSTALLED)
 format: dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+	$(BIN)/deno fmt --quiet
 	@$(MAKE) -s -C native format
 
 # A build/lib of another day would go into the wheel as well.

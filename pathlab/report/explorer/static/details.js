@@ -13,7 +13,7 @@
   let shown = null;
   let before = null;
   let started = false;
-  let folds = new Map();
+  const folds = new Map();
   let course = null;
   let chart = null;
 

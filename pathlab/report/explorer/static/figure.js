@@ -304,7 +304,7 @@
       { name: "flagged", keep: (dot) => dot.counted && dot.flagged, flagged: true },
     ];
     return curves.flatMap((curve, number) =>
-      kinds.map(({ name, keep, ...kind }) => {
+      kinds.map(({ name: _, keep, ...kind }) => {
         const dots = kept.filter((dot) => dot.number === number && keep(dot));
         if (!dots.length) return null;
         if (kind.flagged) count.flagged += dots.length;
@@ -349,7 +349,7 @@
     });
   }
 
-  function xValues(curves, view) {
+  function xValues(curves) {
     return listValues(curves, (curve, add) => {
       curve.points.forEach((point) => add(point.x));
       curve.dots.forEach((dot) => add(dot.x));
@@ -506,7 +506,7 @@
     const besidePx = Math.max(60, heightPx * AGAINST_SHARE);
     const count = { dots: 0, drawn: 0, flagged: 0, excluded: 0 };
     const letters = (px) => Math.max(12, Math.floor(px / (sizePx * 0.58)));
-    const across = explorer.axes.build(xAxis, [...xValues(every, view), ...addLaid((point) => point.x)], {
+    const across = explorer.axes.build(xAxis, [...xValues(every), ...addLaid((point) => point.x)], {
       px: widthPx,
       sizePx,
       across: true,

@@ -62,7 +62,8 @@
     const { names, failures, last } = countFailures(table, view);
     const fitting = collect(table, failures, (failed) => failed === 0);
     const found = new Map();
-    for (const column of table.columns.filter(hasLevels)) {
+    const isWanted = (column) => hasLevels(column) && (!wanted || wanted.includes(column.name));
+    for (const column of table.columns.filter(isWanted)) {
       const count = column.kind === "flags" ? countFlags : countCodes;
       const own = names.indexOf(column.name);
       const others = own < 0
@@ -79,7 +80,7 @@
     return found;
   }
 
-  function countCodes(table, column, rows) {
+  function countCodes(_table, column, rows) {
     const { levels, codes } = encode(column);
     const found = new Uint32Array(levels.length + 1);
     for (let place = 0; place < rows.length; place += 1) {
