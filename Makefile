@@ -130,6 +130,8 @@ test-newest: engine
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
 	@$(NEWEST)/bin/python -m pytest $(or $(PYTEST_ARGS),-q -n 2 -m 'not netns' tests/unit tests/contract)
 
+SCRIPTS := $(addprefix pathlab/report/,explorer/static/*.js templates/*.js) tests/scripts/*.js
+
 # Beside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)
 	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text check-scripts
@@ -143,10 +145,11 @@ check-text: dev
 	$(BIN)/lint-imports
 	$(BIN)/codespell
 
-# Their format, and what is an error in any of them (deno.json).
+# Format, lint and types of the page's scripts and of what runs them in tests (deno.json).
 check-scripts: dev
 	$(BIN)/deno fmt --quiet --check
 	$(BIN)/deno lint --quiet
+	$(BIN)/deno check --quiet $(SCRIPTS)
 
 check-native: test-packages
 	@$(MAKE) -s -C native clang-check format-check lint tidy

@@ -5,18 +5,25 @@
   // A link into a fold opens it, and those around it.
   function reveal() {
     const target = document.getElementById(window.location.hash.slice(1));
-    for (let fold = target && target.closest("details"); fold; fold = fold.parentElement.closest("details")) {
+    for (
+      let fold = target && target.closest("details");
+      fold;
+      fold = fold.parentElement?.closest("details") || null
+    ) {
       fold.open = true;
     }
     if (target) target.scrollIntoView();
   }
   window.addEventListener("hashchange", reveal);
   document.addEventListener("click", function (event) {
-    const link = event.target.closest("a[href^='#']");
+    const link = event.target instanceof Element
+      ? /** @type {HTMLAnchorElement | null} */ (event.target.closest("a[href^='#']"))
+      : null;
     if (link && link.hash && link.hash === window.location.hash) reveal();
   });
   if (window.location.hash) reveal();
   // Paper shows the folds of every question; afterwards they are as they were.
+  /** @type {HTMLDetailsElement[]} */
   let opened = [];
   window.addEventListener("beforeprint", function () {
     opened = Array.from(document.querySelectorAll("details.question:not([open])"));
@@ -30,32 +37,46 @@
     }));
 
   // Tables that are wider than the page say so until their end is in sight.
+  /** @param {HTMLElement} table */
   function hint(table) {
     const beyond = table.clientWidth ? table.scrollWidth - table.clientWidth : 0; // in a closed fold: none
     if (beyond > 1) table.dataset.more = beyond - table.scrollLeft > 1 ? "yes" : "no";
     else delete table.dataset.more;
   }
-  const tables = Array.from(document.querySelectorAll(".scroll"));
+  const tables = /** @type {HTMLElement[]} */ (Array.from(document.querySelectorAll(".scroll")));
   tables.forEach(function (table) {
     table.addEventListener("scroll", () => hint(table), { passive: true });
     if ("ResizeObserver" in window) new ResizeObserver(() => hint(table)).observe(table);
     else hint(table);
   });
 
+  /** @typedef {string | number | null | undefined} Cell */
+  /** @typedef {(...cells: Cell[]) => void} Add x, y, low, high and note of a row */
+
   // One row for each point, as write_csv does.
+  /** @param {Plot} plot */
   function tabulate(plot) {
     const along = new Set(plot.panels.map((panel) => panel.x.title.join(" ")));
+    /** @type {Cell[][]} */
     const rows = [["panel", "series", "x: " + Array.from(along).join("; "), "y", "low", "high", "note"]];
     for (const panel of plot.panels) {
       for (const layer of panel.layers) {
-        const add = (...cells) => rows.push([panel.title || panel.y.title.join(" "), layer.name, ...cells]);
-        list[layer.kind](layer, add);
+        /** @type {Add} */
+        const add = (...cells) =>
+          void rows.push([panel.title || panel.y.title.join(" "), layer.name, ...cells]);
+        /** @type {(layer: Layer, add: Add) => void} */ (list[layer.kind])(layer, add);
       }
     }
     return rows.map((row) => row.map(quote).join(",")).join("\n") + "\n";
   }
 
+  /**
+   * @template Value
+   * @param {Value[] | undefined} values
+   * @param {number} at
+   */
   const pick = (values, at) => values ? values[at] : null;
+  /** @type {{[Kind in Layer["kind"]]: (layer: Extract<Layer, {kind: Kind}>, add: Add) => void}} */
   const list = {
     curve: (layer, add) =>
       layer.x.forEach((x, at) => add(x, layer.y[at], pick(layer.low, at), pick(layer.high, at), null)),
@@ -82,6 +103,7 @@
       ),
   };
 
+  /** @param {Cell} value */
   function quote(value) {
     if (value === null || value === undefined) return "";
     const text = String(value);

@@ -24,6 +24,7 @@
   const FAINT = "#8b949e";
   const { tabulate } = window.pathlabPage;
   const coarse = window.matchMedia("(pointer: coarse)").matches;
+  /** @type {HTMLElement[]} */
   const figures = Array.from(document.querySelectorAll("figure.plot"));
   const live = figures.filter((figure) => figure.querySelector("script[type='application/json']"));
 
@@ -32,8 +33,10 @@
     document.documentElement.dataset.plots = drawn + "/" + live.length;
   }
 
+  /** @param {HTMLElement} figure */
   function read(figure) {
-    const plot = JSON.parse(figure.querySelector("script[type='application/json']").textContent);
+    /** @type {Plot} */
+    const plot = JSON.parse(figure.querySelector("script[type='application/json']")?.textContent || "");
     const ink = window.getComputedStyle(figure).color;
     plot.panels.forEach((panel) =>
       panel.layers.forEach((layer) => {
@@ -44,20 +47,40 @@
   }
 
   // Text that plotly.js, which knows some markup, shows as it is.
+  /** @param {string} text */
   function plain(text) {
     return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
   }
 
+  /** @param {string} colour @param {number} share */
   function fade(colour, share) {
     const hex = () => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-    const parts = colour.startsWith("#") ? hex() : colour.match(/[\d.]+/g).slice(0, 3);
+    const parts = colour.startsWith("#") ? hex() : (colour.match(/[\d.]+/g) || []).slice(0, 3);
     return "rgba(" + parts.join(",") + "," + share + ")";
   }
 
+  /**
+   * @typedef {Object} Frame what the layers of a panel are drawn in
+   * @property {PlotPanel} panel
+   * @property {Plot} plot
+   * @property {number} number
+   * @property {string} suffix of the names of its axes
+   * @property {string} x
+   * @property {string} y
+   * @property {string} floor the axis of marks without a height
+   * @property {Set<string>} named layers that the legend shows already
+   * @property {number} rules
+   * @property {PlotlyObject[]} shapes
+   * @property {PlotlyObject[]} notes
+   */
+
   // The traces of a layer; shapes, such as lines across a panel, are added to the frame.
+  /** @type {{[Kind in Layer["kind"]]: (layer: Extract<Layer, {kind: Kind}>, frame: Frame) => PlotlyObject[]}} */
   const build = {
+    /** @param {CurveLayer} layer @param {Frame} frame */
     curve(layer, frame) {
       const { colour, x, y } = layer;
+      /** @type {PlotlyObject} */
       const trace = {
         type: "scatter",
         mode: [layer.line && "lines", layer.marked && "markers"].filter(Boolean).join("+"),
@@ -86,6 +109,7 @@
         });
       }
       if (layer.low && layer.high) {
+        /** @param {Heights} from @param {Heights} to */
         const distance = (from, to) =>
           from.map((value, at) => value === null || to[at] === null ? null : Math.max(value - to[at], 0));
         trace.error_y = {
@@ -100,6 +124,7 @@
       }
       return [trace];
     },
+    /** @param {PointsLayer} layer @param {Frame} frame */
     points(layer, frame) {
       const { colour, x } = layer;
       const common = { type: "scatter", mode: "markers", cliponaxis: false };
@@ -121,17 +146,20 @@
           y: layer.y,
           hoverinfo: "skip",
           textposition: layer.side,
-          text: x.map(() => "<b>" + plain(layer.callout) + "</b>"),
+          text: x.map(() => "<b>" + plain(layer.callout || "") + "</b>"),
           textfont: { color: colour },
           marker: { symbol: "circle-open", size: RING_PX, color: colour, line: { width: 2, color: colour } },
         }];
       }
       const apart = new Set(layer.outlier);
+      /** @param {boolean} chosen */
       const pick = (chosen) => {
         const places = x.map((_, at) => at).filter((at) => apart.has(at) === chosen);
+        /** @type {PlotlyObject} */
         const found = { ...common, x: places.map((at) => x[at]), y: places.map((at) => layer.y[at]) };
-        if (layer.hover) {
-          found.text = places.map((at) => plain(layer.hover[at]));
+        const { hover } = layer;
+        if (hover) {
+          found.text = places.map((at) => plain(hover[at]));
           found.hovertemplate = "%{text}<br>%{x}, %{y}<extra></extra>";
         }
         return found;
@@ -150,10 +178,12 @@
       return [usual, { ...pick(true), marker: { symbol: "circle-x-open", size: 10, color: colour, line } }];
     },
     // One polygon for each stretch without a gap: there along the upper edge, back along the lower.
+    /** @param {AreaLayer} layer @param {Frame} frame */
     area(layer, frame) {
       const low = raise(layer.low, frame.panel.y);
       const along = [];
       const height = [];
+      /** @param {number} at */
       const known = (at) => layer.x[at] !== null && low[at] !== null && layer.high[at] !== null;
       for (let start = 0, end; start < layer.x.length; start = end + 1) {
         for (end = start; end < layer.x.length && known(end); end += 1) { /* to the next gap */ }
@@ -177,9 +207,10 @@
         line: { width: layer.solid ? 0.5 : 0, color: layer.colour },
       }];
     },
+    /** @param {BarsLayer} layer */
     bars(layer) {
       const pattern = {
-        shape: HATCHES[layer.hatch],
+        shape: HATCHES[layer.hatch || 0],
         fgcolor: "rgba(255,255,255,0.6)",
         bgcolor: layer.colour,
         size: 9,
@@ -191,6 +222,7 @@
       return [layer.bottom ? { ...trace, ...stacked } : trace];
     },
     // A bar for each field: the smallest bundle of plotly.js has no heatmap.
+    /** @param {GridLayer} layer */
     grid(layer) {
       const fields = layer.values.flatMap((line, row) =>
         line.map(
@@ -205,6 +237,7 @@
         )
       );
       const measured = fields.filter((field) => field.value !== null);
+      /** @template Value @param {(field: typeof measured[number]) => Value} pick */
       const list = (pick) => measured.map(pick);
       return [{
         type: "bar",
@@ -222,16 +255,20 @@
         hovertemplate: "%{text} " + plain(layer.unit) + "<extra></extra>",
       }];
     },
+    /** @param {RuleLayer} layer @param {Frame} frame */
     rule(layer, frame) {
       const axis = layer.vertical ? frame.panel.x : frame.panel.y;
       const dash = RULE_DASHES[frame.rules % RULE_DASHES.length];
       frame.rules += 1;
       if (layer.low !== undefined && layer.high !== undefined) {
         const [low] = raise([layer.low], axis);
-        frame.shapes.push({ ...stretch(frame, layer.vertical, low, layer.high), legendgroup: layer.name });
+        frame.shapes.push({
+          ...stretch(frame, Boolean(layer.vertical), Number(low), layer.high),
+          legendgroup: layer.name,
+        });
       }
       frame.shapes.push({
-        ...stretch(frame, layer.vertical, layer.value, layer.value),
+        ...stretch(frame, Boolean(layer.vertical), layer.value, layer.value),
         ...entitle(layer, frame),
         type: "line",
         layer: "above",
@@ -253,6 +290,7 @@
       }
       return [];
     },
+    /** @param {SpanLayer} layer @param {Frame} frame */
     span(layer, frame) {
       frame.shapes.push({ ...stretch(frame, true, layer.start, layer.end), ...entitle(layer, frame) });
       return [];
@@ -260,11 +298,13 @@
   };
 
   // On a logarithmic axis an interval that reaches 0 begins where the axis does.
+  /** @param {Heights} values @param {BuiltAxis} axis */
   function raise(values, axis) {
     return axis.log ? values.map((value) => value === null ? null : Math.max(value, axis.ends[0])) : values;
   }
 
   // From one value to another, over the whole panel in the other direction.
+  /** @param {Frame} frame @param {boolean} vertical @param {number} start @param {number} end */
   function stretch(frame, vertical, start, end) {
     const place = vertical
       ? { xref: frame.x, yref: frame.y + " domain", x0: start, x1: end, y0: 0, y1: 1 }
@@ -279,13 +319,16 @@
   }
 
   // The name of a layer, which the legend shows once.
+  /** @param {{name: string, legend?: boolean}} layer @param {Frame} frame */
   function entitle(layer, frame) {
     const shown = Boolean(layer.legend) && !frame.named.has(layer.name);
     if (layer.legend) frame.named.add(layer.name);
     return { name: plain(layer.name), legendgroup: layer.name, showlegend: shown };
   }
 
+  /** @param {BuiltAxis} axis @param {Plot} plot */
   function buildAxis(axis, plot) {
+    /** @type {PlotlyObject} */
     const found = {
       title: { text: axis.title.map(plain).join("<br>") },
       type: axis.log ? "log" : "linear",
@@ -306,15 +349,20 @@
     return { ...found, tickmode: "array", tickvals: axis.marks[0], ticktext: texts };
   }
 
+  /** @param {Frame} frame @param {number[]} domain */
   function buildAxes(frame, domain) {
     const { panel, plot, number } = frame;
+    /** @type {Record<string, string>} */
+    /** @type {PlotlyObject} */
     const across = { ...buildAxis(panel.x, plot), anchor: frame.y };
+    /** @type {PlotlyObject} */
     const upwards = { ...buildAxis(panel.y, plot), anchor: frame.x, domain };
     upwards.title.standoff = 4;
     if (plot.shared_x && number) across.matches = "x";
     if (plot.shared_x && number < plot.panels.length - 1) {
       Object.assign(across, { showticklabels: false, title: { text: "" } });
     }
+    /** @type {PlotlyObject} */
     const axes = { ["xaxis" + frame.suffix]: across, ["yaxis" + frame.suffix]: upwards };
     if (panel.layers.some((layer) => layer.at_axis)) {
       const floor = { overlaying: frame.y, anchor: frame.x, range: [0, 1], visible: false, fixedrange: true };
@@ -324,11 +372,16 @@
   }
 
   // What plotly.js draws from.
+  /** @param {Plot} plot */
   function describe(plot) {
+    /** @type {PlotlyObject[]} */
     const data = [];
     const inner = plot.heights.reduce((sum, height) => sum + height + GAP_PX, -GAP_PX);
+    /** @type {Set<string>} */
     const named = new Set();
+    /** @type {Record<string, string>} */
     const across = {};
+    /** @type {PlotlyObject} */
     const layout = {
       shapes: [],
       annotations: [],
@@ -358,22 +411,26 @@
     let top = 1;
     plot.panels.forEach((panel, number) => {
       const suffix = number ? String(number + 1) : "";
+      /** @type {Frame} */
       const frame = {
         panel,
         plot,
         number,
         suffix,
+        x: "x" + suffix,
+        y: "y" + suffix,
+        // marks without a height have an axis of their own over y
+        floor: "y" + (100 + number),
         named,
         rules: 0,
         shapes: layout.shapes,
         notes: layout.annotations,
       };
-      // marks without a height have an axis of their own over y
-      Object.assign(frame, { x: "x" + suffix, y: "y" + suffix, floor: "y" + (100 + number) });
       const domain = [Math.max(0, top - plot.heights[number] / inner), top];
       top -= (plot.heights[number] + GAP_PX) / inner;
       for (const layer of panel.layers) {
-        build[layer.kind](layer, frame).forEach((trace) =>
+        const traces = /** @type {(layer: Layer, frame: Frame) => PlotlyObject[]} */ (build[layer.kind]);
+        traces(layer, frame).forEach((trace) =>
           data.push(
             { xaxis: frame.x, yaxis: frame.y, meta: layer.kind, ...trace, ...entitle(layer, frame) },
           )
@@ -391,6 +448,7 @@
     layout.meta = { inner, across, names: Array.from(named, (name) => name.length) };
     // this script draws anew where the width changes; plotly.js, at any change of the window (a phone hides
     // its bar of addresses), takes the height away that a figure has by its contents
+    /** @type {PlotlyObject} */
     const config = {
       responsive: false,
       displaylogo: false,
@@ -404,8 +462,9 @@
     return { data, layout, config };
   }
 
+  /** @param {string} text @param {number} letters */
   function breakWords(text, letters) {
-    return text.split(" ").reduce(function (lines, word) {
+    return text.split(" ").reduce(function (/** @type {string[]} */ lines, word) {
       const last = lines[lines.length - 1];
       if (last !== undefined && last.length + word.length < letters) {
         lines[lines.length - 1] = last + " " + word;
@@ -415,6 +474,7 @@
   }
 
   // Rows that the names need at this width, so that the legend covers no axis.
+  /** @param {PlotlyObject} layout @param {number} width */
   function fit(layout, width) {
     const room = width - 20;
     let rows = 0;
@@ -445,8 +505,9 @@
     return layout;
   }
 
+  /** @param {HTMLElement} figure */
   function draw(figure) {
-    const area = figure.querySelector(".plot-live");
+    const area = /** @type {HTMLElement} */ (figure.querySelector(".plot-live"));
     try {
       const plot = read(figure);
       const { data, layout, config } = describe(plot);
@@ -465,12 +526,14 @@
   }
 
   // Shows the picture that the page came with again.
+  /** @param {HTMLElement} figure @param {unknown} error */
   function fail(figure, error) {
     figure.dataset.state = "failed";
     console.error("figure " + figure.dataset.name + ": " + error);
     count();
   }
 
+  /** @param {HTMLElement} figure @param {Plot} plot */
   function offer(figure, plot) {
     const caption = figure.querySelector("figcaption") ||
       figure.appendChild(document.createElement("figcaption"));
@@ -489,6 +552,7 @@
     caption.append(link);
   }
 
+  /** @param {HTMLElement[]} chosen */
   function drawAll(chosen) {
     return Promise.all(chosen.filter((figure) => figure.dataset.state === "waiting").map(draw));
   }
@@ -500,7 +564,8 @@
       for (const entry of entries) {
         if (!entry.isIntersecting) continue;
         observer.unobserve(entry.target);
-        if (entry.target.dataset.state === "waiting") draw(entry.target);
+        const figure = /** @type {HTMLElement} */ (entry.target);
+        if (figure.dataset.state === "waiting") draw(figure);
       }
     }, { rootMargin: "400px 0px" });
     live.forEach((figure) => observer.observe(figure));
@@ -516,7 +581,7 @@
     window.clearTimeout(waiting);
     waiting = window.setTimeout(() =>
       live.filter((figure) => {
-        const area = figure.querySelector(".plot-live");
+        const area = /** @type {HTMLElement} */ (figure.querySelector(".plot-live"));
         return figure.dataset.state === "drawn" && String(area.clientWidth) !== area.dataset.width;
       }).forEach(draw), 150);
   });

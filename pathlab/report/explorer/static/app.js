@@ -3,42 +3,28 @@
 // It comes after dom.js and before the panels, which add themselves to `panels`.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
 
-  /**
-   * @typedef {Object} Panel a part of the page
-   * @property {string} name the element `[data-panel=NAME]` of explorer.html is its root
-   * @property {boolean} [early] drawn in the same frame as the figure; others follow after it
-   * @property {function(HTMLElement, Object): void} [mount] called once, when the results are there
-   * @property {function(Object): void} [update] called after every change of view or data
-   */
-  /** @type {Panel[]} */
   explorer.panels = explorer.panels || [];
 
   const NARROW = "(max-width: 60rem)";
   // Changes of these show a trial; they leave rows and curves as they are.
   const BESIDE = ["trial", "series"];
+  /** @type {Map<string, Set<(...facts: any[]) => void>>} */
   const listeners = new Map();
+  /** @type {Map<string, Notice>} */
   const notices = new Map();
   let frame = 0;
   let late = 0;
+  /** @type {string | null} */
   let computed = null;
+  /** @type {string | null} */
   let shown = null;
 
-  const app = {
-    /** @type {Object|null} where the results come from, as source.js describes it */
-    source: null,
-    /** @type {Object|null} the table of packed.js */
-    table: null,
-    /** @type {Object|null} the view, as view.js describes it; changed by setView alone */
-    view: null,
-    /** @type {string} the view as text: the fragment of the address */
+  // The rest is there before a panel is mounted.
+  const app = /** @type {App} */ (/** @type {Partial<App>} */ ({
     text: "",
-    /** @type {Uint32Array|null} the rows that the view selects */
-    rows: null,
-    /** @type {Object|null} what curves.build made of them */
     exploration: null,
-    /** @type {Object[]} published curves over the figure: {name, yColumn, points: [{x, y, facts}]} */
     overlays: [],
     notices,
     setView,
@@ -52,18 +38,19 @@
     notice,
     withdraw,
     focusFigure,
-  };
+  }));
 
   /**
    * Changes the view; the address and the panels follow.
-   * @param {Object} change keys of the view and their new values. `where` changes the filters of the columns
+   * @param {ViewChange} change keys of the view and their new values. `where` changes the filters of the columns
    *   that it names (null lifts one); `where: null` lifts all of them.
    * @param {{replace: boolean}} [how] replace: without an entry in the browser's history
    */
   function setView(change, how) {
-    const next = { ...app.view, ...change };
-    if ("where" in change) next.where = mergeFilters(app.view.where, change.where);
-    const text = explorer.view.format(next, app.table);
+    const { where, ...others } = change;
+    const next = { ...app.view, ...others };
+    if (where !== undefined) next.where = mergeFilters(app.view.where, where);
+    const text = explorer.view.format(next);
     if (text === app.text) return;
     adopt(next, text);
     const address = text ? "#" + text : window.location.pathname + window.location.search;
@@ -73,11 +60,20 @@
     schedule();
   }
 
+  /**
+   * @param {View["where"]} before
+   * @param {Record<string, Filter | null> | null} change
+   */
   function mergeFilters(before, change) {
-    const merged = change === null ? {} : { ...before, ...change };
-    return Object.fromEntries(Object.entries(merged).filter(([, filter]) => filter !== null));
+    /** @type {View["where"]} */
+    const merged = {};
+    for (const [name, filter] of Object.entries(change === null ? {} : { ...before, ...change })) {
+      if (filter !== null) merged[name] = filter;
+    }
+    return merged;
   }
 
+  /** @param {View} view @param {string} text */
   function adopt(view, text) {
     app.view = view;
     app.text = text;
@@ -86,24 +82,30 @@
   // The view that the address holds. Mistakes in it are said; the rest of it counts.
   function readAddress() {
     const { view, mistakes } = explorer.view.parse(window.location.hash.slice(1), app.table);
-    const text = explorer.view.format(view, app.table);
+    const text = explorer.view.format(view);
     withdraw("link");
     if (mistakes.length) {
       notice("This link is not understood in full: " + mistakes.join("; ") + ".", { key: "link" });
     }
-    if (text === app.text && app.view) return;
+    if (text === app.text) return;
     adopt(view, text);
     emit("view", app.view);
     schedule();
   }
 
-  /** Lays curves of published tables over the figure; `facts` of a point are lines of text. */
+  /**
+   * Lays curves of published tables over the figure; `facts` of a point are lines of text.
+   * @param {Overlay[]} overlays
+   */
   function setOverlays(overlays) {
     app.overlays = overlays;
     schedule();
   }
 
-  /** Adds trials to the table, as `table.append` takes them, and shows them. */
+  /**
+   * Adds trials to the table, as `table.append` takes them, and shows them.
+   * @param {LiveRow[]} rows
+   */
   function grow(rows) {
     app.table.append(rows);
     redraw();
@@ -116,11 +118,14 @@
     schedule();
   }
 
-  /** Shows other results in the place of those before: `source` as source.open() gave it. */
+  /**
+   * Shows other results in the place of those before: `source` as source.open() gave it.
+   * @param {Source} source
+   */
   function replace(source) {
     app.source = source;
     app.table = source.table;
-    app.view = null;
+    app.text = ""; // of no view, so that the view is read anew
     readAddress();
     redraw();
   }
@@ -147,7 +152,7 @@
     const key = explorer.view.format({
       ...app.view,
       ...Object.fromEntries(BESIDE.map((name) => [name, null])),
-    }, app.table);
+    });
     if (computed === key) return;
     computed = key;
     withdraw("compute");
@@ -156,7 +161,7 @@
       app.exploration = explorer.curves.build(app.table, app.view, app.rows);
     } catch (error) {
       app.exploration = null;
-      notice("The figure could not be computed: " + error.message, { key: "compute" });
+      notice("The figure could not be computed: " + /** @type {Error} */ (error).message, { key: "compute" });
       console.error(error);
     }
     const title = app.exploration && app.exploration.title;
@@ -166,6 +171,7 @@
     }
   }
 
+  /** @param {boolean} early */
   function update(early) {
     for (const panel of explorer.panels) {
       if (Boolean(panel.early) === early) guard(panel, () => panel.update && panel.update(app));
@@ -173,25 +179,31 @@
   }
 
   // A panel that fails takes no other with it.
+  /** @param {Panel} panel @param {() => void} act */
   function guard(panel, act) {
     try {
       act();
       withdraw("panel " + panel.name);
     } catch (error) {
-      notice("The part '" + panel.name + "' of this page failed: " + error.message, {
+      notice("The part '" + panel.name + "' of this page failed: " + /** @type {Error} */ (error).message, {
         key: "panel " + panel.name,
       });
       console.error(error);
     }
   }
 
-  /** Calls `listener` at each event: view, data, drawn, settled, notices and what panels emit. */
+  /**
+   * Calls `listener` at each event: view, data, drawn, settled, notices and what panels emit.
+   * @param {string} name
+   * @param {(...facts: any[]) => void} listener the facts of each event: AppEvents
+   */
   function on(name, listener) {
     if (!listeners.has(name)) listeners.set(name, new Set());
-    listeners.get(name).add(listener);
-    return () => listeners.get(name).delete(listener);
+    listeners.get(name)?.add(listener);
+    return () => void listeners.get(name)?.delete(listener);
   }
 
+  /** @param {string} name @param {...unknown} facts */
   function emit(name, ...facts) {
     for (const listener of listeners.get(name) || []) {
       try {
@@ -202,9 +214,12 @@
     }
   }
 
-  /** Says a text to screen readers. */
+  /**
+   * Says a text to screen readers.
+   * @param {string} text
+   */
   function announce(text) {
-    const announcer = document.querySelector("[data-announcer]");
+    const announcer = explorer.dom.getPart(document, "[data-announcer]");
     const said = explorer.dom.escapeControls(text);
     announcer.textContent = announcer.textContent === said ? said + "\u00a0" : said;
   }
@@ -212,7 +227,7 @@
   /**
    * Shows a notice above the figure until it is withdrawn or dismissed.
    * @param {string} text one or two sentences: what is wrong, and the next step
-   * @param {{key: string, kind: string}} [about] a notice replaces the earlier one of its key; kind: "warning"
+   * @param {{key?: string, kind?: string}} [about] a notice replaces the earlier one of its key; kind: "warning"
    *   (default) or "info"
    */
   function notice(text, about) {
@@ -223,7 +238,10 @@
     emit("notices", notices);
   }
 
-  /** Takes a notice back. */
+  /**
+   * Takes a notice back.
+   * @param {string} key
+   */
   function withdraw(key) {
     if (notices.delete(key)) emit("notices", notices);
   }
@@ -231,19 +249,17 @@
   /** Moves the keyboard's focus to the figure. */
   function focusFigure() {
     const figure = document.querySelector("[data-panel=figure] [tabindex]");
-    if (figure) figure.focus();
+    if (figure instanceof HTMLElement) figure.focus();
   }
 
   function fold() {
     if (!window.matchMedia(NARROW).matches) return;
-    document.querySelectorAll("aside.choices > details[open]").forEach((one) => {
-      one.open = false;
-    });
+    document.querySelectorAll("aside.choices > details[open]").forEach((one) => one.removeAttribute("open"));
   }
 
   async function start() {
     fold();
-    document.querySelector("[data-skip=figure]").addEventListener("click", (event) => {
+    explorer.dom.getPart(document, "[data-skip=figure]").addEventListener("click", (event) => {
       event.preventDefault(); // the fragment of the address is the view
       focusFigure();
     });
@@ -251,17 +267,17 @@
       app.source = await explorer.source.open();
       app.table = app.source.table;
     } catch (error) {
-      const waiting = document.querySelector("[data-waiting]");
-      waiting.textContent = "The results could not be read: " + error.message;
+      const waiting = explorer.dom.getPart(document, "[data-waiting]");
+      waiting.textContent = "The results could not be read: " + /** @type {Error} */ (error).message;
       waiting.setAttribute("role", "alert");
       console.error(error);
       return;
     }
     document.documentElement.dataset.mode = app.source.mode;
-    document.querySelector("[data-waiting]").remove();
+    explorer.dom.getPart(document, "[data-waiting]").remove();
     readAddress();
     for (const panel of explorer.panels) {
-      const root = document.querySelector("[data-panel='" + panel.name + "']");
+      const root = explorer.dom.getPart(document, "[data-panel='" + panel.name + "']");
       guard(panel, () => panel.mount && panel.mount(root, app));
     }
     // both: the browser's buttons, and an address that was typed

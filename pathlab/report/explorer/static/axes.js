@@ -2,7 +2,7 @@
 // The same rules as pathlab.report.plots.extents, with the widths of labels measured on this screen.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const MARGIN_RATIO = 0.05;
   const LABEL_GAP_PX = 10;
   const LINES_MAX = 3;
@@ -10,6 +10,7 @@
   const TILTED_LETTERS = 22;
   const TICKS_MOST = 10;
   const FROM_ZERO_RATIO = 0.6;
+  /** @type {Record<string, string>} */
   const SUPERSCRIPT = {
     "-": "⁻",
     0: "⁰",
@@ -51,15 +52,22 @@
     315360000,
   ];
   const DAY_S = 86400;
-  const pencil = document.createElement("canvas").getContext("2d");
+  const pencil = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 
-  /** Width of a text in px, in the type of figures. */
+  /**
+   * Width of a text in px, in the type of figures.
+   * @param {string} text
+   * @param {number} [sizePx]
+   */
   function measure(text, sizePx) {
     pencil.font = (sizePx || 12) + "px system-ui, -apple-system, Segoe UI, sans-serif";
     return pencil.measureText(text).width;
   }
 
-  /** A number as an axis shows it: `2048`, `0.25`, `10⁷`, `5×10⁵`. */
+  /**
+   * A number as an axis shows it: `2048`, `0.25`, `10⁷`, `5×10⁵`.
+   * @param {number} value
+   */
   function formatTick(value) {
     if (value === 0 || (Math.abs(value) >= 1e-4 && Math.abs(value) < 1e5)) {
       return String(Number(value.toPrecision(6)));
@@ -70,7 +78,10 @@
     return factor === "1" ? tens : factor + "×" + tens;
   }
 
-  /** Bytes with a binary unit where they are whole in it: `64 KiB`. */
+  /**
+   * Bytes with a binary unit where they are whole in it: `64 KiB`.
+   * @param {number} value
+   */
   function formatBytes(value) {
     let unit = 0;
     while (unit < BINARY.length - 1 && Math.abs(value) >= 1024) {
@@ -80,15 +91,20 @@
     return String(Number(value.toPrecision(4))) + " " + BINARY[unit];
   }
 
+  /** @param {number} number */
   const pad = (number) => String(number).padStart(2, "0");
 
-  /** A time in UTC: `2026-11-21 05:03:05`. */
+  /**
+   * A time in UTC: `2026-11-21 05:03:05`.
+   * @param {number} seconds
+   */
   function formatTime(seconds) {
     if (!Number.isFinite(seconds)) return "not known";
     return new Date(seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
   }
 
   // Hour and minute, with the date where a day begins and at the first tick.
+  /** @param {number} seconds @param {number} step @param {boolean} first */
   function timeLabel(seconds, step, first) {
     const at = new Date(seconds * 1000);
     const day = at.toISOString().slice(0, 10);
@@ -99,6 +115,11 @@
     return first || seconds % DAY_S === 0 ? clock + "\n" + day : clock;
   }
 
+  /**
+   * @param {number[]} ends
+   * @param {number} px
+   * @returns {[number[], string[]]}
+   */
   function markTimes([low, high], px) {
     const wide = measure("2026-11-23") + 2 * LABEL_GAP_PX;
     const wanted = (high - low) / Math.max(2, Math.floor(px / wide));
@@ -108,11 +129,13 @@
     return [ticks, ticks.map((at, number) => timeLabel(at, step, number === 0))];
   }
 
+  /** @param {number[]} ends @param {number} px @param {boolean} across */
   function markDecades([low, high], px, across) {
     const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
     const step = Math.max(1, Math.ceil((last - first) / Math.max(2, px / 45)));
     const sets = last - first <= 3 ? [[1, 2, 5], [1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9]] : [[1]];
     for (const factors of sets) {
+      /** @type {number[]} */
       const marks = [];
       for (let power = first; power <= last; power += step) {
         factors.forEach((factor) => marks.push(Number((factor * 10 ** power).toPrecision(12))));
@@ -123,6 +146,7 @@
     return niceTicks([low, high], px, across);
   }
 
+  /** @param {number[]} ends @param {number} px @param {boolean} across */
   function markPowers([low, high], px, across) {
     const [first, last] = [Math.ceil(Math.log2(low)), Math.floor(Math.log2(high))];
     if (last - first < 1) return niceTicks([low, high], px, across);
@@ -132,6 +156,7 @@
     return marks;
   }
 
+  /** @param {number[]} ends @param {number} px @param {boolean} [across] */
   function niceTicks([low, high], px, across = true) {
     const raw = (high - low) / Math.min(TICKS_MOST, Math.max(3, Math.floor(px / (across ? 70 : 42))));
     const power = 10 ** Math.floor(Math.log10(raw));
@@ -143,6 +168,7 @@
     return [low, high];
   }
 
+  /** @param {number[]} ends @param {number} step */
   function listMultiples([low, high], step) {
     const marks = [];
     for (
@@ -155,13 +181,21 @@
     return marks;
   }
 
-  /** Where a value lies on an axis, 0 at its low end and 1 at its high end. */
+  /**
+   * Where a value lies on an axis, 0 at its low end and 1 at its high end.
+   * @param {BuiltAxis} axis
+   * @param {number} value
+   */
   function place(axis, value) {
     const [low, high] = axis.log ? axis.ends.map(Math.log) : axis.ends;
     return ((axis.log ? Math.log(value) : value) - low) / (high - low);
   }
 
-  /** The value at such a place. */
+  /**
+   * The value at such a place.
+   * @param {BuiltAxis} axis
+   * @param {number} share
+   */
   function at(axis, share) {
     const [low, high] = axis.log ? axis.ends.map(Math.log) : axis.ends;
     const found = low + share * (high - low);
@@ -169,7 +203,16 @@
   }
 
   // Labels in the order of their ticks, "" for one that would touch the one before it.
+  /**
+   * @param {BuiltAxis} axis
+   * @param {number[]} ticks
+   * @param {string[]} labels
+   * @param {number} px
+   * @param {boolean} across
+   * @param {number} sizePx
+   */
   function dropCrowded(axis, ticks, labels, px, across, sizePx) {
+    /** @param {string} label */
     const size = (label) =>
       across
         ? Math.max(...label.split("\n").map((line) => measure(line, sizePx))) + LABEL_GAP_PX
@@ -184,6 +227,7 @@
     });
   }
 
+  /** @param {string} text @param {number} letters */
   function breakLines(text, letters) {
     const lines = [];
     for (const word of text.split(" ")) {
@@ -194,9 +238,17 @@
     return lines;
   }
 
+  /** @param {string} text @param {number} letters */
   const shorten = (text, letters) => text.length > letters ? text.slice(0, letters - 1) + "…" : text;
 
   // Names of levels: in lines where they fit, else tilted, else each k-th of them.
+  /**
+   * @param {BuiltAxis} axis
+   * @param {string[]} levels
+   * @param {number} px
+   * @param {number} sizePx
+   * @returns {{marks: [number[], string[]], tilt?: number}}
+   */
   function markLevels(axis, levels, px, sizePx) {
     const ticks = levels.map((_, number) => number);
     const room = px / Math.max(1, axis.ends[1] - axis.ends[0]);
@@ -212,6 +264,7 @@
     return { marks: [ticks, texts], tilt: TILTED_DEG };
   }
 
+  /** @param {number[]} values @param {boolean} log @param {boolean} fromZero @param {number} marginRatio */
   function reach(values, log, fromZero, marginRatio) {
     const good = values.filter((value) => Number.isFinite(value) && (!log || value > 0));
     if (!good.length) return log ? [1, 10] : [0, 1];
@@ -229,8 +282,9 @@
   }
 
   // The name of a level that was measured, without the unit that the axis has in its title.
+  /** @param {Axis} axis @param {number} tick */
   function nameTick(axis, tick) {
-    const text = axis.tickLabels && axis.tickLabels[axis.ticks.indexOf(tick)];
+    const text = axis.tickLabels && axis.ticks && axis.tickLabels[axis.ticks.indexOf(tick)];
     if (!text) return null;
     const unit = " " + axis.unit;
     return axis.unit && axis.unit !== "B" && text.endsWith(unit) ? text.slice(0, -unit.length) : text;
@@ -238,11 +292,12 @@
 
   /**
    * An axis as report.js reads it: `{title, log, ends, marks}`, and `tilt` of its labels in degrees.
-   * @param {Object} axis of the exploration: {label, unit, scale, ticks, kind, levels}
+   * @param {Axis} axis of the exploration: {label, unit, scale, ticks, kind, levels}
    * @param {number[]} values all that it has to reach
-   * @param {{px: number, sizePx: number, across: boolean, low: ?number, high: ?number, letters: number}} how
+   * @param {Parameters<Explorer["axes"]["build"]>[2]} how
    *   px: its length on the screen; padPx: free before its first and after its last value; low, high: manual
    *   limits; letters: of a line of its title
+   * @returns {MarkedAxis}
    */
   function build(axis, values, how) {
     const { px, sizePx = 12, across = false } = how;
@@ -262,6 +317,7 @@
       !across && !axis.tight,
       Math.max(MARGIN_RATIO, pad / Math.max(0.2, 1 - 2 * pad)),
     );
+    /** @type {(value: number | null | undefined) => value is number} */
     const usable = (value) =>
       value !== null && value !== undefined && Number.isFinite(value) && (!log || value > 0);
     if (usable(how.low)) ends[0] = how.low;

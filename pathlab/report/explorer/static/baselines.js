@@ -2,22 +2,24 @@
 // study/exploration/baselines.py, which says which values are pairs.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { keepRows, takeValues } = explorer.grouping;
   const { compare, MINIMUM_PAIRS } = explorer.shifts;
-  const [CYCLE, RESULTS] = ["cycle", "results"];
+  const [CYCLE, RESULTS] = /** @type {const} */ (["cycle", "results"]);
   const MISSING = "()";
   // Results and cycle as one number: cycles are whole and far below it.
   const SOURCE_STEP = 2 ** 40;
 
   // The place of the baseline among the levels of colour, -1: the missing one; null: there is none.
+  /** @param {SelectedTrials} parts */
   function findBaseline({ view, table, colours }) {
     const wanted = view.baseline;
     const column = colours && table.column(view.colour);
     if (wanted === null || wanted === undefined || !column || column.kind === "flags") return null;
     const { values, size } = colours.levels;
+    /** @param {number} place */
     const isWanted = (place) =>
-      column.kind === "category" ? String(column.levels[place]) === wanted : String(values[place]) === wanted;
+      column.levels ? String(column.levels[place]) === wanted : String(values[place]) === wanted;
     for (let place = 0; place < size; place += 1) {
       if (isWanted(place)) return place;
     }
@@ -25,6 +27,7 @@
   }
 
   // The mean of the values of each results and cycle, by number; trials without a cycle are left out.
+  /** @param {Table} table @param {Numbers} values @param {Uint32Array} rows */
   function averageCycles(table, values, rows) {
     const cycles = table.column(CYCLE).values;
     const sources = table.column(RESULTS).values;
@@ -46,6 +49,7 @@
   }
 
   // The mean of each side in the cycles that have both, those of the first results first.
+  /** @param {Table} table @param {Numbers} values @param {Uint32Array[]} sides */
   function pairCycles(table, values, sides) {
     const [first, second] = sides.map((rows) => averageCycles(table, values, rows));
     const shared = Float64Array.from(Array.from(first.keys()).filter((key) => second.has(key))).sort();
@@ -54,7 +58,9 @@
     );
   }
 
+  /** @param {SelectedTrials} parts @param {Numbers} values @param {number} x @param {Uint32Array[]} sides */
   function comparePoint({ table, view }, values, x, sides) {
+    /** @type {Float64Array[]} */
     let [first, second] = pairCycles(table, values, sides);
     const paired = first.length >= MINIMUM_PAIRS;
     if (!paired) [first, second] = sides.map((rows) => takeValues(values, rows));
@@ -71,32 +77,37 @@
     };
   }
 
+  /**
+   * @param {SelectedTrials} selection
+   * @param {Column} column
+   * @param {SplitColumn} xs
+   * @param {Part[]} before
+   * @param {Part[]} after
+   */
   function compareCurve(selection, column, xs, before, after) {
     const firsts = new Map(before.map((part) => [part.key, part.rows]));
-    return after.filter((part) => firsts.has(part.key)).map((part) =>
-      comparePoint(
-        selection,
-        column.values,
-        xs.levels.values[xs.shown[part.key]],
-        [firsts.get(part.key), part.rows],
-      )
-    );
+    return after.flatMap((part) => {
+      const first = firsts.get(part.key);
+      const x = xs.levels.values[xs.shown[part.key]];
+      return first ? [comparePoint(selection, column.values, x, [first, part.rows])] : [];
+    });
   }
 
   /**
    * Each curve against that of the view's baseline in the same facet; null: the view has no baseline.
-   * @param {Object} selection of curves.js
-   * @param {Object} xs the levels of x, as splitColumn gives them
-   * @returns {?Object[]}
+   * @param {SelectedTrials} selection of curves.js
+   * @param {SplitColumn} xs the levels of x, as splitColumn gives them
+   * @returns {AgainstCurve[] | null}
    */
   function build(selection, xs) {
     const { facets, colours, rows, ys, isUsed, splitBy } = selection;
     const baseline = findBaseline(selection);
-    if (baseline === null) return null;
+    if (baseline === null || !colours) return null;
     const { places } = colours.levels;
     return splitBy(facets, rows).flatMap((facet) =>
       ys.flatMap((column) => {
         const { values } = column;
+        /** @param {number} row */
         const isKnown = (row) => isUsed(row) && Number.isFinite(values[row]);
         const before = xs.split(keepRows(facet.rows, (row) => isKnown(row) && places[row] === baseline));
         const others = keepRows(facet.rows, (row) => isKnown(row) && places[row] !== baseline);

@@ -1,10 +1,11 @@
 // The results that a server offers, newest first: one is opened by its link, several by their boxes.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill, label } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, getPart, label } = explorer.dom;
   /** While a run goes on, the list is read again after this. */
   const REREAD_MS = 5000;
+  /** @type {Record<string, string>} */
   const STATES = {
     complete: "complete",
     running: "running",
@@ -18,34 +19,50 @@
   };
   const READABLE = ["complete", "running", "stopped"];
   const UNITS = ["B", "kB", "MB", "GB", "TB"];
+  /** @type {Set<string>} */
   const chosen = new Set();
-  let root = null, list = null, words = "", found = { entries: [], openMax: 0, folder: null };
+  /** @type {Element} */
+  let root;
+  /** @type {HTMLElement | null} */
+  let list = null;
+  let words = "";
+  /** @type {Catalogue} */
+  let found = { entries: [], openMax: 0, folder: null };
 
-  /** Opens results on the same axes; the first is A. */
+  /**
+   * Opens results on the same axes; the first is A.
+   * @param {string[]} ids
+   */
   const makeAddress = (ids) => "./?" + new URLSearchParams({ open: ids.join(",") });
 
+  /** @param {number} bytes */
   function formatSize(bytes) {
     const power = Math.min(UNITS.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
     return Number((bytes / 1000 ** power).toPrecision(3)) + " " + UNITS[power];
   }
 
+  /** @param {string | null} utc */
   const formatTime = (utc) => utc ? utc.slice(0, 16).replace("T", " ") : "";
 
+  /** @param {CatalogueEntry} entry */
   function matches(entry) {
     const text = [entry.title, entry.name, entry.path, entry.createdUtc, STATES[entry.state]].join(" ")
       .toLowerCase();
     return words.toLowerCase().split(/\s+/).every((word) => text.includes(word));
   }
 
+  /** @param {string} id @param {boolean} isChosen */
   function choose(id, isChosen) {
     if (isChosen) chosen.add(id);
     else chosen.delete(id);
     showChosen();
   }
 
+  /** @param {CatalogueEntry} entry */
   function makeRow(entry) {
     const title = entry.title || entry.name || entry.path;
     const canOpen = READABLE.includes(entry.state);
+    /** @type {HTMLInputElement} */
     const box = make("input", {
       type: "checkbox",
       checked: chosen.has(entry.id),
@@ -72,6 +89,7 @@
   }
 
   function showList() {
+    if (!list) return;
     const entries = found.entries.filter(matches);
     const focused = document.activeElement && document.activeElement.getAttribute("aria-label");
     fill(list, entries.map(makeRow));
@@ -84,19 +102,19 @@
     const count = entries.length === found.entries.length
       ? String(entries.length)
       : entries.length + " of " + found.entries.length;
-    root.querySelector("[data-count]").textContent = found.entries.length
+    getPart(root, "[data-count]").textContent = found.entries.length
       ? count + " results, newest first" + (found.folder ? ", below " + found.folder : "")
       : "No results yet" + (found.folder ? " below " + found.folder : "") + ". 'pathlab run' writes them.";
   }
 
   function showChosen() {
-    const button = root.querySelector("[data-open]");
+    const button = /** @type {HTMLButtonElement} */ (getPart(root, "[data-open]"));
     const tooMany = chosen.size > found.openMax;
     button.disabled = !chosen.size || tooMany;
     button.textContent = chosen.size > 1
       ? "Open " + chosen.size + " on the same axes"
       : "Open the chosen results";
-    root.querySelector("[data-limit]").textContent = tooMany
+    getPart(root, "[data-limit]").textContent = tooMany
       ? "At most " + found.openMax + " fit on the same axes."
       : "";
   }
@@ -117,6 +135,7 @@
         },
       },
     });
+    /** @param {Child} text @param {Attributes} [attributes] */
     const column = (text, attributes) => make("th", { scope: "col", ...attributes }, text);
     list = make("tbody");
     fill(
@@ -167,7 +186,10 @@
       found = await answer.json();
     } catch (error) {
       if (list) return; // it is shown as it was last
-      fill(root.querySelector("[data-waiting]"), "The list could not be read: " + error.message);
+      fill(
+        getPart(root, "[data-waiting]"),
+        "The list could not be read: " + /** @type {Error} */ (error).message,
+      );
       return;
     }
     if (!list) mount();
@@ -184,7 +206,7 @@
   }
 
   function start() {
-    root = document.querySelector("[data-catalogue]");
+    root = getPart(document, "[data-catalogue]");
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) read();
     });

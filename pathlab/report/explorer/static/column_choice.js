@@ -1,24 +1,34 @@
 // Lists of columns to choose from, the varied ones first.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const DISTINCT_MOST = 1000;
   const ROLES = [["factor", "Other settings"], ["measured", "Measured"], ["condition", "Conditions"], [
     "identity",
     "Trials and results",
   ]];
+  /** @type {{table: Table | null, count: number, distinct: Map<string, number>}} */
   let known = { table: null, count: -1, distinct: new Map() };
 
-  /** How many levels a column has in the table; the missing one does not count. */
+  /**
+   * How many levels a column has in the table; the missing one does not count.
+   * @param {Table} table
+   * @param {Column} column
+   */
   function countLevels(table, column) {
     if (known.table !== table || known.count !== table.count) {
       known = { table, count: table.count, distinct: new Map() };
     }
-    if (!known.distinct.has(column.name)) known.distinct.set(column.name, listLevels(table, column).length);
-    return known.distinct.get(column.name);
+    const count = known.distinct.get(column.name) ?? listLevels(table, column).length;
+    known.distinct.set(column.name, count);
+    return count;
   }
 
-  /** The levels of a column; of one of measured numbers at most DISTINCT_MOST of them, ascending. */
+  /**
+   * The levels of a column; of one of measured numbers at most DISTINCT_MOST of them, ascending.
+   * @param {Table} table
+   * @param {Column} column
+   */
   function listLevels(table, column) {
     if (column.kind === "flags") return table.flags;
     if (column.levels) return column.levels;
@@ -31,17 +41,23 @@
     return Array.from(found).sort((a, b) => a - b);
   }
 
-  /** A column with its unit; bytes are named with their levels, such as 64 KiB. */
+  /**
+   * A column with its unit; bytes are named with their levels, such as 64 KiB.
+   * @param {{label: string, unit: string | null}} column
+   */
   function name(column) {
     return column.unit && column.unit !== "B" ? column.label + " (" + column.unit + ")" : column.label;
   }
 
+  /** @type {(column: Column) => Choice} */
   const entry = (column) => [column.name, name(column)];
 
   /**
    * The columns that `suits` accepts as groups of a select: settings that vary first.
-   * @param {{suits: function(Object): boolean, none: ?string, measured: ?boolean}} how none: the text of the
+   * @param {Table} table
+   * @param {{suits: (column: Column) => boolean, none?: string, measured?: boolean}} how none: the text of the
    *   choice of no column; measured: those that were measured come first
+   * @returns {(Choice | ChoiceGroup)[]}
    */
   function listOptions(table, how) {
     const columns = table.columns.filter(how.suits);

@@ -1,8 +1,9 @@
 // Stop, pause and resume of the run that writes the results. Whatever ends or holds it is asked for again.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
+  /** @type {Record<"stop" | "pause", [title: string, text: string, yes: string]>} */
   const QUESTIONS = {
     stop: [
       "Stop the run?",
@@ -15,10 +16,17 @@
       "Pause the run",
     ],
   };
-  let app = null;
-  let dialog = null;
-  let buttons = null;
-  let said = null;
+  /** @type {App} */
+  let app;
+  /** @type {NonNullable<Source["control"]>} */
+  let steer;
+  /** @type {HTMLDialogElement} */
+  let dialog;
+  /** @type {Record<"pause" | "resume" | "stop", HTMLButtonElement>} */
+  let buttons;
+  /** @type {HTMLElement} */
+  let said;
+  /** @type {string | null} */
   let asked = null; // an action that the run has not shown yet
 
   /** Which run the buttons are for: the first that goes on. */
@@ -26,6 +34,7 @@
     return [...explorer.live.runs.values()].find(explorer.live.isRunning) || null;
   }
 
+  /** @param {"stop" | "pause"} action */
   function ask(action) {
     const [title, text, yes] = QUESTIONS[action];
     const titleId = explorer.dom.name("question");
@@ -48,20 +57,22 @@
     dialog.showModal();
   }
 
+  /** @param {"stop" | "pause" | "resume"} action */
   async function act(action) {
     asked = action;
     update();
     try {
-      const answer = await app.source.control[action]();
+      const answer = await steer[action]();
       const { text } = await answer.json();
       say(text);
     } catch (error) {
-      say("Not done: " + error.message);
+      say("Not done: " + /** @type {Error} */ (error).message);
     }
     asked = null;
     update();
   }
 
+  /** @param {string} text */
   function say(text) {
     said.textContent = text;
     app.announce(text);
@@ -69,10 +80,10 @@
 
   function update() {
     const run = findRun();
-    const isPaused = Boolean(run) && ["paused", "pausing"].includes(run.state);
+    const isPaused = run !== null && ["paused", "pausing"].includes(run.state);
     buttons.stop.disabled = !run || run.state === "stopping" || asked !== null;
     buttons.pause.disabled = !run || run.state === "stopping" || asked !== null;
-    const focused = [buttons.pause, buttons.resume].includes(document.activeElement);
+    const focused = [buttons.pause, buttons.resume].some((button) => button === document.activeElement);
     buttons.pause.hidden = isPaused;
     buttons.resume.hidden = !isPaused;
     buttons.resume.disabled = asked !== null;
@@ -84,10 +95,15 @@
     if (!run) said.textContent = "";
   }
 
-  /** Adds the buttons to an element; none where the page may not steer the run. */
+  /**
+   * Adds the buttons to an element; none where the page may not steer the run.
+   * @param {Element} parent
+   * @param {App} given
+   */
   function mount(parent, given) {
     app = given;
     if (!app.source.control) return;
+    steer = app.source.control;
     buttons = {
       pause: make("button", { type: "button", on: { click: () => ask("pause") } }, "Pause …"),
       resume: make("button", { type: "button", on: { click: () => act("resume") } }, "Resume"),

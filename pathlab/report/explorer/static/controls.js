@@ -1,11 +1,13 @@
 // What the figure shows: columns of its axes, colours and panels, the statistic, scales and limits.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill, label, select } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, findFocused, label, select } = explorer.dom;
   const Y_MOST = 4;
   const LEVELS_MOST = 300;
   const PERCENTILE_DEFAULT = 90;
+  /** @typedef {(view: View) => View[keyof View]} Read the value of a control */
+  /** @type {ChoiceGroup[]} */
   const STATISTICS = [
     {
       group: "One value per group",
@@ -20,21 +22,30 @@
     },
     { group: "One trial", options: [["course", "time course of a trial"]] },
   ];
+  /** @type {Choice[]} */
   const RANGES = [["interval", "95 % confidence interval"], ["iqr", "inter-quartile range"], [
     "extremes",
     "minimum to maximum",
   ], ["none", "none"]];
+  /** @type {Choice[]} */
   const SCALES = [["", "automatic"], ["linear", "linear"], ["log2", "log, base 2"], [
     "log10",
     "log, base 10",
   ]];
+  /** @type {Choice[]} */
   const AGAINST = [["ratio", "ratio"], ["difference", "difference"]];
+  /** @param {Column} column */
   const numeric = (column) => column.kind === "number" || column.kind === "time";
-  let root = null;
-  let app = null;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {App} */
+  let app;
+  /** @type {string | null} */
   let built = null;
+  /** @type {Map<string, {control: HTMLInputElement | HTMLSelectElement, read: Read}>} */
   const fields = new Map();
 
+  /** @param {string} statistic */
   const isPercentile = (statistic) => /^p\d/.test(statistic);
 
   // Controls are built anew only when what they offer changed, so that the focus stays in them.
@@ -64,17 +75,32 @@
     enable();
   }
 
+  /** @param {string} name */
   const countOf = (name) => {
     const column = app.table.column(name);
     return column ? explorer.columnChoice.countLevels(app.table, column) : 0;
   };
 
+  /**
+   * @param {string} name
+   * @param {string} text
+   * @param {HTMLInputElement | HTMLSelectElement} control
+   * @param {Read} read
+   * @param {Attributes} [attributes]
+   */
   function field(name, text, control, read, attributes) {
     control.dataset.control = name;
     fields.set(name, { control, read });
     return label(text, control, attributes);
   }
 
+  /**
+   * @param {string} name
+   * @param {string} text
+   * @param {Parameters<Explorer["columnChoice"]["listOptions"]>[1]} how
+   * @param {(view: View) => string | null} read
+   * @param {(value: string | null) => ViewChange} write
+   */
   function columns(name, text, how, read, write) {
     const options = explorer.columnChoice.listOptions(app.table, how);
     return field(
@@ -85,6 +111,7 @@
     );
   }
 
+  /** @param {string} name @param {string} text @param {"minX" | "maxX" | "minY" | "maxY"} key */
   function number(name, text, key) {
     const axis = key.endsWith("X")
       ? () => app.table.column(app.view.x)
@@ -96,7 +123,7 @@
       spellcheck: "false",
       placeholder: "auto",
     });
-    const isTime = () => axis() && axis().kind === "time";
+    const isTime = () => axis()?.kind === "time";
     control.addEventListener("change", () => {
       const typed = control.value.trim();
       const value = typed === ""
@@ -131,7 +158,7 @@
         columns("y" + at, at ? "y " + (at + 1) : "y", { suits: numeric, measured: true }, (shown) =>
           shown.y[at], (value) => ({
             y: app.view.y.map((name, place) =>
-              place === at ? value : name
+              place === at ? String(value) : name
             ),
           })),
         view.y.length > 1
@@ -170,21 +197,26 @@
     return [rows, view.y.length < Y_MOST ? add : null];
   }
 
+  /** @returns {Choice[]} */
   function levelOptions() {
     const column = app.view.colour && app.table.column(app.view.colour);
     if (!column) return [["", "none"]];
     const levels = explorer.columnChoice.listLevels(app.table, column).slice(0, LEVELS_MOST);
     return [
       ["", "none"],
-      ...levels.map((level) => [String(level), explorer.filterText.level(column, level)]),
+      ...levels.map((
+        level,
+      ) => /** @type {Choice} */ ([String(level), explorer.filterText.level(column, level)])),
     ];
   }
 
   function build() {
-    const focused = root.contains(document.activeElement) ? document.activeElement.dataset.control : null;
+    const focused = findFocused(root)?.dataset.control;
     fields.clear();
     const { view } = app;
+    /** @param {(column: Column) => boolean} suits */
     const plain = (suits) => ({ suits });
+    /** @param {Column} column */
     const split = (column) =>
       column.kind !== "time" && (column.kind !== "number" || column.role !== "measured");
     const statistic = select(
@@ -199,6 +231,12 @@
       percentile.setAttribute("aria-invalid", String(wrong));
       if (!wrong) app.setView({ statistic: "p" + wanted });
     });
+    /**
+     * @param {string} name
+     * @param {string} text
+     * @param {(Choice | ChoiceGroup)[]} options
+     * @param {keyof View} key
+     */
     const choice = (name, text, options, key) =>
       field(
         name,
@@ -206,7 +244,14 @@
         select(options, "", (value) => app.setView({ [key]: value || null })),
         (shown) => shown[key] || "",
       );
+    /**
+     * @param {string} name
+     * @param {string} text
+     * @param {Read} read
+     * @param {(on: boolean) => ViewChange} write
+     */
     const check = (name, text, read, write) => {
+      /** @type {HTMLInputElement} */
       const control = make("input", {
         type: "checkbox",
         on: { change: () => app.setView(write(control.checked)) },
@@ -260,8 +305,8 @@
       check(
         "dots",
         "Each trial as a dot",
-        (shown) => shown.dots !== false && shown.dots !== "off",
-        (on) => ({ dots: typeof app.view.dots === "boolean" ? on : on ? "on" : "off" }),
+        (shown) => shown.dots,
+        (on) => ({ dots: on }),
       ),
       check(
         "count",
@@ -306,16 +351,16 @@
       ),
     );
     if (focused) {
+      /** @type {HTMLElement | null} */
       const again = root.querySelector("[data-control='" + focused + "']") ||
         root.querySelector("[data-control]");
       if (again) again.focus();
     }
   }
 
+  /** @param {View} view */
   const hasLimits = (view) =>
-    ["minX", "maxX", "minY", "maxY", "scaleX", "scaleY"].some((key) =>
-      view[key] !== null && view[key] !== undefined
-    );
+    [view.minX, view.maxX, view.minY, view.maxY, view.scaleX, view.scaleY].some((one) => one !== null);
 
   function reset() {
     app.setView({ ...explorer.view.preset(app.table), where: null, text: "", trial: null, series: null });
@@ -340,12 +385,14 @@
       against: !view.baseline,
     };
     for (const [name, disabled] of Object.entries(off)) {
-      if (fields.has(name)) fields.get(name).control.disabled = Boolean(disabled);
+      const field = fields.get(name);
+      if (field) field.control.disabled = Boolean(disabled);
     }
   }
 
   explorer.panels.push({
     name: "controls",
+    /** @param {HTMLElement} element @param {App} shared */
     mount(element, shared) {
       [root, app] = [element, shared];
     },

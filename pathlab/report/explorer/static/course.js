@@ -2,8 +2,8 @@
 // look asks the server for the values of that part; an exported page has the course at one width.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill, label, select } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, findFocused, getPart, label, select } = explorer.dom;
   const HEIGHT_PX = 260;
   const LEAST_PX = 120;
   const MARKED_MAX = 200;
@@ -17,27 +17,37 @@
   const HELP =
     "Arrow keys move, plus and minus zoom, 0 shows all. Drag to move, pinch to zoom, and turn the mouse wheel to zoom once the figure was clicked.";
 
+  /** @param {number} value */
   const format = (value) => String(Number(value.toPrecision(4)));
+  /** @param {number} seconds @param {number} span */
   const formatTime = (seconds, span) =>
     seconds.toFixed(Math.max(0, Math.min(9, 3 - Math.floor(Math.log10(Math.max(span, 1e-9)))))) + " s";
+  /** @param {string} name */
   const token = (name) => window.getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const isDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
 
+  /** @param {string} colour */
   function lighten(colour) {
     if (!isDark()) return colour;
     const parts = [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
     return "rgb(" + parts.map((part) => Math.round(part + (255 - part) * 0.35)).join(", ") + ")";
   }
 
+  /** @param {number} place */
   const colourOf = (place) => lighten(explorer.figure.COLOURS[place % explorer.figure.COLOURS.length]);
 
   // The sum of all is in the colour of text; streams keep their colours with it and without it.
+  /** @param {Course} found @param {number} place */
   function colourLine(found, place) {
     const total = Boolean(found.lines.length) && found.lines[0].total;
     return found.lines[place] && found.lines[place].total ? token("--ink") : colourOf(place - Number(total));
   }
 
-  /** Times and values as uPlot takes them: lines first, then the five quantiles of the bands. */
+  /**
+   * Times and values as uPlot takes them: lines first, then the five quantiles of the bands.
+   * @param {Course} found
+   * @returns {Aligned}
+   */
   function align(found) {
     const steps = found.step && found.x.length ? found.x.concat([found.last]) : found.x;
     const lines = found.lines.map((line) =>
@@ -49,7 +59,12 @@
     return window.uPlot.join([[steps, ...lines], [found.bandX, ...bands]]);
   }
 
-  /** The least and the largest value between two times; null where nothing was measured. */
+  /**
+   * The least and the largest value between two times; null where nothing was measured.
+   * @param {Aligned} data
+   * @param {number} start
+   * @param {number} end
+   */
   function measure(data, start, end) {
     let low = Infinity;
     let high = -Infinity;
@@ -68,17 +83,43 @@
 
   /**
    * A course in an element.
-   * @returns {{show: function(number, Object, ?string): void, destroy: function(): void}}
+   * @param {HTMLElement} root
+   * @param {App} app
+   * @returns {CourseChart}
    */
   function create(root, app) {
-    const parts = {};
+    /**
+     * @typedef {Object} Parts
+     * @property {HTMLSelectElement} choice
+     * @property {HTMLElement} tools
+     * @property {HTMLElement} frame
+     * @property {HTMLElement} keys
+     * @property {HTMLElement} status
+     * @property {HTMLElement} readout
+     * @property {HTMLElement} notes
+     */
+    /**
+     * @typedef {Object} State the series that is shown, and from when to when it is seen
+     * @property {number} row
+     * @property {string} series
+     * @property {TrialDetails} details
+     * @property {Course | null} found
+     * @property {Aligned} data
+     * @property {number} start
+     * @property {number} end
+     */
+    const parts = /** @type {Parts} */ ({});
+    /** @type {State | null} */
     let state = null;
+    /** @type {UPlot | null} */
     let chart = null;
     let drawn = "";
     let frame = 0;
     let timer = 0;
     let asked = 0;
+    /** @type {Map<number, number>} */
     const pointers = new Map();
+    /** @type {[number, number] | null} */
     let pinch = null;
     const observer = new ResizeObserver(() => resize());
     const scheme = window.matchMedia("(prefers-color-scheme: dark)");
@@ -87,34 +128,40 @@
     };
     scheme.addEventListener("change", repaint);
 
+    /** @param {number} row @param {TrialDetails} details @param {string | null} series */
     function show(row, details, series) {
       if (!details.courses.length) {
         fill(root, make("p", { class: "soft" }, "The trial kept no series."));
         return;
       }
-      const wanted = details.courses.some((one) => one.series === series)
-        ? series
-        : details.courses[0].series;
+      const chosen = details.courses.find((one) => one.series === series) || details.courses[0];
+      const wanted = chosen.series;
       if (state && state.row === row && state.series === wanted) return;
-      state = { row, series: wanted, details, found: null, start: null, end: null };
+      state = { row, series: wanted, details, found: null, data: [[]], start: 0, end: 0 };
       build();
       load(null, null);
     }
 
+    // What is shown, for what is called only after it was read.
+    const now = () => /** @type {State & {found: Course}} */ (state);
+
     function build() {
+      /** @type {Map<string, Choice[]>} */
       const groups = new Map();
-      for (const one of state.details.courses) {
-        if (!groups.has(one.group)) groups.set(one.group, []);
+      for (const one of now().details.courses) {
+        const listed = groups.get(one.group) || [];
+        groups.set(one.group, listed);
         const group = one.group.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
-        groups.get(one.group).push([
+        listed.push([
           one.series,
           one.label + (one.unit ? " (" + one.unit + ")" : "") + " · " + group,
         ]);
       }
       const options = Array.from(groups, ([group, list]) => ({ group, options: list }));
-      const held = root.contains(document.activeElement) ? document.activeElement.dataset.part : undefined;
-      parts.choice = select(options, state.series, (series) => app.setView({ series }, { replace: true }));
+      const held = findFocused(root)?.dataset.part;
+      parts.choice = select(options, now().series, (series) => app.setView({ series }, { replace: true }));
       parts.choice.dataset.part = "choice";
+      /** @param {string} part @param {string} text @param {string} name @param {() => void} act */
       const button = (part, text, name, act) =>
         make("button", {
           type: "button",
@@ -158,6 +205,7 @@
       listen();
       observer.disconnect();
       observer.observe(parts.frame);
+      /** @type {HTMLElement | null | "" | undefined} */
       const again = held && root.querySelector("[data-part='" + held + "']");
       if (again) again.focus({ preventScroll: true });
     }
@@ -165,12 +213,15 @@
     const widthPx = () => Math.max(LEAST_PX, Math.round(parts.frame.clientWidth));
 
     // Reads a part of the course; an answer that was overtaken by a later question is dropped.
+    /** @param {number | null} start @param {number | null} end */
     async function load(start, end) {
       asked += 1;
       const mine = asked;
-      const wanted = state;
+      const wanted = now();
       const point = wanted.series.indexOf(".");
-      const share = start === null ? 1 : (end - start) / Math.max(wanted.end - wanted.start, 1e-12);
+      const share = start === null || end === null
+        ? 1
+        : (end - start) / Math.max(wanted.end - wanted.start, 1e-12);
       if (!wanted.found) parts.status.textContent = "Reading the series …";
       parts.frame.setAttribute("aria-busy", "true");
       try {
@@ -182,13 +233,13 @@
           pixels: Math.min(4000, Math.round(widthPx() * share)),
         });
         if (mine !== asked || wanted !== state) return;
+        if (!wanted.found) [wanted.start, wanted.end] = [found.first, found.last];
         wanted.found = found;
-        if (wanted.start === null) [wanted.start, wanted.end] = [found.first, found.last];
         plot();
       } catch (error) {
         if (mine !== asked || wanted !== state) return;
         clear();
-        parts.status.textContent = "The series could not be read: " + error.message;
+        parts.status.textContent = "The series could not be read: " + /** @type {Error} */ (error).message;
       }
       parts.frame.removeAttribute("aria-busy");
     }
@@ -203,6 +254,7 @@
     }
 
     // What a chart is made for; values of the same shape are exchanged in it.
+    /** @param {Course} found */
     const shapeOf = (found) =>
       [
         found.series,
@@ -214,9 +266,9 @@
       ].join("\n");
 
     function plot() {
-      const { found } = state;
+      const { found } = now();
       const data = align(found);
-      state.data = data;
+      now().data = data;
       const shape = shapeOf(found);
       if (chart && shape === drawn && data[0].length) {
         chart.setData(data, false);
@@ -235,7 +287,9 @@
       explain(found);
     }
 
+    /** @param {Course} found */
     function explain(found) {
+      /** @param {string} colour @param {string} name @param {string} kind */
       const entry = (colour, name, kind) => make("li", {}, swatch(colour, kind), name);
       fill(
         parts.keys,
@@ -243,7 +297,7 @@
         found.bands.length
           ? [entry(colourOf(0), "middle half and median", "band"), entry(colourOf(0), "range", "range")]
           : null,
-        state.details.steady ? entry(token("--soft"), "steady window", "steady") : null,
+        now().details.steady ? entry(token("--soft"), "steady window", "steady") : null,
         found.lost.length ? entry(token("--ink"), "lost probe", "lost") : null,
       );
       const more = app.source.mode === "served"
@@ -257,6 +311,7 @@
       );
     }
 
+    /** @param {string} colour @param {string} kind */
     function swatch(colour, kind) {
       const made = make(
         "span",
@@ -267,6 +322,7 @@
       return made;
     }
 
+    /** @param {Course} found */
     function describe(found) {
       const ink = token("--soft");
       const grid = { stroke: token("--line"), width: 1 };
@@ -295,7 +351,9 @@
         points: { show: found.bandX.length === 1 },
       }));
       const first = found.lines.length + 1;
-      const fades = [[4, 0, "28"], [3, 1, "48"]].map(([high, low, alpha]) => ({
+      const fades = [{ high: 4, low: 0, alpha: "28" }, { high: 3, low: 1, alpha: "48" }].map((
+        { high, low, alpha },
+      ) => ({
         series: [first + high, first + low],
         fill: fade(tone, alpha),
       }));
@@ -306,8 +364,8 @@
         padding: [10, 12, 0, 0],
         cursor: { drag: { x: false, y: false, setScale: false }, y: false, points: { size: 6 } },
         scales: {
-          x: { time: false, range: () => [state.start, state.end] },
-          y: { range: () => bound(state.data) },
+          x: { time: false, range: () => [now().start, now().end] },
+          y: { range: () => bound(now().data) },
         },
         axes: [
           {
@@ -321,7 +379,7 @@
             ...axis,
             label: found.label + (found.unit ? ", " + found.unit : ""),
             size: 62,
-            values: (_, splits) => splits.map(format),
+            values: (/** @type {unknown} */ _, /** @type {number[]} */ splits) => splits.map(format),
           },
         ],
         series: [{}, ...lines, ...bands],
@@ -331,26 +389,30 @@
     }
 
     // So few values that each has a mark.
+    /** @param {Course} found */
     const isFew = (found) => !found.reduced && Math.max(found.x.length, found.bandX.length) <= MARKED_MAX;
 
+    /** @param {string} colour @param {string} alpha */
     function fade(colour, alpha) {
       if (colour.startsWith("#")) return colour + alpha;
       return colour.replace("rgb(", "rgba(").replace(")", ", " + parseInt(alpha, 16) / 255 + ")");
     }
 
     // From 0 on, as the report draws it, unless a value is below.
+    /** @param {Aligned} data */
     function bound(data) {
-      const found = measure(data, state.start, state.end) || measure(data, -Infinity, Infinity) ||
+      const found = measure(data, now().start, now().end) || measure(data, -Infinity, Infinity) ||
         { low: 0, high: 1 };
       const low = Math.min(0, found.low);
       const high = Math.max(found.high, low);
       return [low, high === low ? low + 1 : high + (high - low) * 0.06];
     }
 
+    /** @param {UPlot} plotted */
     function shade(plotted) {
-      if (!state.details.steady) return;
+      if (!now().details.steady) return;
       const { left, top, width, height } = plotted.bbox;
-      const [from, to] = state.details.steady.map((time) => plotted.valToPos(time, "x", true));
+      const [from, to] = (now().details.steady || []).map((time) => plotted.valToPos(time, "x", true));
       const low = Math.max(from, left);
       const high = Math.min(to, left + width);
       if (high <= low) return;
@@ -362,6 +424,7 @@
       ctx.restore();
     }
 
+    /** @param {UPlot} plotted */
     function markLost(plotted) {
       const { left, top, width, height } = plotted.bbox;
       const { ctx } = plotted;
@@ -370,7 +433,7 @@
       ctx.strokeStyle = token("--ink");
       ctx.lineWidth = 1.4 * window.devicePixelRatio;
       ctx.beginPath();
-      for (const time of state.found.lost) {
+      for (const time of now().found.lost) {
         const x = plotted.valToPos(time, "x", true);
         if (x < left || x > left + width) continue;
         const y = top + height - size * 1.6;
@@ -383,20 +446,21 @@
       ctx.restore();
     }
 
+    /** @param {UPlot} plotted */
     function readOut(plotted) {
       const place = plotted.cursor.idx;
       if (place === null || place === undefined) {
         parts.readout.textContent = "";
         return;
       }
-      const names = [...state.found.lines, ...state.found.bands].map((line) => line.name);
+      const names = [...now().found.lines, ...now().found.bands].map((line) => line.name);
       const values = names.map((name, at) => {
-        const value = state.data[at + 1][place];
+        const value = now().data[at + 1][place];
         return value === null || value === undefined
           ? null
-          : name + " " + format(value) + (state.found.unit ? " " + state.found.unit : "");
+          : name + " " + format(value) + (now().found.unit ? " " + now().found.unit : "");
       }).filter(Boolean);
-      parts.readout.textContent = formatTime(state.data[0][place], state.end - state.start) + ": " +
+      parts.readout.textContent = formatTime(now().data[0][place], now().end - now().start) + ": " +
         (values.join(", ") || "not measured");
     }
 
@@ -405,35 +469,38 @@
       if (frame || !chart) return;
       frame = window.requestAnimationFrame(() => {
         frame = 0;
-        if (!chart) return;
-        chart.batch(() => chart.setScale("x", { min: state.start, max: state.end }));
-        const range = measure(state.data, state.start, state.end);
-        const span = state.end - state.start;
-        const unit = state.found.unit ? " " + state.found.unit : "";
-        const text = state.found.label + ", " + state.found.group.toLowerCase() + ", from " +
-          formatTime(state.start, span) + " to " +
-          formatTime(state.end, span) + ": " +
+        const shown = chart;
+        if (!shown) return;
+        shown.batch(() => shown.setScale("x", { min: now().start, max: now().end }));
+        const range = measure(now().data, now().start, now().end);
+        const span = now().end - now().start;
+        const unit = now().found.unit ? " " + now().found.unit : "";
+        const text = now().found.label + ", " + now().found.group.toLowerCase() + ", from " +
+          formatTime(now().start, span) + " to " +
+          formatTime(now().end, span) + ": " +
           (range ? format(range.low) + " to " + format(range.high) + unit : "nothing measured") + ".";
         parts.status.textContent = text;
         parts.frame.setAttribute("aria-label", text);
-        const whole = state.start <= state.found.first && state.end >= state.found.last;
+        const whole = now().start <= now().found.first && now().end >= now().found.last;
         for (const part of ["left", "right", "reset", "out"]) disable(part, whole);
       });
     }
 
     // A disabled element would lose the keyboard's focus.
+    /** @param {string} part @param {boolean} off */
     function disable(part, off) {
-      parts.tools.querySelector("[data-part='" + part + "']").setAttribute("aria-disabled", String(off));
+      getPart(parts.tools, "[data-part='" + part + "']").setAttribute("aria-disabled", String(off));
     }
 
+    /** @param {number} start @param {number} end */
     function look(start, end) {
-      if (!state || !state.found) return;
-      const { first, last } = state.found;
+      if (!state?.found) return;
+      const { first, last } = now().found;
       const least = Math.max((last - first) * LEAST_SHARE, 1e-6);
       const span = Math.min(Math.max(end - start, least), Math.max(last - first, least));
       const middle = (start + end) / 2;
-      state.start = Math.min(Math.max(middle - span / 2, first), Math.max(last - span, first));
-      state.end = state.start + span;
+      now().start = Math.min(Math.max(middle - span / 2, first), Math.max(last - span, first));
+      now().end = now().start + span;
       apply();
       window.clearTimeout(timer);
       if (app.source.mode === "served") timer = window.setTimeout(refine, WAIT_MS);
@@ -441,7 +508,7 @@
 
     // Reads the part anew where the values at hand are not all there are, or end within it.
     function refine() {
-      const { found, start, end } = state;
+      const { found, start, end } = now();
       const span = end - start;
       const held = found.start <= start && found.end >= end;
       const fine = !found.reduced || (found.end - found.start) <= span * (2 * BESIDE + 1) * 1.01;
@@ -451,29 +518,33 @@
       load(from, to);
     }
 
+    /** @param {number} share */
     const move = (share) =>
       state &&
-      look(state.start + share * (state.end - state.start), state.end + share * (state.end - state.start));
+      look(now().start + share * (now().end - now().start), now().end + share * (now().end - now().start));
 
+    /** @param {number} factor @param {number} [at] */
     function zoom(factor, at) {
-      if (!state || !state.found) return;
-      const centre = at === undefined ? (state.start + state.end) / 2 : at;
-      look(centre - (centre - state.start) * factor, centre + (state.end - centre) * factor);
+      if (!state?.found) return;
+      const centre = at === undefined ? (now().start + now().end) / 2 : at;
+      look(centre - (centre - now().start) * factor, centre + (now().end - centre) * factor);
     }
 
     function reset() {
-      if (state && state.found) look(state.found.first, state.found.last);
+      if (state && state.found) look(now().found.first, now().found.last);
     }
 
+    /** @param {MouseEvent} event */
     const timeAt = (event) => {
-      const box = chart.over.getBoundingClientRect();
-      return state.start + (event.clientX - box.left) / box.width * (state.end - state.start);
+      const box = /** @type {UPlot} */ (chart).over.getBoundingClientRect();
+      return now().start + (event.clientX - box.left) / box.width * (now().end - now().start);
     };
 
     function listen() {
       const { frame: area } = parts;
       area.addEventListener("keydown", (event) => {
         if (event.ctrlKey || event.metaKey || event.altKey) return;
+        /** @type {Record<string, () => void>} */
         const acts = {
           ArrowLeft: () => move(-STEP),
           ArrowRight: () => move(STEP),
@@ -481,10 +552,10 @@
           "=": () => zoom(1 / ZOOM),
           "-": () => zoom(ZOOM),
           "0": reset,
-          Home: () => look(state.found.first, state.found.first + state.end - state.start),
-          End: () => look(state.found.last - state.end + state.start, state.found.last),
+          Home: () => look(now().found.first, now().found.first + now().end - now().start),
+          End: () => look(now().found.last - now().end + now().start, now().found.last),
         };
-        if (!Object.hasOwn(acts, event.key) || !state.found) return;
+        if (!Object.hasOwn(acts, event.key) || !state?.found) return;
         event.preventDefault();
         acts[event.key]();
       });
@@ -502,8 +573,8 @@
         pinch = null;
       });
       area.addEventListener("pointermove", (event) => {
-        if (!pointers.has(event.pointerId) || !chart) return;
         const from = pointers.get(event.pointerId);
+        if (from === undefined || !chart) return;
         pointers.set(event.pointerId, event.clientX);
         if (pointers.size === 1) {
           move((from - event.clientX) / chart.over.clientWidth);
@@ -511,7 +582,7 @@
           squeeze();
         }
       });
-      for (const name of ["pointerup", "pointercancel"]) {
+      for (const name of /** @type {const} */ (["pointerup", "pointercancel"])) {
         area.addEventListener(name, (event) => {
           pointers.delete(event.pointerId);
           pinch = null;
@@ -521,13 +592,13 @@
 
     // Two fingers keep the times that they touch.
     function squeeze() {
-      const box = chart.over.getBoundingClientRect();
+      const box = /** @type {UPlot} */ (chart).over.getBoundingClientRect();
       const [first, second] = Array.from(pointers.values(), (x) => (x - box.left) / box.width).sort((a, b) =>
         a - b
       );
       if (second - first < 0.02) return;
-      const span = state.end - state.start;
-      if (!pinch) pinch = [state.start + first * span, state.start + second * span];
+      const span = now().end - now().start;
+      if (!pinch) pinch = [now().start + first * span, now().start + second * span];
       const wide = (pinch[1] - pinch[0]) / (second - first);
       look(pinch[0] - first * wide, pinch[0] + (1 - first) * wide);
     }
@@ -551,13 +622,15 @@
     return { show, destroy };
   }
 
+  /** @type {CourseChart | null} */
   let figured = null;
 
   // In place of the figure, where the view shows a time course: that of the trial that is open.
+  /** @param {HTMLElement} root @param {App} app */
   function showFigure(root, app) {
     if (figured) figured.destroy();
     figured = null;
-    const name = app.view.trial;
+    const name = app.view.trial || "";
     const row = name ? explorer.details.findRow(app.table, name) : -1;
     if (row < 0) return false;
     const holder = make("div", { class: "course" }, make("p", { class: "soft" }, "Reading the trial …"));

@@ -2,7 +2,7 @@
 // same exploration, field by field, as study/exploration/curves.py builds.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { estimate, median, nameStatistic, nameRange } = explorer.estimates;
   const { choosePlaces, indexLevels, keepFinite, keepMarked, sortByStart, splitColumn, takeValues } =
     explorer.grouping;
@@ -12,27 +12,25 @@
   const CURVES_MAX = 24;
   const PLACES_MAX = 512;
   const DOTS_MAX = 40;
+  /** @type {"started_utc"} */
   const START = "started_utc";
   // They are named by the path.
   const HOSTS = ["path_source", "path_destination"];
   const NAMED_MAX = 4;
   const DISTRIBUTIONS = ["cdf", "ccdf", "histogram"];
 
-  /**
-   * @typedef {Object} Point
-   * @property {number} x
-   * @property {?number} y
-   * @property {?number} low
-   * @property {?number} high
-   * @property {string} state estimated or undecided
-   * @property {number} trials
-   * @property {Uint32Array} rows
-   */
-
   // What was last made of each group of trials: after a filter or one more trial most groups have the same trials.
+  /** @type {{table: Table | null, state: string, groups: Map<string, PointGroup>}} */
   let latest = { table: null, state: "", groups: new Map() };
 
+  // A view names columns that its table has.
+  /** @param {Table} table @param {string} name */
+  function findColumn(table, name) {
+    return /** @type {Column} */ (table.column(name));
+  }
+
   // Which flags all of these rows have.
+  /** @param {Table} table @param {Uint32Array} rows */
   function findShared(table, rows) {
     const { low, high } = table.flagBits;
     let sharedLow = -1;
@@ -45,11 +43,13 @@
   }
 
   // Whether a trial has a flag besides the shared ones.
+  /** @param {Table} parts @param {{low: number, high: number}} shared @param {number} row */
   function hasOther({ flagBits }, shared, row) {
     return (flagBits.low[row] & ~shared.low) !== 0 || (flagBits.high[row] & ~shared.high) !== 0;
   }
 
   // Which trials count and have no flag besides the shared ones (1 each).
+  /** @param {Table} table @param {{low: number, high: number}} shared */
   function markPlain(table, shared) {
     const plain = new Uint8Array(table.count);
     for (let row = 0; row < plain.length; row += 1) {
@@ -58,7 +58,11 @@
     return plain;
   }
 
-  /** At most 40 of the rows, in their order: an even choice, and the extremes of their values. */
+  /**
+   * At most 40 of the rows, in their order: an even choice, and the extremes of their values.
+   * @param {Numbers} values
+   * @param {Uint32Array} rows
+   */
   function chooseDots(values, rows) {
     if (rows.length <= DOTS_MAX) return rows;
     let [low, high] = [0, 0];
@@ -71,10 +75,14 @@
     return Array.from(chosen).sort((one, other) => one - other).map((at) => rows[at]);
   }
 
-  /** The order of curves: from low to high by the median of their points, then by colour. */
+  /**
+   * The order of curves: from low to high by the median of their points, then by colour.
+   * @param {Curve} one
+   * @param {Curve} other
+   */
   function compareCurves(one, other) {
     const [before, after] = [one, other].map((curve) => {
-      const heights = Float64Array.from(curve.points.filter((point) => point.y !== null), (point) => point.y)
+      const heights = Float64Array.from(curve.points.flatMap((point) => point.y === null ? [] : [point.y]))
         .sort();
       return heights.length ? median(heights) : Infinity;
     });
@@ -83,17 +91,23 @@
       (other.colourLevel === null ? -1 : other.colourLevel);
   }
 
-  /** The trials that do not count of these rows, by reason, most first. */
+  /**
+   * The trials that do not count of these rows, by reason, most first.
+   * @param {Table} table
+   * @param {Uint32Array} rows
+   */
   function countReasons(table, rows) {
     const counts = new Uint32Array(table.reasons.length);
     for (let at = 0; at < rows.length; at += 1) {
       const code = table.reasonCodes[rows[at]];
       if (code >= 0) counts[code] += 1;
     }
-    return table.reasons.map((reason, code) => [reason, counts[code]]).filter(([, count]) => count)
+    return table.reasons.map((reason, code) => /** @type {[string, number]} */ ([reason, counts[code]]))
+      .filter(([, count]) => count)
       .sort((one, other) => other[1] - one[1] || (one[0] < other[0] ? -1 : 1));
   }
 
+  /** @param {[string, number][]} reasons */
   function noteUnusable(reasons) {
     return reasons.length
       ? [
@@ -103,16 +117,19 @@
       : [];
   }
 
+  /** @param {Uint32Array} rows @param {Int32Array} places */
   function countMissing(rows, places) {
     let missing = 0;
     for (let at = 0; at < rows.length; at += 1) missing += places[rows[at]] < 0 ? 1 : 0;
     return missing;
   }
 
+  /** @param {number} missing @param {Column} column */
   function noteMissing(missing, column) {
     return missing ? [writeTrialCount(missing) + " without " + column.label + " not shown."] : [];
   }
 
+  /** @param {SplitColumn | null} split @param {string} what */
   function noteLimit(split, what) {
     if (!split || split.present <= split.shown.length) return [];
     return [
@@ -121,7 +138,13 @@
     ];
   }
 
-  /** What is drawn of the rows of one x: a dot for each trial, or for a choice of many. */
+  /**
+   * What is drawn of the rows of one x: a dot for each trial, or for a choice of many.
+   * @param {SelectedTrials} selection
+   * @param {number} x
+   * @param {Numbers} values
+   * @param {Uint32Array} rows
+   */
   function buildDots(selection, x, values, rows) {
     const { table, plain, flagged } = selection;
     const parts = [keepMarked(rows, plain, 1), keepMarked(rows, plain, 0)];
@@ -135,6 +158,7 @@
   }
 
   // The point of the trials of one x, if any counts, and their dots.
+  /** @param {SelectedTrials} selection @param {number} x @param {Numbers} values @param {Uint32Array} rows */
   function buildGroup(selection, x, values, rows) {
     const { view, used } = selection;
     const taken = used ? keepMarked(rows, used, 1) : rows;
@@ -149,6 +173,7 @@
     return { rows, points, dots: view.dots ? buildDots(selection, x, values, rows) : [] };
   }
 
+  /** @param {Uint32Array} rows @param {Uint32Array} others */
   function haveSame(rows, others) {
     if (rows.length !== others.length) return false;
     for (let at = 0; at < rows.length; at += 1) {
@@ -157,7 +182,15 @@
     return true;
   }
 
-  /** The curve of one y column and colour, as a list; empty where no trial has a value. */
+  /**
+   * The curve of one y column and colour, as a list; empty where no trial has a value.
+   * @param {SelectedTrials} selection
+   * @param {Column} column
+   * @param {number} colour
+   * @param {Uint32Array} rows
+   * @param {SplitColumn} xs
+   * @param {number} facet
+   */
   function buildCurve(selection, column, colour, rows, xs, facet) {
     const place = [
       selection.facets ? selection.facets.place(facet) : "",
@@ -177,14 +210,21 @@
     return points.length || dots.length ? [selection.makeCurve(column, colour, { points, dots })] : [];
   }
 
+  /** @param {SplitColumn | null} split @param {Uint32Array} rows */
   function splitBy(split, rows) {
     return split ? split.split(rows) : [{ key: 0, rows }];
   }
 
-  /** The trials that a view selects, as SelectedTrials of study/exploration/selected_trials.py. */
+  /**
+   * The trials that a view selects, as SelectedTrials of study/exploration/selected_trials.py.
+   * @param {Table} table
+   * @param {View} view
+   * @param {Uint32Array} chosen
+   * @returns {SelectedTrials}
+   */
   function selectTrials(table, view, chosen) {
     const rows = sortByStart(table, chosen);
-    const ys = view.y.map((name) => table.column(name));
+    const ys = view.y.map((name) => findColumn(table, name));
     const facets = splitColumn(table, view.facet, rows, FACETS_MAX, true);
     const colours = splitColumn(table, view.colour, rows, CURVES_MAX, true);
     const shared = findShared(table, rows);
@@ -221,6 +261,7 @@
         return [...missing, ...noteLimit(facets, "panels"), ...noteLimit(colours, "colours")];
       },
 
+      /** @param {Column} column @param {number} colour @param {Partial<Curve>} found */
       makeCurve(column, colour, found) {
         return {
           name: nameCurve(colours ? colours.name(colour) : "", column, ys.length > 1),
@@ -233,7 +274,11 @@
         };
       },
 
-      /** Each facet that has a curve: `makeCurves(column, key of colour, rows, key of facet)` gives those of its parts. */
+      /**
+       * Each facet that has a curve: `makeCurves(column, key of colour, rows, key of facet)` gives those of its parts.
+       * @param {Column[]} columns
+       * @param {(column: Column, colour: number, rows: Uint32Array, facet: number) => Curve[]} makeCurves
+       */
       buildFacets(columns, makeCurves) {
         return splitBy(facets, rows).map((facet) => ({
           name: facets ? facets.name(facet.key) : "",
@@ -248,10 +293,11 @@
   }
 
   // A point for each level of x.
+  /** @param {SelectedTrials} selection */
   function buildOverX(selection) {
     const { table, view, rows, ys } = selection;
-    const column = table.column(view.x || START);
-    const xs = splitColumn(table, column.name, rows, PLACES_MAX, false);
+    const column = findColumn(table, view.x || START);
+    const xs = /** @type {SplitColumn} */ (splitColumn(table, column.name, rows, PLACES_MAX, false));
     const { places } = xs.levels;
     const against = explorer.baselines.build(selection, xs);
     const alone = against && !against.length
@@ -275,18 +321,24 @@
   }
 
   // The time course of a trial is no curve over trials: it is drawn with the trial's details.
+  /**
+   * @param {SelectedTrials} parts
+   * @returns {Drawn}
+   */
   function leaveToTrial({ table, view, ys }) {
     const note = "A time course is that of one trial: open a trial to see it.";
     const x = describeAxis(table.column(START), "linear");
     return { x, ys: ys.map((one) => describeY(view, one)), facets: [], notes: view.trial ? [] : [note] };
   }
 
+  /** @param {string} statistic */
   function chooseBuilder(statistic) {
     if (statistic === "course") return leaveToTrial;
     return DISTRIBUTIONS.includes(statistic) ? explorer.distributions.build : buildOverX;
   }
 
   // The rows of each point, or of each curve where its points are one group.
+  /** @param {Facet[]} facets @param {boolean} whole */
   function listGroups(facets, whole) {
     const curves = facets.flatMap((facet) => facet.curves);
     return whole
@@ -294,6 +346,7 @@
       : curves.flatMap((curve) => curve.points.map((point) => point.rows));
   }
 
+  /** @param {Int32Array} places @param {NumberList} rows */
   function hasSeveral(places, rows) {
     for (let at = 1; at < rows.length; at += 1) {
       if (places[rows[at]] !== places[rows[0]]) return true;
@@ -301,7 +354,12 @@
     return false;
   }
 
-  /** A note for each factor, and the path, of which one point has trials of several levels. */
+  /**
+   * A note for each factor, and the path, of which one point has trials of several levels.
+   * @param {SelectedTrials} parts
+   * @param {Facet[]} facets
+   * @param {boolean} whole
+   */
   function listPooled({ table, view, ys }, facets, whole) {
     const apart = new Set([
       view.colour,
@@ -311,14 +369,16 @@
       ...HOSTS,
     ]);
     const groups = listGroups(facets, whole);
+    /** @param {Column} column */
     const isPooled = (column) =>
       !apart.has(column.name) && column.kind !== "flags" &&
       (column.role === "factor" || column.name === "path");
     return table.columns.filter(isPooled).flatMap((column) => {
       const levels = indexLevels(table, column);
       if (!groups.some((rows) => hasSeveral(levels.places, rows))) return [];
+      /** @type {Set<number>} */
       const seen = new Set();
-      groups.forEach((rows) => rows.forEach((row) => seen.add(levels.places[row])));
+      for (const rows of groups) for (const row of rows) seen.add(levels.places[row]);
       const names = Array.from(seen).sort((one, other) => one - other).map((place) => levels.name(place));
       return [
         "Points pool " + column.label + ": " +
@@ -329,10 +389,10 @@
 
   /**
    * What a view shows of these rows of the table: an Exploration of study/exploration/exploration.py.
-   * @param {Object} table of packed.js
-   * @param {Object} view of view.js
+   * @param {Table} table of packed.js
+   * @param {View} view of view.js
    * @param {Uint32Array} chosen rows
-   * @returns {Object}
+   * @returns {Exploration}
    */
   function build(table, view, chosen) {
     const selection = selectTrials(table, view, chosen);

@@ -2,22 +2,35 @@
 // figures, and its neighbours in time. Everything is text that Python wrote.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, findFocused, getPart } = explorer.dom;
   const KEPT_MAX = 50;
   // Sections that are open at first; the others are one click away.
   const OPEN = ["results", "probes"];
+  /** @type {Map<string, TrialDetails>} */
   const kept = new Map();
-  let app = null;
-  let root = null;
+  /** @type {App} */
+  let app;
+  /** @type {HTMLElement} */
+  let root;
+  /** @typedef {{name: string, row: number, details: TrialDetails | null, asked: boolean}} Shown */
+  /** @type {Shown | null} */
   let shown = null;
+  /** @type {HTMLElement | null} */
   let before = null;
   let started = false;
+  /** @type {Map<string, boolean>} */
   const folds = new Map();
+  /** @type {CourseChart | null} */
   let course = null;
-  let chart = null;
+  /** @type {HTMLElement} */
+  let chart;
 
-  /** The row of a trial by its name, such as A:12; -1: there is none. */
+  /**
+   * The row of a trial by its name, such as A:12; -1: there is none.
+   * @param {Table} table
+   * @param {string} name
+   */
   function findRow(table, name) {
     const [label, number] = name.includes(":") ? name.split(":") : [table.sources[0].label, name];
     const results = table.column("results");
@@ -31,15 +44,17 @@
   }
 
   // The trial's details, from memory where they were read before.
+  /** @param {string} name @param {number} row */
   async function read(name, row) {
-    if (!kept.has(name)) {
-      const found = await app.source.trial(row);
-      kept.set(name, found);
-      if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value);
-    }
-    return kept.get(name);
+    const known = kept.get(name);
+    if (known) return known;
+    const found = await app.source.trial(row);
+    kept.set(name, found);
+    if (kept.size > KEPT_MAX) kept.delete(kept.keys().next().value || "");
+    return found;
   }
 
+  /** @param {HTMLElement} element @param {App} given */
   function mount(element, given) {
     app = given;
     root = element;
@@ -62,7 +77,7 @@
 
   // The trial's series, unless they take the place of the figure.
   function trace() {
-    if (!shown.details) return;
+    if (!shown || !shown.details) return;
     if (app.view.statistic === "course") {
       drop();
       return;
@@ -97,7 +112,7 @@
       return;
     }
     const row = findRow(app.table, name);
-    if (!root.contains(document.activeElement)) before = document.activeElement;
+    if (!findFocused(root)) before = findFocused(document.body);
     shown = { name, row, details: null, asked: started };
     root.hidden = false;
     root.setAttribute("aria-busy", "true");
@@ -116,6 +131,7 @@
     });
   }
 
+  /** @param {Shown} wanted @param {string} text */
   function refuse(wanted, text) {
     root.removeAttribute("aria-busy");
     drop();
@@ -124,21 +140,24 @@
   }
 
   // Somebody asked for it, unless the page was opened with it: their focus follows.
+  /** @param {Shown} wanted */
   function focusHeading(wanted) {
     if (wanted.asked && !root.contains(document.activeElement)) {
-      root.querySelector("h2").focus({ preventScroll: true });
+      getPart(root, "h2").focus({ preventScroll: true });
       root.scrollIntoView({ block: "nearest" });
     }
   }
 
+  /** @param {string} title @param {TrialDetails | null} details */
   function head(title, details) {
+    /** @param {Neighbour | null | undefined} one @param {string} text @param {string} label */
     const open = (one, text, label) =>
       make("button", {
         type: "button",
         disabled: !one,
         "aria-label": one ? label + " trial of this path: " + one.name : label + " trial of this path: none",
         data: { step: label.toLowerCase() },
-        on: { click: () => app.setView({ trial: one.name }) },
+        on: { click: () => one && app.setView({ trial: one.name }) },
       }, text);
     const last = details && details.before[details.before.length - 1];
     return make(
@@ -162,9 +181,10 @@
     );
   }
 
+  /** @param {Shown} wanted @param {TrialDetails} details */
   function draw(wanted, details) {
     wanted.details = details;
-    const focused = root.contains(document.activeElement) ? document.activeElement.dataset.step : undefined;
+    const focused = findFocused(root)?.dataset.step;
     drop();
     root.removeAttribute("aria-busy");
     chart = make("div", { class: "course" });
@@ -182,14 +202,16 @@
     );
     trace();
     if (focused) {
+      /** @type {HTMLButtonElement | null} */
       const again = root.querySelector("[data-step='" + focused + "']");
-      (again && !again.disabled ? again : root.querySelector("h2")).focus();
+      (again && !again.disabled ? again : getPart(root, "h2")).focus();
     } else {
       focusHeading(wanted);
     }
     if (wanted.asked) app.announce(details.title + " is open.");
   }
 
+  /** @param {TrialDetails} details */
   function warn(details) {
     const texts = [];
     if (details.failure) texts.push(details.failure[0].toUpperCase() + details.failure.slice(1));
@@ -212,6 +234,7 @@
   }
 
   // A section that was opened or closed stays so in the next trial.
+  /** @param {DetailSection} section */
   function write(section) {
     const open = folds.has(section.key) ? folds.get(section.key) : OPEN.includes(section.key);
     const fold = make(
@@ -231,13 +254,14 @@
             )
           ),
         )
-        : table(section.title, section.columns, section.rows),
+        : table(section.title, section.columns || [], section.rows || []),
       (section.notes || []).map((text) => make("p", { class: "note" }, text)),
     );
     fold.addEventListener("toggle", () => folds.set(section.key, fold.open));
     return fold;
   }
 
+  /** @param {string} title @param {string[]} columns @param {Child[][]} rows */
   function table(title, columns, rows) {
     return make(
       "div",
@@ -261,8 +285,11 @@
     );
   }
 
+  /** @param {TrialDetails} details */
   function listNeighbours(details) {
+    /** @param {Neighbour} one */
     const end = (one) => one.failure || (one.excluded ? "not counted: " + one.excluded : one.status);
+    /** @param {Neighbour} one @param {string} when */
     const describe = (one, when) => [
       make("button", {
         type: "button",

@@ -1,16 +1,27 @@
 // Student's t and the binomial distribution, as intervals need them: accurate to some 1e-13.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const TINY = 1e-300;
   const EPSILON = 2.3e-16;
   // Chances below this share of the largest one are taken as 0.
   const NEGLIGIBLE = 1e-22;
+  /** @type {Map<string, number>} */
   const quantiles = new Map();
+  /** @type {Map<string, ReturnType<Explorer["distributionFunctions"]["quantileRanks"]>>} */
   const ranks = new Map();
+  /** @type {Map<string, ReturnType<Explorer["distributionFunctions"]["medianRank"]>>} */
+  const medianRanks = new Map();
   const CACHED = 4096;
 
-  // The value of a key, computed once; the cache is emptied when it is full.
+  /**
+   * The value of a key, computed once; the cache is emptied when it is full.
+   * @template Value
+   * @param {Map<string, Value>} cache
+   * @param {string} key
+   * @param {() => Value} compute
+   * @returns {Value}
+   */
   function remember(cache, key, compute) {
     let found = cache.get(key);
     if (found === undefined) {
@@ -22,6 +33,7 @@
   }
 
   // What Stirling's formula leaves out of the logarithm of gamma(x), x of 10 or more.
+  /** @param {number} x */
   function stirlingRest(x) {
     const square = 1 / (x * x);
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square * (1 / 1188 -
@@ -29,6 +41,7 @@
   }
 
   // log(gamma(x + 1/2) / gamma(x)), x above 0.
+  /** @param {number} x */
   function logGammaStep(x) {
     let ratio = 1;
     let at = x;
@@ -41,6 +54,7 @@
   }
 
   // The continued fraction of the incomplete beta function (Lentz's method; Abramowitz and Stegun 26.5.8).
+  /** @param {number} a @param {number} b @param {number} x */
   function betaFraction(a, b, x) {
     let c = 1;
     let d = 1 - (a + b) * x / (a + 1);
@@ -65,6 +79,7 @@
   }
 
   // Density of Student's t.
+  /** @param {number} t @param {number} freedom */
   function studentDensity(t, freedom) {
     return Math.exp(
       logGammaStep(freedom / 2) - Math.log(freedom * Math.PI) / 2 -
@@ -110,6 +125,7 @@
   }
 
   // The chances of the counts about the mean of a binomial distribution, as shares of their sum.
+  /** @param {number} n @param {number} ratio */
   function binomialChances(n, ratio) {
     const mode = Math.min(n, Math.floor((n + 1) * ratio));
     const upward = [1];
@@ -135,6 +151,9 @@
   /**
    * Ranks (from 1) of the order statistics about a quantile of n samples, and their coverage; null: none.
    * As find_quantile_ranks of analysis/estimators/serial_levels.py.
+   * @param {number} n
+   * @param {number} ratio
+   * @param {number} confidence
    * @returns {?{low: number, high: number, coverage: number}}
    */
   function quantileRanks(n, ratio, confidence) {
@@ -160,11 +179,13 @@
   /**
    * Rank at which the median's interval of n samples begins, and its coverage; null: none.
    * As _find_rank of analysis/estimators/quantiles.py.
+   * @param {number} n
+   * @param {number} confidence
    * @returns {?{rank: number, coverage: number}}
    */
   function medianRank(n, confidence) {
     if (n < 2) return null;
-    return remember(ranks, n + " " + confidence, () => {
+    return remember(medianRanks, n + " " + confidence, () => {
       const { first, chances } = binomialChances(n, 0.5);
       const half = Math.floor(n / 2);
       let below = 0;

@@ -2,7 +2,7 @@
 // study/exploration/distributions.py, which says how bins and bands are chosen.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { bandWidth, quantile } = explorer.estimates;
   const { chooseEvenly, keepRows, takeValues } = explorer.grouping;
   const { writeTrialCount } = explorer.labels;
@@ -13,9 +13,13 @@
   const EDGE_RATIO = 1e-9;
   const ONLY_BIN_RATIO = 0.05;
   const ONLY_BIN = 0.5;
+  /** @type {Record<string, string>} */
   const LABELS = { cdf: "trials at or below", ccdf: "trials above", histogram: "trials" };
 
-  /** How many bins of equal width sorted values get, 1 to 100. */
+  /**
+   * How many bins of equal width sorted values get, 1 to 100.
+   * @param {Float64Array} sorted
+   */
   function countBins(sorted) {
     const [low, q1, q3, high] = [0, 0.25, 0.75, 1].map((ratio) => quantile(sorted, ratio));
     if (low === high) return 1;
@@ -24,7 +28,11 @@
     return Math.min(BINS_MAX, Math.max(1, Math.ceil(bins - EDGE_RATIO)));
   }
 
-  /** Bins of equal width on a scale. */
+  /**
+   * Bins of equal width on a scale.
+   * @param {Float64Array} sorted
+   * @param {boolean} log
+   */
   function makeBins(sorted, log) {
     const places = log ? sorted.map(Math.log10) : sorted;
     let low = places[0];
@@ -35,10 +43,12 @@
       [low, high] = [low - half, high + half];
     }
     const width = (high - low) / count;
+    /** @param {number} at */
     const edge = (at) => {
       const place = at === count ? high : low + at * width;
       return log ? 10 ** place : place;
     };
+    /** @param {number} value */
     const find = (value) => {
       const bin = Math.floor(((log ? Math.log10(value) : value) - low) / width + EDGE_RATIO);
       return Math.min(count - 1, Math.max(0, bin));
@@ -47,13 +57,16 @@
   }
 
   // The rows of each of so many parts, in their order.
+  /** @param {Uint32Array} rows @param {number} count @param {(row: number) => number} find */
   function splitRows(rows, count, find) {
+    /** @type {number[][]} */
     const parts = Array.from({ length: count }, () => []);
     for (let at = 0; at < rows.length; at += 1) parts[find(rows[at])].push(rows[at]);
     return parts;
   }
 
   // The number of trials in each bin, at its middle on the scale of the bins.
+  /** @param {Numbers} values @param {Uint32Array} rows @param {ReturnType<typeof makeBins>} bins */
   function buildBins(values, rows, bins) {
     return splitRows(rows, bins.count, (row) => bins.find(values[row])).map((part, place) => ({
       x: bins.edge(place + 0.5),
@@ -67,6 +80,7 @@
   }
 
   // The last place of each distinct value, or of some of them.
+  /** @param {Float64Array} sorted */
   function chooseSteps(sorted) {
     const ends = [];
     for (let at = 0; at < sorted.length; at += 1) {
@@ -82,6 +96,7 @@
   }
 
   // The share of trials at or below, or above, each value; a point's rows are its step's.
+  /** @param {View} view @param {Numbers} values @param {Uint32Array} rows */
   function buildSteps(view, values, rows) {
     const samples = takeValues(values, rows);
     const sorted = samples.slice().sort();
@@ -104,6 +119,7 @@
     });
   }
 
+  /** @param {SelectedTrials} selection @param {Column} column */
   function describeShares(selection, column) {
     const { view, ys } = selection;
     const label = LABELS[view.statistic];
@@ -117,6 +133,11 @@
     };
   }
 
+  /**
+   * @param {Column[]} kept
+   * @param {Uint32Array} rows
+   * @param {(column: Column, row: number) => boolean} takes
+   */
   function listValues(kept, rows, takes) {
     const parts = kept.map((column) =>
       takeValues(column.values, keepRows(rows, (row) => takes(column, row)))
@@ -131,8 +152,8 @@
 
   /**
    * The distribution of each curve over all its trials, whatever their x.
-   * @param {Object} selection of curves.js
-   * @returns {{x: Object, ys: Object[], facets: Object[], notes: string[]}}
+   * @param {SelectedTrials} selection of curves.js
+   * @returns {Drawn}
    */
   function build(selection) {
     const { view, rows, ys, isUsed } = selection;
@@ -143,7 +164,9 @@
     }
     const histogram = view.statistic === "histogram";
     const log = histogram && (view.scaleX || "linear") !== "linear";
+    /** @param {Column} column @param {number} row */
     const isKnown = (column, row) => isUsed(row) && Number.isFinite(column.values[row]);
+    /** @param {Column} column @param {number} row */
     const takes = (column, row) => isKnown(column, row) && (!log || column.values[row] > 0);
     if (log) {
       const below = kept.reduce((total, column) =>
@@ -151,15 +174,14 @@
         keepRows(rows, (row) => isKnown(column, row) && column.values[row] <= 0).length, 0);
       if (below) notes.push(writeTrialCount(below) + " at or below 0 not shown on a logarithmic axis.");
     }
-    const pooled = histogram ? listValues(kept, rows, takes) : [];
+    const pooled = listValues(histogram ? kept : [], rows, takes);
     const bins = pooled.length ? makeBins(pooled, log) : null;
     const edges = bins ? Array.from({ length: bins.count + 1 }, (_, at) => bins.edge(at)) : [];
+    /** @param {Column} column @param {number} colour @param {Uint32Array} part */
     const buildCurve = (column, colour, part) => {
       const known = keepRows(part, (row) => takes(column, row));
       if (!known.length) return [];
-      const points = histogram
-        ? buildBins(column.values, known, bins)
-        : buildSteps(view, column.values, known);
+      const points = bins ? buildBins(column.values, known, bins) : buildSteps(view, column.values, known);
       return [selection.makeCurve(column, colour, { points, edges })];
     };
     const axis = explorer.figureAxes.describeAxis(ys[0], view.scaleX || "linear", view.minX, view.maxX);

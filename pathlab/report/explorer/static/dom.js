@@ -2,7 +2,7 @@
 // turn the direction of writing or cannot be seen are shown as JSON writes them, as pathlab.escaping does.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer = window.pathlabExplorer || /** @type {Explorer} */ ({});
   const UNSAFE = new RegExp(
     "[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f" +
       "\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}]|\\p{Surrogate}|\\r(?!\\n)",
@@ -11,7 +11,10 @@
   const READ_OUT = ["title", "aria-label", "placeholder"];
   let numbered = 0;
 
-  /** Text without a control, and without what turns or hides the text around it. */
+  /**
+   * Text without a control, and without what turns or hides the text around it.
+   * @param {string} text
+   */
   function escapeControls(text) {
     return text.replace(
       UNSAFE,
@@ -25,22 +28,25 @@
 
   /**
    * An element with its attributes and children.
-   * @param {string} tag the name of the element
-   * @param {Object<string, *>} [attributes] `on`: {event: function}; `data`: {name: text}; `class`; true sets
+   * @template {keyof HTMLElementTagNameMap} Tag
+   * @param {Tag} tag the name of the element
+   * @param {Attributes | null} [attributes] `on`: {event: function}; `data`: {name: text}; `class`; true sets
    *   an attribute without a value; false, null and undefined leave it out
-   * @param {...(Node|string|number|null|undefined|false|Array)} children text becomes text nodes
-   * @returns {HTMLElement}
+   * @param {...Child} children text becomes text nodes
+   * @returns {HTMLElementTagNameMap[Tag]}
    */
   function make(tag, attributes, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (value === null || value === undefined || value === false) continue;
       if (name === "on") {
-        for (const [event, listener] of Object.entries(value)) made.addEventListener(event, listener);
+        for (const [event, listener] of Object.entries(attributes?.on || {})) {
+          made.addEventListener(event, listener);
+        }
       } else if (name === "data") {
-        for (const [key, text] of Object.entries(value)) made.dataset[key] = text;
+        for (const [key, text] of Object.entries(attributes?.data || {})) made.dataset[key] = text;
       } else if (name === "value" || name === "checked" || name === "indeterminate") {
-        made[name] = value;
+        Object.assign(made, { [name]: value });
       } else {
         made.setAttribute(
           name,
@@ -52,31 +58,58 @@
     return made;
   }
 
+  /** @param {Element} parent @param {Child[]} children */
   function append(parent, children) {
-    for (const child of children.flat(Infinity)) {
+    for (const child of /** @type {unknown[]} */ (children).flat(Infinity)) {
       if (child === null || child === undefined || child === false) continue;
       parent.append(child instanceof Node ? child : escapeControls(String(child)));
     }
   }
 
-  /** Replaces the children of an element. */
+  /**
+   * Replaces the children of an element.
+   * @template {Element} Parent
+   * @param {Parent} parent
+   * @param {...Child} children
+   */
   function fill(parent, ...children) {
     parent.replaceChildren();
     append(parent, children);
     return parent;
   }
 
-  /** An id that no other element has. */
+  /**
+   * An id that no other element has.
+   * @param {string} prefix
+   */
   function name(prefix) {
     numbered += 1;
     return prefix + "-" + numbered;
   }
 
   /**
+   * The element of this one that has the keyboard's focus.
+   * @param {Element} root
+   */
+  function findFocused(root) {
+    const focused = document.activeElement;
+    return focused instanceof HTMLElement && root.contains(focused) ? focused : null;
+  }
+
+  /**
+   * The element of a selector, of which there is one within the root.
+   * @param {ParentNode} root
+   * @param {string} selector
+   */
+  function getPart(root, selector) {
+    return /** @type {HTMLElement} */ (root.querySelector(selector));
+  }
+
+  /**
    * A control with its label before it.
    * @param {string} text the label
    * @param {HTMLElement} control an input, select or textarea
-   * @param {Object<string, *>} [attributes] of the element around both
+   * @param {Attributes} [attributes] of the element around both
    */
   function label(text, control, attributes) {
     control.id = control.id || name("field");
@@ -85,10 +118,14 @@
 
   /**
    * A list to choose from; a change calls `choose(value)`.
-   * @param {Array<[string, string]|{group: string, options: Array<[string, string]>}>} options value and text
+   * @param {(Choice | ChoiceGroup)[]} options value and text
+   * @param {string} value
+   * @param {(value: string) => void} choose
    */
   function select(options, value, choose) {
+    /** @param {Choice} ends */
     const one = ([key, text]) => make("option", { value: key, selected: key === value }, text);
+    /** @type {HTMLSelectElement} */
     const made = make(
       "select",
       { on: { change: () => choose(made.value) } },
@@ -100,5 +137,5 @@
     return made;
   }
 
-  explorer.dom = { escapeControls, make, fill, name, label, select };
+  explorer.dom = { escapeControls, make, fill, name, findFocused, getPart, label, select };
 })();

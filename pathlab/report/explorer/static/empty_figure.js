@@ -1,17 +1,23 @@
 // Why a figure is empty, and which filter to lift.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make } = explorer.dom;
 
-  /** A filter in words: `streams is 4 or 8`. */
+  /**
+   * A filter in words: `streams is 4 or 8`.
+   * @param {App} app
+   * @param {string} name
+   */
   function describeFilter(app, name) {
     const column = app.table.column(name);
     return explorer.filterText.describe(column, app.view.where[name]);
   }
 
+  /** @param {number} number */
   const trials = (number) => number.toLocaleString("en") + (number === 1 ? " trial" : " trials");
 
+  /** @param {App} app @param {string} text @param {ViewChange} change @param {number | null} selected */
   function lift(app, text, change, selected) {
     return make(
       "li",
@@ -22,8 +28,10 @@
   }
 
   // Every filter with the trials that there are without it.
+  /** @param {App} app */
   function listLifts(app) {
     const { table, view } = app;
+    /** @type {{text: string, change: ViewChange, selected: number}[]} */
     const lifts = Object.keys(view.where || {}).map((name) => {
       const where = { ...view.where };
       delete where[name];
@@ -43,7 +51,10 @@
     return lifts.sort((a, b) => b.selected - a.selected);
   }
 
-  /** What to say in place of the figure; null where there is something to draw. */
+  /**
+   * What to say in place of the figure; null where there is something to draw.
+   * @param {App} app
+   */
   function explain(app) {
     const { table, rows, exploration, view } = app;
     if (!exploration) return make("p", {}, "There is no figure: see the notice above.");
@@ -78,7 +89,7 @@
       );
     }
     if (explorer.figure.isCourse(view)) {
-      const first = explorer.source.nameTrial(table, rows.find((row) => table.counted[row]) ?? rows[0]);
+      const first = explorer.source.nameTrial(table, rows.find((row) => table.counted[row] === 1) ?? rows[0]);
       return make(
         "div",
         {},

@@ -2,12 +2,13 @@
 // study/exploration/estimates.py, whose functions say what they assume.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { studentQuantile, quantileRanks, medianRank } = explorer.distributionFunctions;
   const { sum, boundOrder, widening } = explorer.serialOrder;
   const CONFIDENCE = 0.95;
   const MINIMUM_SAMPLES = 6;
   const MINIMUM_SPREAD = 2;
+  /** @type {Record<string, string>} */
   const NAMES = {
     median: "median",
     mean: "mean",
@@ -21,16 +22,11 @@
   };
 
   /**
-   * @typedef {Object} Estimate
-   * @property {?number} y
-   * @property {?number} low
-   * @property {?number} high
-   * @property {string} state estimated or undecided
+   * The quantile of sorted samples, of which there is one at least, by linear interpolation.
+   * @param {Float64Array} sorted
+   * @param {number} ratio
    */
-
-  /** The quantile of sorted samples by linear interpolation; null without a sample. */
   function quantile(sorted, ratio) {
-    if (!sorted.length) return null;
     const place = (sorted.length - 1) * ratio;
     const low = Math.floor(place);
     const step = place - low;
@@ -39,24 +35,30 @@
     return step < 0.5 ? ends[0] + width * step : ends[1] - width * (1 - step);
   }
 
-  /** The median of sorted samples. */
+  /**
+   * The median of sorted samples.
+   * @param {Float64Array} sorted
+   */
   function median(sorted) {
     const half = sorted.length >> 1;
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   }
 
   // No end below 0 where no sample is.
+  /** @param {number} low @param {number} high @param {Float64Array} sorted */
   function clip(low, high, sorted) {
     return sorted[0] >= 0 ? [Math.max(0, low), Math.max(0, high)] : [low, high];
   }
 
   // How far order statistics have to move away from the estimate; 1 or more.
+  /** @param {SerialOrder} order @param {number} coverage */
   function moveRatio(order, coverage) {
     const full = studentQuantile(order.n - 1, (1 + CONFIDENCE) / 2);
     const spare = studentQuantile(order.n - 1, (1 + coverage) / 2);
     return Math.max(1, widening(order, CONFIDENCE) * full / spare);
   }
 
+  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} middle */
   function medianEnds(samples, sorted, middle) {
     const n = samples.length;
     const found = medianRank(n, CONFIDENCE);
@@ -71,6 +73,7 @@
     return [sorted[0] >= 0 ? Math.max(0, end) : end, middle + factor * (high - middle)];
   }
 
+  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} mean */
   function meanEnds(samples, sorted, mean) {
     const n = samples.length;
     if (n < MINIMUM_SAMPLES) return null;
@@ -84,6 +87,12 @@
     return clip(mean - half, mean + half, sorted);
   }
 
+  /**
+   * @param {Float64Array} samples
+   * @param {Float64Array} sorted
+   * @param {number} ratio
+   * @param {number} middle
+   */
   function quantileEnds(samples, sorted, ratio, middle) {
     const ranks = quantileRanks(samples.length, ratio, CONFIDENCE);
     const order = ranks && boundOrder(samples, sorted);
@@ -111,7 +120,10 @@
     return Math.min(1, Math.sqrt(Math.log(2 / (1 - CONFIDENCE)) / (2 * n)) * widening(order, CONFIDENCE));
   }
 
-  /** The share of `p90`; null of another statistic. */
+  /**
+   * The share of `p90`; null of another statistic.
+   * @param {string} statistic
+   */
   function parsePercentile(statistic) {
     const match = /^p([0-9]+(?:\.[0-9]+)?)$/.exec(statistic);
     const ratio = match ? Number(match[1]) / 100 : 0;
@@ -119,6 +131,7 @@
   }
 
   // The statistic, and the ends of its interval (null: undecided), only where these are wanted or decide.
+  /** @param {Float64Array} samples @param {Float64Array} sorted @param {string} statistic */
   function describe(samples, sorted, statistic) {
     const n = samples.length;
     if (statistic === "median") {
@@ -134,9 +147,13 @@
       const y = quantile(sorted, ratio);
       return { y, ends: quantileEnds(samples, sorted, ratio, y) };
     }
-    const y =
-      { min: sorted[0], max: sorted[n - 1], iqr: quantile(sorted, 0.75) - quantile(sorted, 0.25) }[statistic];
-    return { y, ends: undefined };
+    /** @type {Record<string, number>} */
+    const others = {
+      min: sorted[0],
+      max: sorted[n - 1],
+      iqr: quantile(sorted, 0.75) - quantile(sorted, 0.25),
+    };
+    return { y: others[statistic], ends: undefined };
   }
 
   /**
@@ -144,7 +161,7 @@
    * @param {Float64Array} samples
    * @param {string} statistic
    * @param {string} shown interval, iqr, extremes or none
-   * @param {Float64Array=} ascending the samples, sorted
+   * @param {Float64Array} ascending the samples, sorted
    * @returns {Estimate}
    */
   function estimate(samples, statistic, shown, ascending) {
@@ -152,9 +169,10 @@
     const sorted = ascending || samples.slice().sort();
     const { y, ends } = describe(samples, sorted, statistic);
     const enough = samples.length >= MINIMUM_SPREAD;
+    /** @type {number[] | null} */
     let range = null;
     if (shown === "interval") {
-      range = ends;
+      range = ends || null;
     } else if (enough && shown === "extremes") {
       range = [sorted[0], sorted[sorted.length - 1]];
     } else if (enough && shown === "iqr") {
@@ -166,12 +184,16 @@
   }
 
   // `st` of 1 and 21, `th` of 11 and 99.9.
+  /** @param {string} number */
   function findOrdinal(number) {
     if (number.includes(".") || Math.floor(Number(number) / 10) === 1) return "th";
     return { 1: "st", 2: "nd", 3: "rd" }[number[number.length - 1]] || "th";
   }
 
-  /** The statistic in words, for a legend. */
+  /**
+   * The statistic in words, for a legend.
+   * @param {string} statistic
+   */
   function nameStatistic(statistic) {
     const number = statistic.slice(1);
     return parsePercentile(statistic) === null
@@ -179,7 +201,11 @@
       : number + findOrdinal(number) + " percentile";
   }
 
-  /** The range in words; empty where the view shows none. */
+  /**
+   * The range in words; empty where the view shows none.
+   * @param {string} statistic
+   * @param {string} shown
+   */
   function nameRange(statistic, shown) {
     if (statistic === "cdf" || statistic === "ccdf") {
       return shown === "interval" ? "95 % confidence band" : "";

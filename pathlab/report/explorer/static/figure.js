@@ -3,7 +3,7 @@
 // its marks (`points`: each with `rows` or `row`, and `facts()`, its lines of text).
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   // As in pathlab.report.plots.style.
   const COLOURS = [
     "#0072B2",
@@ -23,6 +23,25 @@
     "#B43F00",
     "#0987FC",
   ];
+  /** @typedef {{name: string, colourLevel: number | null, yColumn: string, points: (Point | Change)[], edges?: number[]}} DrawnCurve */
+  /** @typedef {Dot & {number: number, curve: Curve, at: number}} PlacedDot */
+  /** @typedef {{y: Axis, against: boolean}} Line a row of panels for each measure, and one against its baseline */
+  /** @typedef {LayerLook} Common what the layers of a curve share */
+  /**
+   * @typedef {Object} Cell a panel while it is made
+   * @property {Exploration} exploration
+   * @property {Facet} facet
+   * @property {View} view
+   * @property {Table} table
+   * @property {Axis} y
+   * @property {Axis} xAxis
+   * @property {MarkedAxis} across
+   * @property {(curve: DrawnCurve) => (x: number) => number} move where points of a curve lie
+   * @property {number} widthPx
+   * @property {number} heightPx
+   * @property {number} dotsMax
+   * @property {boolean} joined by lines
+   */
   const LOOKS = 7;
   const MARKED_MAX = 60;
   const BARS_MAX = 40;
@@ -36,7 +55,10 @@
   const AGAINST_SHARE = 0.55;
   const PLAIN = ["median", "mean", "min", "max", "iqr"];
 
-  /** The looks of a slot: colour, and the places of its marker, dash and hatch in report.js. */
+  /**
+   * The looks of a slot: colour, and the places of its marker, dash and hatch in report.js.
+   * @param {number} number
+   */
   function chooseSlot(number) {
     const turn = Math.floor(number / COLOURS.length);
     return {
@@ -46,21 +68,34 @@
     };
   }
 
-  /** The slot of a curve: of its level of colour, the same under every filter. */
+  /**
+   * The slot of a curve: of its level of colour, the same under every filter.
+   * @param {{colourLevel: number | null}} curve
+   * @param {number} number
+   */
   function slotOf(curve, number) {
     return chooseSlot(
-      Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0 ? curve.colourLevel : number,
+      curve.colourLevel !== null && curve.colourLevel >= 0 ? curve.colourLevel : number,
     );
   }
 
+  /** @param {View} view */
   const isSteps = (view) => view.statistic === "cdf" || view.statistic === "ccdf";
+  /** @param {View} view */
   const isBars = (view) => view.statistic === "histogram";
+  /** @param {View} view */
   const isCourse = (view) => view.statistic === "course";
+  /** @param {View} view */
   const isPlain = (view) => PLAIN.includes(view.statistic) || /^p\d/.test(view.statistic);
 
-  const hasDots = (view) => view.dots !== "off" && view.dots !== false && isPlain(view);
+  /** @param {View} view */
+  const hasDots = (view) => view.dots && isPlain(view);
 
-  /** A number with its unit, for people. */
+  /**
+   * A number with its unit, for people.
+   * @param {number | null | undefined} value
+   * @param {Axis} axis
+   */
   function formatValue(value, axis) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "not measured";
     if (axis.levels && axis.levels.length) return String(axis.levels[value]);
@@ -70,7 +105,13 @@
     return axis.unit ? text + " " + axis.unit : text;
   }
 
-  /** What a point shows, one fact per line. */
+  /**
+   * What a point shows, one fact per line.
+   * @param {Point | Change} point
+   * @param {{name: string}} curve
+   * @param {Exploration} exploration
+   * @param {Axis} y
+   */
   function describePoint(point, curve, exploration, y) {
     const lines = [curve.name, exploration.x.label + ": " + formatValue(point.x, exploration.x)];
     lines.push(y.label + ": " + formatValue(point.y, y));
@@ -85,7 +126,11 @@
     return lines.filter(Boolean);
   }
 
-  /** The names of the flags of a row. */
+  /**
+   * The names of the flags of a row.
+   * @param {Table} table
+   * @param {number} row
+   */
   function listFlags(table, row) {
     const { low, high } = table.flagBits;
     return table.flags.filter((_, place) =>
@@ -93,7 +138,12 @@
     );
   }
 
-  /** What a dot shows, one fact per line. */
+  /**
+   * What a dot shows, one fact per line.
+   * @param {Dot} dot
+   * @param {Curve} curve
+   * @param {Cell} parts
+   */
   function describeDot(dot, curve, { exploration, y, table, view }) {
     const all = view.count === "all";
     const lines = ["trial " + explorer.source.nameTrial(table, dot.row), curve.name];
@@ -110,6 +160,7 @@
   }
 
   // A number from 0 to 1 that depends on the row alone, so that a dot keeps its place.
+  /** @param {number} row */
   function scatterOf(row) {
     let mixed = (row + 1) * 2654435761 >>> 0;
     mixed ^= mixed >>> 15;
@@ -118,7 +169,15 @@
 
   // Where a curve's points lie: side by side in their level on an axis of levels, else beside their value.
   // A level of colour has the same place in every panel.
+  /**
+   * @param {Axis} axis
+   * @param {(number | null)[]} levels
+   * @param {(x: number) => number} places
+   * @param {{across: BuiltAxis, widthPx: number, stepPx: number}} how
+   * @returns {Cell["move"]}
+   */
   function shifter(axis, levels, places, how) {
+    /** @param {DrawnCurve} curve */
     const aside = (curve) => levels.indexOf(curve.colourLevel) - (levels.length - 1) / 2;
     if (axis.levels.length) {
       const step = LEVEL_SHARE / Math.max(1, levels.length);
@@ -130,12 +189,20 @@
   }
 
   // Room beside the outermost values for curves that are set apart.
+  /** @param {View} view @param {Curve[]} curves @param {number} ys */
   function padFor(view, curves, ys) {
     const most = new Set(curves.map((curve) => curve.colourLevel)).size;
     return isPlain(view) && ys ? Math.min(60, (most - 1) / 2 * STEP_PX + JITTER_PX + 8) : 0;
   }
 
   // How far curves are set apart, in px, so that their intervals do not hide each other.
+  /**
+   * @param {View} view
+   * @param {MarkedAxis} across
+   * @param {Curve[]} curves
+   * @param {number} levels
+   * @param {number} widthPx
+   */
   function chooseStep(view, across, curves, levels, widthPx) {
     if (!isPlain(view) || levels < 2) return 0;
     const xs = Array.from(new Set(xValues(curves))).filter((x) => !across.log || x > 0).map((x) =>
@@ -146,6 +213,14 @@
     return step < 1 ? 0 : step;
   }
 
+  /**
+   * @param {number} x
+   * @param {number} row
+   * @param {Axis} axis
+   * @param {MarkedAxis} across
+   * @param {number} px
+   * @param {number} curves
+   */
   function jitter(x, row, axis, across, px, curves) {
     const share = scatterOf(row) - 0.5;
     if (axis.levels.length) return x + share * Math.min(0.5 * LEVEL_SHARE / curves, 0.3);
@@ -153,6 +228,7 @@
   }
 
   // One dot of each kind in a cell of the screen, in larger cells until at most so many remain.
+  /** @param {PlacedDot[]} dots @param {MarkedAxis} across @param {MarkedAxis} upwards @param {Cell} parts */
   function thin(dots, across, upwards, { widthPx, heightPx, dotsMax }) {
     if (dots.length <= dotsMax) return dots;
     let kept = dots;
@@ -171,6 +247,12 @@
     return kept.slice(0, dotsMax);
   }
 
+  /**
+   * @param {PlacedMark[]} points
+   * @param {Common} common
+   * @param {(point: PlacedMark) => boolean} keep
+   * @returns {CurveLayer}
+   */
   function listPoints(points, common, keep) {
     const chosen = points.filter(keep);
     return {
@@ -183,6 +265,12 @@
   }
 
   // The layers of one curve: its range, its line, what is estimated and what is undecided.
+  /**
+   * @param {DrawnCurve} curve
+   * @param {number} number
+   * @param {Cell} cell
+   * @returns {TraceLayer[]}
+   */
   function layCurve(curve, number, cell) {
     const { exploration, view, y, move } = cell;
     const slot = slotOf(curve, number);
@@ -203,8 +291,10 @@
       legend: false,
       curve: number,
     };
-    if (isBars(view)) return layBins(points, curve.edges, common, cell.across.log);
+    if (isBars(view)) return layBins(points, curve.edges || [], common, cell.across.log);
+    /** @type {TraceLayer[]} */
     const layers = [];
+    /** @param {Mark} point */
     const ranged = (point) =>
       Number.isFinite(point.low) && Number.isFinite(point.high) && point.low !== null && point.high !== null;
     const many = points.length > BARS_MAX;
@@ -243,8 +333,17 @@
   }
 
   // A distribution: from none of the trials (or all of them) in steps, with a band of steps.
+  /**
+   * @param {PlacedMark[]} points
+   * @param {Common} common
+   * @param {View} view
+   * @param {boolean} banded
+   * @param {(point: Mark) => boolean} ranged
+   * @returns {TraceLayer[]}
+   */
   function laySteps(points, common, view, banded, ranged) {
     const first = { ...points[0], y: view.statistic === "cdf" ? 0 : ALL_PERCENT };
+    /** @type {CurveLayer} */
     const line = {
       ...listPoints(points.length ? [first, ...points] : [], common, () => true),
       line: true,
@@ -256,11 +355,19 @@
     const corners = known.flatMap((point, at) =>
       at ? [{ ...point, low: known[at - 1].low, high: known[at - 1].high }, point] : [point]
     );
-    const pick = (end) => corners.map((point) => point[end]);
+    /** @param {"at" | "low" | "high"} end */
+    const pick = (end) => corners.map((point) => point[end] ?? null);
     return [{ kind: "area", ...common, x: pick("at"), low: pick("low"), high: pick("high") }, line];
   }
 
   // A histogram as its outline, so that several are seen on each other; bars that are not seen take the pointer.
+  /**
+   * @param {PlacedMark[]} points
+   * @param {number[]} edges
+   * @param {Common} common
+   * @param {boolean} log
+   * @returns {TraceLayer[]}
+   */
   function layBins(points, edges, common, log) {
     const x = edges.flatMap((edge) => [edge, edge]);
     const y = [0, ...points.flatMap((point) => [point.y, point.y]), 0];
@@ -281,10 +388,18 @@
   }
 
   // Replicates: counted ones, flagged ones with a cross in their ring, and those that are not counted, open.
+  /**
+   * @param {Cell} cell
+   * @param {MarkedAxis} across
+   * @param {MarkedAxis} upwards
+   * @param {DotCount} count
+   * @returns {PointsLayer[]}
+   */
   function layDots(cell, across, upwards, count) {
     const { facet, view, y, move, widthPx, xAxis } = cell;
     if (!hasDots(view)) return [];
     const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
+    /** @param {Dot} dot */
     const reachable = (dot) =>
       Number.isFinite(dot.y) && dot.y !== null && (!upwards.log || dot.y > 0) && (!across.log || dot.x > 0);
     const all = curves.flatMap((curve, number) =>
@@ -298,20 +413,21 @@
     const kept = thin(all, across, upwards, cell);
     count.dots += all.length;
     count.drawn += kept.length;
+    /** @type {({keep: (dot: Dot) => boolean} & Partial<PointsLayer>)[]} */
     const kinds = [
-      { name: "not counted", keep: (dot) => !dot.counted, hollow: true },
-      { name: "trial", keep: (dot) => dot.counted && !dot.flagged, small: true },
-      { name: "flagged", keep: (dot) => dot.counted && dot.flagged, flagged: true },
+      { keep: (dot) => !dot.counted, hollow: true },
+      { keep: (dot) => dot.counted && !dot.flagged, small: true },
+      { keep: (dot) => dot.counted && dot.flagged, flagged: true },
     ];
     return curves.flatMap((curve, number) =>
-      kinds.map(({ name: _, keep, ...kind }) => {
+      kinds.flatMap(({ keep, ...kind }) => {
         const dots = kept.filter((dot) => dot.number === number && keep(dot));
-        if (!dots.length) return null;
+        if (!dots.length) return [];
         if (kind.flagged) count.flagged += dots.length;
         if (kind.hollow) count.excluded += dots.length;
         const slot = slotOf(curve, number);
-        return {
-          kind: "points",
+        return [{
+          kind: /** @type {const} */ ("points"),
           name: curve.name,
           ...kind,
           colour: slot.colour,
@@ -321,21 +437,28 @@
           x: dots.map((dot) => dot.at),
           y: dots.map((dot) => dot.y),
           points: dots.map((dot) => ({ ...dot, facts: () => describeDot(dot, curve, cell) })),
-        };
+        }];
       })
-    ).filter(Boolean);
+    );
   }
 
+  /**
+   * @template {DrawnCurve} Some
+   * @param {Some[]} curves
+   * @param {(curve: Some, add: (value: number | null) => void) => void} pick
+   */
   function listValues(curves, pick) {
+    /** @type {number[]} */
     const values = [];
     for (const curve of curves) {
       pick(curve, (value) => {
-        if (Number.isFinite(value)) values.push(value);
+        if (value !== null && Number.isFinite(value)) values.push(value);
       });
     }
     return values;
   }
 
+  /** @param {Curve[]} curves @param {View} view */
   function yValues(curves, view) {
     const dots = hasDots(view);
     return listValues(curves, (curve, add) => {
@@ -349,6 +472,7 @@
     });
   }
 
+  /** @param {Curve[]} curves */
   function xValues(curves) {
     return listValues(curves, (curve, add) => {
       curve.points.forEach((point) => add(point.x));
@@ -358,20 +482,23 @@
   }
 
   // An axis of levels shows those that were selected, side by side; `places` is where each of them is.
+  /** @param {Axis} axis @param {Curve[]} curves */
   function gather(axis, curves) {
-    if (!axis.levels.length) return { axis, places: (x) => x };
+    if (!axis.levels.length) return { axis, places: /** @param {number} x */ (x) => x };
     const used = Array.from(new Set(xValues(curves))).sort((a, b) => a - b);
     const places = new Map(used.map((level, place) => [level, place]));
     return {
       axis: { ...axis, levels: used.map((level) => axis.levels[level]) },
-      places: (x) => places.get(x),
+      places: /** @param {number} x */ (x) => places.get(x) ?? NaN,
     };
   }
 
   // Columns of the grid of panels, and the order of its cells.
+  /** @param {Facet[]} facets @param {Line[]} lines @param {number} widthPx */
   function arrangeCells(facets, lines, widthPx) {
     const most = Math.max(1, Math.floor(widthPx / PANEL_MIN_PX));
     const even = Math.ceil(facets.length / Math.ceil(facets.length / Math.min(most, facets.length)));
+    /** @type {(Line & {facet: Facet, column: number, row: number})[]} */
     const cells = [];
     facets.forEach((facet, number) => {
       const block = Math.floor(number / even);
@@ -383,6 +510,7 @@
   }
 
   // Curves of published tables: faint, in the colour of text, with the dashes of their place in the list.
+  /** @param {Overlay[]} overlays @param {{y: Axis, ink: string}} cell */
   function layOverlays(overlays, cell) {
     return overlays.filter((overlay) => overlay.yColumn === cell.y.column).flatMap((overlay, number) => {
       const points = overlay.points.map((point) => ({
@@ -407,6 +535,7 @@
   }
 
   // A panel without a trace would have no axes.
+  /** @type {(ink: string) => CurveLayer} */
   const keepAxes = (ink) => ({
     kind: "curve",
     name: "",
@@ -420,6 +549,7 @@
   });
 
   // The part of the height that each row of panels has.
+  /** @param {{rows: number}} grid @param {Line[]} lines */
   function shareRows(grid, lines) {
     const weights = Array.from(
       { length: grid.rows },
@@ -430,10 +560,15 @@
   }
 
   // Ratio or difference to the baseline, and the line at which both are equal.
+  /**
+   * @param {Facet} facet
+   * @param {Cell} cell
+   * @returns {Layer[]}
+   */
   function layAgainst(facet, cell) {
     const { exploration, view, y } = cell;
     const equal = view.against === "difference" ? 0 : 1;
-    const curves = exploration.against.filter((curve) =>
+    const curves = (exploration.against || []).filter((curve) =>
       curve.facet === facet.name && curve.yColumn === y.column
     );
     const layers = curves.flatMap((curve, number) => layCurve(curve, number, cell));
@@ -441,6 +576,7 @@
   }
 
   // The text of the level that is the baseline.
+  /** @param {View} view @param {Table} table */
   function nameBaseline(view, table) {
     const column = view.colour && table.column(view.colour);
     const level = column &&
@@ -450,10 +586,11 @@
       : explorer.filterText.level(column, level);
   }
 
+  /** @param {Exploration} exploration @param {View} view @param {Axis} y @param {Table} table */
   function nameAgainst(exploration, view, y, table) {
     const difference = view.against === "difference";
     const label = (difference ? "difference to " : "ratio to ") + nameBaseline(view, table);
-    const curves = exploration.against.filter((curve) => curve.yColumn === y.column);
+    const curves = (exploration.against || []).filter((curve) => curve.yColumn === y.column);
     const values = listValues(
       curves,
       (curve, add) =>
@@ -478,17 +615,19 @@
 
   /**
    * The figure of an exploration.
-   * @param {Object} exploration as curves.build makes it
-   * @param {{view: Object, table: Object, overlays: Object[], width: number, height: number, ink: string,
-   *   sizePx: number}} how width, height: of the picture in px; ink: the colour of text
-   * @returns {Object} {name, shared_x, ink, columns, rows, shares, heights, panels, count}; `count`: dots, drawn,
+   * @param {Exploration} exploration as curves.build makes it
+   * @param {Parameters<Explorer["figure"]["describe"]>[1]} how width, height: of the picture in px; ink: the
+   *   colour of text
+   * @returns {Figure} {name, shared_x, ink, columns, rows, shares, heights, panels, count}; `count`: dots, drawn,
    *   flagged and excluded ones
    */
   function describe(exploration, how) {
     const { view, table, overlays = [], width, height, ink, sizePx = 12 } = how;
     const laid = exploration.x.levels.length ? [] : overlays;
+    /** @param {(point: Overlay["points"][number]) => number | null} pick @param {Axis} [y] */
     const addLaid = (pick, y) =>
-      laid.filter((one) => !y || one.yColumn === y.column).flatMap((one) => one.points.map(pick));
+      laid.filter((one) => !y || one.yColumn === y.column).flatMap((one) => one.points.map(pick))
+        .filter((value) => value !== null);
     const facets = exploration.facets.length ? exploration.facets : [{ name: "", curves: [] }];
     const every = facets.flatMap((facet) => facet.curves);
     const { axis: xAxis, places } = gather(exploration.x, every);
@@ -500,11 +639,12 @@
     const widthPx = Math.max(80, width / grid.columns - 50);
     const dotsMax = Math.ceil(DOTS_MAX / (facets.length * exploration.ys.length));
     // measured values on both axes are a cloud
-    const joined = !isPlain(view) || table.column(exploration.x.column).role !== "measured";
+    const joined = !isPlain(view) || table.column(exploration.x.column)?.role !== "measured";
     const shares = shareRows(grid, lines);
     const heightPx = Math.max(80, (height - 30 * grid.rows) * shares[0]);
     const besidePx = Math.max(60, heightPx * AGAINST_SHARE);
     const count = { dots: 0, drawn: 0, flagged: 0, excluded: 0 };
+    /** @param {number} px */
     const letters = (px) => Math.max(12, Math.floor(px / (sizePx * 0.58)));
     const across = explorer.axes.build(xAxis, [...xValues(every), ...addLaid((point) => point.x)], {
       px: widthPx,
@@ -515,7 +655,9 @@
       low: view.minX,
       high: view.maxX,
     });
-    const levels = Array.from(new Set(every.map((curve) => curve.colourLevel))).sort((a, b) => a - b);
+    const levels = Array.from(new Set(every.map((curve) => curve.colourLevel))).sort((a, b) =>
+      Number(a) - Number(b)
+    );
     const stepPx = chooseStep(view, across, every, levels.length, widthPx);
     const move = shifter(xAxis, levels, places, { across, widthPx, stepPx });
     const single = exploration.ys.length === 1;
@@ -543,8 +685,10 @@
         }];
       }),
     );
+    /** @type {FigurePanel[]} */
     const panels = grid.cells.map(({ facet, y, against, column, row }) => {
       const curves = facet.curves.filter((curve) => curve.yColumn === y.column);
+      /** @type {Cell} */
       const cell = {
         exploration,
         facet,
@@ -561,7 +705,7 @@
       };
       const place = { x: across, column, row, facet, yColumn: y.column, against };
       if (against) {
-        const { axis, built } = beside.get(y);
+        const { axis, built } = /** @type {{axis: Axis, built: MarkedAxis}} */ (beside.get(y));
         return {
           ...place,
           title: null,
@@ -570,7 +714,9 @@
           layers: layAgainst(facet, { ...cell, y: axis }),
         };
       }
-      const dots = layDots(cell, across, upwards.get(y), count);
+      const up = /** @type {MarkedAxis} */ (upwards.get(y));
+      const dots = layDots(cell, across, up, count);
+      /** @type {TraceLayer[]} */
       const layers = [
         ...dots,
         ...layOverlays(laid, { y, ink }),
@@ -579,7 +725,7 @@
       return {
         ...place,
         title: y === exploration.ys[0] && facet.name ? facet.name : null,
-        y: upwards.get(y),
+        y: up,
         yAxis: y,
         ...(layers.some((layer) => layer.x.length)
           ? { layers }
@@ -595,6 +741,8 @@
       shares,
       panels,
       count,
+      entries: [],
+      fixedY: false,
       heights: panels.map((panel) => panel.against ? besidePx : heightPx),
     };
   }
@@ -604,8 +752,6 @@
     slotOf,
     chooseSlot,
     formatValue,
-    describePoint,
-    describeDot,
     isPlain,
     isBars,
     isSteps,

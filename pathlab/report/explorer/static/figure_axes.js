@@ -2,11 +2,17 @@
 // study/exploration/figure_axes.py.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const TICKS_MAX = 24;
   const NAMED = ["category", "flags"];
 
-  /** The axis of a column without ticks. */
+  /**
+   * The axis of a column without ticks.
+   * @param {Column} column
+   * @param {string} scale
+   * @param {number | null | undefined} low
+   * @param {number | null | undefined} high
+   */
   function describeAxis(column, scale, low, high) {
     return {
       column: column.name,
@@ -24,6 +30,7 @@
   }
 
   // The scale of an axis: log2 for powers of two, else log10 where the column suggests it.
+  /** @param {Column} column @param {number[]} values */
   function suggestScale(column, values) {
     const positive = !values.length || values[0] > 0;
     if (
@@ -35,10 +42,15 @@
     return column.logSuggested && positive ? "log10" : "linear";
   }
 
-  /** The x axis of points over the levels of a column. */
+  /**
+   * The x axis of points over the levels of a column.
+   * @param {View} view
+   * @param {Column} column
+   * @param {SplitColumn} xs
+   */
   function describeX(view, column, xs) {
     const axis = describeAxis(column, view.scaleX || "linear", view.minX, view.maxX);
-    if (NAMED.includes(column.kind)) return { ...axis, levels: xs.levels.texts };
+    if (NAMED.includes(column.kind)) return { ...axis, levels: xs.levels.texts || [] };
     const values = xs.shown.map((place) => xs.levels.values[place]);
     axis.suggested = suggestScale(column, values);
     axis.scale = view.scaleX || axis.suggested;
@@ -46,7 +58,11 @@
     return { ...axis, ticks: values, tickLabels: xs.shown.map((place) => xs.levels.name(place)) };
   }
 
-  /** The y axis of points in the unit of a column. */
+  /**
+   * The y axis of points in the unit of a column.
+   * @param {View} view
+   * @param {Column} column
+   */
   function describeY(view, column) {
     return describeAxis(column, view.scaleY || "linear", view.minY, view.maxY);
   }

@@ -1,7 +1,7 @@
 // The numbers of a figure as CSV, byte for byte as pathlab.report.explorer.figure_csv writes them.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const DIGITS = 10;
   const WHOLE_MAX = 1e15;
   // Decimal exponents that Python writes without an exponent.
@@ -18,18 +18,27 @@
   const FORMULA = /^(?:[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
   const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
 
-  /** The figure as CSV text. */
+  /**
+   * The figure as CSV text.
+   * @param {Exploration} exploration
+   */
   function write(exploration) {
     const rows = [[...BEFORE_X, nameAxis(exploration.x), ...AFTER_X], ...listRows(exploration)];
     return rows.map((row) => row.map((cell) => quote(escapeCell(cell))).join(",")).join("\n") + "\n";
   }
 
-  /** The label of an axis with its unit. */
+  /**
+   * The label of an axis with its unit.
+   * @param {Axis} axis
+   */
   function nameAxis(axis) {
     return axis.unit ? axis.label + " (" + axis.unit + ")" : axis.label;
   }
 
-  /** A number with ten significant digits, as Python's repr writes it; empty for none. */
+  /**
+   * A number with ten significant digits, as Python's repr writes it; empty for none.
+   * @param {number | null | undefined} value
+   */
   function formatNumber(value) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "";
     const rounded = Number(value.toPrecision(DIGITS));
@@ -42,7 +51,11 @@
     return digits + "e" + (place < 0 ? "-" : "+") + String(Math.abs(place)).padStart(2, "0");
   }
 
-  /** A place on the x axis: the name of a level, a time in UTC or a number. */
+  /**
+   * A place on the x axis: the name of a level, a time in UTC or a number.
+   * @param {Axis} axis
+   * @param {number} value
+   */
   function formatPlace(axis, value) {
     if (axis.levels && axis.levels.length) return String(axis.levels[value]);
     return axis.kind === "time"
@@ -50,6 +63,7 @@
       : formatNumber(value);
   }
 
+  /** @param {Exploration} exploration */
   function listRows(exploration) {
     const measures = new Map(exploration.ys.map((axis) => [axis.column, nameAxis(axis)]));
     const rows = [];
@@ -58,7 +72,7 @@
         for (const point of curve.points) {
           rows.push([
             facet.name,
-            measures.get(curve.yColumn),
+            measures.get(curve.yColumn) || "",
             curve.name,
             exploration.statistic,
             formatPlace(exploration.x, point.x),
@@ -77,7 +91,7 @@
       for (const change of curve.points) {
         rows.push([
           curve.facet,
-          measures.get(curve.yColumn),
+          measures.get(curve.yColumn) || "",
           curve.name,
           "against the baseline",
           formatPlace(exploration.x, change.x),
@@ -94,7 +108,10 @@
     return rows;
   }
 
-  /** A cell that acts on no terminal and that no spreadsheet takes for a formula. */
+  /**
+   * A cell that acts on no terminal and that no spreadsheet takes for a formula.
+   * @param {string} text
+   */
   function escapeCell(text) {
     const safe = text.replace(
       UNSAFE,
@@ -107,6 +124,7 @@
     return FORMULA.test(text) && !NUMBER.test(text) ? "'" + safe : safe;
   }
 
+  /** @param {string} cell */
   function quote(cell) {
     return /[",\n\r]/.test(cell) ? '"' + cell.replace(/"/g, '""') + '"' : cell;
   }

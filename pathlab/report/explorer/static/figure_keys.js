@@ -1,14 +1,34 @@
 // The figure by keyboard: arrows walk its points, which are announced, and Enter opens their trials.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
-  let parts = null;
-  let app = null;
+  /** @type {FigureParts} */
+  let parts;
+  /** @type {App} */
+  let app;
+  /** @typedef {Mark & {px: number, py: number}} WalkedPoint a mark and its place on the axes */
+  /**
+   * @typedef {Object} WalkedCurve
+   * @property {number} panel
+   * @property {string} name
+   * @property {string | null} title
+   * @property {boolean} against
+   * @property {WalkedPoint[]} points from left to right
+   * @property {WalkedPoint[]} dots
+   * @property {WalkedPoint[]} [along] of its line
+   */
+  /** @typedef {{curve: number, point: number, dot: number | null}} Cursor */
+  /** @type {WalkedCurve[]} */
   let curves = [];
+  /** @type {Cursor | null} */
   let at = null;
 
-  /** Listens to the keys of the figure. */
+  /**
+   * Listens to the keys of the figure.
+   * @param {FigureParts} shown
+   * @param {App} shared
+   */
   function attach(shown, shared) {
     [parts, app] = [shown, shared];
     parts.frame.addEventListener("keydown", press);
@@ -20,27 +40,23 @@
   }
 
   // The curves of the figure, each with its points from left to right and the trials of each of them.
+  /** @param {Figure} figure */
   function list(figure) {
     return figure.panels.flatMap((panel, number) => {
+      /** @type {Map<string | number | undefined, WalkedCurve>} */
       const found = new Map();
       for (const layer of panel.layers) {
-        if (!layer.points || layer.ring || layer.kind === "area") continue;
+        const isWalked = layer.kind === "curve" || layer.kind === "points" || layer.kind === "bars";
+        if (!isWalked || !layer.points || layer.ring) continue;
         const key = layer.curve;
-        if (!found.has(key)) {
-          found.set(key, {
-            panel: number,
-            name: layer.name,
-            title: panel.title,
-            against: panel.against,
-            points: [],
-            dots: [],
-          });
-        }
-        const curve = found.get(key);
+        const { title, against } = panel;
+        const curve = found.get(key) ||
+          { panel: number, name: layer.name, title, against, points: [], dots: [] };
+        found.set(key, curve);
         const entries = layer.points.map((one, place) => ({
           ...one,
-          px: layer.x[place],
-          py: layer.kind === "bars" ? layer.height[place] : layer.y[place],
+          px: Number(layer.x[place]),
+          py: Number(layer.kind === "bars" ? layer.height[place] : layer.y[place]),
         }));
         if (layer.kind === "points") curve.dots.push(...entries);
         else if (!layer.along) curve.points.push(...entries);
@@ -55,7 +71,10 @@
     });
   }
 
-  /** A new figure was drawn: the cursor stays where it was, if there is still a point. */
+  /**
+   * A new figure was drawn: the cursor stays where it was, if there is still a point.
+   * @param {Figure} figure
+   */
   function rest(figure) {
     curves = list(figure);
     if (at && (!curves[at.curve] || !curves[at.curve].points[at.point])) at = null;
@@ -64,17 +83,24 @@
     else hide();
   }
 
+  /** @param {WalkedCurve} curve @param {number} place */
   const dotsOf = (curve, place) =>
-    curve.dots.filter((dot) => dot.x === curve.points[place].x).sort((a, b) => a.y - b.y);
+    curve.dots.filter((dot) => dot.x === curve.points[place].x).sort((a, b) => Number(a.y) - Number(b.y));
+
+  // The cursor, for what is called only where there is one.
+  const here = () => /** @type {Cursor} */ (at);
 
   function current() {
-    const curve = curves[at.curve];
-    const chosen = curve.points[at.point];
-    return at.dot === null ? chosen : dotsOf(curve, at.point)[at.dot];
+    const curve = curves[here().curve];
+    const chosen = curve.points[here().point];
+    const { dot, point } = here();
+    return dot === null ? chosen : dotsOf(curve, point)[dot];
   }
 
+  /** @param {KeyboardEvent} event */
   function press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || !curves.length) return;
+    /** @type {Record<string, () => void>} */
     const moves = {
       ArrowRight: () => walk(1),
       ArrowLeft: () => walk(-1),
@@ -90,40 +116,46 @@
     };
     const move = moves[event.key];
     if (!move) return;
-    if (event.key === "Escape" && (!at || at.dot === null)) return;
+    if (event.key === "Escape" && (!at || here().dot === null)) return;
     event.preventDefault();
     if (!at) at = { curve: 0, point: 0, dot: null };
     else move();
     point();
   }
 
+  /** @param {number} place @param {number} count */
   const within = (place, count) => Math.max(0, Math.min(count - 1, place));
 
+  /** @param {number} step */
   function walk(step) {
-    const curve = curves[at.curve];
-    if (at.dot !== null) at.dot = within(at.dot + step, dotsOf(curve, at.point).length);
-    else at.point = within(at.point + step, curve.points.length);
+    const curve = curves[here().curve];
+    const { dot } = here();
+    if (dot !== null) here().dot = within(dot + step, dotsOf(curve, here().point).length);
+    else here().point = within(here().point + step, curve.points.length);
   }
 
   // Curves of the same panel are walked from the lowest to the highest; the point nearest in x is taken.
+  /** @param {number} step */
   function change(step) {
-    if (at.dot !== null) {
+    if (here().dot !== null) {
       walk(step);
       return;
     }
-    const next = at.curve + step;
-    if (curves[next] && curves[next].panel === curves[at.curve].panel) settle(next);
+    const next = here().curve + step;
+    if (curves[next] && curves[next].panel === curves[here().curve].panel) settle(next);
   }
 
+  /** @param {number} step */
   function turn(step) {
-    const here = curves[at.curve].panel;
+    const shown = curves[here().curve].panel;
     const panels = Array.from(new Set(curves.map((curve) => curve.panel)));
-    const next = panels[panels.indexOf(here) + step];
+    const next = panels[panels.indexOf(shown) + step];
     if (next !== undefined) settle(curves.findIndex((curve) => curve.panel === next));
   }
 
+  /** @param {number} next */
   function settle(next) {
-    const { px } = curves[at.curve].points[at.point];
+    const { px } = curves[here().curve].points[here().point];
     const { points } = curves[next];
     const best = points.reduce(
       (nearest, one, place) => Math.abs(one.px - px) < Math.abs(points[nearest].px - px) ? place : nearest,
@@ -133,32 +165,33 @@
   }
 
   function enter() {
-    const curve = curves[at.curve];
-    const dots = dotsOf(curve, at.point);
-    if (at.dot === null && dots.length > 1) {
-      at.dot = 0;
+    const curve = curves[here().curve];
+    const dots = dotsOf(curve, here().point);
+    if (here().dot === null && dots.length > 1) {
+      here().dot = 0;
       return;
     }
-    explorer.figurePanel.openTrial(at.dot === null ? dots[0] || curve.points[at.point] : current());
+    explorer.figurePanel.openTrial(here().dot === null ? dots[0] || curve.points[here().point] : current());
   }
 
   function leave() {
-    at.dot = null;
+    here().dot = null;
   }
 
   function point() {
     show();
-    const curve = curves[at.curve];
-    const count = at.dot === null
-      ? "point " + (at.point + 1) + " of " + curve.points.length
-      : "trial " + (at.dot + 1) + " of " + dotsOf(curve, at.point).length;
+    const curve = curves[here().curve];
+    const { dot } = here();
+    const count = dot === null
+      ? "point " + (here().point + 1) + " of " + curve.points.length
+      : "trial " + (dot + 1) + " of " + dotsOf(curve, here().point).length;
     app.announce([curve.title, ...current().facts(), count].filter(Boolean).join(", "));
   }
 
   function show() {
     const chosen = current();
     const layout = parts.live._fullLayout;
-    const suffix = curves[at.curve].panel ? String(curves[at.curve].panel + 1) : "";
+    const suffix = curves[here().curve].panel ? String(curves[here().curve].panel + 1) : "";
     const [x, y] = [layout["xaxis" + suffix], layout["yaxis" + suffix]];
     const left = x._offset + x.d2p(chosen.px);
     const top = y._offset + y.d2p(chosen.py);

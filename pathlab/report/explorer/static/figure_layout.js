@@ -1,7 +1,7 @@
 // Places of panels, ticks and titles of a figure on the screen: what plotly.js would measure by drawing twice.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const COLUMN_GAP_PX = 14;
   const ROW_GAP_PX = 16;
   const PANEL_TITLE_PX = 20;
@@ -12,13 +12,16 @@
   // Not <b>: plotly.js would write a style attribute, which the page's policy refuses.
   const STRONG = 700;
 
+  /** @param {string} text */
   const lines = (text) => text.split("\n");
+  /** @param {string[]} texts @param {number} sizePx */
   const widest = (texts, sizePx) =>
     texts.reduce(
       (most, text) => Math.max(most, ...lines(text).map((line) => explorer.axes.measure(line, sizePx))),
       0,
     );
 
+  /** @param {MarkedAxis} axis @param {number} sizePx */
   function labelsBelow(axis, sizePx) {
     const texts = axis.marks[1];
     if (axis.tilt) {
@@ -28,6 +31,7 @@
   }
 
   // A tilted label ends below its tick and begins to the left of it; the first ones reach over the edge.
+  /** @param {MarkedAxis} axis @param {number} sizePx */
   function tiltedWidth(axis, sizePx) {
     return axis.tilt
       ? widest(axis.marks[1].slice(0, 4), sizePx) * Math.cos(axis.tilt * Math.PI / 180) - sizePx
@@ -36,9 +40,9 @@
 
   /**
    * Puts the panels of a described figure into the layout that report.js made of it.
-   * @param {Object} figure as figure.describe makes it
-   * @param {Object} layout as pathlabPlots.describe makes it; changed in place
-   * @param {{width: number, height: number, sizePx: number, legend: boolean}} how the whole picture in px
+   * @param {Figure} figure as figure.describe makes it
+   * @param {PlotlyObject} layout as pathlabPlots.describe makes it; changed in place
+   * @param {Parameters<Explorer["figureLayout"]["arrange"]>[2]} how the whole picture in px
    */
   function arrange(figure, layout, how) {
     const { width, height, sizePx } = how;
@@ -95,7 +99,7 @@
     layout.height = height;
     layout.font.size = sizePx;
     layout.showlegend = false;
-    layout.annotations.forEach((note) => {
+    layout.annotations.forEach((/** @type {PlotlyObject} */ note) => {
       note.font = { size: sizePx, ...note.font };
     });
     placeTitles(figure, layout);
@@ -103,6 +107,7 @@
   }
 
   // From where to where each row of panels reaches, in px from the top; a row with titles has room above it.
+  /** @param {Figure} figure @param {number} height */
   function placeRows(figure, height) {
     const gaps = figure.shares.map((_, row) =>
       row === 0
@@ -119,6 +124,7 @@
     });
   }
 
+  /** @param {Figure} figure @param {PlotlyObject} layout @param {number} sizePx @param {number} below */
   function joinTitles(figure, layout, sizePx, below) {
     if (figure.columns < 2) return;
     const title = figure.panels[0].x.title.join(" ");
@@ -141,11 +147,14 @@
   }
 
   // report.js stacks panels; their titles follow them to their places.
+  /** @param {Figure} figure @param {PlotlyObject} layout */
   function placeTitles(figure, layout) {
-    const titles = layout.annotations.filter((note) =>
+    const titles = layout.annotations.filter((/** @type {PlotlyObject} */ note) =>
       note.xref === "paper" && note.yanchor === "bottom" && note.x !== 0.5
     );
-    figure.panels.filter((panel) => panel.title && figure.panels.length > 1).forEach((panel, at) => {
+    const titled = figure.panels.length > 1 ? figure.panels.filter((panel) => panel.title) : [];
+    titled.forEach((panel, at) => {
+      const title = panel.title || "";
       const number = figure.panels.indexOf(panel);
       const suffix = number ? String(number + 1) : "";
       const note = titles[at];
@@ -153,12 +162,13 @@
       const room = (right - left) * (layout.width - layout.margin.l - layout.margin.r);
       note.x = left;
       note.y = layout["yaxis" + suffix].domain[1];
-      note.text = escapeText(shorten(panel.title, room, layout.font.size));
+      note.text = escapeText(shorten(title, room, layout.font.size));
       note.font = { ...note.font, weight: STRONG };
-      if (note.text.includes("…")) note.hovertext = escapeText(panel.title);
+      if (note.text.includes("…")) note.hovertext = escapeText(title);
     });
   }
 
+  /** @param {string} text @param {number} px @param {number} sizePx */
   function shorten(text, px, sizePx) {
     if (explorer.axes.measure(text, sizePx) * 1.08 <= px) return text;
     let letters = text.length;
@@ -168,6 +178,7 @@
     return text.slice(0, letters) + "…";
   }
 
+  /** @param {string} text */
   function escapeText(text) {
     return explorer.dom.escapeControls(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(
       />/g,

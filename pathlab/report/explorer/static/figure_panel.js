@@ -1,7 +1,7 @@
 // The figure of the view on the page: drawn by plotly.js, at the size of the window, with what it leaves out said.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const NARROW_PX = 560;
   const LINE_PX = 190;
@@ -16,17 +16,33 @@
     showTips: false,
   };
   const coarse = window.matchMedia("(pointer: coarse)").matches;
-  const parts = {};
-  let app = null;
+  /**
+   * @typedef {Object} DrawnFigure what the figure on the page was drawn of
+   * @property {Exploration | null} exploration
+   * @property {string | null} trial
+   * @property {string} text
+   * @property {Overlay[]} overlays
+   * @property {number} width
+   * @property {Figure} figure
+   */
+  const parts = /** @type {FigureParts} */ ({});
+  /** @type {App} */
+  let app;
+  /** @type {DrawnFigure | null} */
   let drawn = null;
+  // The app, for what is called only where there is an exploration.
+  const explored = () => /** @type {ExploredApp} */ (app);
+  /** @type {Promise<unknown> | null} */
   let drawing = null;
   let again = false;
   let printing = false;
 
+  /** @param {HTMLElement} root @param {App} shared */
   function mount(root, shared) {
     app = shared;
     parts.legend = make("div", { class: "legend" });
-    parts.live = make("div", { class: "plot-live" });
+    parts.live =
+      /** @type {PlotlyElement} */ (/** @type {HTMLElement} */ (make("div", { class: "plot-live" })));
     parts.cursor = make("div", { class: "cursor", hidden: true });
     parts.facts = make("div", { class: "facts-card", hidden: true });
     parts.frame = make(
@@ -95,7 +111,7 @@
       drawn = null;
       return;
     }
-    parts.frame.setAttribute("aria-label", "Figure: " + explorer.titlePanel.headline(app));
+    parts.frame.setAttribute("aria-label", "Figure: " + explorer.titlePanel.headline(explored()));
     if (
       drawn && drawn.exploration === exploration && drawn.trial === app.view.trial &&
       drawn.text === app.text && drawn.overlays === app.overlays
@@ -116,6 +132,7 @@
     return Boolean(parts.courseOf);
   }
 
+  /** @param {number} width @param {number} rows */
   function chooseHeight(width, rows) {
     const room = Math.max(300, window.innerHeight * 0.6);
     const single = Math.min(room, Math.max(PANEL_LEAST_PX, width * 0.58));
@@ -147,8 +164,8 @@
       parts.frame.style.height = plot.layout.height + "px";
       drawing = window.Plotly.react(parts.live, plot.data, plot.layout, { ...plot.config, ...EMPTY_CONFIG });
       if (!parts.listening) listen();
-      explorer.legend.show(parts.legend, app, figure);
-      explorer.legend.explain(parts.keys, app, figure);
+      explorer.legend.show(parts.legend, explored(), figure);
+      explorer.legend.explain(parts.keys, explored(), figure);
       describeLeft(figure);
       drawing.then(() => {
         done();
@@ -168,9 +185,10 @@
     }
   }
 
+  /** @param {unknown} error */
   function fail(error) {
     drawing = null;
-    app.notice("The figure could not be drawn: " + error.message, { key: "figure" });
+    app.notice("The figure could not be drawn: " + /** @type {Error} */ (error).message, { key: "figure" });
     console.error(error);
   }
 
@@ -180,6 +198,7 @@
       paper: window.getComputedStyle(document.body).backgroundColor,
     };
 
+  /** @param {number} width */
   const chooseType = (width) =>
     Math.round(
       (width < NARROW_PX ? 0.69 : 0.75) *
@@ -188,13 +207,15 @@
 
   /**
    * The figure of the page's view for plotly.js at any size.
-   * @param {{width: number, height: ?number, sizePx: number, ink: string, paper: string, top: ?number, bottom: ?number}} how
-   * @returns {{figure: Object, plot: {data: Object[], layout: Object, config: Object}}}
+   * @param {PictureSize} how
+   * @returns {{figure: Figure, plot: PlotlyFigure}}
    */
   function plan(how) {
-    const facets = Math.max(1, app.exploration.facets.length);
+    const { exploration } = explored();
+    const facets = Math.max(1, exploration.facets.length);
+    /** @param {number} height */
     const described = (height) =>
-      explorer.figure.describe(app.exploration, {
+      explorer.figure.describe(exploration, {
         ...how,
         height,
         view: app.view,
@@ -207,9 +228,9 @@
       height = chooseHeight(how.width, figure.rows);
       figure = described(height);
     }
-    figure.fixedY = app.exploration.ys.length > 1;
+    figure.fixedY = exploration.ys.length > 1;
     figure.panels.forEach((panel) => {
-      panel.x.fixed = app.exploration.x.levels.length > 0;
+      panel.x.fixed = exploration.x.levels.length > 0;
     });
     const chosen = markTrial(figure);
     const plot = window.pathlabPlots.describe(figure);
@@ -223,14 +244,15 @@
   }
 
   // A ring around the trial that is open.
+  /** @param {Figure} figure */
   function markTrial(figure) {
     const wanted = app.view.trial;
     if (!wanted) return "";
     for (const panel of figure.panels) {
       for (const layer of panel.layers.slice()) {
-        if (layer.kind !== "points" || layer.callout) continue;
+        if (layer.kind !== "points" || layer.callout || !layer.points) continue;
         const at = layer.points.findIndex((point) =>
-          explorer.source.nameTrial(app.table, point.row) === wanted
+          point.row !== undefined && explorer.source.nameTrial(app.table, point.row) === wanted
         );
         if (at < 0) continue;
         panel.layers.push({
@@ -253,15 +275,18 @@
   }
 
   // What report.js leaves to this page: what is behind each mark, and weight: replicates are pale, estimates strong.
+  /** @param {Figure} figure @param {PlotlyFigure} plot @param {PictureSize} how */
   function decorate(figure, plot, how) {
     const entries = figure.panels.flatMap((panel) =>
-      panel.layers.filter((layer) => layer.kind !== "rule").map((layer) => ({ panel, layer }))
+      panel.layers.flatMap((layer) =>
+        layer.kind === "rule" || layer.kind === "span" ? [] : [{ panel, layer }]
+      )
     );
     const scale = how.sizePx / TYPE_PX;
     plot.data.forEach((trace, at) => {
       const { layer } = entries[at];
       trace.showlegend = false;
-      trace.customdata = trace.x.map((_, place) => [at, place]);
+      trace.customdata = trace.x.map((/** @type {unknown} */ _, /** @type {number} */ place) => [at, place]);
       if (layer.kind === "points" && !layer.ring) {
         trace.marker.size = scale * (layer.flagged ? 8 : layer.x.length > 300 ? 4 : 5);
         if (layer.flagged) {
@@ -272,7 +297,7 @@
         else trace.marker.line.width = 1.1;
       }
       if (layer.ring) {
-        trace.text = [explorer.figureLayout.escapeText(layer.callout)];
+        trace.text = [explorer.figureLayout.escapeText(layer.callout || "")];
         trace.textfont = { color: layer.colour, weight: explorer.figureLayout.STRONG };
       }
       if (layer.along || layer.kind === "area") trace.hoverinfo = "skip";
@@ -299,6 +324,7 @@
   }
 
   // Estimates stand out from the dots behind them; undecided ones are open.
+  /** @param {PlotlyObject} marker @param {TraceLayer} layer @param {number} scale @param {string} paper */
   function markEstimate(marker, layer, scale, paper) {
     marker.size = (marker.symbol.startsWith("triangle") ? 13 : 10) * scale; // a triangle fills less of its box
     marker.symbol = marker.symbol.replace("-open", "");
@@ -308,9 +334,10 @@
       : { width: 2.2 * scale, color: layer.colour };
   }
 
+  /** @param {PlotlyObject} event */
   function find(event) {
     const point = event.points && event.points[0];
-    if (!point || !point.customdata) return null;
+    if (!point || !point.customdata || !drawn) return null;
     const { layer } = drawn.figure.entries[point.customdata[0]];
     return layer.points ? layer.points[point.customdata[1]] : null;
   }
@@ -332,41 +359,44 @@
 
   // A part of the figure that was drawn with the mouse becomes the view's limits, and so part of the link.
   function zoom() {
+    if (!drawn) return;
     const [first] = drawn.figure.panels;
+    /** @param {PlotlyObject} axis @param {BuiltAxis} about */
     const read = (axis, about) => {
-      const ends = axis.range.map((end) => about.log ? 10 ** end : end);
+      /** @type {number[]} */
+      const ends = axis.range.map((/** @type {number} */ end) => about.log ? 10 ** end : end);
       const digits = about.log ? 4 : Math.max(
         4,
         Math.ceil(Math.log10(Math.max(...ends.map(Math.abs)) / Math.abs(ends[1] - ends[0]))) + 3,
       );
       return ends.map((end) => Number(end.toPrecision(Math.min(15, digits))));
     };
-    const change = {};
+    const change = /** @type {ViewChange} */ ({});
     if (!first.x.fixed) [change.minX, change.maxX] = read(parts.live.layout.xaxis, first.x);
     if (!drawn.figure.fixedY) [change.minY, change.maxY] = read(parts.live.layout.yaxis, first.y);
     app.setView(change);
   }
 
-  /** Opens the trial of a dot, or of a point the trial whose value is nearest to it. */
+  /**
+   * Opens the trial of a dot, or of a point the trial whose value is nearest to it.
+   * @param {Mark} point
+   */
   function openTrial(point) {
     const row = point.row === undefined ? nearest(point) : point.row;
     if (row !== undefined) app.setView({ trial: explorer.source.nameTrial(app.table, row) });
   }
 
+  /** @param {Mark} point */
   function nearest(point) {
-    const values = app.table.column(point.yColumn || app.view.y[0]).values;
+    const values = app.table.column(point.yColumn || app.view.y[0])?.values || [];
+    const off = (/** @type {number} */ row) => Math.abs(values[row] - Number(point.y));
     return point.rows &&
-      point.rows.reduce(
-        (best, row) =>
-          best === undefined || Math.abs(values[row] - point.y) < Math.abs(values[best] - point.y)
-            ? row
-            : best,
-        undefined,
-      );
+      Array.from(point.rows).reduce((best, row) => off(row) < off(best) ? row : best, point.rows[0]);
   }
 
+  /** @param {Figure} figure */
   function describeLeft(figure) {
-    const { exploration, view } = app;
+    const { exploration, view } = explored();
     const texts = exploration.notes.slice();
     const counted = exploration.facets.flatMap((facet) => facet.curves).flatMap((curve) => curve.points)
       .reduce((sum, point) => sum + point.trials, 0);
@@ -376,9 +406,7 @@
           " values, so that they do not hide each other.",
       );
     }
-    const limited = ["minX", "maxX", "minY", "maxY"].some((key) =>
-      view[key] !== null && view[key] !== undefined
-    );
+    const limited = [view.minX, view.maxX, view.minY, view.maxY].some((limit) => limit !== null);
     const reset = limited
       ? make("button", {
         type: "button",
@@ -404,12 +432,12 @@
 
   /**
    * The figure as a picture with its title and legend, for files.
-   * @param {{format: string, width: ?number, height: ?number, scale: ?number}} how format: svg or png
+   * @param {{format: string, width?: number, height?: number, scale?: number}} how format: svg or png
    * @returns {Promise<string>} a data URL
    */
   function toImage(how) {
     const { format, width = 1000, height = 560, scale = 2 } = how;
-    return explorer.figurePicture.render(app, plan, { format, width, height, scale });
+    return explorer.figurePicture.render(explored(), plan, { format, width, height, scale });
   }
 
   explorer.figurePanel = { plan, toImage, openTrial };

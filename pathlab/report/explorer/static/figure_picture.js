@@ -1,7 +1,7 @@
 // The figure as a file: with its title, what its trials share, and its legend, dark on white.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const INK = "#1f2328";
   const PAPER = "#ffffff";
   const SIZE_PX = 13;
@@ -12,6 +12,7 @@
   const EDGE_PX = 14;
 
   // Rows that the entries of the legend need.
+  /** @param {string[]} names @param {number} width */
   function countRows(names, width) {
     let rows = names.length ? 1 : 0;
     let left = width;
@@ -27,7 +28,9 @@
   }
 
   // The first mark of each curve stands for it in the legend.
+  /** @param {PlotlyFigure} plot @param {FigureEntry[]} entries */
   function nameTraces(plot, entries) {
+    /** @type {string[]} */
     const names = [];
     plot.data.forEach((trace, at) => {
       const { layer } = entries[at];
@@ -47,6 +50,7 @@
   }
 
   // What is below the title: what the trials share and how they were chosen, what the marks are, what is left out.
+  /** @param {ExploredApp} app @param {number} letters */
   function listLines(app, letters) {
     const { exploration } = app;
     const { shared, chosen, facts } = explorer.titlePanel.describe(app);
@@ -64,9 +68,9 @@
   }
 
   /**
-   * @param {Object} app
-   * @param {function(Object): Object} plan the figure at a size, as figure_panel.js makes it
-   * @param {{format: string, width: number, height: number, scale: number}} how format: svg or png
+   * @param {ExploredApp} app
+   * @param {Plan} plan the figure at a size, as figure_panel.js makes it
+   * @param {Parameters<Explorer["figurePicture"]["render"]>[2]} how format: svg or png
    * @returns {Promise<string>} a data URL
    */
   function render(app, plan, how) {
@@ -91,6 +95,7 @@
     const { layout } = plot;
     Object.assign(layout, { paper_bgcolor: PAPER, plot_bgcolor: PAPER, showlegend: shown, height, width });
     layout.legend = { ...layout.legend, font: { size: SIZE_PX }, y: 0, yref: "container", yanchor: "bottom" };
+    /** @param {string} text @param {number} y @param {PlotlyObject} font */
     const line = (text, y, font) => ({
       text,
       showarrow: false,

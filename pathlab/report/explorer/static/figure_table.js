@@ -1,34 +1,46 @@
 // A table for each panel of the figure: the same numbers as text, for screen readers and for people.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   // Beyond these a table has one row for each point, and pages.
   const ROWS_MAX = 64;
   const CURVES_MAX = 12;
   const PAGE_ROWS = 100;
   const POINTWISE = ["median", "mean", "min", "max", "iqr"];
-  let root = null;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {Exploration | null} */
   let shown = null;
 
-  /** A number for people: four digits; levels and times as words. */
+  /**
+   * A number for people: four digits; levels and times as words.
+   * @param {number | null | undefined} value
+   * @param {Axis} axis
+   */
   function formatValue(value, axis) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "not measured";
     if (axis.levels && axis.levels.length || axis.kind === "time") {
       return explorer.figureCsv.formatPlace(axis, value);
     }
     if (axis.tickLabels) {
-      const at = axis.ticks.indexOf(value);
+      const at = axis.ticks ? axis.ticks.indexOf(value) : -1;
       if (at >= 0) return axis.tickLabels[at];
     }
     return String(Number(value.toPrecision(4)));
   }
 
+  /** @param {number} value */
   const write = (value) => String(Number(value.toPrecision(4)));
+  /** @type {(value: number | null | undefined) => value is number} */
   const has = (value) => value !== null && value !== undefined && Number.isFinite(value);
+  /** @param {number} count */
   const countTrials = (count) => count === 1 ? "1 trial" : count + " trials";
 
-  /** What a cell says: the estimate, its range, and on how many trials it rests. */
+  /**
+   * What a cell says: the estimate, its range, and on how many trials it rests.
+   * @param {Point | Change | undefined} point
+   */
   function formatCell(point) {
     if (!point || !has(point.y)) return { main: "–", rest: "" };
     const range = has(point.low) && has(point.high) ? write(point.low) + " to " + write(point.high) : "";
@@ -41,9 +53,11 @@
 
   /**
    * The tables of a figure.
-   * @returns {{caption: string, x: Object, y: Object, curves: Object[]}[]}
+   * @param {Exploration} exploration
+   * @returns {FigureTable[]}
    */
   function list(exploration) {
+    /** @type {FigureTable[]} */
     const tables = [];
     for (const facet of exploration.facets) {
       for (const y of exploration.ys) {
@@ -55,7 +69,7 @@
     }
     for (const facet of new Set((exploration.against || []).map((curve) => curve.facet))) {
       for (const y of exploration.ys) {
-        const curves = exploration.against.filter((curve) =>
+        const curves = (exploration.against || []).filter((curve) =>
           curve.facet === facet && curve.yColumn === y.column
         );
         if (curves.length) {
@@ -71,6 +85,7 @@
     return tables;
   }
 
+  /** @param {Exploration} exploration @param {Facet} facet @param {Axis} y @param {Curve[]} curves */
   function describe(exploration, facet, y, curves) {
     const range = exploration.range ? " with " + exploration.range : "";
     const parts = [
@@ -80,11 +95,13 @@
     return parts.filter(Boolean).join(": ") + "." + describeUndecided(curves);
   }
 
+  /** @param {Exploration} exploration @param {string} facet @param {Axis} y @param {AgainstCurve[]} curves */
   function describeAgainst(exploration, facet, y, curves) {
     const text = y.label + " against the baseline with 95 % confidence interval, by " + exploration.x.label;
     return [facet, text].filter(Boolean).join(": ") + "." + describeUndecided(curves);
   }
 
+  /** @param {TableCurve[]} curves */
   function describeUndecided(curves) {
     const points = curves.flatMap((curve) => curve.points);
     const undecided = points.filter((point) => point.state === "undecided").length;
@@ -93,6 +110,7 @@
       : "";
   }
 
+  /** @param {FigureTable} table */
   function showWide(table) {
     const places = Array.from(new Set(table.curves.flatMap((curve) => curve.points.map((point) => point.x))))
       .sort((a, b) => a - b);
@@ -125,8 +143,9 @@
 
   const LONG = ["Low", "High", "State", "Trials"];
 
+  /** @param {FigureTable} table */
   function showLong(table) {
-    const rows = table.curves.flatMap((curve) => curve.points.map((point) => [curve, point]));
+    const rows = table.curves.flatMap((curve) => curve.points.map((point) => ({ curve, point })));
     const holder = make("div", {});
     let page = 0;
     const pages = Math.ceil(rows.length / PAGE_ROWS);
@@ -137,7 +156,7 @@
         ["Curve", explorer.figureCsv.nameAxis(table.x), explorer.figureCsv.nameAxis(table.y), ...LONG]
           .map((text) => make("th", { scope: "col" }, text)),
       );
-      const part = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).map(([curve, point]) =>
+      const part = rows.slice(page * PAGE_ROWS, (page + 1) * PAGE_ROWS).map(({ curve, point }) =>
         make(
           "tr",
           {},
@@ -155,6 +174,7 @@
       fill(holder, place(table, head, part), pages > 1 ? turn() : null);
     };
     const turn = () => {
+      /** @param {number} by @param {string} text */
       const step = (by, text) =>
         make("button", {
           type: "button",
@@ -164,6 +184,7 @@
             click() {
               page += by;
               draw();
+              /** @type {HTMLElement | null} */
               const same = holder.querySelector("[data-turn='" + by + "']:not(:disabled)") ||
                 holder.querySelector("[data-turn]:not(:disabled)");
               if (same) same.focus();
@@ -183,6 +204,7 @@
     return holder;
   }
 
+  /** @param {FigureTable} table @param {HTMLElement} head @param {HTMLElement[]} rows */
   function place(table, head, rows) {
     return make(
       "div",
@@ -191,6 +213,7 @@
     );
   }
 
+  /** @param {Exploration} exploration @param {View} view */
   function show(exploration, view) {
     const tables = list(exploration);
     const wide = POINTWISE.includes(view.statistic) || /^p\d/.test(view.statistic);
@@ -208,20 +231,23 @@
   }
 
   explorer.figureTable = { list, formatCell };
+  // A closed fold is not read, so its table is made when it opens.
+  /** @param {App} app @param {boolean} [anyway] */
+  function update(app, anyway) {
+    const fold = root.closest("details");
+    if (!app.exploration || shown === app.exploration || fold && !fold.open && !anyway) return;
+    shown = app.exploration;
+    show(app.exploration, app.view);
+  }
+
   explorer.panels.push({
     name: "figure-table",
     mount(element, app) {
       root = element;
       const fold = root.closest("details");
-      if (fold) fold.addEventListener("toggle", () => this.update(app));
-      window.addEventListener("beforeprint", () => this.update(app, true));
+      if (fold) fold.addEventListener("toggle", () => update(app));
+      window.addEventListener("beforeprint", () => update(app, true));
     },
-    // A closed fold is not read, so its table is made when it opens.
-    update(app, anyway) {
-      const fold = root.closest("details");
-      if (!app.exploration || shown === app.exploration || fold && !fold.open && !anyway) return;
-      shown = app.exploration;
-      show(app.exploration, app.view);
-    },
+    update,
   });
 })();

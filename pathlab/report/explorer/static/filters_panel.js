@@ -2,24 +2,55 @@
 // A section is filled when it is open; of many levels the first are listed, and a search finds the others.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill, label, select } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, findFocused, getPart, label, select } = explorer.dom;
   const LISTED = 40;
   const SEARCHED_FROM = 12;
   const LEVELLED_MOST = 200;
   const FOUND_MOST = 500; // levels that a link names
   const TYPING_MS = 150;
   const ALWAYS = ["results", "status", "flags", "started_utc"];
+  /** @typedef {{value: Level | null, place: number}} FoundLevel a level and its place among those of its column */
+  /**
+   * @typedef {Object} Section the part of a column, filled when it is open: with levels, or with the ends of a range
+   * @property {Column} column
+   * @property {HTMLElement} state
+   * @property {HTMLElement} body
+   * @property {HTMLDetailsElement} fold
+   * @property {string} search
+   * @property {number} listed
+   * @property {string} [shape] what the list was filled of
+   * @property {number} [total]
+   * @property {FoundLevel[]} found
+   * @property {(FoundLevel & {box: HTMLInputElement, number: HTMLElement, item: HTMLElement})[]} shown
+   * @property {HTMLElement} list
+   * @property {HTMLElement} more
+   * @property {HTMLInputElement} [low]
+   * @property {HTMLInputElement} [high]
+   */
+  /**
+   * @typedef {Object} Parts
+   * @property {HTMLInputElement} text
+   * @property {HTMLElement} chips
+   * @property {HTMLElement} list
+   * @property {HTMLElement} more
+   * @property {string} [names] of the columns that have a section
+   */
+  /** @type {Map<string, Section>} */
   const sections = new Map();
+  /** @type {Set<string>} */
   const added = new Set();
-  let root = null;
-  let parts = {};
-  let app = null;
+  /** @type {HTMLElement} */
+  let root;
+  let parts = /** @type {Parts} */ ({});
+  /** @type {App} */
+  let app;
   let typing = 0;
 
   // Columns that have a section: settings that vary, states of trials, and what a filter or a reader chose.
   function listColumns() {
     const { table, view } = app;
+    /** @param {Column} column */
     const varies = (column) => explorer.columnChoice.countLevels(table, column) > 1;
     return table.columns.filter((column) =>
       added.has(column.name) || (view.where && view.where[column.name]) || ((column.role === "factor" ||
@@ -28,24 +59,29 @@
     );
   }
 
+  /** @param {Column} column */
   const isLevelled = (column) =>
     explorer.filter.hasLevels(column) &&
     (column.kind !== "number" || explorer.columnChoice.countLevels(app.table, column) <= LEVELLED_MOST);
 
   // --- selection of levels
 
+  /** @param {Column} column */
   const filterOf = (column) => (app.view.where && app.view.where[column.name]) || null;
 
+  /** @param {Filter | null} filter @param {Level | null} value */
   function isChosen(filter, value) {
     if (!filter || !filter.levels) return true;
     return filter.levels.includes(value) !== Boolean(filter.except);
   }
 
+  /** @param {Column} column @param {Filter | null} filter */
   function set(column, filter) {
     app.setView({ where: { [column.name]: filter } });
   }
 
   // A filter names the levels that it shows or those that it hides, whichever it began with.
+  /** @param {Column} column @param {Level | null} value */
   function toggle(column, value) {
     const filter = filterOf(column);
     if (!filter || !filter.levels) {
@@ -68,11 +104,13 @@
     );
   }
 
+  /** @param {Column} column */
   const countAll = (column) =>
     explorer.columnChoice.countLevels(app.table, column) + (hasMissing(column) ? 1 : 0);
 
   // --- counts
 
+  /** @param {Column} column */
   function hasMissing(column) {
     if (column.kind === "flags") return true;
     const { codes } = explorer.filter.encode(column);
@@ -80,9 +118,12 @@
   }
 
   // The levels whose text holds a word, each with its place; the missing level is the last.
+  /** @param {Column} column @param {string} wanted */
   function findLevels(column, wanted) {
     const levels = explorer.columnChoice.listLevels(app.table, column);
+    /** @type {FoundLevel[]} */
     const found = [];
+    /** @param {Level | null} value @param {number} place */
     const add = (value, place) => {
       if (!wanted || explorer.filterText.level(column, value).toLowerCase().includes(wanted)) {
         found.push({ value, place });
@@ -95,6 +136,7 @@
 
   // --- sections
 
+  /** @param {Column} column */
   function makeSection(column) {
     const state = make("span", { class: "soft" });
     const body = make("div", { class: "filter-body" });
@@ -110,7 +152,19 @@
       ),
       body,
     );
-    const section = { column, state, body, fold, search: "", listed: LISTED };
+    /** @type {Section} */
+    const section = {
+      column,
+      state,
+      body,
+      fold,
+      search: "",
+      listed: LISTED,
+      found: [],
+      shown: [],
+      list: make("ul", { class: "levels" }),
+      more: make("p", { class: "soft" }),
+    };
     fold.addEventListener("toggle", () => {
       if (fold.open) fillSection(section);
     });
@@ -120,6 +174,7 @@
     return section;
   }
 
+  /** @param {Section} section */
   function describeState(section) {
     const filter = filterOf(section.column);
     section.fold.classList.toggle("active", Boolean(filter));
@@ -128,11 +183,13 @@
       : "";
   }
 
+  /** @param {Section} section */
   function fillSection(section) {
     if (isLevelled(section.column)) fillLevels(section);
     else fillRange(section);
   }
 
+  /** @param {Section} section */
   function fillLevels(section) {
     const { column } = section;
     const total = countAll(column);
@@ -144,8 +201,6 @@
       section.shown = found.slice(0, section.listed).map((level) => makeLevel(column, level));
       if (section.total !== total) {
         section.total = total;
-        section.list = make("ul", { class: "levels" });
-        section.more = make("p", { class: "soft" });
         fill(section.body, makeTools(section, total), section.list, section.more);
       }
       fill(section.list, section.shown.map((one) => one.item));
@@ -171,15 +226,16 @@
           : "No level has this in its name.",
       );
     }
-    const counts = explorer.filter.counts(app.table, app.view, [column.name]).get(column.name);
+    const counts = explorer.filter.counts(app.table, app.view, [column.name]).get(column.name) || [];
     const filter = filterOf(column);
     for (const { value, place, box, number } of section.shown) {
       box.checked = isChosen(filter, value);
       number.textContent = counts[place].toLocaleString("en");
-      number.parentElement.classList.toggle("empty", !counts[place]);
+      number.parentElement?.classList.toggle("empty", !counts[place]);
     }
   }
 
+  /** @param {Column} column @param {{value: Level | null, place: number}} parts */
   function makeLevel(column, { value, place }) {
     const text = explorer.filterText.level(column, value);
     const box = make("input", { type: "checkbox", on: { change: () => toggle(column, value) } });
@@ -198,8 +254,10 @@
     return { value, place, box, number, item };
   }
 
+  /** @param {Section} section @param {number} total */
   function makeTools(section, total) {
     const { column } = section;
+    /** @param {string} text @param {() => Filter | null} filter */
     const act = (text, filter) =>
       make("button", {
         type: "button",
@@ -233,12 +291,14 @@
     return tools;
   }
 
+  /** @param {Section} section */
   function fillRange(section) {
     const { column } = section;
-    const filter = filterOf(column) || {};
+    const filter = filterOf(column);
     if (!section.low) {
       const isTime = column.kind === "time";
       const [least, most] = spanOf(column);
+      /** @param {string} text @param {number | null} end */
       const input = (text, end) =>
         make("input", {
           type: "text",
@@ -259,19 +319,22 @@
         isTime ? make("p", { class: "soft" }, "In UTC, as 2026-11-21 05:03.") : null,
       );
     }
+    /** @param {number | null | undefined} value */
     const write = (value) =>
       value === null || value === undefined
         ? ""
         : column.kind === "time"
         ? explorer.axes.formatTime(value)
         : String(value);
-    for (const end of ["low", "high"]) {
-      if (section[end] !== document.activeElement || !section[end].value) {
-        section[end].value = write(filter[end]);
+    for (const end of /** @type {const} */ (["low", "high"])) {
+      const control = section[end];
+      if (control && (control !== document.activeElement || !control.value)) {
+        control.value = write(filter?.[end]);
       }
     }
   }
 
+  /** @param {Column} column */
   function spanOf(column) {
     let [least, most] = [Infinity, -Infinity];
     for (let row = 0; row < app.table.count; row += 1) {
@@ -282,16 +345,18 @@
     return least <= most ? [least, most] : [null, null];
   }
 
+  /** @param {Section} section */
   function readRange(section) {
     const { column } = section;
+    /** @param {HTMLInputElement | undefined} control */
     const read = (control) => {
-      const typed = control.value.trim();
+      const typed = control ? control.value.trim() : "";
       const value = typed === "" ? null : column.kind === "time"
         ? Date.parse(
           /(Z|[+-]\d\d:\d\d)$/.test(typed) ? typed : typed.replace(" ", "T") + (typed.length > 10 ? "Z" : ""),
         ) / 1000
         : Number(typed.replace(",", "."));
-      control.setAttribute("aria-invalid", String(typed !== "" && !Number.isFinite(value)));
+      control?.setAttribute("aria-invalid", String(typed !== "" && !Number.isFinite(value)));
       return value;
     };
     const [low, high] = [read(section.low), read(section.high)];
@@ -311,6 +376,7 @@
 
   // --- the panel
 
+  /** @param {HTMLElement} element @param {App} shared */
   function mount(element, shared) {
     [root, app] = [element, shared];
     const text = make("input", {
@@ -334,21 +400,26 @@
     fill(root, parts.chips, label("Text", text), parts.list, parts.more);
   }
 
+  // The section of a column, made when it is first listed.
+  /** @param {Column} column */
+  function getSection(column) {
+    const section = sections.get(column.name) || makeSection(column);
+    sections.set(column.name, section);
+    return section;
+  }
+
   function update() {
     const columns = listColumns();
     const names = columns.map((column) => column.name).join("\n");
     if (parts.names !== names) {
       parts.names = names;
-      for (const column of columns) {
-        if (!sections.has(column.name)) sections.set(column.name, makeSection(column));
-      }
-      const place = document.activeElement;
-      fill(parts.list, columns.map((column) => sections.get(column.name).fold));
+      const place = findFocused(document.body);
+      fill(parts.list, columns.map((column) => getSection(column).fold));
       if (place && place.isConnected && place !== document.activeElement) place.focus();
       offerMore(columns);
     }
     for (const column of columns) {
-      const section = sections.get(column.name);
+      const section = getSection(column);
       describeState(section);
       if (section.fold.open) fillSection(section);
     }
@@ -356,6 +427,7 @@
     if (parts.text !== document.activeElement) parts.text.value = app.view.text || "";
   }
 
+  /** @param {Column[]} columns */
   function offerMore(columns) {
     const taken = new Set(columns.map((column) => column.name));
     const options = explorer.columnChoice.listOptions(app.table, {
@@ -374,9 +446,10 @@
           if (!name) return;
           added.add(name);
           update();
-          const { fold } = sections.get(name);
+          const fold = sections.get(name)?.fold;
+          if (!fold) return;
           fold.open = true;
-          fold.querySelector("summary").focus();
+          getPart(fold, "summary").focus();
         }),
       ),
     );
@@ -384,6 +457,7 @@
 
   function showChips() {
     const where = app.view.where || {};
+    /** @type {{text: string, change: ViewChange}[]} */
     const active = Object.keys(where).map((name) => ({
       text: explorer.filterText.describe(app.table.column(name) || { label: name }, where[name]),
       change: { where: { [name]: null } },
@@ -420,7 +494,7 @@
         )
         : null,
     );
-    const summary = document.querySelector("[data-filters]");
+    const summary = getPart(document, "[data-filters]");
     summary.textContent = active.length ? active.length + " in use" : "";
   }
 

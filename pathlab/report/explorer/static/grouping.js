@@ -1,22 +1,16 @@
 // Selected trials grouped by the levels of columns, in the order of measurement: as study/exploration/grouping.py.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { formatLevel } = explorer.labels;
-  const [START, RESULTS] = ["started_utc", "results"];
+  const [START, RESULTS] = /** @type {const} */ (["started_utc", "results"]);
+  /** @type {WeakMap<Column, {count: number, values: Numbers, levels: Levels}>} */
   const known = new WeakMap();
+  /** @type {WeakMap<Column, {count: number, complete: boolean}>} */
   const looked = new WeakMap(); // by column: of how many trials it is known that they have values
 
-  /**
-   * @typedef {Object} Levels a column as levels
-   * @property {number} size how many there are
-   * @property {Float64Array} values places of a category, else the numbers themselves
-   * @property {Int32Array} places of each trial of the table its level; -1: missing
-   * @property {?string[]} texts of a category's levels; null: the texts of the values
-   * @property {function(number): string} name the text of a level
-   */
-
   // The distinct sets of flags, and the place of each trial's.
+  /** @param {Table} table */
   function indexFlags(table) {
     const { low, high } = table.flagBits;
     const sets = new Map();
@@ -24,32 +18,38 @@
     names.forEach((name, row) => sets.set(name, [high[row], low[row]]));
     const sorted = Array.from(sets).sort(([, one], [, other]) => one[0] - other[0] || one[1] - other[1]);
     const known = new Map(sorted.map(([name], place) => [name, place]));
+    /** @param {number[]} ends @param {number} place */
     const has = ([upper, lower], place) => (place < 32 ? lower >>> place : upper >>> (place - 32)) & 1;
     const texts = sorted.map(([, bits]) =>
       table.flags.filter((_, place) => has(bits, place)).join(", ") || "no flag"
     );
-    return { texts, places: Int32Array.from(names, (name) => known.get(name)) };
+    return { texts, places: Int32Array.from(names, (name) => known.get(name) ?? -1) };
   }
 
+  /** @param {Table} table @param {Column} column */
   function indexTexts(table, column) {
     if (column.kind === "flags") return indexFlags(table);
+    const { levels, codes } = explorer.filter.encode(column);
     const several = column.name === RESULTS && table.sources.length > 1;
     const texts = several
       ? table.sources.map((source) => source.label + ": " + source.title)
-      : column.levels.map((level) => formatLevel(column, level));
-    return { texts, places: column.values };
+      : levels.map((level) => formatLevel(column, level));
+    return { texts, places: codes };
   }
 
+  /** @param {Table} table @param {Column} column */
   function readLevels(table, column) {
     const named = column.kind === "category" || column.kind === "flags";
-    const { texts, places } = named ? indexTexts(table, column) : { texts: null, places: null };
     if (named) {
-      const values = Float64Array.from(texts, (_, place) => place);
+      const { texts, places } = indexTexts(table, column);
+      const values = Float64Array.from(texts.keys());
+      /** @param {number} place */
       const name = (place) => place >= 0 && place < texts.length ? texts[place] : column.missingLabel;
       return { size: texts.length, values, places, texts, name };
     }
     const found = explorer.numberLevels.indexNumbers(column);
     const size = found.values.length;
+    /** @param {number} place */
     const name = (place) =>
       place >= 0 && place < size ? formatLevel(column, found.values[place]) : column.missingLabel;
     return { size, values: found.values, places: found.places, texts: null, name };
@@ -57,8 +57,8 @@
 
   /**
    * The levels of a column over all trials of the table, whatever is selected.
-   * @param {Object} table
-   * @param {Object} column
+   * @param {Table} table
+   * @param {Column} column
    * @returns {Levels}
    */
   function indexLevels(table, column) {
@@ -72,7 +72,7 @@
   /**
    * The rows for which something holds; loops are several times as fast as `filter` of typed arrays.
    * @param {Uint32Array} rows
-   * @param {function(number): boolean} holds
+   * @param {(row: number) => boolean} holds
    * @returns {Uint32Array}
    */
   function keepRows(rows, holds) {
@@ -84,7 +84,12 @@
     return kept.subarray(0, count);
   }
 
-  /** The rows whose mark (0 or 1 for each trial of the table) is the wanted one; all of them: the list itself. */
+  /**
+   * The rows whose mark (0 or 1 for each trial of the table) is the wanted one; all of them: the list itself.
+   * @param {Uint32Array} rows
+   * @param {Uint8Array} marks
+   * @param {number} wanted
+   */
   function keepMarked(rows, marks, wanted) {
     let size = 0;
     for (let at = 0; at < rows.length; at += 1) size += marks[rows[at]] === wanted ? 1 : 0;
@@ -97,6 +102,7 @@
   }
 
   // Whether all trials have a value. Trials are only ever added: what was looked at is not looked at again.
+  /** @param {Column} column */
   function isComplete(column) {
     const { values } = column;
     const found = looked.get(column) || { count: 0, complete: true };
@@ -107,13 +113,21 @@
     return found.complete;
   }
 
-  /** The rows that have a value; all of them: the list itself. */
+  /**
+   * The rows that have a value; all of them: the list itself.
+   * @param {Uint32Array} rows
+   * @param {Column} column
+   */
   function keepFinite(rows, column) {
     const { values } = column;
     return isComplete(column) ? rows : keepRows(rows, (row) => Number.isFinite(values[row]));
   }
 
-  /** The values of these rows. */
+  /**
+   * The values of these rows.
+   * @param {NumberList} values
+   * @param {NumberList} rows
+   */
   function takeValues(values, rows) {
     const taken = new Float64Array(rows.length);
     for (let at = 0; at < rows.length; at += 1) taken[at] = values[rows[at]];
@@ -121,9 +135,11 @@
   }
 
   // At most so many places of a list, the first and the last among them.
+  /** @param {number} size @param {number} most */
   function choosePlaces(size, most) {
     if (size <= most) return Array.from({ length: size }, (_, place) => place);
     const step = (size - 1) / (most - 1);
+    /** @type {number[]} */
     const chosen = [];
     for (let at = 0, before = -1; at < most; at += 1) {
       const exact = at === most - 1 ? size - 1 : at * step;
@@ -136,14 +152,19 @@
     return chosen;
   }
 
-  /** At most so many of the items: choose_evenly of study/selection.py. */
+  /**
+   * At most so many of the items: choose_evenly of study/selection.py.
+   * @template Item
+   * @param {Item[]} items
+   * @param {number} most
+   */
   function chooseEvenly(items, most) {
     return choosePlaces(items.length, most).map((place) => items[place]);
   }
 
   /**
    * The rows in the order of measurement; trials without a start come last.
-   * @param {Object} table
+   * @param {Table} table
    * @param {Uint32Array} rows
    * @returns {Uint32Array}
    */
@@ -154,6 +175,7 @@
       ascending = rows[at - 1] < rows[at] && starts[rows[at - 1]] <= starts[rows[at]];
     }
     if (ascending) return rows;
+    /** @param {number} row */
     const rank = (row) => Number.isNaN(starts[row]) ? Infinity : starts[row];
     return Uint32Array.from(rows).sort((one, other) => {
       const before = rank(one);
@@ -163,24 +185,13 @@
   }
 
   /**
-   * A column that selected trials are split by.
-   * @typedef {Object} SplitColumn
-   * @property {Levels} levels
-   * @property {number[]} shown places of the levels that are shown; one beyond the last: missing
-   * @property {number} present how many levels the selected trials have
-   * @property {function(Uint32Array): Array<{key: number, rows: Uint32Array}>} split rows by shown level
-   * @property {function(number): number} place of a key among all levels; -1: missing
-   * @property {function(number): string} name of a key
-   */
-
-  /**
    * Split rows by a column.
-   * @param {Object} table
-   * @param {?string} name null: all rows are one part
+   * @param {Table} table
+   * @param {string | null} name null: all rows are one part
    * @param {Uint32Array} rows
    * @param {number} most levels that are shown
    * @param {boolean} unset trials without a level are a level of their own
-   * @returns {?SplitColumn}
+   * @returns {SplitColumn | null}
    */
   function splitColumn(table, name, rows, most, unset) {
     const column = name ? table.column(name) : null;
@@ -193,6 +204,7 @@
       slots[place < 0 ? size : place] = 0;
     }
     if (!unset) slots[size] = -1;
+    /** @type {number[]} */
     const present = [];
     slots.forEach((slot, place) => {
       if (slot === 0) present.push(place);
@@ -203,6 +215,7 @@
       slots[place] = key;
     });
 
+    /** @param {Uint32Array} part */
     function split(part) {
       const ends = new Uint32Array(shown.length);
       const keys = new Int32Array(part.length);
@@ -227,6 +240,7 @@
       return parts;
     }
 
+    /** @param {number} key */
     const place = (key) => shown[key] < size ? shown[key] : -1;
     return { levels, shown, present: present.length, split, place, name: (key) => levels.name(shown[key]) };
   }

@@ -2,27 +2,32 @@
 // labels.py and level_text.py of study/exploration.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const BYTES = "B";
+  /** @type {[string, number][]} */
   const BYTE_UNITS = [["GB", 1e9], ["GiB", 2 ** 30], ["MB", 1e6], ["MiB", 2 ** 20], ["kB", 1e3], [
     "KiB",
     1024,
   ]];
+  /** @type {[string, number][]} */
   const VOLUME_UNITS = [["B", 0], ["kB", 3], ["MB", 6], ["GB", 9], ["TB", 12]];
   const [RESULTS, PATH, MEDIUM] = ["results", "path", "medium"];
   // They are named by the path.
   const HOSTS = ["path_source", "path_destination"];
   // Missing levels that say nothing.
   const UNKNOWN = ["not set", "not measured", "none"];
+  /** @type {WeakMap<Column, {count: number, same: boolean}>} */
   const compared = new WeakMap(); // by column: how many of its values were compared, and whether they are the same
 
   // The digits of the shortest decimal that is this number, without a point, and the power of ten of the first.
+  /** @param {number} value */
   function splitDigits(value) {
     const [digits, exponent] = Math.abs(value).toExponential().split("e");
     return { digits: digits.replace(".", ""), exponent: Number(exponent) };
   }
 
   // As many digits, rounded; half goes up, or to even where `even` says so.
+  /** @param {{digits: string, exponent: number}} parts @param {number} kept @param {boolean} even */
   function roundDigits({ digits, exponent }, kept, even) {
     if (digits.length <= kept) return { digits, exponent, exact: true };
     const rest = digits.slice(kept);
@@ -35,6 +40,7 @@
   }
 
   // Digits as a decimal number without an exponent.
+  /** @param {string} digits @param {number} exponent */
   function placePoint(digits, exponent) {
     if (exponent < 0) return "0." + "0".repeat(-exponent - 1) + digits;
     const whole = digits.slice(0, exponent + 1).padEnd(exponent + 1, "0");
@@ -42,11 +48,15 @@
     return rest ? whole + "." + rest : whole;
   }
 
+  /** @param {string} text */
   function trim(text) {
     return text.includes(".") ? text.replace(/0+$/, "").replace(/\.$/, "") : text;
   }
 
-  /** Six significant digits of the shortest decimal that is this number, without zeros at the end. */
+  /**
+   * Six significant digits of the shortest decimal that is this number, without zeros at the end.
+   * @param {number} value
+   */
   function formatNumber(value) {
     if (value === 0) return "0";
     const sign = value < 0 ? "-" : "";
@@ -60,6 +70,7 @@
   }
 
   // An amount of data in decimal units with three digits; zeros at the end only where digits were rounded.
+  /** @param {number} value */
   function formatVolume(value) {
     if (value === 0) return "0 B";
     const sign = value < 0 ? "-" : "";
@@ -75,7 +86,10 @@
     return sign + (found.exact ? trim(text) : text) + " " + VOLUME_UNITS[place][0];
   }
 
-  /** A size: `64 KiB` where it is exact, else decimal, `12.3 MB`. */
+  /**
+   * A size: `64 KiB` where it is exact, else decimal, `12.3 MB`.
+   * @param {number} value
+   */
   function formatBytes(value) {
     if (!Number.isFinite(value)) return "not measured";
     if (Number.isInteger(value) && value) {
@@ -89,8 +103,8 @@
 
   /**
    * A level with its unit: `64 KiB`, `40 ms`, `yes`, `2026-11-21 05:03:05 UTC`.
-   * @param {{unit: ?string, kind: string}} column
-   * @param {string|number|boolean} value
+   * @param {{unit: string | null, kind: string}} column
+   * @param {Level} value
    * @returns {string}
    */
   function formatLevel(column, value) {
@@ -103,18 +117,27 @@
     return column.unit ? formatNumber(value) + " " + column.unit : formatNumber(value);
   }
 
-  /** `1 trial`, `12 trials`. */
+  /**
+   * `1 trial`, `12 trials`.
+   * @param {number} count
+   */
   function writeTrialCount(count) {
     return count === 1 ? "1 trial" : count + " trials";
   }
 
-  /** The name of a curve: its level of colour, and its y column where there are several. */
+  /**
+   * The name of a curve: its level of colour, and its y column where there are several.
+   * @param {string} level
+   * @param {{label: string}} column
+   * @param {boolean} several
+   */
   function nameCurve(level, column, several) {
     const parts = [level, several ? column.label : ""].filter(Boolean);
     return parts.join(", ") || column.label;
   }
 
   // The level that all rows have in this column with its name, as a list of one text; empty where they differ.
+  /** @param {Table} table @param {Column} column @param {Uint32Array} rows */
   function share(table, column, rows) {
     if (column.kind === "flags") return [];
     const { values } = column;
@@ -131,6 +154,7 @@
   }
 
   // Whether all trials have one value. Trials are only ever added: what was compared is not compared again.
+  /** @param {Column} column */
   function isConstant(column) {
     const { values } = column;
     const found = compared.get(column) || { count: 1, same: true };
@@ -142,11 +166,13 @@
   }
 
   // Whether it is a condition that titles name: the medium, or one that differs among all trials.
+  /** @param {Column} column */
   function isCondition(column) {
     if (column.role !== "condition") return false;
     return column.name === MEDIUM || (column.kind !== "flags" && !isConstant(column));
   }
 
+  /** @param {Table} table @param {Column} column @param {Uint32Array} rows */
   function describeColumn(table, column, rows) {
     if (column.name === RESULTS) {
       if (table.sources.length === 1) return [table.sources[0].title];
@@ -159,8 +185,8 @@
 
   /**
    * What all selected trials share: `Streams sweep, a → b, Window 64 KiB`; empty where they share nothing.
-   * @param {Object} table
-   * @param {Object} view
+   * @param {Table} table
+   * @param {View} view
    * @param {Uint32Array} rows
    * @returns {string}
    */

@@ -2,7 +2,7 @@
 // curve alone, a second one all of them.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const SVG = "http://www.w3.org/2000/svg";
   // In the order of the markers and dashes of report.js.
@@ -17,16 +17,26 @@
   ];
   const DASHES = ["", "6 3", "6 2 2 2", "2 2", "5 1 1 1 1 1", "1 1.5", "9 3"];
 
+  /**
+   * @param {string} tag
+   * @param {Record<string, string | number>} attributes
+   * @param {...Node} children
+   */
   function draw(tag, attributes, ...children) {
     const made = document.createElementNS(SVG, tag);
-    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+    for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
     made.append(...children);
     return made;
   }
 
-  /** The sample of a curve: its line and its marker. */
+  /**
+   * The sample of a curve: its line and its marker.
+   * @param {Slot} slot
+   * @param {{line?: boolean, marker?: boolean}} [how]
+   */
   function sample(slot, how) {
     const { line = true, marker = true } = how || {};
+    /** @type {SVGElement[]} */
     const parts = [];
     if (line) {
       parts.push(
@@ -49,8 +59,10 @@
     }, ...parts);
   }
 
+  /** @param {string} kind */
   function mark(kind) {
     const common = { fill: "none", stroke: "currentColor", "stroke-width": 1.6 };
+    /** @type {Record<string, SVGElement[]>} */
     const parts = {
       interval: [
         draw("path", { ...common, d: "M10 2v12M7 2h6M7 14h6" }),
@@ -65,18 +77,20 @@
       ],
       excluded: [draw("circle", { ...common, cx: 10, cy: 8, r: 2.8, "stroke-width": 1.2 })],
       band: [draw("rect", { x: 2, y: 4, width: 16, height: 8, fill: "currentColor", opacity: 0.25 })],
-    }[kind];
+    };
     return draw("svg", {
       viewBox: "0 0 20 16",
       width: 20,
       height: 16,
       "aria-hidden": "true",
       class: "sample",
-    }, ...parts);
+    }, ...parts[kind]);
   }
 
   // One entry for each curve of any panel, in the order of the panels.
+  /** @param {Exploration} exploration */
   function listEntries(exploration) {
+    /** @type {Map<string | number | null, {curve: Curve, number: number}>} */
     const entries = new Map();
     for (const facet of exploration.facets) {
       facet.curves.forEach((curve, number) => {
@@ -87,28 +101,34 @@
     return Array.from(entries.values());
   }
 
-  /** Shows the entries and what the marks mean. */
+  /**
+   * Shows the entries and what the marks mean.
+   * @param {Element} root
+   * @param {ExploredApp} app
+   * @param {Figure} figure
+   */
   function show(root, app, figure) {
     const { exploration, view } = app;
     const entries = listEntries(exploration);
     const column = view.colour ? app.table.column(view.colour) : null;
     const lined = !exploration.x.levels.length;
     const marked = !explorer.figure.isSteps(view) && !explorer.figure.isBars(view);
-    const filter = view.where && view.where[view.colour];
+    const { colour } = view;
+    const filter = colour && view.where[colour];
     const items = entries.map(({ curve, number }) => {
       const slot = explorer.figure.slotOf(curve, number);
       const look = sample(slot, { line: lined, marker: marked });
-      const level = column && Number.isInteger(curve.colourLevel) && curve.colourLevel >= 0
+      const level = column && curve.colourLevel !== null && curve.colourLevel >= 0
         ? explorer.columnChoice.listLevels(app.table, column)[curve.colourLevel]
         : undefined;
       const name = exploration.ys.length > 1 && column
         ? explorer.filterText.level(column, level)
         : curve.name;
-      if (level === undefined || entries.length < 2) {
+      if (level === undefined || !colour || entries.length < 2) {
         return make("li", {}, make("span", { class: "entry" }, look, name));
       }
       const alone = () => {
-        app.setView({ where: { [view.colour]: { levels: [level], except: false } } });
+        app.setView({ where: { [colour]: { levels: [level], except: false } } });
         app.announce("Only " + name + " is shown.");
       };
       return make(
@@ -133,18 +153,25 @@
       ? make("button", {
         type: "button",
         class: "plain",
-        on: { click: () => app.setView({ where: { [view.colour]: null } }) },
+        on: { click: () => app.setView({ where: { [colour]: null } }) },
       }, "all levels")
       : null;
     fill(root, column || app.overlays.length ? [heading, make("ul", {}, items), back] : null);
     return figure;
   }
 
-  /** The key of the marks that the figure has. */
+  /**
+   * The key of the marks that the figure has.
+   * @param {Element} root
+   * @param {ExploredApp} app
+   * @param {Figure} figure
+   */
   function explain(root, app, figure) {
     const { exploration, view } = app;
     const layers = figure.panels.flatMap((panel) => panel.layers);
+    /** @param {(layer: Layer) => unknown} test */
     const has = (test) => layers.some(test);
+    /** @type {[string, string][]} */
     const keys = [];
     const name = exploration.statistic;
     if (explorer.figure.isPlain(view)) {

@@ -2,7 +2,7 @@
 // It comes back by itself, asks for what it missed, and shows whether it is connected.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   // The server says something every 10 s; a connection that is silent for longer is dead, such as after sleep.
   const SILENT_MS = 25000;
@@ -47,6 +47,7 @@
     killed: "Killed: the run ended without a word; what it measured is here",
     stored: "No run writes these results",
   };
+  /** @type {Record<string, string>} */
   const LINKS = {
     connecting: "connecting …",
     connected: "connected",
@@ -57,40 +58,52 @@
     closed: "",
   };
 
-  let app = null;
-  let root = null;
-  let line = null;
+  /** @type {App} */
+  let app;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {HTMLElement} */
+  let line;
+  /** @type {EventSource | null} */
   let stream = null;
   let position = "";
+  /** @type {Map<string, number>} */
   let seen = new Map(); // by source: the number of its last trial
   let heard = 0;
   let ticked = 0;
   let failures = 0;
   let timer = 0;
   let hiddenSince = 0;
+  /** @type {LiveRow[]} */
   let pending = [];
   let grown = 0;
   let growing = 0;
   let drawing = 0;
+  /** @type {Promise<void> | null} */
   let renewing = null;
 
   /** What is known of the run of each of the results, by label. */
+  /** @type {Map<string, Run>} */
   const runs = new Map();
   const state = { link: "closed" };
 
-  /** Whether a process writes these results now. */
-  const isRunning = (run) => Boolean(run) && RUNS.includes(run.state);
+  /**
+   * Whether a process writes these results now.
+   * @param {Run | null} run
+   */
+  const isRunning = (run) => run !== null && RUNS.includes(run.state);
 
   // --- the place in the results
 
   // The number of the last trial of each of the results.
+  /** @param {Table} table */
   function findLast(table) {
     const last = new Map(table.sources.map((source) => [source.label, 0]));
     const [results, trial] = [table.column("results"), table.column("trial")];
     for (let row = 0; row < table.count; row += 1) {
-      const label = results.levels[results.values[row]];
-      const number = trial.levels ? trial.levels[trial.values[row]] : trial.values[row];
-      if (number > last.get(label)) last.set(label, number);
+      const label = String(results.levels[results.values[row]]);
+      const number = Number(trial.levels ? trial.levels[trial.values[row]] : trial.values[row]);
+      if (number > (last.get(label) ?? Infinity)) last.set(label, number);
     }
     return last;
   }
@@ -159,6 +172,7 @@
     if (state.link === "reconnecting") app.notice(text, { key: "connection" });
   }
 
+  /** @param {string} name @param {MessageEvent} event */
   function receive(name, event) {
     heard = Date.now();
     if (event.lastEventId) position = event.lastEventId;
@@ -193,6 +207,7 @@
   }
 
   // A trial counts once, however often connections were made.
+  /** @param {LiveEvent} told */
   function takeTrial(told) {
     if (told.trial <= (seen.get(told.results) || 0)) return false;
     seen.set(told.results, told.trial);
@@ -205,6 +220,7 @@
     return true;
   }
 
+  /** @param {string} rows @param {TrialRecord} record */
   function markRow(rows, record) {
     const place = record.plan_row;
     if (rows[place] === "c") return rows;
@@ -264,6 +280,7 @@
 
   // --- the state of the connection
 
+  /** @param {string} link */
   function show(link) {
     const all = [...runs.values()];
     const before = state.link;
@@ -307,6 +324,7 @@
     }
   }
 
+  /** @param {HTMLElement} element @param {App} given */
   function mount(element, given) {
     [root, app] = [element, given];
     if (app.source.mode !== "served" || !("EventSource" in window)) return;
@@ -325,7 +343,7 @@
       body,
     );
     explorer.progress.mount(head, body, app);
-    explorer.control.mount(root.firstChild, app);
+    explorer.control.mount(root.children[0], app);
     seen = findLast(app.table);
     position = app.table.sources.map((source) => "0." + seen.get(source.label)).join(",");
     ticked = Date.now();

@@ -2,20 +2,41 @@
 // figure, so both say the same.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const SHOWN = 30;
   const REDRAW_MS = 1000;
-  let app = null;
-  let fold = null;
-  let parts = null;
+  /** @type {App} */
+  let app;
+  /** @type {HTMLDetailsElement} */
+  let fold;
+  /** @type {Record<"head" | "body" | "nothing" | "more" | "table", HTMLElement>} */
+  let parts;
+  /**
+   * @typedef {Object} Cell trials of the same settings
+   * @property {number} row its first trial
+   * @property {[started: number, value: number][]} samples
+   * @property {number} trials
+   * @property {Estimate | null} estimate
+   */
+  /**
+   * @typedef {Object} Built what the cells were built of
+   * @property {Table} table
+   * @property {string} key
+   * @property {Column[]} factors
+   * @property {Column | null} measure
+   * @property {string} levels
+   */
+  /** @type {Map<string, Cell>} */
   let cells = new Map();
-  let built = null; // what the cells were built of
+  /** @type {Built | null} */
+  let built = null;
   let counted = 0; // rows taken so far
   let timer = 0;
   let all = false;
 
   // The settings that the plan varies, and the path where there are several.
+  /** @param {Table} table */
   function listFactors(table) {
     return table.columns.filter((column) =>
       column.values && (column.role === "factor" || column.name === "path")
@@ -23,6 +44,7 @@
       .filter((column) => varies(column, table.count));
   }
 
+  /** @param {Column} column @param {number} count */
   function varies(column, count) {
     for (let row = 1; row < count; row += 1) {
       if (!Object.is(column.values[row], column.values[0])) return true;
@@ -30,6 +52,7 @@
     return false;
   }
 
+  /** @param {Table} table */
   function measureOf(table) {
     const wanted = [
       app.view.y && app.view.y[0],
@@ -42,32 +65,34 @@
     ) || null;
   }
 
+  /** @returns {Built} */
   function build() {
     const { table } = app;
     const factors = listFactors(table);
     const measure = measureOf(table);
     const key = [measure && measure.name, ...factors.map((one) => one.name)].join(" ");
-    if (
-      built === null || built.table !== table || built.key !== key || built.levels !== countLevels(factors)
-    ) {
+    const levels = countLevels(factors);
+    let made = built;
+    if (made === null || made.table !== table || made.key !== key || made.levels !== levels) {
       cells = new Map();
       counted = 0;
-      built = { table, key, factors, measure, levels: countLevels(factors) };
+      made = { table, key, factors, measure, levels };
+      built = made;
     }
-    for (; counted < table.count; counted += 1) add(counted);
+    for (; counted < table.count; counted += 1) add(made, counted);
+    return made;
   }
 
   // A level that is new moves the codes of others.
+  /** @param {Column[]} factors */
   const countLevels = (factors) => factors.map((one) => one.levels ? one.levels.length : 0).join(" ");
 
-  function add(row) {
-    const { table, factors, measure } = built;
+  /** @param {Built} made @param {number} row */
+  function add({ table, factors, measure }, row) {
     if (!measure) return;
     const key = factors.map((column) => column.values[row]).join(" ");
-    if (!cells.has(key)) {
-      cells.set(key, { row, samples: [], trials: 0, estimate: null });
-    }
-    const cell = cells.get(key);
+    const cell = cells.get(key) || { row, samples: [], trials: 0, estimate: null };
+    cells.set(key, cell);
     cell.trials += 1;
     const value = measure.values[row];
     if (table.counted[row] && !Number.isNaN(value)) {
@@ -76,19 +101,22 @@
     }
   }
 
+  /** @param {Table} table @param {number} row */
   function startOf(table, row) {
     const started = table.column("started_utc");
     return started && started.values ? started.values[row] : row;
   }
 
-  function nameOf(cell) {
-    return built.factors.map((column) => {
+  /** @param {Column[]} factors @param {Cell} cell */
+  function nameOf(factors, cell) {
+    return factors.map((column) => {
       const value = column.values[cell.row];
       return column.label + " " +
         explorer.labels.formatLevel(column, column.levels ? column.levels[value] : value);
     }).join(", ") || "all trials";
   }
 
+  /** @param {Cell} cell */
   function estimateOf(cell) {
     if (!cell.estimate) {
       cell.samples.sort((left, right) => left[0] - right[0]);
@@ -104,12 +132,12 @@
   function draw() {
     timer = 0;
     if (!fold.open || !app.table.count || document.hidden) return;
-    build();
-    if (!built.measure) return;
-    const { measure } = built;
+    const { measure, factors } = build();
+    if (!measure) return;
+    /** @param {number} value */
     const format = (value) => explorer.labels.formatNumber(value);
     const unit = measure.unit ? " (" + measure.unit + ")" : "";
-    const list = [...cells.values()].sort((left, right) => compare(left, right));
+    const list = [...cells.values()].sort((left, right) => compare(factors, left, right));
     const head = ["Cell", "Trials", "Median " + measure.label + unit, "95 % CI", "Half width"].map((text) =>
       make("th", { scope: "col" }, text)
     );
@@ -122,7 +150,7 @@
       return make(
         "tr",
         {},
-        make("th", { scope: "row" }, nameOf(cell)),
+        make("th", { scope: "row" }, nameOf(factors, cell)),
         make("td", {}, trials),
         make("td", {}, y === null ? "–" : format(y)),
         make("td", {}, isKnown ? format(low) + "–" + format(high) : "undecided"),
@@ -142,8 +170,9 @@
   }
 
   // In the order of the levels, as the figure has them.
-  function compare(left, right) {
-    for (const column of built.factors) {
+  /** @param {Column[]} factors @param {Cell} left @param {Cell} right */
+  function compare(factors, left, right) {
+    for (const column of factors) {
       const [one, other] = [column.values[left.row], column.values[right.row]];
       if (!Object.is(one, other)) return one - other || (Number.isNaN(one) ? 1 : -1);
     }
@@ -154,11 +183,13 @@
     if (!timer) timer = window.setTimeout(draw, REDRAW_MS);
   }
 
+  /** @param {HTMLDetailsElement} foldElement @param {HTMLElement} element @param {App} given */
   function mount(foldElement, element, given) {
     [fold, app] = [foldElement, given];
+    const [head, body] = [make("thead", {}), make("tbody", {})];
     parts = {
-      head: make("thead", {}),
-      body: make("tbody", {}),
+      head,
+      body,
       nothing: make("p", {}, "Nothing was measured yet."),
       more: make("button", {
         type: "button",
@@ -171,14 +202,14 @@
           },
         },
       }),
+      table: make("div", {
+        class: "wide",
+        tabindex: 0,
+        role: "region",
+        "aria-label": "Medians so far",
+        hidden: true,
+      }, make("table", {}, head, body)),
     };
-    parts.table = make("div", {
-      class: "wide",
-      tabindex: 0,
-      role: "region",
-      "aria-label": "Medians so far",
-      hidden: true,
-    }, make("table", {}, parts.head, parts.body));
     fill(element, parts.nothing, parts.table, parts.more);
     fold.addEventListener("toggle", draw);
     app.on("data", schedule);

@@ -1,10 +1,12 @@
 // Notices: mistakes of the link, states of the results, failures. Each says what is wrong and the next step.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
-  let root = null;
-  let app = null;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {App} */
+  let app;
 
   function show() {
     fill(
@@ -28,6 +30,7 @@
   explorer.panels.push({
     name: "notice",
     early: true,
+    /** @param {HTMLElement} element @param {App} shared */
     mount(element, shared) {
       [root, app] = [element, shared];
       app.on("notices", (all) => {

@@ -2,18 +2,22 @@
 // table, so what is known of the earlier ones stays.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
+  /** @type {WeakMap<Column, Index>} */
   const known = new WeakMap(); // by column
 
   /**
-   * @typedef {Object} NumberLevels
-   * @property {Float64Array} values the distinct finite numbers, ascending
-   * @property {number[]} levels the same as a list
-   * @property {Int32Array} places for each trial the place of its number; -1: none
+   * @typedef {Object} Index
+   * @property {Float64Array} values
+   * @property {number[]} levels
+   * @property {Map<number, number>} byNumber
+   * @property {Int32Array} room
+   * @property {number} size
+   * @property {NumberLevels} found
    */
 
   /**
-   * @param {Object} column of numbers or times
+   * @param {Column} column of numbers or times
    * @returns {NumberLevels}
    */
   function indexNumbers(column) {
@@ -27,6 +31,7 @@
     return index.found;
   }
 
+  /** @param {Numbers} numbers */
   function begin(numbers) {
     const distinct = new Set();
     for (let at = 0; at < numbers.length; at += 1) {
@@ -41,11 +46,12 @@
       byNumber,
       room: new Int32Array(numbers.length + (numbers.length >> 3)),
       size: 0,
-      found: null,
+      found: { values, levels: [], places: new Int32Array(0) },
     };
   }
 
   // Finds the places of the trials that were added; false where one of them has a number of its own.
+  /** @param {Index} index @param {Numbers} numbers */
   function extend(index, numbers) {
     if (index.found && index.size === numbers.length) return true;
     if (index.room.length < numbers.length) {

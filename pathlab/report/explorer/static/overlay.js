@@ -1,21 +1,25 @@
 // Published tables laid over the figure: those that go by what is on x and hold what is on y.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill, label, select } = explorer.dom;
   const NONE = "";
-  let app = null;
-  let root = null;
+  /** @type {App} */
+  let app;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {PublishedTable[]} */
   let tables = [];
   let laid = "";
 
+  /** @param {HTMLElement} element @param {App} given */
   async function mount(element, given) {
     root = element;
     app = given;
     try {
       tables = await app.source.published();
     } catch (error) {
-      app.notice("The published tables could not be read: " + error.message, {
+      app.notice("The published tables could not be read: " + /** @type {Error} */ (error).message, {
         key: "published",
         kind: "info",
       });
@@ -25,8 +29,9 @@
   }
 
   // Trials without the column that a table needs carried something else.
-  const suits = (table) =>
-    Boolean(app.table.column(table.needs)) && app.table.column(table.needs).levelCount > 0;
+  /** @param {PublishedTable} table */
+  const suits = (table) => (app.table.column(table.needs)?.levelCount ?? 0) > 0;
+  /** @param {PublishedTable} table @param {View} view */
   const fits = (table, view) =>
     table.x === view.x && suits(table) &&
     table.curves.some((curve) => view.y.some((column) => Object.hasOwn(curve.y, column)));
@@ -41,12 +46,13 @@
     lay(chosen && fits(chosen, view) ? chosen : null);
   }
 
+  /** @param {PublishedTable[]} fitting @param {PublishedTable | undefined} chosen */
   function show(fitting, chosen) {
     const { view } = app;
     const listed = chosen && !fitting.includes(chosen) ? [...fitting, chosen] : fitting;
     const held = root.contains(document.activeElement);
     const choice = select(
-      [[NONE, "none"], ...listed.map((table) => [table.id, table.title])],
+      [[NONE, "none"], ...listed.map((table) => /** @type {Choice} */ ([table.id, table.title]))],
       chosen ? chosen.id : NONE,
       (id) => app.setView({ overlay: id || null }),
     );
@@ -63,13 +69,16 @@
   }
 
   // What has to be on the axes for a table to be drawn.
+  /** @param {PublishedTable} table */
   function describe(table) {
+    /** @param {string} column */
     const name = (column) => (app.table.column(column) || { label: column.replace(/_/g, " ") }).label;
     const measures = Array.from(new Set(table.curves.flatMap((curve) => Object.keys(curve.y))));
     return measures.map(name).join(" or ") + " by " + name(table.x);
   }
 
   // The same curves are laid once: laying them draws the figure anew.
+  /** @param {PublishedTable | null} table */
   function lay(table) {
     const { view } = app;
     const key = table ? table.id + " " + view.y.join(" ") : "";

@@ -1,7 +1,7 @@
 // Reads the packed table of trials, as pathlab.report.explorer.packing writes it.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const VERSION = 1;
   const ARRAYS = { f64: Float64Array, f32: Float32Array, u8: Uint8Array, u16: Uint16Array, u32: Uint32Array };
   // One more digit than is kept: the last one of a rounded number is not exact.
@@ -10,23 +10,11 @@
   const POWER_MAX = 22;
   const NUMERIC = new Set(["number", "time"]);
 
-  /**
-   * @typedef {Object} Column
-   * @property {string} name
-   * @property {string} label
-   * @property {?string} unit
-   * @property {string} role identity, factor, condition or measured
-   * @property {string} kind number, time (seconds since the epoch), category or flags
-   * @property {boolean} logSuggested
-   * @property {string} meaning
-   * @property {number} levelCount
-   * @property {string} missingLabel
-   * @property {Array=} levels of a category, in order
-   * @property {?(Float64Array|Int32Array)} values NaN or -1 where nothing was measured; null for flags,
-   *   which are bits of the table
-   */
+  // The buffers with room for more values than are seen of them.
+  const roomy = new WeakSet();
 
   // The bytes of an array, those of each value together again.
+  /** @param {Uint8Array<ArrayBuffer>} body @param {PackedArray} described */
   function collect(body, described) {
     const Kind = ARRAYS[described.type];
     if (!Kind) throw new Error("the table has an array of unknown type " + described.type);
@@ -46,15 +34,21 @@
     return new Kind(bytes.buffer);
   }
 
+  /**
+   * @param {Uint8Array<ArrayBuffer>} body
+   * @param {PackedArray} described
+   * @returns {Float64Array}
+   */
   function readNumbers(body, described) {
     const stored = collect(body, described);
-    if (described.type === "f64") return stored;
+    if (stored instanceof Float64Array) return stored;
     const { missing, base = 0, scale = 1 } = described;
     if (described.type === "f32") return Float64Array.from(stored, shorten);
     return Float64Array.from(stored, (one) => one === missing ? NaN : base + scale * one);
   }
 
   // A rounded number has no more digits than were kept.
+  /** @param {number} value */
   function shorten(value) {
     if (value === 0 || !Number.isFinite(value)) return value;
     const places = DIGITS - 1 - Math.floor(Math.log10(Math.abs(value)));
@@ -63,6 +57,12 @@
     return places > 0 ? Math.round(value * unit) / unit : Math.round(value / unit) * unit;
   }
 
+  /**
+   * @template {Int32Array | Int16Array} Codes
+   * @param {Uint8Array<ArrayBuffer>} body
+   * @param {PackedArray} described
+   * @param {new (codes: ReturnType<typeof collect>) => Codes} Kind
+   */
   function readCodes(body, described, Kind) {
     const codes = new Kind(collect(body, described));
     if (described.missing === undefined || described.missing < 0) return codes;
@@ -80,38 +80,44 @@
     if (buffer.byteLength < 4) throw new Error("the table of trials is cut short");
     const length = new DataView(buffer).getUint32(0, true);
     if (4 + length > buffer.byteLength) throw new Error("the table of trials is cut short");
+    /** @type {TableHeader} */
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
     if (header.version !== VERSION) {
       throw new Error("the table of trials has format " + header.version + ", this page reads " + VERSION);
     }
     const body = new Uint8Array(buffer, 4 + length);
     const columns = header.columns.map(({ array, ...described }) =>
-      new Column(
+      Object.assign(
+        new LazyColumn(
+          array &&
+            (() =>
+              NUMERIC.has(described.kind) ? readNumbers(body, array) : readCodes(body, array, Int32Array)),
+        ),
         described,
-        array &&
-          (() => NUMERIC.has(described.kind) ? readNumbers(body, array) : readCodes(body, array, Int32Array)),
       )
     );
-    return new Table(header, columns, {
-      low: collect(body, header.flagBits.low).slice(),
-      high: collect(body, header.flagBits.high).slice(),
+    const table = new TrialTable(header, columns, {
+      low: Uint32Array.from(collect(body, header.flagBits.low)),
+      high: Uint32Array.from(collect(body, header.flagBits.high)),
       codes: readCodes(body, header.reasonCodes, Int16Array),
     });
+    return /** @type {Table} */ (table); // with the columns that every table has
   }
 
   // A column reads its values when somebody asks for them: a view needs few of many columns.
-  class Column {
+  class LazyColumn {
     #read;
+    /** @type {Numbers | null | undefined} */
     #values;
 
-    constructor(described, read) {
-      Object.assign(this, described);
-      this.#read = read || (() => null);
+    /** @param {(() => Numbers) | null} read null: flags, which have no array */
+    constructor(read) {
+      this.#read = read;
     }
 
     get values() {
-      if (this.#values === undefined) this.#values = this.#read();
-      return this.#values;
+      if (this.#values === undefined) this.#values = this.#read ? this.#read() : null;
+      return /** @type {Numbers} */ (this.#values);
     }
 
     set values(values) {
@@ -125,7 +131,12 @@
    * `count`, `sources`, `columns`; `flags` (names; a bit of flagBits.low and flagBits.high each); `counted`
    * (1: the trial enters estimates), else `reasons[reasonCodes[row]]` says why not; `header` as it was sent.
    */
-  class Table {
+  class TrialTable {
+    /**
+     * @param {TableHeader} header
+     * @param {Column[]} columns
+     * @param {FlagBits & {codes: Int16Array}} bits
+     */
     constructor(header, columns, { low, high, codes }) {
       this.count = header.trials;
       this.header = header;
@@ -140,16 +151,19 @@
       this.byName = new Map(columns.map((column) => [column.name, column]));
     }
 
-    /** @returns {?Column} the column of that name, or null */
+    /**
+     * @param {string | null} name
+     * @returns {Column | null} the column of that name, or null
+     */
     column(name) {
-      return this.byName.get(name) || null;
+      return (name !== null && this.byName.get(name)) || null;
     }
 
     /**
      * Adds trials of a running campaign. A row has values by column name: a number, seconds of a time, a level
      * of a category; what is missing was not measured. Beside them `flags` (names) and `reason` (why the trial
      * does not count; null: it counts).
-     * @param {Array<Object>} rows
+     * @param {LiveRow[]} rows
      */
     append(rows) {
       const first = this.count;
@@ -162,11 +176,12 @@
             given.map((value) => typeof value === "number" ? value : NaN),
           );
         } else {
-          addLevels(column, given);
-          const codes = new Map(column.levels.map((level, code) => [level, code]));
+          const levels = addLevels(column, given);
+          /** @type {Map<unknown, number>} */
+          const codes = new Map(levels.map((level, code) => [level, code]));
           column.values = extend(
             column.values,
-            given.map((level) => codes.has(level) ? codes.get(level) : -1),
+            given.map((level) => codes.get(level) ?? -1),
           );
         }
       }
@@ -179,6 +194,7 @@
       return first;
     }
 
+    /** @param {string[]} names */
     setFlags(names) {
       let [low, high] = [0, 0];
       for (const name of names) {
@@ -191,6 +207,7 @@
   }
 
   // The place of a name in a list, which it is added to; -1 for none.
+  /** @param {string[]} names @param {string | null | undefined} name */
   function codeOf(names, name) {
     if (name === null || name === undefined) return -1;
     const found = names.indexOf(name);
@@ -198,44 +215,60 @@
   }
 
   // Typed arrays cannot grow; theirs is a view of a buffer with room for as many again.
+  /**
+   * @template {Numbers | Int16Array | Uint8Array | Uint32Array} List
+   * @param {List} values
+   * @param {number[]} more
+   * @returns {List}
+   */
   function extend(values, more) {
     const size = values.length + more.length;
-    const Kind = values.constructor;
-    const spare = values.byteOffset === 0 && values.buffer.grows
+    const Kind = /** @type {ListKind<List>} */ (values.constructor);
+    const spare = values.byteOffset === 0 && roomy.has(values.buffer)
       ? values.buffer.byteLength / Kind.BYTES_PER_ELEMENT
       : 0;
     let grown = values;
     if (spare >= size) {
       grown = new Kind(values.buffer, 0, size);
     } else {
-      const roomy = new Kind(size * 2);
-      roomy.set(values);
-      roomy.buffer.grows = true;
-      grown = new Kind(roomy.buffer, 0, size);
+      const larger = new Kind(size * 2);
+      larger.set(values);
+      roomy.add(larger.buffer);
+      grown = new Kind(larger.buffer, 0, size);
     }
     grown.set(more, values.length);
     return grown;
   }
 
   // New levels get their place in the order, and the codes of all trials follow.
+  /** @param {Column} column @param {unknown[]} given */
   function addLevels(column, given) {
-    const known = new Set(column.levels);
+    const before = column.levels || [];
+    /** @type {Set<unknown>} */
+    const known = new Set(before);
     const fresh = new Set(
-      given.filter((level) => level !== null && level !== undefined && !known.has(level)),
+      /** @type {Level[]} */ (given.filter((level) =>
+        level !== null && level !== undefined && !known.has(level)
+      )),
     );
-    if (!fresh.size) return;
-    const before = column.levels;
-    column.levels = [...before, ...fresh].sort(compareLevels);
-    const places = new Map(column.levels.map((level, code) => [level, code]));
-    const moved = before.map((level) => places.get(level));
+    if (!fresh.size) return before;
+    const levels = [...before, ...fresh].sort(compareLevels);
+    const places = new Map(levels.map((level, code) => [level, code]));
+    const moved = before.map((level) => places.get(level) ?? -1);
+    column.levels = levels;
     column.values = column.values.map((code) => code < 0 ? -1 : moved[code]);
+    return levels;
   }
 
   // Numbers ascending, then texts: digits by their value ("eth2" before "eth10"), the rest by characters.
+  /** @param {Level} left @param {Level} right */
   function compareLevels(left, right) {
-    const [first, second] = [left, right].map((level) => typeof level === "string");
-    if (first !== second) return first ? 1 : -1;
-    if (!first) return Number(left) - Number(right);
+    if (typeof left !== "string" || typeof right !== "string") {
+      if (typeof left !== typeof right && (typeof left === "string" || typeof right === "string")) {
+        return typeof left === "string" ? 1 : -1;
+      }
+      return Number(left) - Number(right);
+    }
     const [ones, others] = [left, right].map((text) => text.split(/([0-9]+)/));
     for (let at = 0; at < Math.min(ones.length, others.length); at += 1) {
       const order = at % 2 ? compareDigits(ones[at], others[at]) : compareTexts(ones[at], others[at]);
@@ -244,11 +277,13 @@
     return ones.length - others.length || compareTexts(left, right);
   }
 
+  /** @param {string} left @param {string} right */
   function compareDigits(left, right) {
     const [one, other] = [left, right].map((digits) => digits.replace(/^0+/, ""));
     return one.length - other.length || compareTexts(one, other);
   }
 
+  /** @param {string} left @param {string} right */
   function compareTexts(left, right) {
     return left < right ? -1 : left > right ? 1 : 0;
   }

@@ -1,8 +1,9 @@
 // The rows of the plan and the state of each: as a strip, and as a table, a page at a time.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
+  /** @type {Record<string, string>} */
   const NAMES = {
     p: "planned",
     r: "under way",
@@ -14,13 +15,26 @@
   // Of several rows in one pixel, the state that a reader must not miss.
   const URGENT = ["r", "f", "s", "i", "p", "c"];
   const PAGE = 50;
-  let parts = null;
-  let app = null;
+  /**
+   * @typedef {Object} Parts
+   * @property {HTMLCanvasElement} strip
+   * @property {HTMLElement} legend
+   * @property {HTMLElement} body
+   * @property {HTMLElement} pages
+   * @property {HTMLButtonElement} before
+   * @property {HTMLButtonElement} after
+   * @property {HTMLDetailsElement} fold
+   */
+  /** @type {Parts} */
+  let parts;
+  /** @type {App} */
+  let app;
   let first = 0;
   let shown = ""; // what the table shows
   let drawn = "";
 
   // The letters of the rows, with those under way.
+  /** @param {Run} run */
   function listStates(run) {
     const states = [...(run.rows || "")];
     if (explorer.live.isRunning(run)) {
@@ -31,6 +45,7 @@
     return states;
   }
 
+  /** @param {Run} run */
   function draw(run) {
     const states = listStates(run);
     const style = window.getComputedStyle(parts.strip);
@@ -46,10 +61,12 @@
     if (parts.fold.open) drawTable(run, states);
   }
 
+  /** @param {string[]} states */
   function drawLegend(states) {
     const counts = new Map();
     for (const state of states) counts.set(state, (counts.get(state) || 0) + 1);
     const present = Object.entries(NAMES).filter(([state]) => counts.has(state));
+    /** @param {string[]} ends */
     const say = ([state, name]) => counts.get(state).toLocaleString("en") + " " + name;
     parts.strip.setAttribute("aria-label", "Rows of the plan: " + (present.map(say).join(", ") || "none"));
     fill(
@@ -65,6 +82,7 @@
     );
   }
 
+  /** @param {string[]} states @param {Record<string, string>} colours */
   function drawStrip(states, colours) {
     const { strip } = parts;
     const ratio = window.devicePixelRatio || 1;
@@ -73,7 +91,7 @@
       Math.max(1, Math.round(strip.clientHeight * ratio)),
     ];
     [strip.width, strip.height] = [width, height];
-    const context = strip.getContext("2d");
+    const context = /** @type {CanvasRenderingContext2D} */ (strip.getContext("2d"));
     const bins = Math.min(states.length, width);
     for (let bin = 0; bin < bins; bin += 1) {
       const [from, to] = [
@@ -91,6 +109,7 @@
     }
   }
 
+  /** @param {Run} run @param {string[]} states */
   async function drawTable(run, states) {
     first = Math.max(0, Math.min(first, Math.floor((states.length - 1) / PAGE) * PAGE));
     const page = states.slice(first, first + PAGE);
@@ -100,12 +119,17 @@
     shown = key;
     if (!isFresh && parts.body.children.length === page.length) {
       page.forEach((state, place) => {
-        parts.body.children[place].lastChild.textContent = NAMES[state];
+        const [cell] = Array.from(parts.body.children[place].children).slice(-1);
+        cell.textContent = NAMES[state];
       });
       return;
     }
     try {
-      const { rows } = await app.source.plan(run.results, first, PAGE);
+      const { rows } = await /** @type {NonNullable<Source["plan"]>} */ (app.source.plan)(
+        run.results,
+        first,
+        PAGE,
+      );
       if (shown !== key) return;
       fill(
         parts.body,
@@ -127,38 +151,38 @@
       parts.after.disabled = first + PAGE >= states.length;
     } catch (error) {
       shown = "";
-      parts.pages.textContent = "The plan could not be read: " + error.message;
+      parts.pages.textContent = "The plan could not be read: " + /** @type {Error} */ (error).message;
     }
   }
 
+  /** @param {HTMLElement} root @param {HTMLElement} folds @param {App} given @param {() => void} schedule */
   function mount(root, folds, given, schedule) {
     app = given;
+    /** @param {number} step */
     const turn = (step) => () => {
       first += step * PAGE;
       schedule();
     };
-    parts = {
-      strip: make("canvas", { class: "strip", role: "img" }),
-      legend: make("ul", { class: "marks" }),
-      body: make("tbody", {}),
-      pages: make("span", { class: "soft", role: "status" }),
-      before: make("button", { type: "button", on: { click: turn(-1) } }, "Earlier rows"),
-      after: make("button", { type: "button", on: { click: turn(1) } }, "Later rows"),
-    };
+    const body = make("tbody", {});
+    const pages = make("span", { class: "soft", role: "status" });
+    const before = make("button", { type: "button", on: { click: turn(-1) } }, "Earlier rows");
+    const after = make("button", { type: "button", on: { click: turn(1) } }, "Later rows");
     const head = ["Row", "Cycle", "Path", "Settings", "State"].map((text) =>
       make("th", { scope: "col" }, text)
     );
-    parts.fold = make(
+    const fold = make(
       "details",
       { class: "fold", on: { toggle: schedule } },
       make("summary", {}, make("h2", {}, "Rows of the plan")),
       make(
         "div",
         { class: "wide", tabindex: 0, role: "region", "aria-label": "Rows of the plan" },
-        make("table", {}, make("thead", {}, make("tr", {}, head)), parts.body),
+        make("table", {}, make("thead", {}, make("tr", {}, head)), body),
       ),
-      make("div", { class: "row" }, parts.before, parts.after, parts.pages),
+      make("div", { class: "row" }, before, after, pages),
     );
+    const strip = make("canvas", { class: "strip", role: "img" });
+    parts = { strip, legend: make("ul", { class: "marks" }), body, pages, before, after, fold };
     fill(root, parts.strip, parts.legend);
     fill(folds, parts.fold);
     window.addEventListener("resize", schedule);

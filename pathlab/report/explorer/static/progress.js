@@ -1,19 +1,24 @@
 // How far the run is: its state, the time left with its range, what it used, and what happened.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const { formatRate, formatAmount, formatSpan, formatClock } = explorer.quantities;
   const EVENTS_KEPT = 100;
   const TICK_MS = 1000;
-  let parts = null;
+  /** @typedef {"state" | "count" | "left" | "use" | "happened" | "happenedCount"} PartName */
+  /** @type {Record<PartName, HTMLElement> & {happenedFold: HTMLDetailsElement}} */
+  let parts;
+  /** @type {Map<string, LiveEvent>} */
   const steps = new Map(); // by results: what the run does between trials
+  /** @type {{results: string, utc: string, text: string}[]} */
   let happened = [];
   let noted = 0;
   let frame = 0;
 
   // --- events
 
+  /** @param {LiveEvent} told */
   function take(told) {
     const { event, results } = told;
     if (["preparing", "waiting"].includes(event)) {
@@ -37,6 +42,7 @@
     schedule();
   }
 
+  /** @param {LiveEvent} told */
   function describeFailure(told) {
     const { record } = told;
     return "Trial " + told.results + ":" + told.trial + " (row " + (record.plan_row + 1) + ", " +
@@ -46,6 +52,7 @@
       (record.failure ? ": " + record.failure : "");
   }
 
+  /** @param {string} results @param {string} utc @param {string} text */
   function note(results, utc, text) {
     noted += 1;
     happened.push({ results, utc, text });
@@ -79,6 +86,7 @@
     drawHappened();
   }
 
+  /** @param {Run} run */
   function drawHead(run) {
     const several = explorer.live.runs.size > 1 ? run.results + ": " : "";
     const why = run.state === "ended" && run.text ? ": " + run.text : "";
@@ -92,7 +100,10 @@
     write(parts.left, describeLeft(run));
   }
 
-  /** `about 4:10 left, at most 6:30`, or what the run waits for. */
+  /**
+   * `about 4:10 left, at most 6:30`, or what the run waits for.
+   * @param {Run} run
+   */
   function describeLeft(run) {
     if (!explorer.live.isRunning(run)) return "";
     const step = steps.get(run.results);
@@ -110,6 +121,7 @@
     return "about " + formatSpan(expected) + " left" + range;
   }
 
+  /** @param {Run} run */
   function drawUse(run) {
     const budget = run.budget || {};
     const facts = [["Sent", describeAmount(run.sent_bytes, budget.bytes_per_campaign)]];
@@ -134,6 +146,7 @@
     );
   }
 
+  /** @param {number} used @param {number | undefined} limit */
   function describeAmount(used, limit) {
     return limit
       ? formatAmount(used) + " of " + formatAmount(limit) + " (" + Math.round(100 * used / limit) + " %)"
@@ -166,10 +179,12 @@
     );
   }
 
+  /** @param {HTMLElement} element @param {string} text */
   const write = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
   };
 
+  /** @param {string} title @param {...Child} children */
   const foldOf = (title, ...children) =>
     make(
       "details",
@@ -178,15 +193,23 @@
       ...children.slice(1),
     );
 
-  /** @param {HTMLElement} head the line with state and time left  @param {HTMLElement} body everything below it */
+  /**
+   * @param {HTMLElement} head the line with state and time left  @param {HTMLElement} body everything below it
+   * @param {HTMLElement} head
+   * @param {HTMLElement} body
+   * @param {App} app
+   */
   function mount(head, body, app) {
+    const happened = make("ol", { class: "happened", tabindex: 0, "aria-label": "What happened" });
+    const happenedCount = make("span", { class: "soft" });
     parts = {
       state: make("strong", { class: "run-state" }),
       count: make("span", {}),
       left: make("span", { class: "soft" }),
       use: make("dl", { class: "use" }),
-      happened: make("ol", { class: "happened", tabindex: 0, "aria-label": "What happened" }),
-      happenedCount: make("span", { class: "soft" }),
+      happened,
+      happenedCount,
+      happenedFold: foldOf("What happened", happenedCount, happened),
     };
     fill(
       head,
@@ -197,7 +220,6 @@
       " ",
       parts.left,
     );
-    parts.happenedFold = foldOf("What happened", parts.happenedCount, parts.happened);
     const [now, plan, rows, cells] = Array.from({ length: 4 }, () => make("div", {}));
     const cellsFold = foldOf("Medians so far", make("span", { class: "soft" }), cells);
     fill(body, plan, now, parts.use, make("div", { class: "folds" }, rows, cellsFold, parts.happenedFold));

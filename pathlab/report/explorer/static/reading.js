@@ -2,7 +2,7 @@
 // keys are listed at the end of the page.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const KEYS = [
     ["Tab, Shift+Tab", "to the next or previous control"],
@@ -14,12 +14,17 @@
     ["Escape", "in the figure: back; elsewhere: closes a trial"],
     ["Alt+← Alt+→", "to the view before and after, as in every page"],
   ];
+  /** @type {string | null} */
   let said = null;
   let changed = false;
 
+  /** @param {number} number @param {string} one */
   const count = (number, one) => number === 1 ? "1 " + one : number.toLocaleString("en") + " " + one + "s";
 
-  /** What the figure shows, in one or two sentences. */
+  /**
+   * What the figure shows, in one or two sentences.
+   * @param {App} app
+   */
   function describe(app) {
     const { exploration } = app;
     if (!exploration) return "The figure could not be computed.";
@@ -42,6 +47,7 @@
   explorer.reading = { describe };
   explorer.panels.push({
     name: "reading",
+    /** @param {HTMLElement} root @param {App} app */
     mount(root, app) {
       fill(
         root,

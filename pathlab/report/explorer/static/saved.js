@@ -1,15 +1,28 @@
 // Views that were saved by name beside the results: opened by a link, saved, replaced, removed.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill, label } = explorer.dom;
-  let app = null;
+  /** @type {App} */
+  let app;
+  /** @type {SavedView[]} */
   let saved = [];
   let asked = 0;
-  const parts = {};
+  /**
+   * @typedef {Object} Parts
+   * @property {HTMLElement} status
+   * @property {HTMLElement} list
+   * @property {HTMLElement} none
+   * @property {HTMLInputElement} name
+   * @property {HTMLButtonElement} save
+   * @property {HTMLFormElement} form
+   */
+  const parts = /** @type {Parts} */ ({});
 
+  /** @param {string} name */
   const find = (name) => saved.find((one) => one.name === name && one.results === app.table.sources[0].label);
 
+  /** @param {string} text */
   function say(text) {
     parts.status.textContent = text;
     if (text) app.announce(text);
@@ -25,7 +38,7 @@
       saved = found;
       show();
     } catch (error) {
-      say("The saved views could not be read: " + error.message);
+      say("The saved views could not be read: " + /** @type {Error} */ (error).message);
     }
   }
 
@@ -58,6 +71,7 @@
     if (parts.save) parts.save.textContent = find(parts.name.value.trim()) ? "Replace" : "Save";
   }
 
+  /** @param {SubmitEvent} event */
   async function save(event) {
     event.preventDefault();
     const name = parts.name.value.trim();
@@ -70,21 +84,22 @@
     }
     let text = "Saved as " + name + ".";
     try {
-      await app.source.views.save(name, app.text, asked === "Replace" && before ? before.view : undefined);
+      await app.source.views.save?.(name, app.text, asked === "Replace" && before ? before.view : undefined);
       parts.name.value = "";
     } catch (error) {
-      text = "Not saved: " + error.message;
+      text = "Not saved: " + /** @type {Error} */ (error).message;
     }
     await refresh();
     say(text);
   }
 
+  /** @param {SavedView} one */
   async function remove(one) {
     let text = "Removed the view " + one.name + ".";
     try {
-      await app.source.views.remove(one.name, one.view, one.results);
+      await app.source.views.remove?.(one.name, one.view, one.results);
     } catch (error) {
-      text = "Not removed: " + error.message;
+      text = "Not removed: " + /** @type {Error} */ (error).message;
     }
     await refresh();
     say(text);
@@ -92,6 +107,7 @@
     if (next) next.focus();
   }
 
+  /** @param {HTMLElement} root @param {App} shared */
   function mount(root, shared) {
     app = shared;
     parts.status = make("p", { class: "soft", data: { status: "saved" } });

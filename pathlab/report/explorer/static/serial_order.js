@@ -2,7 +2,7 @@
 // analysis/estimators/serial.py, which says where the methods come from and what they assume.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { studentQuantile } = explorer.distributionFunctions;
   const CORRELATION_SAMPLES = 10;
   const BOUND_RATIO = 0.7;
@@ -15,16 +15,9 @@
   const NEGLIGIBLE = 1e-20;
 
   /**
-   * @typedef {Object} Order effect of serial correlation on n samples
-   * @property {number} n
-   * @property {number} boundRatio correlation of neighbours that is allowed for
-   * @property {number} inflationRatio variance of a mean over that of independent samples
-   * @property {number} spreadRatio share of the variance that the samples show among each other
-   * @property {number} freedom degrees of freedom of the sample variance
-   * @property {number} errorRatio standard error over that of independent samples of the same spread
+   * The sum of numbers, with what rounding takes from it.
+   * @param {NumberList} values
    */
-
-  /** The sum of numbers, with what rounding takes from it. */
   function sum(values) {
     let total = 0;
     let rest = 0;
@@ -36,7 +29,10 @@
     return total + rest;
   }
 
-  /** The values less their mean. */
+  /**
+   * The values less their mean.
+   * @param {Float64Array} values
+   */
   function centre(values) {
     const mean = sum(values) / values.length;
     const centred = new Float64Array(values.length);
@@ -44,7 +40,14 @@
     return centred;
   }
 
-  /** Where a value would stand among sorted ones, between two places: before those equal to it, or after. */
+  /**
+   * Where a value would stand among sorted ones, between two places: before those equal to it, or after.
+   * @param {NumberList} sorted
+   * @param {number} value
+   * @param {boolean} after
+   * @param {number} [from]
+   * @param {number} [to]
+   */
   function search(sorted, value, after, from = 0, to = sorted.length) {
     let low = from;
     let high = to;
@@ -57,9 +60,11 @@
   }
 
   // For as many parts of equal width as there are sorted values: where each begins, and the part of a value.
+  /** @param {Float64Array} sorted */
   function indexParts(sorted) {
     const n = sorted.length;
     const scale = Math.min(n / (sorted[n - 1] - sorted[0]), Number.MAX_VALUE);
+    /** @param {number} value */
     const partOf = (value) => {
       const part = Math.floor((value - sorted[0]) * scale);
       return part >= 0 ? Math.min(n - 1, part) : 0; // no number where the difference is no finite one
@@ -71,6 +76,7 @@
   }
 
   // Autocorrelation of the ranks at lag one; equal values share their mean rank.
+  /** @param {Float64Array} samples @param {Float64Array} sorted */
   function rankCorrelation(samples, sorted) {
     const n = samples.length;
     const { starts, partOf } = indexParts(sorted);
@@ -91,6 +97,7 @@
   }
 
   // The Fourier transform of complex numbers in place; their count is a power of two.
+  /** @param {Float64Array} real @param {Float64Array} imaginary */
   function transform(real, imaginary) {
     const n = real.length;
     for (let at = 1, other = 0; at < n; at += 1) {
@@ -122,6 +129,7 @@
   }
 
   // Sums of products at every lag, times the number of points.
+  /** @param {Float64Array} centred */
   function productsByTransform(centred) {
     let size = 2;
     while (size < 2 * centred.length) size *= 2;
@@ -137,6 +145,7 @@
     return real;
   }
 
+  /** @param {Float64Array} centred @param {number} lag */
   function productsAt(centred, lag) {
     let total = 0;
     for (let at = lag; at < centred.length; at += 1) total += centred[at] * centred[at - lag];
@@ -144,10 +153,12 @@
   }
 
   // The first-order correlation that inflates a mean as much as the pairs of lags of the series do.
+  /** @param {Float64Array} samples */
   function measureShape(samples) {
     const centred = centre(samples);
     const pairs = Math.floor(samples.length / 4);
     const most = (1 + CEILING_RATIO) / (1 - CEILING_RATIO);
+    /** @param {number} lag */
     let products = (lag) => productsAt(centred, lag);
     let power = products(0);
     let least = Infinity;
@@ -168,6 +179,7 @@
   }
 
   // Inflation of a mean's variance, share of the variance shown, and degrees of freedom.
+  /** @param {number} n @param {number} correlation */
   function orderMoments(n, correlation) {
     if (n < 2 || correlation <= 0) return { inflation: 1, spread: 1, freedom: Math.max(n - 1, 1) };
     const powers = new Float64Array(n + 1);
@@ -197,7 +209,7 @@
    * or a step, which has no level.
    * @param {Float64Array} samples in time order
    * @param {Float64Array} sorted the same, ascending
-   * @returns {?Order}
+   * @returns {SerialOrder | null}
    */
   function boundOrder(samples, sorted) {
     const n = samples.length;
@@ -222,7 +234,11 @@
     };
   }
 
-  /** Factor, 1 or more, from Student's interval of independent samples to the one that holds. */
+  /**
+   * Factor, 1 or more, from Student's interval of independent samples to the one that holds.
+   * @param {SerialOrder} order
+   * @param {number} confidence
+   */
   function widening(order, confidence) {
     const tail = (1 + confidence) / 2;
     return Math.max(
@@ -231,5 +247,5 @@
     );
   }
 
-  explorer.serialOrder = { sum, search, boundOrder, orderMoments, widening };
+  explorer.serialOrder = { sum, search, boundOrder, widening };
 })();

@@ -1,27 +1,41 @@
 // The view as link, command and Python code, and its figure as files.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill, label } = explorer.dom;
   const NAME_LETTERS_MAX = 60;
   const KEEP_URL_MS = 60000;
-  let app = null;
-  const parts = {};
+  /** @type {App} */
+  let app;
+  /** @typedef {"csv" | "svg" | "png"} Ending */
+  /** @typedef {HTMLInputElement | HTMLTextAreaElement} Field */
+  const parts =
+    /** @type {Record<"link" | "command" | "code", Field> & {status: HTMLElement, files: HTMLButtonElement[]}} */ ({});
 
-  /** A word of a POSIX shell that means exactly this text. */
+  /**
+   * A word of a POSIX shell that means exactly this text.
+   * @param {string} text
+   */
   function quoteShell(text) {
     return /^[\w@%+=:,./-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\"'\"'") + "'";
   }
 
-  /** The results of the page as words of a command; a name like an option is made a path. */
+  /**
+   * The results of the page as words of a command; a name like an option is made a path.
+   * @param {Table} table
+   */
   function listResults(table) {
     return listPaths(table).map((path) => quoteShell(path.startsWith("-") ? "./" + path : path));
   }
 
   // A file that was sent to somebody names the folder of its results, not the place where they once were.
+  /** @param {Table} table */
   const listPaths = (table) => table.sources.map((source) => source.path || source.name);
 
-  /** A text as Python has it, on one line and in ASCII. */
+  /**
+   * A text as Python has it, on one line and in ASCII.
+   * @param {string} text
+   */
   function quotePython(text) {
     return JSON.stringify(text).replace(
       /[\u007f-\uffff]/g,
@@ -33,12 +47,20 @@
       );
   }
 
-  /** The command that prints the numbers of the view. */
+  /**
+   * The command that prints the numbers of the view.
+   * @param {Table} table
+   * @param {string} text
+   */
   function writeCommand(table, text) {
     return ["pathlab view", ...listResults(table), quoteShell(text)].join(" ");
   }
 
-  /** The Python code that computes the view. */
+  /**
+   * The Python code that computes the view.
+   * @param {Table} table
+   * @param {string} text
+   */
   function writePython(table, text) {
     const names = listPaths(table).map(quotePython);
     const open = names.length === 1
@@ -47,11 +69,15 @@
     return "import pathlab\n\nfigure = " + open + ".view(" + quotePython(text) + ")\n";
   }
 
+  /** @param {string} text */
   function writeLink(text) {
     return window.location.href.split("#")[0] + (text ? "#" + text : "");
   }
 
-  /** A file name that says what the figure shows. */
+  /**
+   * A file name that says what the figure shows.
+   * @param {Ending} ending
+   */
   function nameFile(ending) {
     const title = (app.exploration && app.exploration.ys.map((y) => y.column).join("-") || "figure") +
       "-by-" + (app.view.x || "");
@@ -59,6 +85,7 @@
       title.replace(/[^A-Za-z0-9-]+/g, "_").slice(0, NAME_LETTERS_MAX).replace(/[-_]+$/, "") + "." + ending;
   }
 
+  /** @param {Blob} content @param {string} name */
   function download(content, name) {
     const url = URL.createObjectURL(content);
     const link = make("a", { href: url, download: name });
@@ -69,12 +96,16 @@
   }
 
   const writers = {
-    csv: async () => new Blob([explorer.figureCsv.write(app.exploration)], { type: "text/csv" }),
+    csv: async () =>
+      new Blob([explorer.figureCsv.write(/** @type {Exploration} */ (app.exploration))], {
+        type: "text/csv",
+      }),
     svg: async () => toBlob(await explorer.figurePanel.toImage({ format: "svg" })),
     png: async () => toBlob(await explorer.figurePanel.toImage({ format: "png" })),
   };
 
   // A data URL as bytes; fetch could not read it under the page's policy.
+  /** @param {string} url */
   function toBlob(url) {
     const [head, body] = [url.slice(0, url.indexOf(",")), url.slice(url.indexOf(",") + 1)];
     const type = head.slice(5).split(";")[0];
@@ -82,22 +113,25 @@
     return new Blob([Uint8Array.from(window.atob(body), (letter) => letter.charCodeAt(0))], { type });
   }
 
+  /** @param {Ending} ending */
   async function save(ending) {
     try {
       const name = nameFile(ending);
       download(await writers[ending](), name);
       say("Saved as " + name + ".");
     } catch (error) {
-      say("The file could not be made: " + error.message);
+      say("The file could not be made: " + /** @type {Error} */ (error).message);
       console.error(error);
     }
   }
 
+  /** @param {string} text */
   function say(text) {
     parts.status.textContent = text;
     app.announce(text);
   }
 
+  /** @param {HTMLInputElement | HTMLTextAreaElement} field @param {string} what */
   async function copy(field, what) {
     try {
       await window.navigator.clipboard.writeText(field.value);
@@ -111,6 +145,7 @@
     say("Copied the " + what + ".");
   }
 
+  /** @param {"link" | "command" | "code"} name @param {string} heading @param {number} lines */
   function offer(name, heading, lines) {
     const field = lines > 1
       ? make("textarea", { readonly: true, rows: String(lines), wrap: "off", spellcheck: "false" })
@@ -130,12 +165,13 @@
     );
   }
 
+  /** @param {HTMLElement} root @param {App} shared */
   function mount(root, shared) {
     app = shared;
     parts.status = make("p", { class: "soft", data: { status: "share" } });
-    const files = [["csv", "Numbers (CSV)"], ["svg", "Picture (SVG)"], ["png", "Picture (PNG)"]].map((
-      [ending, text],
-    ) =>
+    /** @type {[Ending, string][]} */
+    const kinds = [["csv", "Numbers (CSV)"], ["svg", "Picture (SVG)"], ["png", "Picture (PNG)"]];
+    const files = kinds.map(([ending, text]) =>
       make("button", { type: "button", data: { download: ending }, on: { click: () => save(ending) } }, text)
     );
     parts.files = files;

@@ -2,7 +2,7 @@
 // same numbers as analysis/estimators/shifts.py and analysis/verdicts/two_samples.py, which say what they assume.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { studentQuantile } = explorer.distributionFunctions;
   const { boundOrder, sum } = explorer.serialOrder;
   const CONFIDENCE = 0.95;
@@ -14,17 +14,11 @@
   const MAXIMUM_SIDE = 4000;
   const MINIMUM_PAIRS = 6;
   const ROUNDING_RATIO = 1e-12;
+  /** @type {Map<number, {rank: number, coverage: number}>} */
   const ranks = new Map();
 
-  /**
-   * @typedef {Object} Shift
-   * @property {?number} shift
-   * @property {?number} error standard error; null: undecided
-   * @property {number} freedom
-   * @property {boolean} equal all values are the same
-   */
-
   // Evenly chosen values, as numpy's linspace with its ends cut to whole places.
+  /** @param {Float64Array} values @param {number} most */
   function thin(values, most) {
     if (values.length <= most) return values;
     const step = (values.length - 1) / (most - 1);
@@ -35,11 +29,14 @@
   }
 
   // Rank among the sorted averages at which the signed-rank interval begins, and its coverage.
+  /** @param {number} n */
   function criticalRank(n) {
-    if (!ranks.has(n)) ranks.set(n, findRank(n));
-    return ranks.get(n);
+    const known = ranks.get(n) || findRank(n);
+    ranks.set(n, known);
+    return known;
   }
 
+  /** @param {number} n */
   function findRank(n) {
     if (n > EXACT_PAIRS) {
       const spread = Math.sqrt(n * (n + 1) * (2 * n + 1) / 24);
@@ -64,6 +61,7 @@
   }
 
   // The k-th smallest (from 1) of numbers that are counted, not made: `count(t)` of them are t or less.
+  /** @param {number} k @param {number} low @param {number} high @param {(t: number) => number} count */
   function selectCounted(k, low, high, count) {
     if (count(low) >= k) return low;
     let [under, over] = [low, high];
@@ -82,6 +80,7 @@
   }
 
   // How many averages of two sorted values, each with itself included, are t or less.
+  /** @param {Float64Array} sorted @param {number} t */
   function countAverages(sorted, t) {
     let count = 0;
     for (let at = 0, last = sorted.length - 1; at <= last; at += 1) {
@@ -92,6 +91,7 @@
   }
 
   // How many differences of two sorted groups are t or less.
+  /** @param {Float64Array} before @param {Float64Array} after @param {number} t */
   function countDifferences(before, after, t) {
     let count = 0;
     for (let at = 0, end = 0; at < before.length; at += 1) {
@@ -101,11 +101,13 @@
     return count;
   }
 
+  /** @param {number} total @param {(k: number) => number} select */
   function middleOf(total, select) {
     const low = select(Math.floor((total - 1) / 2) + 1);
     return total % 2 ? low : (low + select(total / 2 + 1)) / 2;
   }
 
+  /** @param {Float64Array} values */
   function deviation(values) {
     const mean = sum(values) / values.length;
     return Math.sqrt(
@@ -124,6 +126,7 @@
     const size = used.length;
     const total = size * (size + 1) / 2;
     const [low, high] = [used[0], used[size - 1]];
+    /** @param {number} k */
     const select = (k) => selectCounted(k, low, high, (t) => countAverages(used, t));
     const shift = middleOf(total, select);
     const sorted = values.slice().sort();
@@ -139,22 +142,32 @@
     return { shift, error: plain * order.errorRatio, freedom: order.freedom, equal: false };
   }
 
+  /** @param {number} shift @param {number} error @param {number} freedom */
   function buildInterval(shift, error, freedom) {
     const half = error === 0 ? 0 : studentQuantile(freedom, (1 + CONFIDENCE) / 2) * error;
     return { y: shift, low: shift - half, high: shift + half };
   }
 
+  /** @param {number | null} y */
   const undecided = (y) => ({ y, low: null, high: null });
 
-  /** By how much the second values lie above the first ones of the same cycles. */
+  /**
+   * By how much the second values lie above the first ones of the same cycles.
+   * @param {Float64Array} first
+   * @param {Float64Array} second
+   */
   function comparePairs(first, second) {
-    const found = hodgesLehmann(Float64Array.from(second, (value, at) => value - first[at]));
-    return found.error === null
-      ? undecided(found.shift)
-      : buildInterval(found.shift, found.error, found.freedom);
+    const { shift, error, freedom } = hodgesLehmann(
+      Float64Array.from(second, (value, at) => value - first[at]),
+    );
+    return error === null ? undecided(shift) : buildInterval(shift, error, freedom);
   }
 
-  /** By how much the second values lie above the first ones; both groups in time order. */
+  /**
+   * By how much the second values lie above the first ones; both groups in time order.
+   * @param {Float64Array} first
+   * @param {Float64Array} second
+   */
   function compareGroups(first, second) {
     const [before, after] = [first, second].map((values) => thin(values, MAXIMUM_SIDE).slice().sort());
     const low = after[0] - before[before.length - 1];
@@ -165,7 +178,7 @@
     );
     const sides = [hodgesLehmann(first), hodgesLehmann(second)];
     if (sides.some((side) => side.error === null && !side.equal)) return undecided(shift);
-    const known = sides.filter((side) => side.error !== null);
+    const known = sides.flatMap(({ error, freedom }) => error === null ? [] : [{ error, freedom }]);
     const variance = known.reduce((total, side) => total + side.error ** 2, 0);
     if (!variance) return buildInterval(shift, 0, 1);
     const freedom = variance ** 2 / known.reduce((total, side) => total + side.error ** 4 / side.freedom, 0);
@@ -184,6 +197,7 @@
     if (!ratio) return shift(first, second);
     if (first.some((value) => value <= 0) || second.some((value) => value <= 0)) return undecided(null);
     const found = shift(first.map(Math.log), second.map(Math.log));
+    /** @param {number | null} value */
     const raise = (value) => value === null ? null : Math.exp(value);
     return { y: raise(found.y), low: raise(found.low), high: raise(found.high) };
   }

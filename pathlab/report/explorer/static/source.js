@@ -1,39 +1,28 @@
 // Where the results come from: the server that sent the page, or the page itself.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const TABLE_ID = "pathlab-table";
   const DOCUMENTS_ID = "pathlab-documents";
   const LEFT_OUT_ID = "pathlab-left-out";
   const WRITE = { "X-PathLab": "1" };
-
-  /**
-   * @typedef {Object} Source
-   * @property {string} mode served or exported
-   * @property {Object} table as packed.js reads it
-   * @property {boolean} live more trials will come
-   * @property {string[]} notices what the page leaves out, for its readers
-   * @property {string=} opened ids of the results of a served page, for `?open=` of every request
-   * @property {function(number): Promise<Object>} trial the details of a row
-   * @property {function(number, Object): Promise<Object>} course a series {kind, column, start, end, pixels}
-   * @property {function(string): Promise<Object>} verdicts those of `compare` for a view
-   * @property {function(): Promise<Object[]>} published tables to lay over the figure
-   * @property {{list: Function, save: ?Function, remove: ?Function}} views saved ones; a file cannot save any
-   * @property {?{stop: Function, pause: Function, resume: Function}} control of the run; null: none
-   * @property {?function(string, number, number): Promise<Object>} plan rows of the plan: results, first, count
-   */
 
   /** @returns {Promise<Source>} */
   function open() {
     return document.getElementById(TABLE_ID) ? openExported() : openServed();
   }
 
-  /** The name of a trial in links and requests: its results and its number, such as A:12. */
+  /**
+   * The name of a trial in links and requests: its results and its number, such as A:12.
+   * @param {Table} table
+   * @param {number} row
+   */
   function nameTrial(table, row) {
     const results = table.column("results");
     return results.levels[results.values[row]] + ":" + readNumber(table.column("trial"), row);
   }
 
+  /** @param {Column} column @param {number} row */
   function readNumber(column, row) {
     return column.levels ? column.levels[column.values[row]] : column.values[row];
   }
@@ -43,7 +32,11 @@
   // Every request names the results that the page read: where others took their place since, it is refused.
   let opened = new URLSearchParams(window.location.search).get("open");
 
-  // What the server sends, also where it ends in the midst of it.
+  /**
+   * What the server sends, also where it ends in the midst of it.
+   * @template Sent
+   * @param {Promise<Sent>} sent
+   */
   async function reach(sent) {
     try {
       return await sent;
@@ -52,8 +45,16 @@
     }
   }
 
+  /**
+   * @param {string} path
+   * @param {Record<string, unknown>} [parameters] of the query; those without a value are left out
+   * @param {RequestInit} [options]
+   */
   async function request(path, parameters, options) {
-    const query = new URLSearchParams({ ...(opened ? { open: opened } : {}), ...parameters }).toString();
+    const given = Object.entries({ open: opened || null, ...parameters });
+    const query = new URLSearchParams(
+      given.flatMap(([name, value]) => value === undefined || value === null ? [] : [[name, String(value)]]),
+    ).toString();
     const answer = await reach(
       begun() || fetch(path + (query ? "?" + query : ""), { cache: "no-store", ...options }),
     );
@@ -70,6 +71,7 @@
     return first;
   }
 
+  /** @param {Response} answer */
   async function explain(answer) {
     const text = (await answer.text()).trim();
     try {
@@ -80,20 +82,25 @@
     }
   }
 
-  const requestJson = async (...words) => JSON.parse(await reach((await request(...words)).text()));
+  /** @param {string} path @param {Record<string, unknown>} [parameters] */
+  const requestJson = async (path, parameters) =>
+    JSON.parse(await reach((await request(path, parameters)).text()));
 
+  /** @param {string} method @param {string} path @param {object} content */
   function send(method, path, content) {
-    return request(path, null, {
+    return request(path, {}, {
       method,
       headers: { ...WRITE, "Content-Type": "application/json" },
       body: JSON.stringify(content),
     });
   }
 
+  /** @returns {Promise<Source>} */
   async function openServed() {
     const answer = await request("api/results");
     opened = answer.headers.get("X-PathLab-Open");
     const table = explorer.packed.read(await reach(answer.arrayBuffer()));
+    /** @param {string} action */
     const steer = (action) => send("POST", "api/control", { action });
     return {
       mode: "served",
@@ -103,12 +110,13 @@
       notices: [],
       trial: (row) => requestJson("api/trial/" + encodeURIComponent(nameTrial(table, row))),
       course(row, { kind, column, start, end, pixels }) {
-        const wanted = { series: column ? kind + "." + column : kind, start, end, pixels };
-        const given = Object.entries(wanted).filter(([, value]) => value !== undefined && value !== null);
-        return requestJson(
-          "api/course/" + encodeURIComponent(nameTrial(table, row)),
-          Object.fromEntries(given),
-        );
+        const series = column ? kind + "." + column : kind;
+        return requestJson("api/course/" + encodeURIComponent(nameTrial(table, row)), {
+          series,
+          start,
+          end,
+          pixels,
+        });
       },
       verdicts: (text) => requestJson("api/verdicts", { view: text }),
       published: () => requestJson("api/published"),
@@ -126,6 +134,7 @@
 
   // --- from the page itself
 
+  /** @param {string} encoded */
   function decode(encoded) {
     if (Uint8Array.fromBase64) return Uint8Array.fromBase64(encoded);
     const text = window.atob(encoded);
@@ -134,33 +143,46 @@
     return bytes;
   }
 
+  /** @param {string} id */
+  const getText = (id) => document.getElementById(id)?.textContent || "";
+
+  /** @param {string} id */
   async function unpack(id) {
     if (!("DecompressionStream" in window)) {
       throw new Error("this browser is too old for the page; use one of 2023 or later");
     }
-    const bytes = decode(document.getElementById(id).textContent);
+    const bytes = decode(getText(id));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).arrayBuffer();
   }
 
+  /** @returns {Promise<Source>} */
   async function openExported() {
     const table = explorer.packed.read(await unpack(TABLE_ID));
-    document.getElementById(TABLE_ID).remove(); // its text takes several megabytes
+    document.getElementById(TABLE_ID)?.remove(); // its text takes several megabytes
+    /** @type {Promise<ExportedDocuments> | null} */
     let reading = null;
     const documents = () => {
       reading = reading || unpack(DOCUMENTS_ID).then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
       return reading;
     };
+    /**
+     * @template {"trials" | "courses" | "verdicts"} Kind
+     * @param {Kind} part
+     * @param {string} key
+     * @param {string} why
+     * @returns {Promise<ExportedDocuments[Kind][string]>}
+     */
     const pick = async (part, key, why) => {
       const found = (await documents())[part];
       if (!found || !Object.hasOwn(found, key)) throw new Error(why);
-      return found[key];
+      return /** @type {ExportedDocuments[Kind][string]} */ (found[key]);
     };
     return {
       mode: "exported",
       table,
       live: false,
-      notices: JSON.parse(document.getElementById(LEFT_OUT_ID).textContent),
+      notices: JSON.parse(getText(LEFT_OUT_ID)),
       trial: (row) =>
         pick(
           "trials",

@@ -1,15 +1,18 @@
 // The results on the page: their names, where they come from, and what is wrong with them.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
-  let root = null;
+  /** @type {HTMLElement} */
+  let root;
 
+  /** @param {ResultsSource} source */
   function name(source) {
     return source.title || source.name;
   }
 
   // The folder tells results apart whose titles are alike.
+  /** @param {ResultsSource} source @param {boolean} several */
   function facts(source, several) {
     const day = source.createdUtc ? String(source.createdUtc).slice(0, 16).replace("T", " ") + " UTC" : null;
     const folder = several && source.path ? source.path.split("/").filter(Boolean).pop() : null;
@@ -23,6 +26,7 @@
       .filter(Boolean).join(" · ");
   }
 
+  /** @param {App} app */
   function show(app) {
     const { sources } = app.table;
     const several = sources.length > 1;
@@ -49,6 +53,7 @@
 
   explorer.panels.push({
     name: "sources",
+    /** @param {HTMLElement} element @param {App} app */
     mount(element, app) {
       root = element;
       for (const source of app.table.sources) {

@@ -1,21 +1,27 @@
 // The title of the figure: what is shown, what all selected trials share, and how many they are.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
-  let root = null;
+  /** @type {HTMLElement} */
+  let root;
 
   // Within a sentence: `throughput`, but `RTT under load` and `CPU`.
+  /** @param {string} label */
   const inSentence = (label) =>
     /^.[a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label;
+  /** @param {string} text */
   const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
-  /** One line that says what the figure shows: `Throughput by streams, median`. */
+  /**
+   * One line that says what the figure shows: `Throughput by streams, median`.
+   * @param {ExploredApp} app
+   */
   function headline(app) {
     const { exploration, view } = app;
     const columns = explorer.figure.isPlain(view)
       ? exploration.ys
-      : view.y.map((name) => app.table.column(name));
+      : view.y.flatMap((name) => app.table.column(name) || []);
     const shown = columns.map((y) => inSentence(y.label));
     const between = shown.some((name) => name.includes(",")) ? "; " : ", ";
     const names = shown.length > 1
@@ -31,9 +37,13 @@
       (facet ? ", for each " + inSentence(facet.label) : "");
   }
 
+  /** @param {number} number @param {string} one @param {string} many */
   const count = (number, one, many) => number.toLocaleString("en") + " " + (number === 1 ? one : many);
 
-  /** What the selected trials share, how they were chosen, and how many they are. */
+  /**
+   * What the selected trials share, how they were chosen, and how many they are.
+   * @param {ExploredApp} app
+   */
   function describe(app) {
     const { exploration, rows, table, view } = app;
     const left = exploration.excluded.reduce((sum, [, number]) => sum + number, 0);
@@ -53,17 +63,19 @@
     return { shared: exploration.title, chosen: chosen.join("; "), facts };
   }
 
+  /** @param {App} app */
   function update(app) {
-    const { exploration, view } = app;
-    if (!exploration) return;
+    if (!app.exploration) return;
+    const explored = /** @type {ExploredApp} */ (app);
+    const { view } = app;
     if (explorer.figure.isCourse(view) && view.trial) {
-      fill(root, make("h1", {}, headline(app)));
+      fill(root, make("h1", {}, headline(explored)));
       return;
     }
-    const { shared, chosen, facts } = describe(app);
+    const { shared, chosen, facts } = describe(explored);
     fill(
       root,
-      make("h1", {}, headline(app)),
+      make("h1", {}, headline(explored)),
       make(
         "p",
         { class: "meta" },
@@ -79,6 +91,7 @@
   explorer.panels.push({
     name: "title",
     early: true,
+    /** @param {HTMLElement} element */
     mount(element) {
       root = element;
     },

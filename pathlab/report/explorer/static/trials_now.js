@@ -1,18 +1,22 @@
 // The trials under way: rate and RTT now, of each stream or of the extremes where streams are many.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
-  const { make, fill } = explorer.dom;
+  const explorer = window.pathlabExplorer;
+  const { make, fill, findFocused } = explorer.dom;
   const { formatRate, formatTime } = explorer.quantities;
   const READINGS_KEPT = 60;
   const SPARKS = { width: 120, height: 22 };
   const SVG = "http://www.w3.org/2000/svg";
-  let root = null;
+  /** @type {HTMLElement} */
+  let root;
   let isOpen = false; // the table of streams
+  /** @type {Map<string, TrialNow>} */
   const trials = new Map(); // by results and row
 
+  /** @param {{results: string, row: unknown}} told */
   const name = (told) => told.results + " " + told.row;
 
+  /** @param {LiveEvent} told */
   function take(told) {
     if (told.event === "trial-started") {
       trials.set(name(told), { ...told, began: Date.parse(told.time_utc), rates: [], measures: {} });
@@ -20,11 +24,13 @@
       trials.delete(told.results + " " + told.record.plan_row);
     } else if (told.event === "campaign-ended") {
       trials.clear();
-    } else if (trials.has(name(told))) {
-      read(trials.get(name(told)), told);
+    } else {
+      const trial = trials.get(name(told));
+      if (trial) read(trial, told);
     }
   }
 
+  /** @param {TrialNow} trial @param {LiveEvent} told */
   function read(trial, told) {
     if (told.event === "rate") {
       trial.rates.push(told.bits_per_s);
@@ -40,9 +46,13 @@
     }
   }
 
+  /** @param {Run} run */
   const listOf = (run) => [...trials.values()].filter((trial) => trial.results === run.results);
 
-  /** Seconds of the trials under way that are over; one that takes longer than expected counts no more. */
+  /**
+   * Seconds of the trials under way that are over; one that takes longer than expected counts no more.
+   * @param {Run} run
+   */
   function countUnderWay(run) {
     return listOf(run).reduce(
       (sum, trial) => sum + Math.min(trial.estimate_ns / 1e9, Math.max(0, (Date.now() - trial.began) / 1000)),
@@ -50,13 +60,13 @@
     );
   }
 
+  /** @param {Run} run */
   function draw(run) {
     const shown = explorer.live.isRunning(run) ? listOf(run) : [];
     root.hidden = shown.length === 0;
-    if (root.contains(document.activeElement) && document.activeElement !== document.body) {
-      isOpen = isOpen || document.activeElement.parentElement.open;
-    }
-    while (root.children.length > shown.length) root.lastChild.remove();
+    const fold = findFocused(root)?.parentElement;
+    if (fold instanceof HTMLDetailsElement) isOpen = isOpen || fold.open;
+    while (root.children.length > shown.length) root.lastChild?.remove();
     shown.forEach((trial, place) => {
       const part = root.children[place] || root.appendChild(makeTrial());
       drawTrial(part, trial);
@@ -81,6 +91,7 @@
     return make("section", { class: "under-way" }, make("h3", {}), make("p", { class: "readings" }), fold);
   }
 
+  /** @param {Element} part @param {TrialNow} trial */
   function drawTrial(part, trial) {
     const [title, readings, fold] = part.children;
     const attempt = trial.attempt > 1 ? ", attempt " + trial.attempt : "";
@@ -90,9 +101,10 @@
         trial.levels,
     );
     fill(readings, listReadings(trial));
-    drawStreams(fold, trial);
+    drawStreams(/** @type {HTMLDetailsElement} */ (fold), trial);
   }
 
+  /** @param {TrialNow} trial */
   function listReadings(trial) {
     const facts = [];
     if (trial.rates.length) {
@@ -113,6 +125,7 @@
     return facts.length ? facts : "no reading yet";
   }
 
+  /** @param {number[]} values */
   function drawSparks(values) {
     const { width, height } = SPARKS;
     const top = Math.max(...values, 1);
@@ -128,17 +141,20 @@
       "aria-hidden": "true",
       class: "sparks",
     };
-    for (const [key, value] of Object.entries(about)) svg.setAttribute(key, value);
-    svg.append(document.createElementNS(SVG, "polyline"));
-    svg.firstChild.setAttribute("points", points.join(" "));
+    for (const [key, value] of Object.entries(about)) svg.setAttribute(key, String(value));
+    const line = document.createElementNS(SVG, "polyline");
+    line.setAttribute("points", points.join(" "));
+    svg.append(line);
     return svg;
   }
 
+  /** @param {HTMLDetailsElement} fold @param {TrialNow} trial */
   function drawStreams(fold, trial) {
     const { bits_per_s: rates, rtt_ns: rtts } = trial.measures;
-    fold.hidden = !rates && !rtts;
-    if (fold.hidden) return;
-    const shown = (rates || rtts).streams.map(([stream]) => stream);
+    const either = rates || rtts;
+    fold.hidden = !either;
+    if (!either) return;
+    const shown = either.streams.map(([stream]) => stream);
     const [byRate, byRtt] = [rates, rtts].map((told) => new Map(told ? told.streams : []));
     const count = Math.max(rates ? rates.count : 0, rtts ? rtts.count : 0);
     const which = count > shown.length
@@ -151,9 +167,14 @@
       rates && "median " + formatRate(rates.median),
       rtts && "median RTT " + formatTime(rtts.median),
     ].filter(Boolean);
-    write(fold.firstChild, "Streams: " + which + "; " + medians.join(", "));
+    write(fold.children[0], "Streams: " + which + "; " + medians.join(", "));
     if (!fold.open) return;
     const head = ["Stream", "Rate", "RTT"].map((text) => make("th", { scope: "col" }, text));
+    /**
+     * @param {Map<number, number>} values
+     * @param {number} stream
+     * @param {(value: number | undefined) => string} format
+     */
     const cell = (values, stream, format) =>
       make("td", {}, values.has(stream) ? format(values.get(stream)) : "–");
     const body = shown.map((stream) =>
@@ -165,14 +186,19 @@
         cell(byRtt, stream, formatTime),
       )
     );
-    fill(fold.lastChild, make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, body)));
+    fill(
+      fold.children[1],
+      make("table", {}, make("thead", {}, make("tr", {}, head)), make("tbody", {}, body)),
+    );
   }
 
+  /** @param {Element} element @param {string} text */
   const write = (element, text) => {
     if (element.textContent !== text) element.textContent = text;
   };
 
   explorer.trialsNow = {
+    /** @param {HTMLElement} element */
     mount(element) {
       root = element;
     },

@@ -1,7 +1,7 @@
 // What `pathlab compare` says of the view: its sentences, a table for each measure, and how they were made.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
   const { make, fill } = explorer.dom;
   const WAIT_MS = 150;
   // A view with these changed has the same verdicts.
@@ -20,11 +20,15 @@
     range: "interval",
     against: "ratio",
   };
-  let app = null;
-  let root = null;
+  /** @type {App} */
+  let app;
+  /** @type {HTMLElement} */
+  let root;
+  /** @type {string | null} */
   let shown = null;
   let timer = 0;
 
+  /** @param {HTMLElement} element @param {App} given */
   function mount(element, given) {
     root = element;
     app = given;
@@ -42,7 +46,7 @@
       fill(root);
       return;
     }
-    const key = explorer.view.format({ ...view, ...BESIDE }, app.table);
+    const key = explorer.view.format({ ...view, ...BESIDE });
     if (key === shown) return;
     shown = key;
     root.hidden = false;
@@ -52,19 +56,21 @@
     timer = window.setTimeout(() => ask(key), WAIT_MS);
   }
 
+  /** @param {string} key */
   async function ask(key) {
     let parts = null;
     try {
       const found = await app.source.verdicts(key);
       parts = found.refused ? refuse(found.refused) : draw(found);
     } catch (error) {
-      parts = refuse(error.message);
+      parts = refuse(/** @type {Error} */ (error).message);
     }
     if (key !== shown) return; // another view is shown by now
     root.removeAttribute("aria-busy");
     fill(root, parts);
   }
 
+  /** @param {string} text */
   const refuse = (
     text,
   ) => [
@@ -72,8 +78,10 @@
     make("p", { class: "soft" }, "No verdicts: " + text + (/[.)]$/.test(text) ? "" : ".")),
   ];
 
+  /** @param {Verdicts | null} found */
   const heading = (found) => make("h2", {}, found ? "Compared with " + found.baseline : "Comparison");
 
+  /** @param {Verdicts} found */
   function draw(found) {
     const several = new Set(found.tables.map((table) => table.after)).size > 1;
     return [
@@ -91,10 +99,12 @@
     ];
   }
 
+  /** @param {VerdictTable} table @param {boolean} several */
   function write(table, several) {
     const title = several ? table.after + ": " + table.title : table.title;
     const last = table.columns.length - 1;
     const judged = table.columns[last] === "Verdict";
+    /** @param {string} text @param {number} place @param {number} row */
     const cell = (text, place, row) =>
       make(place ? "td" : "th", {
         scope: place ? null : "row",

@@ -1,7 +1,7 @@
 // A view as text, the fragment of the address: as pathlab.study.exploration.view_text writes and reads it.
 (function () {
   "use strict";
-  const explorer = window.pathlabExplorer = window.pathlabExplorer || {};
+  const explorer = window.pathlabExplorer;
 
   const STATISTICS = ["median", "mean", "min", "max", "iqr", "cdf", "ccdf", "histogram", "course"];
   const RANGES = ["interval", "iqr", "extremes", "none"];
@@ -12,7 +12,7 @@
   /** Curves of more measures than these are not read. */
   const MEASURES_MOST = 4;
   const [NONE, MISSING, EMPTY, WHERE, RANGE_MARK] = ["none", "()", '""', "where.", ".."];
-  const [STREAMS, PATH, RESULTS] = ["streams", "path", "results"];
+  const [STREAMS, PATH, RESULTS] = /** @type {const} */ (["streams", "path", "results"]);
   const [MESSAGE_SIZE, ROUND_TRIP] = ["message_bytes", "round_trip_median_ns"];
   // Colours that can be told apart: a factor with more levels is no colour where another one varies.
   const COLOURS_MOST = 12;
@@ -29,6 +29,7 @@
     "loaded_rtt_median_ns",
     "unloaded_rtt_median_ns",
   ];
+  /** @type {Record<string, ["range" | "scaleX" | "scaleY" | "count" | "against", string[]]>} */
   const CHOICES = {
     range: ["range", RANGES],
     "scale-x": ["scaleX", SCALES],
@@ -36,6 +37,7 @@
     count: ["count", COUNTS],
     against: ["against", CHANGES],
   };
+  /** @type {Record<string, "minX" | "minY" | "maxX" | "maxY">} */
   const LIMITS = { "min-x": "minX", "min-y": "minY", "max-x": "maxX", "max-y": "maxY" };
   const KEYS = [
     "x",
@@ -64,32 +66,7 @@
   const FIRST_US = -62135596800000000n;
   const LAST_US = 253402300799999999n;
 
-  /**
-   * What a figure of results shows; null: not given.
-   * @typedef {Object} View
-   * @property {?string} x
-   * @property {string[]} y
-   * @property {?string} colour
-   * @property {?string} facet
-   * @property {string} statistic median, mean, min, max, p1 to p99, iqr, cdf, ccdf, histogram or course
-   * @property {string} range interval, iqr, extremes or none
-   * @property {?string} scaleX linear, log2 or log10
-   * @property {?string} scaleY
-   * @property {?number} minX
-   * @property {?number} maxX
-   * @property {?number} minY
-   * @property {?number} maxY
-   * @property {boolean} dots
-   * @property {string} count usable or all
-   * @property {?string} baseline a level of `colour`
-   * @property {string} against ratio or difference
-   * @property {?string} overlay
-   * @property {Object<string, {levels: Array, except: boolean}|{low: ?number, high: ?number}>} where filters by
-   *   column; the level null is the missing one, the end null is open
-   * @property {string} text words that a trial's texts hold
-   * @property {?string} trial such as A:12
-   * @property {?string} series such as sender_intervals.rtt_us
-   */
+  /** @type {Readonly<View>} */
   const PLAIN = Object.freeze({
     x: null,
     y: [],
@@ -120,12 +97,17 @@
   class Mistake extends Error {}
 
   // A text in a message: in quotes, and no more than its beginning.
+  /** @param {string} text */
   function quote(text) {
     const letters = text.length > SHOWN_LETTERS ? Array.from(text) : [];
     return "'" +
       (letters.length > SHOWN_LETTERS ? letters.slice(0, SHOWN_LETTERS - 1).join("") + "…" : text) + "'";
   }
 
+  /**
+   * @param {string} message
+   * @returns {never}
+   */
   function refuse(message) {
     throw new Mistake(message);
   }
@@ -138,7 +120,9 @@
    */
   function parse(text, table) {
     const reader = new Reader(table);
+    /** @type {string[]} */
     const mistakes = [];
+    /** @param {() => void} act */
     const attempt = function (act) {
       try {
         act();
@@ -153,12 +137,16 @@
     return { view: reader.build(), mistakes };
   }
 
-  /** The view that is shown where none is given. */
+  /**
+   * The view that is shown where none is given.
+   * @param {Table} table
+   */
   function preset(table) {
     return complete({}, table);
   }
 
   // The found parts with the default of what is not among them: x, y, colour; the facet where none of these is.
+  /** @param {Partial<View>} found @param {Table} table */
   function complete(found, table) {
     const view = { ...PLAIN, y: [], where: {}, ...found };
     if (!("x" in found)) view.x = chooseX(table);
@@ -169,17 +157,20 @@
       const apart = others.filter((name) => name !== view.colour).sort((left, right) =>
         Number(left !== PATH) - Number(right !== PATH)
       );
-      view.facet = apart.find((name) => table.column(name).levelCount <= FACETS_MOST) || null;
+      view.facet = apart.find((name) => (table.column(name)?.levelCount ?? Infinity) <= FACETS_MOST) || null;
     }
     return view;
   }
 
+  /** @param {Table} table */
   function listVaried(table) {
     return table.columns.filter((column) => column.role === "factor" && column.levelCount > 1);
   }
 
   // Streams where they vary, else the factor with most levels, those of numbers first; the first of equals.
+  /** @param {Table} table */
   function chooseX(table) {
+    /** @param {Column} column */
     const rank = (column) =>
       [column.name !== STREAMS, column.kind !== "number", -column.levelCount].map(Number);
     const ranked = listVaried(table).sort(function (left, right) {
@@ -191,8 +182,10 @@
 
   // What sets trials of one x apart, the best colour first: results, the factors that vary (the one with most levels first,
   // those with too many to be told apart last), paths.
+  /** @param {Table} table @param {string | null} x */
   function listOthers(table, x) {
     const varied = listVaried(table).filter((column) => column.name !== x && !HOSTS.includes(column.name));
+    /** @param {Column} column */
     const many = (column) => Number(column.levelCount > COLOURS_MOST);
     varied.sort((left, right) => many(left) - many(right) || right.levelCount - left.levelCount);
     const first = table.sources.length > 1 && x !== RESULTS ? [RESULTS] : [];
@@ -202,6 +195,7 @@
   }
 
   // Throughput, of messages alone their round trip, else the first that there is.
+  /** @param {Table} table */
   function chooseY(table) {
     const measures = table.columns.filter((column) => column.role === "measured").map((column) =>
       column.name
@@ -220,6 +214,7 @@
     const parts = view.x === null ? [] : [["x", encode(view.x)]];
     if (view.y.length) parts.push(["y", view.y.map(encode).join(",")]);
     parts.push(["colour", encode(view.colour === null ? NONE : view.colour)]);
+    /** @param {keyof View} name */
     const unless = (name) => view[name] === PLAIN[name] ? null : view[name];
     const values = {
       facet: view.facet,
@@ -243,12 +238,13 @@
     for (const name of Object.keys(view.where).sort()) {
       parts.push([WHERE + name, formatFilter(name, view.where[name])]);
     }
-    for (const [key, text] of [["text", view.text || null], ["trial", view.trial], ["series", view.series]]) {
-      if (text !== null) parts.push([key, encode(text)]);
+    for (const [key, text] of Object.entries({ text: view.text, trial: view.trial, series: view.series })) {
+      if (text) parts.push([key, encode(text)]);
     }
     return parts.map((part) => part.join("=")).join("&");
   }
 
+  /** @param {string} name @param {Filter} filter */
   function formatFilter(name, filter) {
     if (filter.levels) {
       return (filter.except ? "!" : "") + filter.levels.map((level) => encode(escapeLevel(level))).join(",");
@@ -258,13 +254,16 @@
   }
 
   // A level as the text has it, before the value is encoded.
+  /** @param {Level | null} level */
   function escapeLevel(level) {
     if (level === null) return MISSING;
     if (typeof level !== "string") return String(level);
+    /** @param {string} sign */
     const code = (sign) => "%" + sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0");
     return level.replace(ESCAPED, code) || EMPTY;
   }
 
+  /** @param {string} value */
   function encode(value) {
     return encodeURIComponent(value.toWellFormed ? value.toWellFormed() : value).replace(/%2C/g, ",").replace(
       /%3A/g,
@@ -272,6 +271,7 @@
     );
   }
 
+  /** @param {string} value */
   function decode(value) {
     if (MALFORMED.test(value)) refuse(quote(value) + " holds a percent sign that encodes nothing");
     try {
@@ -281,7 +281,10 @@
     }
   }
 
-  /** Seconds since 1970 as ISO 8601 in UTC, to the nearest microsecond; within the years 1 to 9999. */
+  /**
+   * Seconds since 1970 as ISO 8601 in UTC, to the nearest microsecond; within the years 1 to 9999.
+   * @param {number} seconds
+   */
   function formatInstant(seconds) {
     const all = seconds * 1e6;
     const rounded = BigInt(Math.floor(all)) + (all - Math.floor(all) >= 0.5 ? 1n : 0n);
@@ -292,7 +295,10 @@
     return whole + (fraction ? "." + fraction : "") + "Z";
   }
 
-  /** A time of ISO 8601 as seconds since 1970, UTC where it does not say; null for any other text. */
+  /**
+   * A time of ISO 8601 as seconds since 1970, UTC where it does not say; null for any other text.
+   * @param {string} text
+   */
   function parseInstant(text) {
     const found = INSTANT.exec(text);
     if (!found) return null;
@@ -310,20 +316,26 @@
     return total < FIRST_US || total > LAST_US ? null : Number(total) / 1e6;
   }
 
+  /** @param {string} text */
   function parseNumber(text) {
     const value = NUMBER.test(text) ? Number(text) : NaN;
     return Number.isFinite(value) ? value : null;
   }
 
-  /** A level as the baseline is named: its text, () for the missing one. */
+  /**
+   * A level as the baseline is named: its text, () for the missing one.
+   * @param {Level | null} level
+   */
   function showLevel(level) {
     return level === null ? MISSING : String(level);
   }
 
   // "; did you mean 'NAME'?" of the nearest one, if any is near.
+  /** @param {string} name @param {string[]} known */
   function suggest(name, known) {
     if (Array.from(name).length > SHOWN_LETTERS) return "";
-    let [nearest, least] = [null, Math.max(1, Math.floor(name.length * 0.4)) + 1];
+    let nearest = null;
+    let least = Math.max(1, Math.floor(name.length * 0.4)) + 1;
     for (const one of known.slice(0, SUGGESTED_AMONG)) {
       const distance = Math.abs(one.length - name.length) < least ? measureDistance(name, one) : least;
       if (distance < least) [nearest, least] = [one, distance];
@@ -332,6 +344,7 @@
   }
 
   // Levenshtein's distance.
+  /** @param {string} left @param {string} right */
   function measureDistance(left, right) {
     let before = Array.from({ length: right.length + 1 }, (_, place) => place);
     for (let row = 1; row <= left.length; row += 1) {
@@ -347,10 +360,14 @@
 
   // A view that is read part by part.
   class Reader {
+    /** @param {Table} table */
     constructor(table) {
       this.table = table;
+      /** @type {Partial<View>} */
       this.found = {};
+      /** @type {View["where"]} */
       this.where = {};
+      /** @type {Set<string>} */
       this.seen = new Set();
     }
 
@@ -358,6 +375,7 @@
       return { ...complete(this.found, this.table), where: this.where };
     }
 
+    /** @param {string} part */
     readPart(part) {
       const mark = part.indexOf("=");
       const key = decode(mark < 0 ? part : part.slice(0, mark));
@@ -378,13 +396,13 @@
     // The baseline is a level of the colour.
     checkWhole() {
       const { baseline } = this.found;
-      if (baseline === undefined) return;
+      if (!baseline) return;
       const { colour } = complete(this.found, this.table);
       if (colour === null) {
         delete this.found.baseline;
         refuse("the baseline " + quote(baseline) + " needs a colour");
       }
-      const levels = [...explorer.filter.encode(this.table.column(colour)).levels, null].map(showLevel);
+      const levels = [...explorer.filter.encode(this.findColumn(colour)).levels, null].map(showLevel);
       if (!levels.includes(baseline)) {
         delete this.found.baseline;
         refuse(
@@ -393,8 +411,9 @@
       }
     }
 
+    /** @param {string} key @param {string} value */
     readValue(key, value) {
-      if (["x", "colour", "facet"].includes(key)) {
+      if (key === "x" || key === "colour" || key === "facet") {
         this.found[key] = this.readColumn(key, value);
       } else if (key === "y") {
         this.found.y = this.readMeasures(value);
@@ -418,14 +437,16 @@
       } else if (key === "series" && !SERIES.test(value)) {
         refuse(quote(value) + " names no series");
       } else if (value) {
-        this.found[key] = value;
+        Object.assign(this.found, { [key]: value }); // a key whose value is any text
       }
     }
 
+    /** @param {string} key @param {string} value @param {string[]} choices */
     refuseChoice(key, value, choices) {
       refuse(key + ": unknown " + quote(value) + suggest(value, choices));
     }
 
+    /** @param {string} name */
     findColumn(name) {
       const column = this.table.column(name);
       if (!column) {
@@ -436,6 +457,7 @@
       return column;
     }
 
+    /** @param {string} key @param {string} value */
     readColumn(key, value) {
       if (value === NONE && key !== "x") return null;
       const { kind } = this.findColumn(value);
@@ -445,6 +467,7 @@
       return value;
     }
 
+    /** @param {string} value */
     readMeasures(value) {
       const names = [...new Set(value.split(","))];
       if (names.length > MEASURES_MOST) refuse("y: " + names.length + " columns; at most " + MEASURES_MOST);
@@ -454,6 +477,7 @@
       return names;
     }
 
+    /** @param {string} name */
     readTrial(name) {
       const [label, number] = name.includes(":")
         ? [name.slice(0, name.lastIndexOf(":")), name.slice(name.lastIndexOf(":") + 1)]
@@ -470,6 +494,7 @@
       return wanted + ":" + Number(number);
     }
 
+    /** @param {Column} column @param {string} value */
     readFilter(column, value) {
       const numeric = column.kind === "number" || column.kind === "time";
       if (numeric && value.includes(RANGE_MARK)) {
@@ -482,6 +507,7 @@
       this.where[column.name] = { levels: [...new Set(levels)], except };
     }
 
+    /** @param {Column} column @param {string} value */
     readRange(column, value) {
       const at = value.indexOf(RANGE_MARK);
       const isTime = column.kind === "time";
@@ -499,6 +525,7 @@
       return { low, high };
     }
 
+    /** @param {Column} column @param {string} part */
     readLevel(column, part) {
       if (part === MISSING) return null;
       const text = part === EMPTY ? "" : decode(part);
