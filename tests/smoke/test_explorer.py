@@ -7,9 +7,9 @@ from pathlib import Path
 from playwright.sync_api import BrowserContext
 
 from tests.browser.explorer_page import ExplorerPage
+from tests.builders.explored import make_explored
+from tests.builders.results import write_results
 from tests.serving import serving
-from tests.unit.explored_results import make_explored
-from tests.unit.synthetic_results import write_results
 
 
 def test_a_served_page_draws_its_view_and_follows_a_change(tmp_path: Path, context: BrowserContext) -> None:

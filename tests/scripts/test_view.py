@@ -1,4 +1,4 @@
-"""View and filter in the browser: text, rows and counts are those of Python."""
+"""View and filter of the page: text, rows and counts are those of Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from playwright.sync_api import Page
 
 from pathlab.report.explorer.packing import pack_trials
 from pathlab.study.analyses import Study
@@ -20,15 +19,15 @@ from pathlab.study.exploration.filtering import count_levels, select_rows
 from pathlab.study.exploration.number_text import format_exact_number, format_instant, parse_instant
 from pathlab.study.exploration.view import LevelFilter, View, default_view
 from pathlab.study.exploration.view_text import KEYS, format_view, read_view
-from tests.browser.watching import load_scripts
 from tests.builders.explored import make_explored
 from tests.builders.messages import make_message_results
 from tests.builders.multipath import make_multipath_results
 from tests.builders.results import make_quickstart
 from tests.builders.technologies import make_technology_results
 from tests.builders.views import HARD_LEVELS, HARD_VIEWS, make_hard_results
+from tests.scripts.host import ScriptHost
 
-#: One evaluation for many views: most of the time goes into calls of the browser.
+#: Many views in one call.
 BATCH = settings(
     max_examples=12,
     deadline=None,
@@ -49,20 +48,19 @@ READ = """(texts) => texts.map((text) => {
   return {
     view: found.view, mistakes: found.mistakes, text: view.format(found.view, table),
     rows: Array.from(filter.select(table, found.view)),
-    counts: Object.fromEntries([...filter.counts(table, found.view)].map(([name, all]) => [name, [...all]])),
+    counts: Object.fromEntries(filter.counts(table, found.view)),
   };
 })"""
 
 
-def open_table(page: Page, results: ExploredResults) -> Page:
-    load_scripts(page, ["packed.js", "number_levels.js", "filter.js", "view.js"])
-    page.evaluate(OPEN, base64.b64encode(pack_trials(results)).decode())
-    return page
+def open_table(scripts: ScriptHost, results: ExploredResults) -> ScriptHost:
+    scripts.evaluate(OPEN, base64.b64encode(pack_trials(results)).decode())
+    return scripts
 
 
 @pytest.fixture
-def hard_page(page: Page) -> Page:
-    return open_table(page, make_hard_results())
+def hard(scripts: ScriptHost) -> ScriptHost:
+    return open_table(scripts, make_hard_results())
 
 
 def describe_view(view: View) -> dict[str, Any]:
@@ -86,7 +84,7 @@ def describe_view(view: View) -> dict[str, Any]:
 
 
 def read_numbers(value: Any) -> Any:
-    """What came from the browser, each number as the float that it is there."""
+    """What came from the page, each number as the float that it is there."""
     if isinstance(value, dict):
         return {name: read_numbers(one) for name, one in value.items()}
     if isinstance(value, list):
@@ -94,8 +92,8 @@ def read_numbers(value: Any) -> Any:
     return float(value) if type(value) is int else value
 
 
-def check_texts(page: Page, results: ExploredResults, texts: list[str]) -> None:
-    for text, found in zip(texts, page.evaluate(READ, texts), strict=True):
+def check_texts(scripts: ScriptHost, results: ExploredResults, texts: list[str]) -> None:
+    for text, found in zip(texts, scripts.evaluate(READ, texts), strict=True):
         view, mistakes = read_view(text, results)
         assert read_numbers(found["view"]) == describe_view(view)
         # which name is nearest each side may judge for itself
@@ -112,8 +110,8 @@ def check_texts(page: Page, results: ExploredResults, texts: list[str]) -> None:
 
 @BATCH
 @given(st.lists(HARD_VIEWS, min_size=20, max_size=20))
-def test_the_browser_shows_the_trials_that_python_selects(hard_page: Page, chosen: list[View]) -> None:
-    check_texts(hard_page, make_hard_results(), [format_view(view) for view in chosen])
+def test_it_shows_the_trials_that_python_selects(hard: ScriptHost, chosen: list[View]) -> None:
+    check_texts(hard, make_hard_results(), [format_view(view) for view in chosen])
 
 
 PARTS = st.one_of(
@@ -131,22 +129,22 @@ PARTS = st.one_of(
 
 @BATCH
 @given(st.lists(st.lists(PARTS, max_size=4).map("&".join), min_size=30, max_size=30))
-def test_the_browser_refuses_the_parts_that_python_refuses(hard_page: Page, texts: list[str]) -> None:
-    check_texts(hard_page, make_hard_results(), texts)
+def test_it_refuses_the_parts_that_python_refuses(hard: ScriptHost, texts: list[str]) -> None:
+    check_texts(hard, make_hard_results(), texts)
 
 
-def test_long_texts_are_refused_alike(hard_page: Page) -> None:
+def test_long_texts_are_refused_alike(hard: ScriptHost) -> None:
     parts = ("{}=1", "{}", "x={}", "y={}", "stat={}", "where.{}=1", "where.status={}", "trial={}", "min-x={}")
     longs = ("é" * 5_000, "🦊" * 80, "🦊" * 81, "z" * 80)
-    check_texts(hard_page, make_hard_results(), [part.format(long) for part in parts for long in longs])
+    check_texts(hard, make_hard_results(), [part.format(long) for part in parts for long in longs])
 
 
-def test_hard_levels_read_back_in_the_browser(hard_page: Page) -> None:
+def test_hard_levels_read_back(hard: ScriptHost) -> None:
     chosen = [
         View(x="streams", y=("drtt_ns",), where={"test_parameters": LevelFilter(levels=(level, None))})
         for level in HARD_LEVELS
     ]
-    check_texts(hard_page, make_hard_results(), [format_view(view) for view in chosen])
+    check_texts(hard, make_hard_results(), [format_view(view) for view in chosen])
 
 
 @pytest.mark.parametrize(
@@ -164,13 +162,13 @@ def test_hard_levels_read_back_in_the_browser(hard_page: Page) -> None:
         pytest.param(lambda: [make_multipath_results(), make_message_results(cycles=1)], id="unlike results"),
     ],
 )
-def test_the_browser_begins_with_the_view_of_python(page: Page, make: Callable[[], list[Any]]) -> None:
+def test_it_begins_with_the_view_of_python(scripts: ScriptHost, make: Callable[[], list[Any]]) -> None:
     found = ExploredResults.of(*(Study(one) for one in make()))
-    open_table(page, found)
-    assert page.evaluate("() => window.pathlabExplorer.view.preset(table)") == describe_view(
+    open_table(scripts, found)
+    assert scripts.evaluate("() => window.pathlabExplorer.view.preset(table)") == describe_view(
         default_view(found)
     )
-    check_texts(page, found, ["", "x=window_bytes", "colour=path", "facet=none"])
+    check_texts(scripts, found, ["", "x=window_bytes", "colour=path", "facet=none"])
 
 
 @BATCH
@@ -179,30 +177,30 @@ def test_the_browser_begins_with_the_view_of_python(page: Page, make: Callable[[
     st.lists(st.floats(-7e10, 3e11), min_size=50, max_size=50),
 )
 def test_numbers_and_times_are_written_alike(
-    hard_page: Page, numbers: list[float], times: list[float]
+    hard: ScriptHost, numbers: list[float], times: list[float]
 ) -> None:
-    assert hard_page.evaluate(
+    assert hard.evaluate(
         "(all) => all.map((text) => String(Number(text)))", [repr(one) for one in numbers]
     ) == [format_exact_number(one) for one in numbers]
     texts = [format_instant(one) for one in times]
     assert (
-        hard_page.evaluate(
+        hard.evaluate(
             "(all) => all.map((text) => window.pathlabExplorer.view.formatInstant(Number(text)))",
             [repr(one) for one in times],
         )
         == texts
     )
-    assert hard_page.evaluate("(all) => all.map(window.pathlabExplorer.view.parseInstant)", texts) == [
+    assert hard.evaluate("(all) => all.map(window.pathlabExplorer.view.parseInstant)", texts) == [
         parse_instant(text) for text in texts
     ]
 
 
-def test_trials_that_come_later_are_filtered(page: Page) -> None:
+def test_trials_that_come_later_are_filtered(scripts: ScriptHost) -> None:
     done, begun = make_explored(cycles=2), make_explored(cycles=2)
     begun.records = begun.records[:5]
-    open_table(page, ExploredResults.of(Study(begun)))
+    open_table(scripts, ExploredResults.of(Study(begun)))
     texts = ["where.streams=4,8&text=EAST", "where.throughput_bits_per_s=..10", "where.status=failed"]
-    page.evaluate(READ, texts[:2])
+    scripts.evaluate(READ, texts[:2])
     whole = ExploredResults.of(Study(done))
     rows = [
         {
@@ -220,20 +218,22 @@ def test_trials_that_come_later_are_filtered(page: Page) -> None:
         }
         for row in range(5, len(whole))
     ]
-    page.evaluate("(rows) => table.append(rows)", rows)
-    found = page.evaluate(READ, texts)
+    scripts.evaluate("(rows) => table.append(rows)", rows)
+    found = scripts.evaluate(READ, texts)
     for text, one in zip(texts, found, strict=True):
         view, _ = read_view(text, whole)
         assert one["rows"] == select_rows(whole, view).tolist()
 
 
-def test_sixty_four_flags_are_filtered_and_counted_alike(page: Page) -> None:
+def test_sixty_four_flags_are_filtered_and_counted_alike(scripts: ScriptHost) -> None:
     source = make_quickstart()
     for place, record in enumerate(source.records):
         flags = tuple(f"further-{number:02d}" for number in range(70) if number % 16 in (place, 15 - place))
         source.records[place] = replace(record, flags=flags)
     found = ExploredResults.of(Study(source))
     assert len(found.flags) == 64
-    open_table(page, found)
+    open_table(scripts, found)
     chosen = [f"where.flags={flag}" for flag in found.flags]
-    check_texts(page, found, [*chosen, "where.flags=!further-00,further-31,other%20flags", "where.flags=()"])
+    check_texts(
+        scripts, found, [*chosen, "where.flags=!further-00,further-31,other%20flags", "where.flags=()"]
+    )

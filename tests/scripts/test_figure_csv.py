@@ -1,4 +1,4 @@
-"""The CSV of a figure: the browser and ``pathlab view`` write the same bytes."""
+"""The CSV of a figure: the page and ``pathlab view`` write the same bytes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import struct
 from typing import Any
 
 import numpy as np
-import pytest
-from playwright.sync_api import Page
 
 from pathlab.report.explorer.figure_csv import format_csv_number, format_csv_place, write_figure_csv
 from pathlab.study.exploration.exploration import (
@@ -23,8 +21,8 @@ from pathlab.study.exploration.exploration import (
     Facet,
     PointState,
 )
-from tests.browser.watching import load_scripts
 from tests.builders.explored import MARKUP
+from tests.scripts.host import ScriptHost
 
 TEXTS = (
     MARKUP,
@@ -82,17 +80,12 @@ def make_point(x: float, y: float | None, **changes: Any) -> ExploredPoint:
     return ExploredPoint(**{"x": x, "y": y, "state": PointState.ESTIMATED, "trials": 8, **changes})
 
 
-@pytest.fixture
-def scripts(page: Page) -> Page:
-    return load_scripts(page, ["figure_csv.js"])
-
-
-def write_in_browser(scripts: Page, exploration: Exploration) -> str:
+def write_in_script(scripts: ScriptHost, exploration: Exploration) -> str:
     found: str = scripts.evaluate("one => window.pathlabExplorer.figureCsv.write(one)", exploration.to_json())
     return found
 
 
-def test_a_figure_is_a_row_for_each_point(scripts: Page) -> None:
+def test_a_figure_is_a_row_for_each_point(scripts: ScriptHost) -> None:
     points = [
         make_point(1, 11.25, low=11, high=12.0625),
         make_point(2, 20, state=PointState.UNDECIDED, trials=1),
@@ -106,19 +99,19 @@ def test_a_figure_is_a_row_for_each_point(scripts: Page) -> None:
         "95 % confidence interval,,,undecided,2,3\n"
     )
     assert write_figure_csv(exploration) == expected
-    assert write_in_browser(scripts, exploration) == expected
+    assert write_in_script(scripts, exploration) == expected
 
 
-def test_any_text_is_one_harmless_cell_in_both(scripts: Page) -> None:
+def test_any_text_is_one_harmless_cell_in_both(scripts: ScriptHost) -> None:
     for text in TEXTS:
         check_cells(scripts, text)
 
 
-def check_cells(scripts: Page, text: str) -> None:
+def check_cells(scripts: ScriptHost, text: str) -> None:
     axis = make_axis(column="x", label=text, unit=text, levels=(text, "b"), kind="category")
     exploration = make_exploration(axis, [make_point(0, 1.0)], text)
     written = write_figure_csv(exploration)
-    assert write_in_browser(scripts, exploration) == written
+    assert write_in_script(scripts, exploration) == written
     rows = list(csv.reader(io.StringIO(written, newline="")))
     assert [len(row) for row in rows] == [12] * 3
     for cell in (cell for row in rows for cell in row):
@@ -126,7 +119,7 @@ def check_cells(scripts: Page, text: str) -> None:
         assert not cell.startswith("-") or cell == "-5"
 
 
-def test_any_number_is_written_alike(scripts: Page) -> None:
+def test_any_number_is_written_alike(scripts: ScriptHost) -> None:
     rng = np.random.default_rng(5)
     bits = struct.unpack("<20000d", rng.bytes(160_000))
     rounded = [float(f"{value:.{digits}g}") for value in bits[:2000] for digits in (1, 3, 9)]
@@ -169,7 +162,7 @@ def test_any_number_is_written_alike(scripts: Page) -> None:
     assert format_csv_number(1e-5) == "1e-05"
 
 
-def test_times_are_written_in_utc(scripts: Page) -> None:
+def test_times_are_written_in_utc(scripts: ScriptHost) -> None:
     axis = make_axis(kind="time", unit="")
     times = [
         0.0,

@@ -1,4 +1,4 @@
-"""The packed table as the browser reads it: the same values, and what is no table is refused."""
+"""The packed table as packed.js reads it: the same values, and what is no table is refused."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Error, Page
 
 from pathlab.report.explorer.packing import pack_column, pack_table, pack_trials
-from tests.browser.watching import load_scripts
 from tests.builders.packed import SampleTrials, read_table
 from tests.builders.tables import MadeColumn
+from tests.scripts.host import ScriptError, ScriptHost
 
 COLUMNS = (
     MadeColumn(name="results", kind="category", role="identity"),
@@ -59,19 +58,18 @@ def make_trials(count: int = 5) -> SampleTrials:
 
 
 @pytest.fixture
-def reader(page: Page) -> Page:
-    load_scripts(page, ["packed.js", "number_levels.js"])
-    page.evaluate(DESCRIBE)
-    return page
+def reader(scripts: ScriptHost) -> ScriptHost:
+    scripts.evaluate(DESCRIBE)
+    return scripts
 
 
-def read(page: Page, table: bytes) -> dict[str, Any]:
-    found: dict[str, Any] = page.evaluate(READ, base64.b64encode(table).decode())
+def read(scripts: ScriptHost, table: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = scripts.evaluate(READ, base64.b64encode(table).decode())
     return found
 
 
 @pytest.mark.parametrize("count", [2, 5, 1000])
-def test_the_browser_reads_the_values_of_a_served_table(reader: Page, count: int) -> None:
+def test_it_reads_the_values_of_a_served_table(reader: ScriptHost, count: int) -> None:
     trials = make_trials(count)
     found = read(reader, pack_trials(trials))
     assert found["count"] == count
@@ -88,7 +86,7 @@ def test_the_browser_reads_the_values_of_a_served_table(reader: Page, count: int
     assert found["counted"] == [int(code < 0) for code in trials.reason_codes]
 
 
-def test_the_browser_reads_a_rounded_table_as_it_is_described(reader: Page) -> None:
+def test_it_reads_a_rounded_table_as_it_is_described(reader: ScriptHost) -> None:
     trials = make_trials(1000)
     arrays = {one.name: pack_column(trials, one, exact=False) for one in COLUMNS if one.kind != "flags"}
     table = pack_table(trials, arrays, {}, whole_paths=False)
@@ -101,22 +99,22 @@ def test_the_browser_reads_a_rounded_table_as_it_is_described(reader: Page) -> N
     assert found["values"]["host"] == trials.codes("host").tolist()
 
 
-def test_a_table_without_trials_is_read(reader: Page) -> None:
+def test_a_table_without_trials_is_read(reader: ScriptHost) -> None:
     trials = SampleTrials(columns=COLUMNS[2:4], values={"rate": [], "host": []})
     found = read(reader, pack_trials(trials))
     assert (found["count"], found["values"]) == (0, {"rate": [], "host": []})
 
 
-def test_what_is_no_table_is_refused(reader: Page) -> None:
+def test_what_is_no_table_is_refused(reader: ScriptHost) -> None:
     table = pack_trials(make_trials())
     for wrong in (b"", table[:2], table[:100], table[:-40]):
-        with pytest.raises(Error, match="the table of trials is cut short"):
+        with pytest.raises(ScriptError, match="the table of trials is cut short"):
             read(reader, wrong)
-    with pytest.raises(Error, match="the table of trials has format 2, this page reads 1"):
+    with pytest.raises(ScriptError, match="the table of trials has format 2, this page reads 1"):
         read(reader, table.replace(b'"version":1', b'"version":2', 1))
 
 
-def test_trials_of_a_running_campaign_are_added(reader: Page) -> None:
+def test_trials_of_a_running_campaign_are_added(reader: ScriptHost) -> None:
     trials = make_trials(4)
     before = read(reader, pack_trials(trials))
     rows = [
@@ -149,7 +147,7 @@ def test_trials_of_a_running_campaign_are_added(reader: Page) -> None:
     assert set(grown["values"]["host"][7:]) == {0}
 
 
-def test_numbers_of_added_trials_have_their_places(reader: Page) -> None:
+def test_numbers_of_added_trials_have_their_places(reader: ScriptHost) -> None:
     """One at a time: a number that was there, none, and numbers of their own, so that places move."""
     read(reader, pack_trials(make_trials(4)))
     index = """(rates) => {

@@ -1,4 +1,4 @@
-"""The browser's curves are those of Python: the same exploration of the same table, view and rows."""
+"""The curves of curves.js are those of Python: the same exploration of the same table, view and rows."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page
 
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.view import CHANGES, RANGES, View
-from tests.browser.exploration_page import build_in_browser, list_differences, open_page
 from tests.builders.tables import MadeColumn, MadeTable, make_table
+from tests.scripts.explorations import build_in_scripts, list_differences
+from tests.scripts.host import ScriptHost
 
 NOISES = ("normal", "log-normal", "ties", "equal", "drift", "zero", "large")
 #: Of trials: none, one, about every minimum of an estimate, and many.
@@ -24,9 +24,9 @@ YS = ("throughput", "rtt", "duration", "cycle")
 COLUMNS: tuple[str | None, ...] = (None, "congestion", "window", "streams", "results", "flags")
 
 
-def check(page: Page, table: MadeTable, views: list[tuple[View, np.ndarray]]) -> None:
+def check(scripts: ScriptHost, table: MadeTable, views: list[tuple[View, np.ndarray]]) -> None:
     """Both build the same of every view."""
-    found = build_in_browser(page, table, [(view, rows.tolist()) for view, rows in views])
+    found = build_in_scripts(scripts, table, [(view, rows.tolist()) for view, rows in views])
     assert len(found) == len(views)
     for (view, rows), theirs in zip(views, found, strict=True):
         ours: dict[str, Any] = build_from_rows(table, view, rows).to_json()
@@ -39,18 +39,16 @@ def make_view(**given: Any) -> View:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_estimates_are_equal(page: Page, noise: str) -> None:
-    open_page(page)
+def test_estimates_are_equal(scripts: ScriptHost, noise: str) -> None:
     for count in COUNTS:
         table = make_table(np.random.default_rng([count, len(noise)]), count, noise=noise, levels=3)
         x, every = "duration" if count % 2 else "streams", np.arange(count)
         kinds = zip((*STATISTICS, *DISTRIBUTIONS), cycle(("interval", *RANGES)), strict=False)
-        check(page, table, [(make_view(x=x, statistic=one, range=shown), every) for one, shown in kinds])
+        check(scripts, table, [(make_view(x=x, statistic=one, range=shown), every) for one, shown in kinds])
 
 
-def test_views_are_equal(page: Page) -> None:
+def test_views_are_equal(scripts: ScriptHost) -> None:
     """Any axes, colours, panels and selections, in any order of start."""
-    open_page(page)
     rng = np.random.default_rng(7)
     for run in range(7):
         count = int(rng.integers(50, 700))
@@ -79,7 +77,7 @@ def test_views_are_equal(page: Page) -> None:
                 count=("usable", "all")[rng.integers(2)],
             )
             views.append((view, np.flatnonzero(rng.random(count) < rng.choice([0.1, 0.7, 1.0]))))
-        check(page, table, views)
+        check(scripts, table, views)
 
 
 BASELINES = {
@@ -92,9 +90,8 @@ BASELINES = {
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_comparisons_with_a_baseline_are_equal(page: Page, noise: str) -> None:
+def test_comparisons_with_a_baseline_are_equal(scripts: ScriptHost, noise: str) -> None:
     """Of pairs and of groups, of few and of many trials, of what can be 0."""
-    open_page(page)
     rng = np.random.default_rng([13, len(noise)])
     for count in (0, 1, 8, 30, 120, 500, 1500):
         table = make_table(rng, count, noise=noise, levels=2 + count % 3)
@@ -112,11 +109,10 @@ def test_comparisons_with_a_baseline_are_equal(page: Page, noise: str) -> None:
         ]
         if count > 400:
             views = views[:: 1 + count // 400]
-        check(page, table, [(view, np.arange(count)) for view in views])
+        check(scripts, table, [(view, np.arange(count)) for view in views])
 
 
-def test_many_levels_and_many_trials_are_limited_alike(page: Page) -> None:
-    open_page(page)
+def test_many_levels_and_many_trials_are_limited_alike(scripts: ScriptHost) -> None:
     count = 2**16
     rng = np.random.default_rng(11)
     table = MadeTable(count=count)
@@ -132,12 +128,11 @@ def test_many_levels_and_many_trials_are_limited_alike(page: Page) -> None:
         (make_view(x="duration", facet="streams"), every),
         (make_view(x="duration", statistic="p99", range="interval"), every),
     ]
-    check(page, table, views)
+    check(scripts, table, views)
 
 
-def test_outliers_leave_ranks_equal(page: Page) -> None:
+def test_outliers_leave_ranks_equal(scripts: ScriptHost) -> None:
     """Outliers that leave all others in one part of the range."""
-    open_page(page)
     rng = np.random.default_rng(17)
     for top in (1e6, 1e18, 1e150):
         table = MadeTable(count=60)
@@ -147,13 +142,12 @@ def test_outliers_leave_ranks_equal(page: Page) -> None:
         values[::20] = top
         table.add(MadeColumn(name="throughput", label="throughput", role="measured"), values)
         kinds = ("median", "p50", "min", "max")
-        check(page, table, [(make_view(x="duration", statistic=one), np.arange(60)) for one in kinds])
+        check(scripts, table, [(make_view(x="duration", statistic=one), np.arange(60)) for one in kinds])
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.05, 0.3, 1.0])
-def test_long_memory_is_seen_alike(page: Page, share: float) -> None:
+def test_long_memory_is_seen_alike(scripts: ScriptHost, share: float) -> None:
     """A slow drift of a share of the spread needs many lags, which come from a Fourier transform."""
-    open_page(page)
     count = 4000
     rng = np.random.default_rng(5)
     table = MadeTable(count=count)
@@ -162,4 +156,4 @@ def test_long_memory_is_seen_alike(page: Page, share: float) -> None:
     drift = np.sin(np.arange(count) / 400) * np.sqrt(2 * share)
     noise = rng.normal(size=count) * np.sqrt(1 - share)
     table.add(MadeColumn(name="throughput", label="throughput", role="measured"), drift + noise)
-    check(page, table, [(make_view(x="duration", statistic=one), np.arange(count)) for one in STATISTICS])
+    check(scripts, table, [(make_view(x="duration", statistic=one), np.arange(count)) for one in STATISTICS])

@@ -1,4 +1,4 @@
-"""The browser's explorations beside Python's, of the same table and views."""
+"""The explorations of curves.js beside Python's, of the same table and views."""
 
 from __future__ import annotations
 
@@ -7,33 +7,18 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from playwright.sync_api import Page
-
 from pathlab.report.explorer.packing import PackableTrials, pack_trials
 from pathlab.study.exploration.view import View
-from tests.browser.watching import load_scripts
+from tests.scripts.host import ScriptHost
 
-SCRIPTS = (
-    *("packed.js", "number_levels.js", "distribution_functions.js", "serial_order.js", "estimates.js"),
-    *("labels.js", "grouping.js", "figure_axes.js", "distributions.js"),
-    *("shifts.js", "baselines.js", "curves.js"),
-)
 _BUILD = """([text, views]) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
   const table = window.pathlabExplorer.packed.read(bytes.buffer);
-  const listed = (key, value) => ArrayBuffer.isView(value) ? Array.from(value) : value;
-  return views.map(({ view, rows }) => {
-    const found = window.pathlabExplorer.curves.build(table, view, Uint32Array.from(rows));
-    return JSON.parse(JSON.stringify(found, listed));
-  });
+  return views.map(({ view, rows }) =>
+    window.pathlabExplorer.curves.build(table, view, Uint32Array.from(rows)));
 }"""
 #: Numbers are equal that differ by this share at most.
 RELATIVE = 1e-9
-
-
-def open_page(page: Page) -> Page:
-    """A blank page that can build explorations."""
-    return load_scripts(page, SCRIPTS)
 
 
 def describe_view(view: View) -> dict[str, Any]:
@@ -60,13 +45,13 @@ def describe_view(view: View) -> dict[str, Any]:
     }
 
 
-def build_in_browser(
-    page: Page, table: PackableTrials, views: Sequence[tuple[View, Sequence[int]]]
+def build_in_scripts(
+    scripts: ScriptHost, table: PackableTrials, views: Sequence[tuple[View, Sequence[int]]]
 ) -> list[dict[str, Any]]:
     """What curves.js builds of the table for each view and its rows."""
     packed = base64.b64encode(pack_trials(table)).decode()
     asked = [{"view": describe_view(view), "rows": [int(row) for row in rows]} for view, rows in views]
-    found: list[dict[str, Any]] = page.evaluate(_BUILD, [packed, asked])
+    found: list[dict[str, Any]] = scripts.evaluate(_BUILD, [packed, asked])
     return found
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page
-
 from pathlab.escaping import escape_controls
 from pathlab.report.plots.extents import format_tick
 from pathlab.report.plots.style import COLOURS, choose_slot
-from tests.browser.watching import load_scripts
+from tests.scripts.host import ScriptHost
 
 SLOTS = 3 * len(COLOURS)
 VALUES = (0, 1, 0.25, 2048, 1e7, 5e5, 123456, 0.00012, 1.5e-5, 99999, 1e5, 12.3456789)
@@ -25,22 +23,19 @@ TEXTS = (
 )
 
 
-def test_a_slot_looks_alike_in_reports_and_in_the_explorer(page: Page) -> None:
-    scripts = load_scripts(page, ["dom.js", "figure.js"])
+def test_a_slot_looks_alike_in_reports_and_in_the_explorer(scripts: ScriptHost) -> None:
     found = scripts.evaluate(
-        f"Array.from({{length: {SLOTS}}}, (_, at) => window.pathlabExplorer.figure.chooseSlot(at))"
+        "(count) => Array.from({ length: count }, (_, at) => pathlabExplorer.figure.chooseSlot(at))", SLOTS
     )
     slots = [choose_slot(number) for number in range(SLOTS)]
     assert found == [{"colour": one.colour, "look": one.look, "hatch": one.hatch_look} for one in slots]
 
 
-def test_a_tick_reads_alike_in_reports_and_in_the_explorer(page: Page) -> None:
-    scripts = load_scripts(page, ["dom.js", "axes.js"])
+def test_a_tick_reads_alike_in_reports_and_in_the_explorer(scripts: ScriptHost) -> None:
     found = scripts.evaluate("(values) => values.map(window.pathlabExplorer.axes.formatTick)", list(VALUES))
     assert found == [format_tick(value) for value in VALUES]
 
 
-def test_the_page_escapes_the_characters_that_terminals_are_spared(page: Page) -> None:
-    scripts = load_scripts(page, ["dom.js"])
+def test_the_page_escapes_the_characters_that_terminals_are_spared(scripts: ScriptHost) -> None:
     escape = "(texts) => texts.map(window.pathlabExplorer.dom.escapeControls)"
     assert scripts.evaluate(escape, list(TEXTS)) == [escape_controls(text) for text in TEXTS]

@@ -7,11 +7,8 @@ import itertools
 import subprocess
 from typing import Any
 
-import pytest
-from playwright.sync_api import Page
-
-from tests.browser.watching import load_scripts
 from tests.builders.explored import MARKUP
+from tests.scripts.host import ScriptHost
 
 TEXTS = (
     "x=streams&y=throughput_bits_per_s",
@@ -24,16 +21,11 @@ TEXTS = (
 )
 
 
-@pytest.fixture
-def scripts(page: Page) -> Page:
-    return load_scripts(page, ["dom.js", "share.js"])
-
-
 def describe_sources(*sources: dict[str, str]) -> dict[str, Any]:
     return {"sources": list(sources)}
 
 
-def test_a_shell_reads_the_command_as_it_is_meant(scripts: Page) -> None:
+def test_a_shell_reads_the_command_as_it_is_meant(scripts: ScriptHost) -> None:
     shown = [text for text in TEXTS if "\0" not in text]
     for text, path in itertools.product(shown, ("results/a b", "-x", "it's", f"a/{MARKUP}")):
         command = scripts.evaluate(
@@ -46,7 +38,7 @@ def test_a_shell_reads_the_command_as_it_is_meant(scripts: Page) -> None:
         assert done.stdout.decode().split("\0") == ["view", opened, "b", text, ""]
 
 
-def test_python_reads_the_code_as_it_is_meant(scripts: Page) -> None:
+def test_python_reads_the_code_as_it_is_meant(scripts: ScriptHost) -> None:
     for text in TEXTS:
         code = scripts.evaluate(
             "([table, text]) => window.pathlabExplorer.share.writePython(table, text)",

@@ -1,0 +1,34 @@
+"""The host of scripts itself."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from tests.scripts.host import ScriptError, ScriptHost
+
+
+def test_values_pass_in_both_directions(scripts: ScriptHost) -> None:
+    given = {"text": "東京 \ud800", "list": [1, 2.5, None], "true": True}
+    assert scripts.evaluate("(one) => one", given) == given
+    found = scripts.evaluate("() => [new Float64Array([NaN, -Infinity]), new Map([[1, 2]]), undefined]")
+    assert math.isnan(found[0][0])
+    assert found == [[found[0][0], -math.inf], [[1, 2]], None]
+
+
+def test_what_a_script_throws_is_raised(scripts: ScriptHost) -> None:
+    with pytest.raises(ScriptError, match="TypeError: no such thing"):
+        scripts.evaluate("() => { throw new TypeError('no such thing'); }")
+    with pytest.raises(ScriptError, match="later"):
+        scripts.evaluate("() => Promise.reject(new Error('later'))")
+
+
+def test_scripts_begin_anew_for_each_test(script_host: ScriptHost) -> None:
+    script_host.load()
+    script_host.evaluate("() => { pathlabExplorer.mark = 1; }")
+    script_host.load()
+    assert script_host.evaluate("() => [pathlabExplorer.mark, pathlabExplorer.panels.length > 10]") == [
+        None,
+        True,
+    ]
