@@ -25,25 +25,23 @@ PATH = Topology(
     hosts=("a", "b"),
     links=(Link(between=("a", "b"), rate_bits_per_s=10**8, delay_ns=10_000_000, queue_bytes=250_000),),
 )
+#: Its sender would lose rate if the little unsent data that it keeps waiting did not suffice.
+FAST = Topology(
+    hosts=("a", "b"),
+    links=(Link(between=("a", "b"), rate_bits_per_s=3 * 10**8, delay_ns=20_000_000, queue_bytes=1_500_000),),
+)
 INTERFACE = "wan0"
 PORT = 5210
-CONGESTION = "cubic"
+CONGESTION = "reno"  # whose slow start does not end early where a stall delays packets
 HELLO_BYTES = 84  # the engine's hello on each stream, which is no payload of its own (native/PROTOCOL.md)
 WARMUP_S = 1
-STEADY_S = 2
-INTERVAL_S = 0.2
+STEADY_S = 1
+INTERVAL_S = 0.1
 ROUNDS = 3  # a stall of the machine spoils the intervals of one
 #: A line of iperf3's server on an interval that counts, in kbit/s; [SUM] where there are several streams.
 INTERVAL_LINE = re.compile(r"^\[ *(SUM|\d+)\] .* ([\d.]+) Kbits/sec *$", re.MULTILINE)
 
 Record = dict[str, Any]
-
-
-@pytest.fixture
-def lab(shared_labs: SharedLabs) -> Lab:
-    algorithms = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_text(encoding="ascii")
-    require(CONGESTION in algorithms.split(), f"the congestion control {CONGESTION}")
-    return shared_labs.lend(PATH)
 
 
 def carry_with_engine(lab: Lab, streams: int) -> list[Record]:
@@ -66,7 +64,8 @@ def carry_with_iperf3(lab: Lab, streams: int) -> list[float]:
     listen = ["iperf3", "-s", "-1", "--forceflush", "-B", address, "-i", str(INTERVAL_S), "-f", "k"]
     with run_in(lab, "b", *listen) as server:
         server.wait_for("Server listening")
-        times = ["-O", str(WARMUP_S), "-t", str(STEADY_S), "-C", CONGESTION]
+        # It counts whole blocks, which must be small beside what comes in an interval.
+        times = ["-O", str(WARMUP_S), "-t", str(STEADY_S), "-C", CONGESTION, "-l", "16K"]
         with run_in(lab, "a", "iperf3", "-c", address, "-P", str(streams), *times) as client:
             client.finish()
         found = INTERVAL_LINE.findall(server.finish())
@@ -78,7 +77,8 @@ def carry_with_iperf3(lab: Lab, streams: int) -> list[float]:
 @pytest.mark.netns
 @pytest.mark.engine
 @pytest.mark.parametrize("streams", [1, 8])
-def test_the_receiver_counts_what_a_capture_sees(lab: Lab, streams: int) -> None:
+def test_the_receiver_counts_what_a_capture_sees(shared_labs: SharedLabs, streams: int) -> None:
+    lab = shared_labs.lend(PATH)
     program = str(Path(__file__).with_name("capture.py"))
     with run_in(lab, "b", sys.executable, "-I", program, INTERFACE, str(PORT)) as capture:
         capture.wait_for("ready")
@@ -98,16 +98,21 @@ def test_the_receiver_counts_what_a_capture_sees(lab: Lab, streams: int) -> None
         arrived - HELLO_BYTES * streams - read
         for arrived, read in zip(seen["bytes_before"], read_bytes, strict=True)
     ]
-    assert abs(statistics.median(unread_bytes)) < 0.002 * total_bytes
-    assert total_bytes > 10_000_000
+    assert abs(statistics.median(unread_bytes)) < 0.005 * total_bytes
+    assert total_bytes > 5_000_000
 
 
 @pytest.mark.netns
 @pytest.mark.engine
-@pytest.mark.parametrize("streams", [4, *(pytest.param(n, marks=pytest.mark.long) for n in (1, 16))])
-def test_iperf3_finds_the_same_rate(lab: Lab, streams: int) -> None:
+@pytest.mark.parametrize(
+    ("topology", "streams"),
+    [(PATH, 4), (FAST, 1), *(pytest.param(PATH, n, marks=pytest.mark.long) for n in (1, 16))],
+    ids=["100M-4", "300M-1", "100M-1", "100M-16"],
+)
+def test_iperf3_finds_the_same_rate(shared_labs: SharedLabs, topology: Topology, streams: int) -> None:
     """They take turns, so that the machine is the same for both."""
     require(shutil.which("iperf3"), "the program iperf3")
+    lab = shared_labs.lend(topology)
     ours: list[float] = []
     theirs: list[float] = []
     for _ in range(ROUNDS):

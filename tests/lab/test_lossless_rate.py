@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.analysis.planning.loss_search import RateVerdict, SearchEnding
+from pathlab.analysis.planning.loss_search import SearchEnding
 from pathlab.campaign.load import build_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults
@@ -70,9 +70,9 @@ def test_the_payload_rate_of_a_link_is_found(tmp_path: Path) -> None:
 
 
 def test_random_loss_of_a_tenth_of_a_percent_is_below_one_percent(tmp_path: Path) -> None:
-    highest = {**DATA["search"], **PATIENT, "highest": "40Mbit/s"}
-    trial = {"warmup": "200ms", "duration": "2s"}  # losses take more packets to confirm than none
-    found = search(tmp_path, {"rate": "100Mbit/s", "loss": "0.1%"}, search=highest, trial=trial)
+    # Each packet is lost by chance, so that a few thousand confirm it.
+    highest = {**DATA["search"], **PATIENT, "highest": "40Mbit/s", "burst": 1}
+    found = search(tmp_path, {"rate": "100Mbit/s", "loss": "0.1%"}, search=highest)
     assert found.ending == SearchEnding.ABOVE_HIGHEST, found.text
     assert found.rates[-1].loss_ratio == pytest.approx(0.001, abs=0.002)
 
@@ -90,23 +90,3 @@ def test_a_link_below_the_lowest_rate(tmp_path: Path) -> None:
     found = search(tmp_path, {"rate": "5Mbit/s"}, search={**DATA["search"], **PATIENT})
     assert found.ending == SearchEnding.BELOW_LOWEST, found.text
     assert found.rates[0].loss_ratio == pytest.approx(0.75, abs=0.05)
-
-
-def test_a_rate_beyond_the_hosts_is_no_rate_of_the_path(tmp_path: Path) -> None:
-    """Over loopback, which loses nothing: the search ends at what a host can do, and says so."""
-    require_engine()
-    data = {
-        **DATA,
-        "paths": [{"source": "local", "destination": "local"}],
-        "search": {"loss": "5%", "lowest": "20Mbit/s", "highest": "900Gbit/s", "resolution": "50%"},
-        "trial": {"warmup": "50ms", "duration": "300ms", "interval": "50ms"},
-    }
-    campaign = build_campaign(data, label="rates")
-    outcome = run_campaign(CampaignSource(campaign=campaign, text=""), tmp_path, lambda _event: None)
-    assert outcome.missing == 0
-    with StudiedResults.open(tmp_path) as results:
-        (answer,) = results.lossless_rate()
-    found = answer.result
-    assert found.ending in (SearchEnding.SENDER, SearchEnding.RECEIVER, SearchEnding.UNDECIDED), found.text
-    assert (found.rates[-1].verdict, found.rates[-1].trials) == (RateVerdict.SENDER, 0)
-    assert all(rate.verdict is not RateVerdict.ABOVE for rate in found.rates), found.text

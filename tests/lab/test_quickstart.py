@@ -10,11 +10,13 @@ import pytest
 
 import pathlab
 from pathlab.store.flags import Flag
+from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from tests.integration.running import running
+from tests.patience import PATIENCE_S
 from tests.require import require_namespaces
 
-pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.quiet]
+pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
 RATE_BITS_PER_S = 40e6 * 1448 / 1500
 BASE_RTT_NS = 40e6
@@ -24,7 +26,8 @@ LAB_RETRIES = 6
 def check_against_truth(folder: Path) -> None:
     """Full cells within 1 % of the line, idle RTT within 1 ms, lone streams within 10 % of W / RTT.
 
-    Full cells add what their windows hold beyond the line; the others add next to nothing.
+    Full cells add what their windows hold beyond the line; the others add next to nothing. A cell's trials in
+    which the emulator was late count only where it has no others.
     """
     with pathlab.open(folder) as results:
         records = results.records(status="complete")
@@ -33,19 +36,20 @@ def check_against_truth(folder: Path) -> None:
     assert len(records) <= 36 + LAB_RETRIES
     assert {record.congestion_sender for record in records} == {"cubic"}
     assert {record.window_granted_sender_bytes for record in records} == {65536, 131072}
-    rates: dict[tuple[int, int], list[float]] = {}
-    rises_ns: dict[tuple[int, int], list[float]] = {}
-    for record in records:
-        assert record.window_requested_bytes is not None
-        assert record.throughput_bits_per_s is not None
-        cell = (record.streams, record.window_requested_bytes)
-        rates.setdefault(cell, []).append(record.throughput_bits_per_s)
-        rises_ns.setdefault(cell, []).append(
-            (record.loaded_rtt_mean_ns or 0.0) - (record.unloaded_rtt_mean_ns or 0.0)
-        )
-        assert Flag.OVER_LINE_RATE not in record.flags
-        assert record.unloaded_rtt_median_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
-    medians = {cell: statistics.median(values) for cell, values in rates.items()}
+    cells: dict[tuple[int, int], list[TrialRecord]] = {}
+    for record in sorted(records, key=lambda record: Flag.LAB_LIMITED in record.flags):
+        cell = cells.setdefault((record.streams, record.window_requested_bytes or 0), [])
+        if not cell or Flag.LAB_LIMITED not in record.flags or Flag.LAB_LIMITED in cell[0].flags:
+            cell.append(record)
+    assert cells.keys() == {(streams, window) for streams in (1, 4, 8) for window in (32768, 65536)}
+    for cell in cells.values():
+        assert not any(Flag.OVER_LINE_RATE in record.flags for record in cell)
+        idle_ns = statistics.median(record.unloaded_rtt_median_ns or 0.0 for record in cell)
+        assert idle_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
+    medians = {
+        key: statistics.median(record.throughput_bits_per_s or 0.0 for record in cell)
+        for key, cell in cells.items()
+    }
     product = RATE_BITS_PER_S * BASE_RTT_NS / 8e9
     full = {cell: rate for cell, rate in medians.items() if cell[0] * cell[1] > 1.2 * product}
     assert full == pytest.approx(
@@ -54,7 +58,8 @@ def check_against_truth(folder: Path) -> None:
     for streams, window in ((1, 32768), (1, 65536), (4, 32768)):
         expected = streams * window * 8e9 / BASE_RTT_NS
         assert medians[streams, window] == pytest.approx(expected, rel=0.10)
-    for (streams, window), rises in rises_ns.items():
+    for (streams, window), cell in cells.items():
+        rises = [(record.loaded_rtt_mean_ns or 0.0) - (record.unloaded_rtt_mean_ns or 0.0) for record in cell]
         queued_ns = max(0.0, streams * window * 8e9 / RATE_BITS_PER_S - BASE_RTT_NS)
         assert statistics.median(rises) == pytest.approx(queued_ns, abs=3e6)
 
@@ -82,7 +87,7 @@ def test_the_numbers_agree_with_the_lab(tmp_path: Path) -> None:
     require_namespaces()
     with running(["run", "quickstart", "--out", "out"], tmp_path) as run:
         run.read_until(r"trial 1/36 [^\n]* left[\s\S]*?\d+(\.\d+)? [kM]bit/s")
-        status, screen = run.read_to_end(timeout_s=240)
+        status, screen = run.read_to_end(timeout_s=4 * PATIENCE_S)
     assert status == 0, screen
     assert screen.splitlines()[-1].strip().endswith("out/report.html")
     text = " ".join(screen.split())

@@ -29,6 +29,7 @@ name = "physics"
 title = "Physics"
 seed = 3
 cycles = {cycles}
+lab_retries = 4
 design = "{design}"
 [[paths]]
 source = "a"
@@ -36,7 +37,7 @@ destination = "b"
 {cells}
 [trial]
 warmup = "{warmup}"
-duration = "1500ms"
+duration = "1s"
 [probes]
 interval = "20ms"
 unloaded = 10
