@@ -11,10 +11,10 @@ from pathlab.campaign.campaign_text import list_shipped
 from pathlab.campaign.load import load_campaign
 from pathlab.remote.engine import find_engine
 from tests.integration.running import running
+from tests.patience import PATIENCE_S
 from tests.require import require, require_namespaces
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.long]
-WAIT_S = 300
 
 
 @pytest.mark.parametrize("name", list_shipped())
@@ -22,7 +22,7 @@ def test_quick_profile_runs_from_start_to_report(name: str, tmp_path: Path) -> N
     require_namespaces()
     against = ["--against", str(find_engine())] if name == "releases" else []
     with running(["run", name, "--profile", "quick", "--out", "out", *against], tmp_path) as run:
-        status, screen = run.read_to_end(WAIT_S)
+        status, screen = run.read_to_end(5 * PATIENCE_S)
     assert status == 0, screen
     with pathlab.open(tmp_path / "out") as results:
         planned, trials = results.plan(), results.trials()
