@@ -8,14 +8,10 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
-from scapy.layers.inet import IP, TCP, UDP
-from scapy.layers.inet6 import IPv6
-from scapy.packet import Packet
-from scapy.utils import RawPcapNgReader
 
 from tests.lab.captured import (
     INTERFACE,
@@ -45,6 +41,9 @@ from tests.native.engine import MS, Ending, Flag, build_command, run, start_comm
 from tests.patience import PATIENCE_S
 from tests.require import require_faulty_engine
 
+if TYPE_CHECKING:
+    from scapy.packet import Packet
+
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
 HELLO_BYTES = 84  # of each stream, before its data
@@ -61,12 +60,17 @@ def link(wires: Wires) -> Iterator[Wires]:
 
 def read_scapy(file: Path) -> list[tuple[bytes, Any]]:
     """Bytes and metadata of each packet, as scapy reads them."""
+    from scapy.utils import RawPcapNgReader
+
     with RawPcapNgReader(str(file)) as reader:
         return list(reader)
 
 
 def read_packets(file: Path) -> list[tuple[Packet, int]]:
     """Each packet of the file, and its length before the capture cut it."""
+    from scapy.layers.inet import IP
+    from scapy.layers.inet6 import IPv6
+
     packets: list[tuple[Packet, int]] = []
     for data, metadata in read_scapy(file):
         assert (metadata.linktype, metadata.tsresol) == (101, 10**9)
@@ -79,7 +83,7 @@ def count_stream_bytes(packets: list[tuple[Packet, int]]) -> list[int]:
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     for packet, _ in packets:
-        tcp = packet[TCP]
+        tcp = packet["TCP"]
         if tcp.dport == PORT and tcp.flags.S:
             first.setdefault(tcp.sport, tcp.seq)
         if tcp.dport == PORT and tcp.flags.F:
@@ -101,7 +105,7 @@ def test_both_ends_of_a_flow_are_recorded_from_the_first_syn_to_the_end(link: Wi
         assert (result["complete"], result["reason"], result["dropped_packets"]) == (True, None, 0)
         assert (result["captured_packets"], result["file_bytes"]) == (len(packets), file.stat().st_size)
         assert result["cpu_ns"] > 0
-        assert packets[0][0][TCP].flags == "S"
+        assert packets[0][0]["TCP"].flags == "S"
         carried = count_stream_bytes(packets)
         assert sorted(carried) == sorted(HELLO_BYTES + count for count in recorded.sent.last["total_bytes"])
         statistics = read_statistics(file)
@@ -116,7 +120,7 @@ def test_headers_alone_are_recorded_with_the_length_of_the_whole_packet(link: Wi
     recorded = record_transfer(link, tmp_path)
     lengths = []
     for packet, whole_bytes in read_packets(recorded.sender_file):
-        headers_bytes = 4 * packet.ihl + 4 * packet[TCP].dataofs
+        headers_bytes = 4 * packet.ihl + 4 * packet["TCP"].dataofs
         assert len(bytes(packet)) == headers_bytes
         assert whole_bytes == packet.len
         lengths.append(whole_bytes - headers_bytes)
@@ -142,7 +146,7 @@ def test_ipv6(link: Wires, tmp_path: Path) -> None:
         (ADDRESS6_A, ADDRESS6_B),
         (ADDRESS6_B, ADDRESS6_A),
     }
-    assert all(len(bytes(packet)) == 40 + 4 * packet[TCP].dataofs for packet, _ in packets)
+    assert all(len(bytes(packet)) == 40 + 4 * packet["TCP"].dataofs for packet, _ in packets)
     assert all(whole_bytes == 40 + packet.plen for packet, whole_bytes in packets)
 
 
@@ -177,8 +181,8 @@ def test_datagrams_have_the_first_bytes_of_their_payload(link: Wires, tmp_path: 
         end = stop_capture(capture)
     packets = read_packets(file)
     assert end.last["captured_packets"] == len(packets) == len(ports)
-    assert [packet[UDP].dport for packet, _ in packets] == list(ports)
-    assert [bytes(packet[UDP].payload)[:8] for packet, _ in packets] == [
+    assert [packet["UDP"].dport for packet, _ in packets] == list(ports)
+    assert [bytes(packet["UDP"].payload)[:8] for packet, _ in packets] == [
         (port - 4000).to_bytes(8, "big") for port in ports
     ]
     assert {(len(bytes(packet)), whole_bytes) for packet, whole_bytes in packets} == {(20 + 8 + 16, 1028)}
@@ -191,8 +195,8 @@ def test_on_the_loopback_each_packet_is_recorded_once(wires: Wires, tmp_path: Pa
         transfer(Wires(a=wires.a, b=wires.a, middle=wires.middle), address="127.0.0.1", duration_ns=50 * MS)
         stop_capture(capture)
     packets = read_packets(file)
-    assert [packet[TCP].flags for packet, _ in packets[:2]] == ["S", "SA"]
-    assert sum(packet[TCP].flags == "S" for packet, _ in packets) == 1
+    assert [packet["TCP"].flags for packet, _ in packets[:2]] == ["S", "SA"]
+    assert sum(packet["TCP"].flags == "S" for packet, _ in packets) == 1
 
 
 def test_a_full_ring_loses_packets_and_counts_them(link: Wires, tmp_path: Path) -> None:
