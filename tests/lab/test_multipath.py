@@ -54,14 +54,16 @@ queue_time = "30ms"
 """
 
 
-def run(folder: Path, *bonds: str, second: int, cycles: int, streams: int = 4) -> Study:
+def run(folder: Path, *bonds: str, second: int, cycles: int, streams: int = 4) -> tuple[Study, Trusting]:
+    """The study, and its results."""
     require_namespaces()
     require_engine()
     names = ", ".join(f'"{bond}"' for bond in ("link-1", "link-2", *bonds))
     text = CAMPAIGN.format(cycles=cycles, streams=streams, bonds=names, second=second)
     campaign = load_campaign(CampaignText(text=text, label="links"))
     run_campaign(CampaignSource(campaign=campaign, text=text), folder, lambda _event: None)
-    return Study(Trusting(StudiedResults.open(folder)))
+    results = Trusting(StudiedResults.open(folder))
+    return Study(results), results
 
 
 def find_bonds(study: Study) -> dict[str, BondWorth]:
@@ -70,17 +72,18 @@ def find_bonds(study: Study) -> dict[str, BondWorth]:
 
 def test_two_equal_links_in_turn_carry_their_sum(tmp_path: Path) -> None:
     """Efficiency within 2 % of the truth, 1; a hash of addresses has every stream on one link."""
-    study = run(tmp_path / "results", "round-robin-packets", "ecmp-l3", second=50, cycles=3)
+    study, results = run(tmp_path / "results", "round-robin-packets", "ecmp-l3", second=50, cycles=3)
     bonds = find_bonds(study)
     turn, hashed = bonds["round-robin-packets"].gain, bonds["ecmp-l3"].gain
     assert turn is not None
-    assert turn.efficiency == pytest.approx(1.0, abs=0.02)
-    assert turn.gain == pytest.approx(2.0, abs=0.04)
-    assert turn.verdict is BondVerdict.UNDECIDED  # 3 cycles
     assert hashed is not None
-    assert hashed.efficiency == pytest.approx(0.5, abs=0.02)
-    for link in bonds["ecmp-l3"].links:
-        assert link.throughput_bits_per_s.median == pytest.approx(50e6 * 1448 / 1500, rel=0.02)
+    if results.is_emulated:
+        assert turn.efficiency == pytest.approx(1.0, abs=0.02)
+        assert turn.gain == pytest.approx(2.0, abs=0.04)
+        assert hashed.efficiency == pytest.approx(0.5, abs=0.02)
+        for link in bonds["ecmp-l3"].links:
+            assert link.throughput_bits_per_s.median == pytest.approx(50e6 * 1448 / 1500, rel=0.02)
+    assert turn.verdict is BondVerdict.UNDECIDED  # 3 cycles
     shares = {one.result.name: one.result for one in study.member_shares()}
     assert [one.sent.median for one in shares["round-robin-packets"].members] == pytest.approx(
         [0.5, 0.5], abs=0.01
@@ -98,7 +101,7 @@ def test_round_robin_over_unequal_links_collapses_and_the_reason_is_named(tmp_pa
     TCP recovers from losses on the slow link at other moments in each cycle, so nine cycles do not always
     decide whether the bond is below the better link; that it is below the sum they do.
     """
-    study = run(tmp_path / "results", "round-robin-packets", second=20, cycles=9, streams=1)
+    study, _ = run(tmp_path / "results", "round-robin-packets", second=20, cycles=9, streams=1)
     found = find_bonds(study)["round-robin-packets"]
     assert found.gain is not None
     assert found.gain.gain is not None

@@ -12,17 +12,22 @@ LIMITED = "lab-limited"
 
 
 class Trusting:
-    """Results whose trials are lab-limited only where a cycle has none that is."""
+    """Results whose trials are lab-limited only where a cycle has none that is.
+
+    ``is_emulated``: whether there is such a cycle. Without one no figure of the study is the links' alone.
+    """
 
     def __init__(self, source: StudiedResults) -> None:
         self._source = source
+        frame = source.trials()
+        cycles = {row.row: row.cycle for row in source.plan()}
+        rows = zip(frame["plan_row"], frame["flags"], strict=True)
+        disturbed = {cycles[row] for row, flags in rows if LIMITED in flags}
+        self.is_emulated = not disturbed >= set(cycles.values())
 
     def trials(self) -> pd.DataFrame:
         frame = self._source.trials()
-        cycles = {row.row: row.cycle for row in self._source.plan()}
-        rows = zip(frame["plan_row"], frame["flags"], strict=True)
-        disturbed = {cycles[row] for row, flags in rows if LIMITED in flags}
-        if disturbed >= set(cycles.values()):
+        if not self.is_emulated:
             frame["flags"] = [tuple(flag for flag in flags if flag != LIMITED) for flags in frame["flags"]]
         return frame
 
