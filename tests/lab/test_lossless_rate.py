@@ -34,7 +34,7 @@ DATA: dict[str, Any] = {
 
 
 #: A machine that stalls makes trials lab-limited, and these are repeated.
-PATIENT = {"trials_max": 20}
+PATIENT = {"trials_max": 10}
 
 
 def search(folder: Path, link: dict[str, Any], **changes: Any) -> LosslessRate:
