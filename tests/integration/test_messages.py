@@ -107,7 +107,7 @@ def test_both_ends_run_where_the_placement_says(tmp_path: Path) -> None:
     for number, record in enumerate(near, start=2):
         assert (record.path_source, record.path_destination) == ("a", "b")
         assert record.source_address == record.destination_address == across.source_address
-        assert (record.unloaded_rtt_min_ns or 1e9) < 9e6  # the host itself
+        assert (record.unloaded_rtt_min_ns or 1e9) < (across.unloaded_rtt_min_ns or 0)  # the host itself
         assert {"not-drained", "over-line-rate", "lab-limited"}.isdisjoint(record.flags)
         placement = settings(tmp_path / "out", number)["placement"]
         stated = None if placement["requested"] == "process" else placement["requested"]
@@ -119,49 +119,7 @@ def test_both_ends_run_where_the_placement_says(tmp_path: Path) -> None:
     assert max(carried) >= (across.received_total_bytes or 0) > 0
 
 
-STAR = {
-    "hosts": ["a", "b", "c", "d"],
-    "routers": ["r"],
-    "ipv6": True,
-    "links": [{"between": [host, "r"], "delay": "1ms"} for host in "abcd"],
-}
-
-
-@pytest.mark.netns
-def test_streams_are_shared_by_the_sinks_of_a_path(tmp_path: Path) -> None:
-    require_namespaces()
-    factors = {
-        "streams": [6],
-        "message": [64],
-        "message_rate": [3000],
-        "reply": [False, True],
-        "family": ["ipv4", "ipv6"],
-    }
-    paths = [{"source": "a", "destination": "b", "sinks": ["c", "d"]}]
-    outcome = run(campaign_of(factors=factors, lab=STAR, paths=paths), tmp_path / "out")
-    assert (outcome.complete, outcome.failed) == (4, 0)
-    for record in stored(tmp_path / "out"):
-        assert record.received_total_bytes == record.sent_total_bytes
-        assert record.undelivered_bytes == 0
-        assert not [flag for flag in record.flags if flag.endswith("-granted")]
-    with pathlab.open(tmp_path / "out") as results:
-        for number in range(1, 5):
-            bytes_of = [
-                results.series(number, f"{end}_intervals").groupby("stream")["bytes"].sum().tolist()
-                for end in ("sender", "receiver")
-            ]
-            # In the sender's order: of each stream as much as it sent.
-            assert bytes_of[0] == bytes_of[1]
-            assert len(bytes_of[0]) == 6
-            assert max(bytes_of[1]) - min(bytes_of[1]) <= 64
-        assert len(set(results.series(1, "receiver_workers")["worker"])) == 6
-        (row, *_) = results.plan()
-        assert row.settings["sinks"] == "c, d"
-
-
-def test_a_rate_that_cannot_be_reached_and_a_transfer_end_in_time(tmp_path: Path) -> None:
-    rates = campaign_of(factors={"streams": [1], "message": [64], "message_rate": [100_000_000]})
-    assert run(rates, tmp_path / "rate").complete == 1
+def test_a_transfer_of_messages_ends_when_it_is_done(tmp_path: Path) -> None:
     factors = {"streams": [1], "message": [1000], "transfer": ["1MB"], "duration": ["20s"]}
     assert run(campaign_of(factors=factors), tmp_path / "transfer").complete == 1
     (record,) = stored(tmp_path / "transfer")

@@ -168,7 +168,7 @@ def test_the_run_of_the_server_shows_rate_and_rtt_of_each_stream(tmp_path: Path)
             ready.set()
             assert is_followed.wait(PATIENCE_S)
 
-    trial = {"warmup": "0ms", "duration": "1s", "interval": "50ms", "drain": "2s"}
+    trial = {"warmup": "0ms", "duration": "300ms", "interval": "50ms", "drain": "30s"}
     campaign = campaign_of(factors=FACTORS, cycles=2, trial=trial)
     thread = threading.Thread(target=run, args=(campaign, folder, Watch(at=note)))
     thread.start()
