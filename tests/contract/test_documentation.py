@@ -1,15 +1,12 @@
-"""The documentation agrees with the program: pages of the commands, examples, site, manual pages."""
+"""The documentation agrees with the program: pages of the commands, examples, tables, named paths."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
-import os
 import re
 import runpy
 import shlex
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -22,39 +19,10 @@ import pytest
 from pathlab import __version__
 from pathlab.cli.main import SUBCOMMANDS, pathlab
 from pathlab.runner import journal
-from tests.require import require, require_engine
+from tests.require import require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "cli"
-#: Attributes and style rules with which a page has its browser fetch something.
-REQUEST = re.compile(
-    r"""<(?:script|img|iframe|source|embed)\b[^>]*\bsrc=["']?(?:https?:)?//"""
-    r"""|<link\b[^>]*\bhref=["']?(?:https?:)?//|url\(["']?(?:https?:)?//|@import\s+["'](?:https?:)?//""",
-    re.IGNORECASE,
-)
-
-
-def run_sphinx(builder: str, doctrees: Path, target: Path, *words: str) -> Path:
-    """Build with every warning as an error, as `make docs` and the wheel do."""
-    for name in ("sphinx", "myst_parser", "furo"):
-        require(importlib.util.find_spec(name), f"{name} (pip install -e '.[docs]')")
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-c", "docs", *words]
-    command += ["-d", str(doctrees), "-b", builder, ".", str(target)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return target
-
-
-@pytest.fixture(scope="module")
-def site() -> Path:
-    """That of `make docs`: after it, only pages that have changed are built."""
-    return run_sphinx("html", ROOT / "build" / "doctrees", ROOT / "build" / "docs")
-
-
-@pytest.fixture(scope="module")
-def manual(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("manual")
-    return run_sphinx("man", folder / "doctrees", folder / "man", "-t", "man")
 
 
 def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
@@ -111,56 +79,6 @@ def test_every_example_belongs_to_a_command_and_every_command_has_one() -> None:
     for name, table in tables.items():
         for line, _ in table["examples"]:
             assert name == "pathlab" or line.startswith(f"pathlab {name} ") or line == f"pathlab {name}"
-
-
-def test_the_site_builds_without_a_warning_and_requests_nothing_from_elsewhere(site: Path) -> None:
-    pages = sorted(site.rglob("*.html"))
-    for name in ("index.html", "docs/index.html", "README.html", "campaigns/SCHEMA.html", "docs/api.html"):
-        assert site / name in pages
-    for name in SUBCOMMANDS:
-        assert site / "docs" / "cli" / f"{name}.html" in pages
-    for path in (*pages, *site.rglob("*.css")):
-        found = REQUEST.search(path.read_text(encoding="utf-8"))
-        assert found is None, f"{path.relative_to(site)}: {found}"
-
-
-def test_a_request_to_elsewhere_would_be_found() -> None:
-    for text in (
-        '<script src="https://cdn.example/x.js">',
-        '<link rel="stylesheet" href="//fonts.example/css">',
-        "src: url('https://fonts.example/a.woff2')",
-    ):
-        assert REQUEST.search(text)
-    assert not REQUEST.search('<a href="https://example.org">')
-
-
-def test_every_command_has_a_manual_page_with_its_options(manual: Path) -> None:
-    man = shutil.which("man")
-    require(man, "man (apt-get install man-db)")
-    expected = {
-        "pathlab.1",
-        "pathlab-engine.1",
-        "pathlab-campaign.5",
-        *(f"pathlab-{name}.1" for name in SUBCOMMANDS),
-    }
-    assert {path.name for path in manual.iterdir() if path.is_file()} == expected
-    for path in sorted(manual.glob("*.1")):
-        environment = {**os.environ, "MANWIDTH": "80", "LC_ALL": "C.UTF-8", "MAN_KEEP_FORMATTING": ""}
-        done = subprocess.run(
-            [str(man), "--warnings", "-l", str(path)],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert (done.returncode, done.stderr) == (0, ""), path.name
-        for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS"):
-            assert f"\n{heading}\n" in done.stdout, path.name
-    text = subprocess.run(
-        [str(man), "-l", str(manual / "pathlab-run.1")], capture_output=True, text=True, check=True
-    ).stdout
-    for option in ("--set KEY=VALUE", "--json-events", "-h, --help"):
-        assert option in text
 
 
 def test_every_decision_is_listed_and_gives_choice_and_reason() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pathlab import __version__
 from release.image import PROGRAMS as IMAGE_PROGRAMS
-from tests.wheel import copy_checkout
+from tests.checkout import copy_checkout
 
 IDENTITY = (
     "-c",
@@ -23,6 +23,7 @@ IDENTITY = (
 )
 TIME = "2026-11-22T00:00:00Z"
 MAKING_SECONDS = 900
+ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MAN_KEEP_FORMATTING": ""}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,27 @@ def commit_all(folder: Path) -> None:
 def can_build_image() -> bool:
     """Whether this user is root and what builds the image is here; others need subordinate user ids."""
     return os.geteuid() == 0 and all(shutil.which(program) for program in IMAGE_PROGRAMS)
+
+
+def run(*command: str | Path, folder: Path | None = None) -> str:
+    """The output of a program that succeeds and reports nothing. Errors of it fail the test."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def find(dist: Path, pattern: str) -> Path:
+    """The one file of a release with such a name."""
+    (path,) = dist.glob(pattern)
+    return path
 
 
 def release(checkout: Path, into: Path, *words: str, path: str | None = None) -> Done:

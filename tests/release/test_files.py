@@ -9,6 +9,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import sysconfig
 import venv
 from pathlib import Path
 
@@ -19,31 +20,11 @@ from pathlab.cli.main import SUBCOMMANDS
 from pathlab.remote.machines import find_own_machine, read_machine
 from release.debian import ARCHITECTURES
 from release.image import run_buildah, write_policy
+from tests.machines.engines import MACHINES
 from tests.native.engine import MS, start
-from tests.release.making import can_build_image, release
+from tests.release.making import ENVIRONMENT, can_build_image, find, release, run
+from tests.release.wheels import check_content, check_engines, check_sources
 from tests.require import require
-
-ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
-
-
-def run(*command: str | Path, folder: Path | None = None) -> str:
-    """The output of a program that succeeds and reports nothing. Errors of it fail the test."""
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def find(dist: Path, pattern: str) -> Path:
-    (path,) = dist.glob(pattern)
-    return path
 
 
 def install(wheel: Path, folder: Path) -> Path:
@@ -88,10 +69,25 @@ def test_the_wheel_measures_from_another_folder(dist: Path, tmp_path: Path) -> N
     assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
 
 
+def test_the_wheel_has_the_engines_of_every_machine(dist: Path) -> None:
+    wheel = find(dist, "*.whl")
+    assert wheel.name == f"pathlab-{__version__}-py3-none-any.whl"
+    assert check_engines(wheel) == set(MACHINES)
+    check_content(wheel)
+
+
 def test_the_source_distribution_builds_and_measures(dist: Path, tmp_path: Path) -> None:
+    """Its wheel has the engine and the tag of this machine."""
+    sources = find(dist, f"pathlab-{__version__}.tar.gz")
+    check_sources(sources)
     command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path)
-    run(sys.executable, *command, find(dist, f"pathlab-{__version__}.tar.gz"))
-    program = install(find(tmp_path, "*.whl"), tmp_path / "environment")
+    run(sys.executable, *command, sources)
+    wheel = find(tmp_path, "*.whl")
+    platform_tag = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    assert wheel.name == f"pathlab-{__version__}-py3-none-{platform_tag}.whl"
+    assert check_engines(wheel) == {find_own_machine()}
+    check_content(wheel)
+    program = install(wheel, tmp_path / "environment")
     (tmp_path / "elsewhere").mkdir()
     assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
 
@@ -122,7 +118,7 @@ def test_the_debian_package_installs_runs_and_leaves_nothing(dist: Path, tmp_pat
         port = receiver.wait_for("listening")["port"]
         with start("send", engine, address="127.0.0.1", port=port, duration_ns=200 * MS) as sender:
             assert (sender.finish().status, receiver.finish().status) == (0, 0)
-    page = run("man", "--warnings", "-l", root / "usr/share/man/man1/pathlab-engine.1.gz")
+    page = show_manual(root / "usr/share/man/man1/pathlab-engine.1.gz")
     assert "pathlab-engine - measure throughput and round-trip times" in " ".join(page.split())
     run(*dpkg, "--purge", "pathlab-engine")
     assert [path for path in (root / "usr").rglob("*") if path.is_file()] == []
@@ -162,15 +158,21 @@ def test_every_manual_page_of_the_archive_renders_without_a_warning(dist: Path, 
     pages = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.[15]"))
     commands = [f"man1/pathlab-{name}.1" for name in SUBCOMMANDS]
     assert pages == sorted(["man1/pathlab.1", "man1/pathlab-engine.1", "man5/pathlab-campaign.5", *commands])
+    shown = {page: show_manual(tmp_path / page) for page in pages if page.endswith(".1")}
+    for page, text in shown.items():
+        for heading in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS"):
+            assert f"\n{heading}\n" in text, page
+    for option in ("--set KEY=VALUE", "--json-events", "-h, --help"):
+        assert option in shown["man1/pathlab-run.1"]
+
+
+def show_manual(page: Path) -> str:
+    """A page as `man` shows it, which has no warning."""
     done = subprocess.run(
-        ["man", "--warnings", "-l", *(page for page in pages if page.endswith(".1"))],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["man", "--warnings", "-l", page], env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, ""), page.name
+    return done.stdout
 
 
 COMPLETING = {

@@ -14,8 +14,8 @@ from release.__main__ import replace_folder
 from release.commands import ReleaseError
 from release.commit import check_versions, read_version
 from release.notes import find_section
+from tests.checkout import ROOT
 from tests.release.making import commit_all, release, run_git
-from tests.wheel import ROOT
 
 
 def replace(name: str, old: str, new: str, *, committed: bool = True) -> Callable[[Path], None]:

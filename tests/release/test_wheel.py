@@ -1,4 +1,4 @@
-"""The wheel for every machine, installed: nothing of the checkout is used, and nothing is written to it."""
+"""The wheel of a release, installed: nothing of the checkout is used, and nothing is written to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from pathlab.remote.machines import find_own_machine
 from tests.machines.engines import MACHINES
+from tests.release.making import find, run
 from tests.require import require_namespaces
-from tests.wheel import build_wheel, run_here
 
 MEASURE = ("-m", "pathlab", "measure", "local", "--time=300ms", "--warmup=100ms", "--unloaded=0", "--json")
 # Mounts the folder $1 read-only, and runs the rest of the arguments.
@@ -26,17 +26,17 @@ exec "$@"
 """
 
 
-def install_wheel(folder: Path) -> Path:
+def install_wheel(dist: Path, folder: Path) -> Path:
     """A folder of packages with the wheel, without what it needs."""
     packages = folder / "packages"
-    words = ["install", "--quiet", "--no-deps", "--no-compile", "--target", str(packages)]
-    run_here([sys.executable, "-m", "pip", *words, str(build_wheel())])
+    words = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target")
+    run(sys.executable, *words, packages, find(dist, "*.whl"))
     return packages
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return install_wheel(tmp_path_factory.mktemp("installed"))
+def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return install_wheel(dist, tmp_path_factory.mktemp("installed"))
 
 
 def run_installed(
@@ -95,8 +95,8 @@ def test_its_command_for_the_engine_is_the_packed_engine(installed: Path) -> Non
     assert done.stdout.startswith("pathlab-engine "), done.stderr
 
 
-def test_an_engine_that_was_tampered_with_is_one_line(tmp_path: Path) -> None:
-    packages = install_wheel(tmp_path)
+def test_an_engine_that_was_tampered_with_is_one_line(dist: Path, tmp_path: Path) -> None:
+    packages = install_wheel(dist, tmp_path)
     engine = packages / "pathlab" / "_native" / f"pathlab-engine-{find_own_machine()}"
     data = bytearray(engine.read_bytes())
     data[-1] ^= 1
@@ -111,8 +111,8 @@ def leave_out_own_engine(packages: Path) -> None:
     manifest.write_text(json.dumps(digests))
 
 
-def test_a_machine_without_an_engine_and_a_compiler_is_one_line(tmp_path: Path) -> None:
-    packages = install_wheel(tmp_path)
+def test_a_machine_without_an_engine_and_a_compiler_is_one_line(dist: Path, tmp_path: Path) -> None:
+    packages = install_wheel(dist, tmp_path)
     leave_out_own_engine(packages)
     machines = ", ".join(sorted(set(MACHINES) - {find_own_machine()}))
     done = run_installed(packages, *MEASURE, PATH=str(tmp_path))
@@ -120,8 +120,8 @@ def test_a_machine_without_an_engine_and_a_compiler_is_one_line(tmp_path: Path) 
 
 
 @pytest.mark.long
-def test_a_machine_without_an_engine_builds_its_own(tmp_path: Path) -> None:
-    packages = install_wheel(tmp_path)
+def test_a_machine_without_an_engine_builds_its_own(dist: Path, tmp_path: Path) -> None:
+    packages = install_wheel(dist, tmp_path)
     leave_out_own_engine(packages)
     done = run_installed(packages, *MEASURE)
     assert done.returncode == 0, done.stderr
