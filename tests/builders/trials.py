@@ -179,25 +179,24 @@ def make_series(record: TrialRecord, *, seed: int = 1) -> dict[str, pd.DataFrame
     warm = record.warmup_ns // INTERVAL_NS
     weights = rng.dirichlet(np.full(record.streams, 60.0))
     per_step = record.received_steady_bytes / (steps - warm)
-    rows = [
+    step, stream = np.repeat(np.arange(steps), record.streams), np.tile(np.arange(record.streams), steps)
+    frame = pd.DataFrame(
         {
             "index": step,
-            "phase": "warmup" if step < warm else "steady",
+            "phase": np.where(step < warm, "warmup", "steady"),
             "start_ns": step * INTERVAL_NS,
             "end_ns": (step + 1) * INTERVAL_NS,
             "stream": stream,
-            "bytes": int(per_step * weights[stream] * (min(1.0, (step + 1) / warm))),
+            "bytes": (per_step * weights[stream] * np.minimum(1.0, (step + 1) / warm)).astype(np.int64),
             "rtt_us": 40_300 + 10 * step,
             "unacked_segments": 40,
             "snd_mss_bytes": 1448,
             "total_retrans_segments": (record.retransmitted_segments or 0) // record.streams,
         }
-        for step in range(steps)
-        for stream in range(record.streams)
-    ]
+    )
     return {
-        "receiver_intervals": pd.DataFrame(rows)[["index", "phase", "start_ns", "end_ns", "stream", "bytes"]],
-        "sender_intervals": pd.DataFrame(rows),
+        "receiver_intervals": frame[["index", "phase", "start_ns", "end_ns", "stream", "bytes"]],
+        "sender_intervals": frame,
         "loaded_probes": _probes(rng, record.loaded_rtt_mean_ns, record.warmup_ns, record.loaded_received),
         "unloaded_probes": _probes(rng, record.unloaded_rtt_mean_ns, 4_500_000_000, record.unloaded_received),
     }
@@ -209,7 +208,8 @@ def _probes(
     assert mean_ns is not None
     sent = start_ns + np.arange(20) * 140_000_000
     rtts = mean_ns + rng.normal(0, 4e5, 20)
-    frame = pd.DataFrame(
+    rtts[received or 0 :] = np.nan
+    return pd.DataFrame(
         {
             "sequence": np.arange(20),
             "intended_ns": sent,
@@ -218,5 +218,3 @@ def _probes(
             "stamps": "kernel",
         }
     )
-    frame.loc[frame["sequence"] >= (received or 0), "rtt_ns"] = np.nan
-    return frame
