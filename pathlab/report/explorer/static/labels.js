@@ -74,10 +74,11 @@
   function formatVolume(value) {
     if (value === 0) return "0 B";
     const sign = value < 0 ? "-" : "";
-    const found = roundDigits(splitDigits(value), 3, true);
     // the unit is that of the value before it is rounded, or the next where it rounds up to 1000
     const { exponent } = splitDigits(value);
     let place = Math.max(0, VOLUME_UNITS.filter(([, power]) => exponent >= power).length - 1);
+    // beyond the largest unit all whole digits are written
+    const found = roundDigits(splitDigits(value), Math.max(3, exponent - VOLUME_UNITS[place][1] + 1), true);
     if (found.exponent - VOLUME_UNITS[place][1] >= 3 && place + 1 < VOLUME_UNITS.length) place += 1;
     const text = placePoint(
       found.exact ? found.digits : found.digits.padEnd(3, "0"),
