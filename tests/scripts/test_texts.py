@@ -16,9 +16,9 @@ from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.level_text import format_explored_level
 from pathlab.study.selection import choose_evenly
 from pathlab.units import format_rate, format_time
+from tests.builders.explored import make_explored
+from tests.builders.tables import MadeColumn
 from tests.scripts.host import ScriptHost
-from tests.unit.explored_results import make_explored
-from tests.unit.report.explorer.packed_samples import SampleColumn
 
 TITLES = """(text) => {
   const { view, filter, curves, titlePanel, packed, reading, figureTable, filterText } = pathlabExplorer;
@@ -56,7 +56,7 @@ def test_a_level_is_written_alike(scripts: ScriptHost, unit: str, kind: str) -> 
         "([column, levels]) => levels.map((one) => pathlabExplorer.labels.formatLevel(column, one))",
         [{"unit": unit, "kind": kind}, levels],
     )
-    column = SampleColumn(name="x", unit=unit, kind=kind)
+    column = MadeColumn(name="x", unit=unit, kind=kind)
     assert found == [format_explored_level(column, one) for one in levels]
 
 
