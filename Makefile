@@ -4,6 +4,7 @@
 #   make test-all     further tests of each kind as well; make test lists these tiers at its end
 #   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
 #   make test-newest  the same with the newest libraries that setup.py allows
+#   make golden       writes the texts in tests/golden anew: look at them with git diff
 #   make check        formats, lints, types, imports, scripts, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
 #   make pages        the pages that are generated from the program, after a change
@@ -31,8 +32,8 @@ LOCKER := build/lock
 NEWEST := build/newest
 
 .PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) list-tiers test-pythons \
-  test-newest check check-types check-text check-scripts check-native docs pages screenshots lock plotly uplot format wheel release \
-  bench clean
+  test-newest golden check check-types check-text check-scripts check-native docs pages screenshots lock plotly uplot \
+  format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
 quickstart:

@@ -64,7 +64,7 @@ def _write_forms(results: tuple[Path, ...], places: Mapping[str, Path], console:
         return
     with StudiedResults.open(results[0]) as stored:
         inputs = gather_inputs(stored)
-        _print_summary(inputs, console)
+        print_summary(inputs, console)
         report = arrange_report(inputs)
         for name, place in places.items():
             if name in FORMS:
@@ -79,11 +79,11 @@ def close_run(folder: Path, console: Console | None) -> Path:
         inputs = gather_inputs(results)
         if console is not None:
             console.print()
-            _print_summary(inputs, console)
+            print_summary(inputs, console)
         return FORMS["html"].write(arrange_report(inputs), place_form("html", folder, None, several=False))
 
 
-def _print_summary(inputs: ReportInputs, console: Console) -> None:
+def print_summary(inputs: ReportInputs, console: Console) -> None:
     answers = (list_comparisons(inputs), describe_messages(inputs.study))
     for sentence in itertools.chain.from_iterable(answers):
         console.print(PrintedParagraph(sentence, "bold"))
