@@ -20,7 +20,7 @@ from pathlab.cli.main import SUBCOMMANDS
 from pathlab.errors import HostError
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.run import CampaignSource
-from tests.command_line import call, call_lines
+from tests.command_line import call
 from tests.require import require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,6 @@ def test_without_an_engine_its_command_is_one_line_and_a_fix() -> None:
 def test_help_of_everything() -> None:
     top = run("--help")
     assert top.returncode == 0
-    assert "Exit statuses: 0 done" in top.stdout
     for name in SUBCOMMANDS:
         assert f"\n  {name} " in top.stdout
         own = CliRunner().invoke(main_module.pathlab, [name, "--help"], prog_name="pathlab")
@@ -90,35 +89,6 @@ def test_no_arguments_show_the_help() -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("Usage: pathlab")
     assert "\nCommands:\n" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named", "fix"),
-    [
-        (["measur"], "measur", "pathlab --help"),
-        (["measure", "local", "--streams", "0"], "--streams", "pathlab measure --help"),
-        (["measure", "local", "--streams", "many"], "many", "pathlab measure --help"),
-        (["measure", "a", "b", "c"], "two hosts at most, 3 given", "pathlab measure --help"),
-        (["measure", "local", "--time", "soon"], "--time: 'soon' is not a time", "pathlab measure --help"),
-        (
-            ["measure", "local", "--window", "[red]"],
-            "--window: '[red]' is not a size",
-            "pathlab measure --help",
-        ),
-        (["run"], "CAMPAIGN", "pathlab run --help"),
-        (["completion"], "bash, zsh, fish", "pathlab completion --help"),
-        (["completion", "tcsh"], "tcsh", "pathlab completion --help"),
-    ],
-)
-def test_wrong_usage_is_one_line_and_a_fix(
-    arguments: list[str], named: str, fix: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, out, (first, second) = call_lines(arguments, capsys)
-    assert status == 2
-    assert out in ([], ["preparing the measurement"])  # the latter before a value is read
-    assert first.startswith("pathlab: ")
-    assert named in first
-    assert second == f"  fix: {fix}"
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -153,46 +123,26 @@ def test_a_malformed_campaign_names_every_mistake(
     )
     done = call(["run", "wrong.toml"], capsys)
     assert (done.status, done.out) == (2, "reading campaign wrong.toml\n")
-    for part in ("wrong.toml:5: cycels", "wrong.toml:7: paths.0.source", "wrong.toml:10: factors.streams"):
-        assert part in done.err
-    assert "Traceback" not in done.err
+    for line in (5, 7, 10):
+        assert f"wrong.toml:{line}: " in done.err
     assert not (tmp_path / "results").exists()
-
-
-def test_an_unknown_campaign_lists_the_shipped_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(["plan", "quickstrat"], capsys)
-    assert done.status == 2
-    assert "quickstrat" in done.err
-    assert "quickstart" in done.err.replace("quickstrat", "")
 
 
 def test_an_unknown_host_is_a_host_error() -> None:
     done = run("measure", "nowhere.invalid")
     assert done.returncode == 3
-    lines = done.stderr.splitlines()
-    assert lines[0].startswith(
-        "pathlab: host 'nowhere.invalid', connect: the name nowhere.invalid is not known"
-    )
-    assert lines[1] == "  fix: correct `address`, or HostName in ~/.ssh/config"
+    line, fix = done.stderr.splitlines()
+    assert line.startswith("pathlab: host 'nowhere.invalid', connect: ")
+    assert fix.startswith("  fix: ")
 
 
-def test_results_that_are_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(["report", str(tmp_path / "nothing")], capsys)
-    assert done.status == 5
-    assert "nothing" in done.err.splitlines()[0]
-    assert "Traceback" not in done.err
-
-
-def test_plan_of_the_quickstart_as_json_and_table() -> None:
+def test_plan_of_the_quickstart_as_json() -> None:
     lines = [json.loads(line) for line in run("plan", "quickstart", "--json").stdout.splitlines()]
     assert [line["row"] for line in lines] == list(range(36))
     assert {(line["streams"], line["window_bytes"]) for line in lines} == {
         (streams, window) for streams in (1, 4, 8) for window in (32768, 65536)
     }
     assert all(line["cycle"] == line["row"] // 6 for line in lines)
-    table = run("plan", "quickstart").stdout
-    assert "36 trials, about 67.5 s" in table
-    assert "64 KiB" in table
 
 
 def list_printed_waits() -> set[str]:
