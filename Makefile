@@ -133,6 +133,11 @@ test-newest: engine
 
 SCRIPTS := $(addprefix pathlab/report/,explorer/static/*.js templates/*.js) tests/scripts/*.js
 
+golden: dev
+	@find tests/golden -name '*.txt' -o -name '*.md' -o -name '*.json' | xargs rm -f
+	@$(BIN)/python -m pytest -q tests/golden --accept
+	@git status --short tests/golden
+
 # Beside each other, since most use one core: each prints what it found when it is done.
 check: dev test-packages $(INSTALLED_DOCS)
 	@$(MAKE) --no-print-directory --output-sync=target -j3 check-types docs check-native check-text check-scripts

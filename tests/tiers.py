@@ -40,7 +40,7 @@ class Tier:
 TIERS = (
     Tier(
         "test",
-        ("unit", "contract", "statistics", "scripts", "native", "integration", "ssh", "smoke"),
+        ("unit", "contract", "statistics", "golden", "scripts", "native", "integration", "ssh", "smoke"),
         6,
         "every layer in short",
         length="short",

@@ -1,25 +1,25 @@
 """The synthetic results that golden files are made from, imported in one place."""
 
-from tests.unit.message_results import make_message_results
-from tests.unit.multipath_results import UNEQUAL, Bonds, make_multipath_results
-from tests.unit.report.section_samples import QUICK
-from tests.unit.store.import_samples import TEXTS, write_sample
-from tests.unit.study.comparison.comparison_samples import compare, make_results
-from tests.unit.study.datagram_trials import carry_flow, make_udp_trials
-from tests.unit.study.trials import make_sweep
-from tests.unit.synthetic_results import (
+from tests.builders.comparisons import compare, make_results
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.foreign_files import TEXTS, write_sample
+from tests.builders.messages import make_message_results
+from tests.builders.multipath import UNEQUAL, Bonds, make_multipath_results
+from tests.builders.results import (
     LAB,
     SyntheticResults,
     make_campaign,
-    make_failed,
     make_quickstart,
     write_results,
 )
-from tests.unit.technology_results import (
+from tests.builders.sections import QUICK
+from tests.builders.sweeps import make_sweep
+from tests.builders.technologies import (
     FACTS,
     Facts,
     make_technology_results,
 )
+from tests.builders.trials import make_failed
 
 __all__ = [
     "FACTS",
