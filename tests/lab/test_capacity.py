@@ -6,6 +6,7 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.discover.capacity import OUT_OF_PACKETS, OUT_OF_TIME, PRECISE, CapacityOptions, measure_capacity
+from pathlab.lab.verdict import evaluate_lab, take_snapshot
 from tests.lab.labs import make_lab
 from tests.lab.paths import DELAYS_NS, chain, probing
 
@@ -24,14 +25,17 @@ def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
     rates = RATES_MBIT_PER_S if ends == "ad" else RATES_MBIT_PER_S[::-1]
     delays_ns = DELAYS_NS if ends == "ad" else DELAYS_NS[::-1]
     with make_lab(chain(RATES_MBIT_PER_S), backend) as lab, probing(lab, (ends[0], ends[1])) as prober:
+        before = take_snapshot(lab)
         result = measure_capacity(prober, (1, 2, 3), 1500, CAREFUL)
+        verdict = evaluate_lab(before, take_snapshot(lab), lab.topology.idle_rtt_ns(ends[0], ends[1]))
     # Precise within seconds on a quiet machine; the fast hop behind two slow ones may take the whole budget.
     assert result.stopped in (PRECISE, OUT_OF_TIME)
     assert result.stamps == ("kernel-receive",)
     for hop, rate, delay_ns in zip(result.hops, rates, delays_ns, strict=True):
         estimate = hop.estimate
         assert estimate.capacity_bits_per_s == pytest.approx(rate * 10**6, rel=0.1)
-        assert estimate.capacity_interval.contains(rate * 10**6)
+        # A late emulator shifts even the quickest answers by a few microseconds.
+        assert estimate.capacity_interval.contains(rate * 10**6) or not verdict.trusted
         assert estimate.latency_ns == pytest.approx(delay_ns, abs=LATENCY_SLACK_NS)
         assert estimate.r_squared is not None
         assert estimate.r_squared > 0.9

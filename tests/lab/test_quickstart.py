@@ -44,7 +44,8 @@ def check_against_truth(folder: Path) -> None:
     assert cells.keys() == {(streams, window) for streams in (1, 4, 8) for window in (32768, 65536)}
     for cell in cells.values():
         assert not any(Flag.OVER_LINE_RATE in record.flags for record in cell)
-        idle_ns = statistics.median(record.unloaded_rtt_median_ns or 0.0 for record in cell)
+        # The quickest trial: a busy machine delays probes, and hastens none.
+        idle_ns = min(record.unloaded_rtt_median_ns or 0.0 for record in cell)
         assert idle_ns == pytest.approx(BASE_RTT_NS, abs=1e6)
     medians = {
         key: statistics.median(record.throughput_bits_per_s or 0.0 for record in cell)
