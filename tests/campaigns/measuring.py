@@ -1,15 +1,13 @@
-"""``pathlab measure`` over this machine's loopback, as a process."""
+"""``pathlab measure`` over this machine's loopback, in this process."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import pytest
 
-from tests.patience import PATIENCE_S
+from tests.command_line import Said, call
 
 SHORT = ("-t", "300ms", "--warmup", "100ms")
 
 
-def measure(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pathlab", "measure", "local", "--unloaded", "5", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=2 * PATIENCE_S)
+def measure(capsys: pytest.CaptureFixture[str], *options: str) -> Said:
+    return call(["measure", "local", "--unloaded", "5", *options], capsys)

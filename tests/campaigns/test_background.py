@@ -101,7 +101,9 @@ def test_each_load_is_measured_in_its_trial_and_alone(tmp_path: Path) -> None:
 def test_the_network_load_goes_over_the_other_pair(tmp_path: Path) -> None:
     require_namespaces()
     extra = {"lab": LAB, "paths": AB, "background": {**SETTINGS, "network_path": "c:d"}}
-    network, combined = measure(["network", "combined"], tmp_path / "out", **extra)
+    levels = ["network", "combined"]
+    factors = {"streams": 1, **ROUND_TRIPS, "placement": "host", "background": levels}
+    network, combined = measure(levels, tmp_path / "out", **extra, factors=factors)
     for record in (network, combined):
         assert record.status == "complete", record.failure
         assert record.background_network_bits_per_s is not None
@@ -128,9 +130,9 @@ def test_a_load_that_does_less_than_its_share_marks_its_trial(
 def test_a_load_that_cannot_run_fails_its_own_trials_with_the_reason(tmp_path: Path) -> None:
     """More failures in a row than quarantine a host."""
     watch = Watch()
-    extra = {"background": {**SETTINGS, "disk_folder": "/dev/shm"}, "cycles": 5}
+    extra = {"background": {**SETTINGS, "disk_folder": "/dev/shm"}, "cycles": 4}
     records = measure(["disk", "none"], tmp_path / "out", watch, **extra)
-    assert [record.status for record in records] == ["failed", "complete"] * 5
+    assert [record.status for record in records] == ["failed", "complete"] * 4
     assert {record.failed_stage for record in records[::2]} == {"background"}
     assert "'/dev/shm' is in memory: name a folder on a disk" in str(records[0].failure)
     line = (

@@ -74,7 +74,9 @@ def test_a_missing_build_is_named_before_any_host_is_reached(tmp_path: Path, oth
 
 def test_recording_decides_what_is_stored_of_the_traffic(tmp_path: Path) -> None:
     factors = {"streams": [2], "recording": ["off", "default", "full"]}
-    outcome = run(campaign_of(factors=factors, trial={"warmup": "50ms", "duration": "1s"}), tmp_path / "out")
+    outcome = run(
+        campaign_of(factors=factors, trial={"warmup": "50ms", "duration": "500ms"}), tmp_path / "out"
+    )
     assert outcome.complete == 3
     off, usual, full = stored(tmp_path / "out")
     for record in (off, usual, full):

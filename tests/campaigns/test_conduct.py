@@ -33,6 +33,10 @@ from tests.require import require_namespaces
 
 pytestmark = pytest.mark.engine
 
+SHORT_DRAIN = {"warmup": "0ms", "duration": "200ms", "interval": "50ms", "drain": "100ms"}
+#: The kernel paces no stream's first ten segments, which are 64 KB each over loopback.
+PACED = {"pacing": ["40Mbit/s"], "window": ["64KiB"], "mss": ["1000B"], "congestion": ["reno"]}
+
 
 def kill_receivers(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """SIGKILL for the receiving engines of the first trials, as their data are about to start."""
@@ -143,7 +147,7 @@ def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:
     """By what the kernel is told; the rates themselves are compared in the lab's tests."""
     budget = {"rate": "80Mbit/s", "bytes_per_campaign": "30MB"}
     factors = {"streams": [2], "direction": ["forward", "both"], "congestion": ["reno"]}
-    outcome = run(campaign_of(budget=budget, factors=factors), tmp_path / "out")
+    outcome = run(campaign_of(budget=budget, factors=factors, trial=SHORT_DRAIN), tmp_path / "out")
     assert outcome.missing == 0
     paced = [settings(tmp_path / "out", number)["pacing_bits_per_s"] for number in (1, 2)]
     assert [line["sender"] for line in paced] == ["80000000", "40000000"]  # the second in each direction
@@ -166,14 +170,20 @@ def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:
     campaign = campaign_of(
         hosts=hosts,
         paths=paths,
-        factors={"streams": [1, 2], "transfer": ["1MB"]},
+        factors={"streams": [1, 2], **PACED},
+        trial=SHORT_DRAIN,
         concurrency=2,
-        budget={"bytes_per_day": "3800kB"},
+        budget={"bytes_per_day": "3800kB"},  # of trials that send 1.1 MB each, or less, and 1.3 MB at most
     )
     outcome = run(campaign, tmp_path / "out", Watch(at=lambda event: stop_waiting(event, tmp_path / "out")))
-    assert [record.sent_total_bytes for record in stored(tmp_path / "out")] == [1_000_000] * 3
-    assert (outcome.complete, outcome.failed) == (3, 0)
-    assert [text for kind, text in journal(tmp_path / "out") if kind == "waiting" and "today's bytes" in text]
+    sent = [record.sent_total_bytes or 0 for record in stored(tmp_path / "out")]
+    assert 0 < sum(sent) <= 3_800_000
+    assert outcome.failed == 0
+    assert outcome.complete == len(sent) >= 2
+    waits = [
+        text for kind, text in journal(tmp_path / "out") if kind == "waiting" and "today's bytes" in text
+    ]
+    assert bool(waits) == (outcome.complete < 4)  # on a busy machine all four may fit
 
 
 def stop_waiting(event: Event, folder: Path) -> None:
@@ -182,12 +192,16 @@ def stop_waiting(event: Event, folder: Path) -> None:
 
 
 def test_a_trial_both_ways_may_use_all_that_is_left(tmp_path: Path) -> None:
-    factors = {"streams": [1], "direction": ["both"], "transfer": ["1MB"]}
-    campaign = campaign_of(factors=factors, budget={"bytes_per_campaign": "2MB"})
-    assert Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max == 2_000_000
+    """An engine counts both ways: its limit is not half of what is left."""
+    factors = {"streams": [1], "direction": ["both"], **PACED}
+    campaign = campaign_of(factors=factors, trial=SHORT_DRAIN, budget={"bytes_per_campaign": "2300kB"})
+    bound = Estimator(campaign).trial(plan_rows(campaign)[0]).bytes_max
+    assert bound is not None
+    assert 2_200_000 < bound <= 2_300_000
     assert run(campaign, tmp_path / "out").missing == 0
     (record,) = stored(tmp_path / "out")
-    assert record.received_total_bytes == 2_000_000  # an engine counts both ways
+    assert record.received_steady_bytes
+    assert record.received_reverse_steady_bytes
 
 
 def test_stop_ends_the_run_after_its_trial_and_the_next_one_goes_on(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_kill_9_of_an_agent_fails_that_trial_and_the_next_one_gets_a_new_agent(t
 
 
 def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, duration="3s")
+    campaign = write_campaign(tmp_path, duration="3s", drain="1s")  # a dead link delivers nothing more
     with running(["run", str(campaign), "--out", "out"], tmp_path) as run:
         run.read_until(RATE_SHOWN)
         os.kill(run.engine("emulate"), signal.SIGKILL)
@@ -129,7 +129,7 @@ def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab
 
 
 def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, cycles=60, duration="100ms")
+    campaign = write_campaign(tmp_path, cycles=60, duration="50ms")
     small = tmp_path / "small"
     small.mkdir()
     script = (
@@ -239,7 +239,11 @@ def test_another_campaign_does_not_enter_a_folder_in_use(tmp_path: Path) -> None
     assert "holds another campaign or other settings" in last_error(screen)[0]
 
 
-QUICK = ["--set", "cycles=1", "--set", "trial.duration=300ms", "--set", "trial.warmup=100ms"]
+QUICK = [
+    word
+    for setting in ("cycles=1", "trial.duration=100ms", "trial.warmup=20ms", "factors.streams=[1]")
+    for word in ("--set", setting)
+]
 
 
 def run_without_namespaces(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -19,6 +19,8 @@ from tests.require import require_namespaces
 
 pytestmark = pytest.mark.netns
 
+#: A dead link delivers nothing more: there is no use in waiting for it.
+TRIAL = {"warmup": "0ms", "duration": "100ms", "interval": "20ms", "drain": "1s"}
 KILLED = "link a-b: the emulator was killed by SIGKILL"
 
 
@@ -61,7 +63,7 @@ def test_a_lab_that_dies_in_a_trial_is_made_anew_and_the_row_measured_again(
 
     paths = [*AB, {"source": "c", "destination": "d"}]
     factors = {"streams": [1], "duration": ["2s"]}  # the event may come late on a busy machine
-    campaign = campaign_of(lab=LAB, paths=paths, concurrency=concurrency, factors=factors)
+    campaign = campaign_of(lab=LAB, paths=paths, trial=TRIAL, concurrency=concurrency, factors=factors)
     outcome = run(campaign, tmp_path / "out", Watch(kill_once))
     assert (outcome.complete, outcome.ended) == (2, None)
     assert 1 <= outcome.failed <= concurrency  # a dead link is a fault of every trial under way in its lab
@@ -111,7 +113,7 @@ def test_a_lab_that_dies_in_every_trial_ends_the_run(
         if isinstance(event, TrialStarted):
             kill_emulator()
 
-    outcome = run(campaign_of(lab=LAB, paths=AB, cycles=9), tmp_path / "out", Watch(kill_always))
+    outcome = run(campaign_of(lab=LAB, paths=AB, trial=TRIAL, cycles=9), tmp_path / "out", Watch(kill_always))
     assert (outcome.complete, outcome.failed, outcome.missing) == (0, 3, 9)
     assert [stage for _, _, stage in rows(tmp_path / "out")] == ["lab"] * 3
     ((_, text),) = [entry for entry in journal(tmp_path / "out") if entry[0] == "quarantined"]
@@ -130,7 +132,9 @@ def test_a_lab_that_cannot_be_made_again_ends_the_run_with_its_reason(
     def refuse(_lab: Lab) -> None:
         raise lab_error("no network namespaces here")
 
-    outcome = run(campaign_of(lab=LAB, paths=AB, cycles=3), tmp_path / "out", Watch(kill_and_forbid))
+    outcome = run(
+        campaign_of(lab=LAB, paths=AB, trial=TRIAL, cycles=3), tmp_path / "out", Watch(kill_and_forbid)
+    )
     assert (outcome.complete, outcome.failed, outcome.missing) == (1, 1, 2)
     assert outcome.ended == "the lab cannot be rebuilt: no network namespaces here"
     assert rows(tmp_path / "out") == [(0, "complete", None), (1, "failed", "lab")]
@@ -150,6 +154,8 @@ def test_a_lab_that_dies_as_soon_as_it_is_made_ends_the_run(
             kill_emulator()
             monkeypatch.setattr(Lab, "start", start_and_die)
 
-    outcome = run(campaign_of(lab=LAB, paths=AB, cycles=3), tmp_path / "out", Watch(kill_and_go_on_killing))
+    outcome = run(
+        campaign_of(lab=LAB, paths=AB, trial=TRIAL, cycles=3), tmp_path / "out", Watch(kill_and_go_on_killing)
+    )
     assert (outcome.complete, outcome.missing) == (1, 2)
     assert outcome.ended == f"the lab fails as soon as it is rebuilt: {KILLED}"

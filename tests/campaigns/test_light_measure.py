@@ -66,18 +66,20 @@ def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -
         pytest.param(("--both", "--bytes", "4M"), {"duration_ns": 0, "warmup_ns": 0}, id="both"),
     ],
 )
-def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, int]) -> None:
+def test_options_reach_the_trial(
+    options: tuple[str, ...], expected: dict[str, int], capsys: pytest.CaptureFixture[str]
+) -> None:
     require_engine()
-    done = measure(*options, "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    done = measure(capsys, *options, "--json")
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
     trial = document["trial"]
     assert expected.items() <= trial.items()
     assert document["limit"]["text"].startswith("Limited by: ")
     if "--rate" in options:
-        assert '"50000000"' in done.stdout
+        assert document["plan"]["settings"]["pacing_bits_per_s"] == 50_000_000
     if "--both" in options:
-        assert trial["received_total_bytes"] == 8_000_000
+        assert trial["received_total_bytes"] == 4 << 20
         assert trial["throughput_reverse_bits_per_s"] is not None
     else:
         assert trial["throughput_reverse_bits_per_s"] is None
@@ -107,10 +109,12 @@ def test_options_reach_the_trial(options: tuple[str, ...], expected: dict[str, i
         (("-P", "0"), "Invalid value for '--streams' / '-P'"),
     ],
 )
-def test_a_bad_value_is_one_line_with_its_option(options: tuple[str, ...], message: str) -> None:
-    done = measure(*options)
-    assert done.returncode == 2
-    first, second = done.stderr.splitlines()
+def test_a_bad_value_is_one_line_with_its_option(
+    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = measure(capsys, *options)
+    assert done.status == 2
+    first, second = done.err.splitlines()
     assert first.startswith(f"pathlab: {message}")
     assert second.startswith("  fix: ")
 
@@ -125,25 +129,25 @@ def test_a_bad_value_is_one_line_with_its_option(options: tuple[str, ...], messa
     ],
 )
 def test_a_udp_flow_is_measured_at_the_offered_rate(
-    options: tuple[str, ...], expected: dict[str, float]
+    options: tuple[str, ...], expected: dict[str, float], capsys: pytest.CaptureFixture[str]
 ) -> None:
     require_engine()
-    done = measure("--udp", "--datagram", "1000", "--time", "500ms", "--warmup", "100ms", *options, "--json")
-    assert done.returncode == 0, done.stderr
-    trial = json.loads(done.stdout)["trial"]
+    done = measure(capsys, "--udp", "--datagram", "1000", *SHORT, *options, "--json")
+    assert done.status == 0, done.err
+    trial = json.loads(done.out)["trial"]
     assert {**expected, "datagram_bytes": 1000, "udp_foreign_packets": 0}.items() <= trial.items()
     counts = [trial[f"udp_{name}_packets"] for name in ("sent", "received", "lost")]
     assert counts[0] == counts[1] + counts[2] > 0
     if "--gro" not in options:  # whose socket counts several datagrams as one
         assert trial["udp_lost_host_packets"] + trial["udp_lost_path_packets"] == counts[2]
     for kind in ("sender_datagrams", "receiver_datagrams"):
-        assert f'"{kind}"' in done.stdout
+        assert f'"{kind}"' in done.out
 
 
 @pytest.mark.engine
-def test_a_udp_flow_on_a_terminal_names_loss_and_limit() -> None:
+def test_a_udp_flow_on_a_terminal_names_loss_and_limit(capsys: pytest.CaptureFixture[str]) -> None:
     require_engine()
-    done = measure("--udp", "--time", "500ms", "--warmup", "100ms")
-    assert done.returncode == 0, done.stderr
+    done = measure(capsys, "--udp", *SHORT)
+    assert done.status == 0, done.err
     for text in ("Sent  ", "Received  ", "Loss  ", "Reordering  ", "CPU per packet  ", "Limited by: "):
-        assert text in done.stdout
+        assert text in done.out

@@ -26,7 +26,7 @@ from tests.require import require_engine
 
 pytestmark = [pytest.mark.engine]
 
-KILLS = 4
+KILLS = 3
 CAMPAIGN = """
 format = 1
 name = "capacity"

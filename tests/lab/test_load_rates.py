@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
 #: On a disk, as the checkout is.
 SETTINGS = {"cpu_threads": 1, "disk_folder": str(Path(__file__).parent), "disk_bytes": "1MiB"}
-ROUND_TRIPS: dict[str, Any] = {"streams": 1, "message": 64, "reply": True, "placement": "process"}
+ROUND_TRIPS: dict[str, Any] = {"streams": 1, "message": 64, "reply": True}
 TRIAL = {"warmup": "50ms", "duration": "250ms", "interval": "20ms"}
 
 

@@ -54,21 +54,21 @@ def test_iperf3_keeps_the_requested_rate(tmp_path: Path) -> None:
     assert fast / slow == pytest.approx(2, rel=0.1)
 
 
-def measure_at(*options: str) -> dict[str, Any]:
+def measure_at(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
     """The trial of a measurement whose limit is the rate that was requested."""
     require_engine()
-    done = measure(*options, "--json")
-    assert done.returncode == 0, done.stderr
-    document = json.loads(done.stdout)
+    done = measure(capsys, *options, "--json")
+    assert done.status == 0, done.err
+    document = json.loads(done.out)
     assert document["limit"]["text"].startswith("Limited by: the requested rate (")
     return dict(document["trial"])
 
 
-def test_a_single_trial_keeps_the_requested_rate() -> None:
-    slow, fast = (measure_at(*SHORT, "-R", "--rate", rate, "-P", "2") for rate in ("25M", "50M"))
+def test_a_single_trial_keeps_the_requested_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    slow, fast = (measure_at(capsys, *SHORT, "-R", "--rate", rate, "-P", "2") for rate in ("25M", "50M"))
     ratio = fast["throughput_bits_per_s"] / slow["throughput_bits_per_s"]
     assert ratio == pytest.approx(2, rel=0.2)
     # Linux does not pace the first ten segments of a connection: 640 kB on loopback.
-    both = measure_at("--both", "--bytes", "16M", "--rate", "80Mbit/s")
+    both = measure_at(capsys, "--both", "--bytes", "16M", "--rate", "80Mbit/s")
     ratio = both["throughput_bits_per_s"] / both["throughput_reverse_bits_per_s"]
     assert ratio == pytest.approx(1, rel=0.2)

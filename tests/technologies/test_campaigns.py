@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 
 pytestmark = [pytest.mark.engine]
-FIRST_PORT, LAST_PORT = 21_870, 21_879
 HEAD = """# pathlab-adapter
 # {{"contract": 1, "name": "{name}", "title": "A stub", "language": "pipe", "beneath": "tcp",
 #  "server": {server}, "client": ["perl", "-e", "1"],
@@ -47,29 +47,29 @@ def write_stubs(folder: Path) -> Path:
     return folder
 
 
-CAMPAIGN = f"""
+CAMPAIGN = """
 format = 1
 name = "birds"
 title = "Birds"
 seed = 4
 order = "given"
 retries = 1
-on_missing = "{{on_missing}}"
+on_missing = "{on_missing}"
 [[paths]]
 source = "local"
 destination = "local"
 [hosts.far]
 transport = "local"
-port_range = "{FIRST_PORT}-{LAST_PORT}"
+port_range = "{ports}"
 [factors]
 streams = [1, 2]
-engine = {{engines}}
+engine = {engines}
 message = "64B"
 reply = true
 no_delay = true
 [trial]
 warmup = "0ms"
-duration = "1s"
+duration = "200ms"
 [probes]
 interval = "20ms"
 unloaded = 0
@@ -79,7 +79,7 @@ unloaded = 0
 def run_birds(folder: Path, engines: list[str], on_missing: str = "skip") -> subprocess.CompletedProcess[str]:
     """Run the campaign with these technologies in a process of its own, which finds the stubs."""
     require_engine()
-    text = CAMPAIGN.format(engines=json.dumps(engines), on_missing=on_missing)
+    text = CAMPAIGN.format(engines=json.dumps(engines), on_missing=on_missing, ports="21870-21879")
     (folder / "birds.toml").write_text(text, encoding="utf-8")
     words = ["run", "birds.toml", "--out", "out", "--quiet"]
     return call_pathlab(folder, *words)
@@ -166,23 +166,34 @@ def test_technologies_are_listed_with_what_they_lack(folder: Path) -> None:
     assert "odd.pl: key 'contract' is missing" in unknown.stderr  # why it is not known
 
 
+@contextlib.contextmanager
+def take_ports(count: int) -> Iterator[str]:
+    """A range of free ports of loopback, at which something listens now."""
+    with contextlib.ExitStack() as taken:
+        while True:
+            try:
+                first = taken.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+                for port in range(first + 1, first + count):
+                    taken.enter_context(socket.create_server(("127.0.0.1", port)))
+            except (OSError, OverflowError):  # the next one is taken, or there is none
+                taken.close()
+            else:
+                break
+        yield f"{first}-{first + count - 1}"
+
+
 def test_the_servers_port_is_one_of_its_hosts_range(folder: Path) -> None:
     """Where all of them are taken, the trial fails and names them."""
-    text = CAMPAIGN.format(engines='["parrot"]', on_missing="skip").replace("[1, 2]", "1")
-    text = text.replace('destination = "local"', 'destination = "far"')
-    (folder / "birds.toml").write_text(text, encoding="utf-8")
     words = ("run", "birds.toml", "--quiet", "--set", "retries=0", "--out")
-    with contextlib.ExitStack() as taken:
-        for port in range(FIRST_PORT, LAST_PORT + 1):
-            own = taken.enter_context(socket.socket())
-            own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # connections of before may wait still
-            own.bind(("127.0.0.1", port))
-            own.listen()
+    with take_ports(2) as ports:
+        text = CAMPAIGN.format(engines='["parrot"]', on_missing="skip", ports=ports).replace("[1, 2]", "1")
+        text = text.replace('destination = "local"', 'destination = "far"')
+        (folder / "birds.toml").write_text(text, encoding="utf-8")
         assert call_pathlab(folder, *words, "full").returncode == 4
     with pathlab.open(folder / "full") as results:
         (record,) = results.records()
     assert record.failed_stage == "adapter"
-    assert f"parrot: port: each of the ports {FIRST_PORT}-{LAST_PORT} of 127.0.0.1" in str(record.failure)
+    assert f"parrot: port: each of the ports {ports} of 127.0.0.1" in str(record.failure)
     assert call_pathlab(folder, *words, "free").returncode == 0
 
 
