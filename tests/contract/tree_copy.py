@@ -21,7 +21,8 @@ class TreeCopy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for name in FOLDERS:
-            skipped = shutil.ignore_patterns("__pycache__", "_native")
+            # Compiled sources go along: those of unchanged files stay valid, as copies keep their times.
+            skipped = shutil.ignore_patterns("_native")
             shutil.copytree(ROOT / name, folder / name, symlinks=True, ignore=skipped)
         self._before = self._read_files()
 
@@ -64,5 +65,5 @@ class TreeCopy:
     def _walk(self) -> Iterator[Path]:
         for name in FOLDERS:
             for path in (self.folder / name).rglob("*"):  # does not follow the links inside pathlab
-                if path.is_file():
+                if path.is_file() and path.parent.name != "__pycache__":
                     yield path
