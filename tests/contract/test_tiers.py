@@ -13,7 +13,7 @@ from tests.contract.test_makefile import run_make
 from tests.tiers import ROOT, TESTS, TIERS, find_tier, format_tiers, run_tier
 
 #: Markers of pytest and its plugins that say neither which machine nor which tier a test needs.
-GENERAL = {"parametrize", "usefixtures"}
+GENERAL = {"parametrize", "timeout", "usefixtures"}
 OWN = {"netns", "engine", "long"}
 
 

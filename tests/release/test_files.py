@@ -22,9 +22,12 @@ from release.debian import ARCHITECTURES
 from release.image import run_buildah, write_policy
 from tests.machines.engines import MACHINES
 from tests.native.engine import MS, start
-from tests.release.making import ENVIRONMENT, can_build_image, find, release, run
+from tests.release.making import ENVIRONMENT, MAKING_SECONDS, can_build_image, find, release, run
 from tests.release.wheels import check_content, check_engines, check_sources
 from tests.require import require
+
+#: The first test waits for the whole release to be made.
+pytestmark = pytest.mark.timeout(MAKING_SECONDS)
 
 
 def install(wheel: Path, folder: Path) -> Path:

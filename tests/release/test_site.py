@@ -12,8 +12,10 @@ import pytest
 
 from pathlab.cli.main import SUBCOMMANDS
 from tests.checkout import ROOT
+from tests.release.making import MAKING_SECONDS
 from tests.require import require
 
+pytestmark = pytest.mark.timeout(MAKING_SECONDS)
 #: Attributes and style rules with which a page has its browser fetch something.
 REQUEST = re.compile(
     r"""<(?:script|img|iframe|source|embed)\b[^>]*\bsrc=["']?(?:https?:)?//"""

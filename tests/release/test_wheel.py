@@ -13,9 +13,11 @@ import pytest
 
 from pathlab.remote.machines import find_own_machine
 from tests.machines.engines import MACHINES
-from tests.release.making import find, run
+from tests.release.making import MAKING_SECONDS, find, run
 from tests.require import require_namespaces
 
+#: The first test waits for the whole release to be made.
+pytestmark = pytest.mark.timeout(MAKING_SECONDS)
 MEASURE = ("-m", "pathlab", "measure", "local", "--time=300ms", "--warmup=100ms", "--unloaded=0", "--json")
 # Mounts the folder $1 read-only, and runs the rest of the arguments.
 READ_ONLY = """
