@@ -21,13 +21,12 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from outcome import echo, keep_json, translate_faults
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Page, Response
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docs.browser import find_chromium
+from docs.chromium import find_chromium, open_chromium
 from pathlab.errors import HostError
-from tests.browser.watching import FLAGS
 from tests.builders.explored import write_long, write_many
 
 WINDOW = {"width": 1280, "height": 900}
@@ -171,10 +170,8 @@ def open_browser() -> Iterator[Browser]:
     program = find_chromium()
     if program is None:
         raise HostError("no Chromium", host="local", stage="engine", hint="apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+    with open_chromium(program) as browser:
         yield browser
-        browser.close()
 
 
 @contextlib.contextmanager

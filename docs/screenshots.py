@@ -12,6 +12,7 @@ and Chromium, and no network.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import shlex
 import subprocess
@@ -24,8 +25,9 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from playwright.sync_api import Browser, Page
 
-from docs.browser import Browser, find_chromium
+from docs.chromium import find_chromium, open_chromium
 from docs.terminal import TerminalScreen, render_screen, run_in_terminal
 from pathlab.store.results import Results
 
@@ -82,63 +84,64 @@ def reduce_colours(image: Image.Image) -> Image.Image:
     )
 
 
+def capture_settled(page: Page, cut: Callable[[bytes], bytes | None] = bytes) -> bytes:
+    """What ``cut`` keeps of the window once it stays the same: figures are drawn after their page."""
+    limit, before = time.monotonic() + DEADLINE_S, None
+    while (now := cut(page.screenshot())) is None or now != before or page.evaluate(WAITING):
+        if time.monotonic() > limit:
+            raise SystemExit("screenshots: the page keeps changing")
+        before = now
+        page.wait_for_timeout(SETTLE_MS)
+    return now
+
+
 class Screenshots:
     """Takes pictures of pages with one browser and keeps them in a folder as small PNG files."""
 
     def __init__(self, browser: Browser, folder: Path, scratch: Path) -> None:
         self._browser, self._folder, self._scratch = browser, folder, scratch
-        browser.ask("Emulation.setScrollbarsHidden", hidden=True)
 
     def take_report(self, page: Path) -> Iterator[Path]:
         """The first screen: on a desk, on a phone, in dark colours."""
-        for name, (width, height), scheme in (
-            ("report", DESK, "light"),
-            ("report-phone", PHONE, "light"),
-            ("report-dark", DESK, "dark"),
-        ):
-            scheme_feature = {"name": "prefers-color-scheme", "value": scheme}
-            self._browser.ask("Emulation.setEmulatedMedia", features=[scheme_feature])
-            self._browser.open(page, width=width, height=height, phone=(width, height) == PHONE)
-            yield self._write(name, self._capture_settled())
-        self._browser.ask("Emulation.setEmulatedMedia", features=[])
+        for name, size in (("report", DESK), ("report-phone", PHONE), ("report-dark", DESK)):
+            with self._open(page.as_uri(), size, is_dark=name == "report-dark") as shown:
+                yield self._write(name, capture_settled(shown))
 
     def take_explorer(self, page: Path) -> Iterator[Path]:
         """The explorer with its first view; in dark colours with its median over the windows."""
-        width, height = EXPLORER
-        self._browser.open(page, width=width, height=height)
-        yield self._write("explorer", self._capture_settled())
-        dark = {"name": "prefers-color-scheme", "value": "dark"}
-        self._browser.ask("Emulation.setEmulatedMedia", features=[dark])
-        self._browser.evaluate(f"window.location.hash = {EXPLORER_DARK!r}")
-        yield self._write("explorer-dark", self._capture_settled())
-        self._browser.ask("Emulation.setEmulatedMedia", features=[])
+        with self._open(page.as_uri(), EXPLORER) as shown:
+            yield self._write("explorer", capture_settled(shown))
+            shown.emulate_media(color_scheme="dark")
+            shown.evaluate(f"window.location.hash = {EXPLORER_DARK!r}")
+            yield self._write("explorer-dark", capture_settled(shown))
 
     def take_paper(self, printed: Path) -> Path:
         """The first page of a PDF, as the browser shows it."""
-        width, height = VIEWER
-        self._browser.open(printed, width=width, height=height, fragment="#toolbar=0&navpanes=0&zoom=200")
-        return self._write("report-print", self._capture_settled(crop_page))
+        with self._open(f"{printed.as_uri()}#toolbar=0&navpanes=0&zoom=200", VIEWER) as shown:
+            return self._write("report-print", capture_settled(shown, crop_page))
 
     def take_terminal(self, name: str, screen: TerminalScreen, title: str) -> Path:
         """A terminal's screen, in the size of its text."""
         page = self._scratch / f"{name}.html"
         page.write_text(render_screen(screen, title), encoding="utf-8")
-        self._browser.open(page, height=LINES_OF_OUTPUT)
-        width, height = self._browser.evaluate("[document.body.offsetWidth, document.body.offsetHeight]")
-        self._browser.open(page, width=width, height=height)
-        return self._write(name, self._capture_settled())
+        with self._open(page.as_uri(), (DESK[0], LINES_OF_OUTPUT)) as shown:
+            width, height = shown.evaluate("[document.body.offsetWidth, document.body.offsetHeight]")
+            shown.set_viewport_size({"width": width, "height": height})
+            return self._write(name, capture_settled(shown))
 
-    def _capture_settled(self, cut: Callable[[bytes], bytes | None] = bytes) -> bytes:
-        """What ``cut`` keeps of the window once it stays the same: figures are drawn after their page."""
-        limit, before = time.monotonic() + DEADLINE_S, None
-        while (
-            (now := cut(self._browser.capture())) is None or now != before or self._browser.evaluate(WAITING)
-        ):
-            if time.monotonic() > limit:
-                raise SystemExit("screenshots: the page keeps changing")
-            before = now
-            self._browser.evaluate(f"new Promise(resolve => setTimeout(resolve, {SETTLE_MS}))")
-        return now
+    @contextlib.contextmanager
+    def _open(self, address: str, size: tuple[int, int], *, is_dark: bool = False) -> Iterator[Page]:
+        """A page in a window of this size, as a phone has it or a desk."""
+        context = self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            is_mobile=size == PHONE,
+            color_scheme="dark" if is_dark else "light",
+        )
+        context.set_default_timeout(DEADLINE_S * 1000)
+        page = context.new_page()
+        page.goto(address)
+        yield page
+        context.close()
 
     def _write(self, name: str, picture: bytes) -> Path:
         path = self._folder / f"{name}.png"
@@ -199,7 +202,10 @@ def main() -> None:
     if program is None:
         sys.exit("screenshots: no Chromium here.\n  fix: install it (Debian: apt-get install chromium)")
     total = 0
-    with tempfile.TemporaryDirectory(prefix="pathlab-screenshots-") as scratch, Browser(program) as browser:
+    with (
+        tempfile.TemporaryDirectory(prefix="pathlab-screenshots-") as scratch,
+        open_chromium(program) as browser,
+    ):
         shots = Screenshots(browser, given.out, Path(scratch))
         for path in take_all(shots, given.results, given.other, Path(scratch)):
             total += path.stat().st_size

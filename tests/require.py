@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.browser import find_chromium
+from docs.chromium import find_chromium
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
 

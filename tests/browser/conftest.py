@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.watching import FLAGS, PATIENCE_MS, Watch
+from docs.chromium import open_chromium
+from tests.browser.watching import PATIENCE_MS, Watch
 from tests.builders.explored import make_explored, write_many
 from tests.builders.results import write_results
 from tests.require import require_chromium
@@ -30,13 +31,8 @@ expect.set_options(timeout=PATIENCE_MS)
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """One Chromium for the tests of this folder."""
-    program = require_chromium()
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(
-            executable_path=program, args=list(FLAGS), timeout=2 * PATIENCE_MS
-        )
+    with open_chromium(require_chromium()) as opened:
         yield opened
-        opened.close()
 
 
 @pytest.fixture

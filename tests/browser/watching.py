@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
+from playwright.sync_api import BrowserContext, ConsoleMessage, Request
 
-import pathlab
-
-#: No sandbox: it needs another user than root, or user namespaces. No name resolves, so nothing is fetched.
-FLAGS = (
-    *("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"),
-    *("--disable-sync", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost"),
-)
 #: For whatever a page, its server or a run has to do, on a busy machine.
 PATIENCE_MS = 120_000
-STATIC = Path(pathlab.__file__).parent / "report" / "explorer" / "static"
 _LOCAL_SCHEMES = ("about", "blob", "data", "file")
 _LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 #: The page itself ended the request: it was left, reloaded, or a download took it over.
@@ -65,12 +55,3 @@ class Watch:
     def _note_failed(self, request: Request) -> None:
         if request.failure != _ENDED_BY_PAGE:
             self.complaints.append(f"request failed: {request.url}: {request.failure}")
-
-
-def load_scripts(page: Page, names: Sequence[str]) -> Page:
-    """A blank page with these scripts of the explorer, in this order, and no panel."""
-    page.goto("about:blank")
-    page.evaluate("window.pathlabExplorer = { panels: [] }")
-    for name in names:
-        page.add_script_tag(path=STATIC / name)
-    return page

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import pytest
+from playwright.sync_api import BrowserContext, Page
 
-from docs.browser import Browser
 from pathlab.report.formats.html import write_html
 from pathlab.report.report_builder import build_document
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
-from tests.require import require_chromium
 
 DESK, PHONE = (1200, 900), (390, 844)
 SCREENS_MAX, HTML_MAX_BYTES = 6, 1_500_000
@@ -100,12 +99,6 @@ def build_page(cycles: int, folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with Browser(require_chromium()) as opened:
-        yield opened
-
-
-@pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     folder = tmp_path_factory.mktemp("pages")
     return {cycles: build_page(cycles, folder) for cycles in CYCLES}
@@ -119,14 +112,19 @@ FIRST_STATE = """new Promise((resolve) => {
 })"""
 
 
-def show(browser: Browser, page: Path, size: tuple[int, int]) -> None:
-    browser.ask("Emulation.setEmulatedMedia", media="", features=[])
-    browser.open(page, width=size[0], height=size[1], phone=size == PHONE)
+NewContext = Callable[..., BrowserContext]
 
 
-def measure(browser: Browser, selector: str) -> tuple[float, float]:
+def show(new_context: NewContext, path: Path, size: tuple[int, int], fragment: str = "") -> Page:
+    context = new_context(viewport={"width": size[0], "height": size[1]}, is_mobile=size == PHONE)
+    page = context.new_page()
+    page.goto(path.resolve().as_uri() + fragment)
+    return page
+
+
+def measure(page: Page, selector: str) -> tuple[float, float]:
     """Top and bottom of an element in the page, which is shown."""
-    found = browser.evaluate(f"{AREA}({selector!r})")
+    found = page.evaluate(f"{AREA}({selector!r})")
     assert found is not None, f"the page has no {selector}"
     assert found[2] > 0, f"{selector} is not shown"
     return found[0], found[1]
@@ -135,33 +133,35 @@ def measure(browser: Browser, selector: str) -> tuple[float, float]:
 @pytest.mark.parametrize("cycles", CYCLES)
 @pytest.mark.parametrize("size", [DESK, PHONE])
 def test_the_first_screen_has_the_answer(
-    browser: Browser, pages: dict[int, Path], cycles: int, size: tuple[int, int]
+    new_context: NewContext, pages: dict[int, Path], cycles: int, size: tuple[int, int]
 ) -> None:
-    show(browser, pages[cycles], size)
+    page = show(new_context, pages[cycles], size)
     for selector in (".opening .lead", ".opening .facts"):
-        assert measure(browser, selector)[1] <= size[1], f"{selector} ends below the first screen"
-    top, bottom = measure(browser, "#figure-answer-1")
+        assert measure(page, selector)[1] <= size[1], f"{selector} ends below the first screen"
+    top, bottom = measure(page, "#figure-answer-1")
     assert top < size[1] * (1 if size == DESK else 0.75)
     assert size == PHONE or bottom <= size[1], "the figure ends below the first screen"
-    assert browser.evaluate(FIRST_STATE) == "drawn"
+    assert page.evaluate(FIRST_STATE) == "drawn"
 
 
 @pytest.mark.parametrize("cycles", CYCLES)
 def test_the_page_is_short_until_a_fold_is_opened(
-    browser: Browser, pages: dict[int, Path], cycles: int
+    new_context: NewContext, pages: dict[int, Path], cycles: int
 ) -> None:
-    show(browser, pages[cycles], DESK)
-    assert browser.evaluate("document.documentElement.scrollHeight") <= SCREENS_MAX * DESK[1]
-    closed = browser.evaluate(f"{FOLDS}.filter(fold => !fold.open).length")
+    page = show(new_context, pages[cycles], DESK)
+    assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS_MAX * DESK[1]
+    closed = page.evaluate(f"{FOLDS}.filter(fold => !fold.open).length")
     assert closed >= 4
 
 
 @pytest.mark.parametrize("cycles", CYCLES)
-def test_a_phone_does_not_scroll_sideways(browser: Browser, pages: dict[int, Path], cycles: int) -> None:
-    show(browser, pages[cycles], PHONE)
+def test_a_phone_does_not_scroll_sideways(
+    new_context: NewContext, pages: dict[int, Path], cycles: int
+) -> None:
+    page = show(new_context, pages[cycles], PHONE)
     for step in ("0", OPEN_ALL, DRAWN):
-        browser.evaluate(step)
-        assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0], f"after {step}"
+        page.evaluate(step)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], f"after {step}"
 
 
 def test_the_file_is_small(pages: dict[int, Path]) -> None:
@@ -170,40 +170,33 @@ def test_the_file_is_small(pages: dict[int, Path]) -> None:
 
 
 @pytest.mark.parametrize("cycles", CYCLES)
-def test_lacking_trials_are_said_once(browser: Browser, pages: dict[int, Path], cycles: int) -> None:
-    show(browser, pages[cycles], DESK)
-    browser.evaluate(OPEN_ALL)
-    text = browser.evaluate("document.body.innerText").lower()
+def test_lacking_trials_are_said_once(new_context: NewContext, pages: dict[int, Path], cycles: int) -> None:
+    page = show(new_context, pages[cycles], DESK)
+    page.evaluate(OPEN_ALL)
+    text = page.evaluate("document.body.innerText").lower()
     assert "not decided yet" in text
     assert text.count("too few") <= TOO_FEW_MAX
 
 
-def press_enter(browser: Browser) -> None:
-    key: dict[str, Any] = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
-    browser.ask("Input.dispatchKeyEvent", type="keyDown", **key)
-    browser.ask("Input.dispatchKeyEvent", type="keyUp", **key)
-
-
-def test_every_fold_opens_by_keyboard(browser: Browser, pages: dict[int, Path]) -> None:
-    show(browser, pages[2], DESK)
-    count = browser.evaluate(f"{FOLDS}.length")
+def test_every_fold_opens_by_keyboard(new_context: NewContext, pages: dict[int, Path]) -> None:
+    page = show(new_context, pages[2], DESK)
+    count = page.evaluate(f"{FOLDS}.length")
     assert count >= 4
     for place in range(count):  # outer folds come first
         fold = f"{FOLDS}[{place}]"
-        if browser.evaluate(f"{fold}.open"):
+        if page.evaluate(f"{fold}.open"):
             continue
-        focused = browser.evaluate(
+        focused = page.evaluate(
             f"(fold => {{ fold.querySelector('summary').focus(); "
             f"return document.activeElement === fold.querySelector('summary'); }})({fold})"
         )
-        press_enter(browser)
+        page.keyboard.press("Enter")
         assert focused
-        assert browser.evaluate(f"{fold}.open"), browser.evaluate(f"{fold}.textContent.slice(0, 60)")
+        assert page.evaluate(f"{fold}.open"), page.evaluate(f"{fold}.textContent.slice(0, 60)")
 
 
-def test_what_has_the_focus_is_marked(browser: Browser, pages: dict[int, Path]) -> None:
-    show(browser, pages[2], DESK)
-    tab = {"key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}
+def test_what_has_the_focus_is_marked(new_context: NewContext, pages: dict[int, Path]) -> None:
+    page = show(new_context, pages[2], DESK)
     style = """(element => {
         const style = getComputedStyle(element);
         const marked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
@@ -211,9 +204,8 @@ def test_what_has_the_focus_is_marked(browser: Browser, pages: dict[int, Path]) 
     })(document.activeElement)"""
     seen: dict[str, bool] = {}
     for _ in range(TABS_MAX):
-        browser.ask("Input.dispatchKeyEvent", type="keyDown", **tab)
-        browser.ask("Input.dispatchKeyEvent", type="keyUp", **tab)
-        name, marked = browser.evaluate(style)
+        page.keyboard.press("Tab")
+        name, marked = page.evaluate(style)
         seen[name] = marked and seen.get(name, True)
         if name == "SUMMARY":
             break
@@ -223,55 +215,58 @@ def test_what_has_the_focus_is_marked(browser: Browser, pages: dict[int, Path]) 
 
 @pytest.mark.parametrize("cycles", CYCLES)
 def test_links_of_the_contents_open_the_fold_around_their_target(
-    browser: Browser, pages: dict[int, Path], cycles: int
+    new_context: NewContext, pages: dict[int, Path], cycles: int
 ) -> None:
-    show(browser, pages[cycles], DESK)
-    assert browser.evaluate("document.querySelectorAll(\"nav a[href^='#']\").length") >= 4
-    assert browser.evaluate(DEAD_LINKS) == []
+    page = show(new_context, pages[cycles], DESK)
+    assert page.evaluate("document.querySelectorAll(\"nav a[href^='#']\").length") >= 4
+    assert page.evaluate(DEAD_LINKS) == []
 
 
 def test_an_address_with_a_fragment_opens_the_fold_around_its_target(
-    browser: Browser, pages: dict[int, Path]
+    new_context: NewContext, pages: dict[int, Path]
 ) -> None:
-    show(browser, pages[2], DESK)
-    inside = browser.evaluate("document.querySelector('details details[id], details figure[id]').id")
-    browser.open(pages[6], width=DESK[0], height=DESK[1], fragment=f"#{inside}")
-    assert browser.evaluate(f"document.getElementById({inside!r}).checkVisibility()")
+    page = show(new_context, pages[2], DESK)
+    inside = page.evaluate("document.querySelector('details details[id], details figure[id]').id")
+    page = show(new_context, pages[6], DESK, f"#{inside}")
+    assert page.evaluate(f"document.getElementById({inside!r}).checkVisibility()")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast(browser: Browser, pages: dict[int, Path], scheme: str) -> None:
-    show(browser, pages[2], DESK)
-    browser.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+def test_texts_have_contrast(
+    new_context: NewContext, pages: dict[int, Path], scheme: Literal["light", "dark"]
+) -> None:
+    page = show(new_context, pages[2], DESK)
+    page.emulate_media(color_scheme=scheme)
     for step in (OPEN_ALL, DRAWN):
-        browser.evaluate(step)
-    dark = browser.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        page.evaluate(step)
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark is (scheme == "dark")
-    assert browser.evaluate(f"{FAINT}([{CONTRAST_MIN}, {CONTRAST_LARGE_MIN}])") == []
+    assert page.evaluate(f"{FAINT}([{CONTRAST_MIN}, {CONTRAST_LARGE_MIN}])") == []
 
 
-def test_paper_shows_every_question_in_black_on_white(browser: Browser, pages: dict[int, Path]) -> None:
-    show(browser, pages[2], DESK)
-    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
-    browser.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    browser.ask("Emulation.setEmulatedMedia", media="print", features=dark)
-    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    assert browser.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+def test_paper_shows_every_question_in_black_on_white(
+    new_context: NewContext, pages: dict[int, Path]
+) -> None:
+    page = show(new_context, pages[2], DESK)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     shown = "Array.from(document.querySelectorAll('details.question > :not(summary)'))"
-    assert browser.evaluate(f"{shown}.filter(part => !part.checkVisibility()).length") == 0
-    assert browser.evaluate(f"{shown}.length") >= 4
+    assert page.evaluate(f"{shown}.filter(part => !part.checkVisibility()).length") == 0
+    assert page.evaluate(f"{shown}.length") >= 4
     answer = "document.querySelector('#figure-answer-1 {}').checkVisibility()"
-    assert browser.evaluate(answer.format(".plot-still"))
-    assert not browser.evaluate(answer.format(".plot-live"))
-    browser.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert browser.evaluate("document.querySelectorAll('details.question[open]').length") == 0
+    assert page.evaluate(answer.format(".plot-still"))
+    assert not page.evaluate(answer.format(".plot-live"))
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate("document.querySelectorAll('details.question[open]').length") == 0
 
 
-def test_structure_for_those_who_do_not_see_it(browser: Browser, pages: dict[int, Path]) -> None:
-    show(browser, pages[2], DESK)
-    assert browser.evaluate("document.documentElement.lang") == "en"
-    browser.evaluate(OPEN_ALL)
-    headings = browser.evaluate(
+def test_structure_for_those_who_do_not_see_it(new_context: NewContext, pages: dict[int, Path]) -> None:
+    page = show(new_context, pages[2], DESK)
+    assert page.evaluate("document.documentElement.lang") == "en"
+    page.evaluate(OPEN_ALL)
+    headings = page.evaluate(
         "Array.from(document.querySelectorAll('h1, h2, h3, h4, h5, h6'))"
         ".map(heading => [Number(heading.tagName[1]), heading.textContent])"
     )
@@ -279,24 +274,22 @@ def test_structure_for_those_who_do_not_see_it(browser: Browser, pages: dict[int
     assert levels.count(1) == 1
     skipped = [text for (before, _), (now, text) in itertools.pairwise(headings) if now > before + 1]
     assert skipped == []
-    assert browser.evaluate(NAMELESS) == []
-    assert browser.evaluate("Array.from(document.querySelectorAll('img')).filter(i => !i.alt).length") == 0
-    summaries = browser.evaluate(
-        f"{FOLDS}.map(fold => fold.querySelector('summary')?.textContent.trim() || '')"
-    )
+    assert page.evaluate(NAMELESS) == []
+    assert page.evaluate("Array.from(document.querySelectorAll('img')).filter(i => !i.alt).length") == 0
+    summaries = page.evaluate(f"{FOLDS}.map(fold => fold.querySelector('summary')?.textContent.trim() || '')")
     assert "" not in summaries
-    names = browser.evaluate("Array.from(document.querySelectorAll('[id]')).map(element => element.id)")
+    names = page.evaluate("Array.from(document.querySelectorAll('[id]')).map(element => element.id)")
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
 def test_a_report_of_messages_shows_its_front_first_and_is_not_wider_than_the_screen(
-    browser: Browser, tmp_path: Path, size: tuple[int, int]
+    new_context: NewContext, tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    page = write_html(build_document(make_message_results(cycles=2)), tmp_path / "messages.html")
-    show(browser, page, size)
-    assert measure(browser, "#figure-latency-front-1-64B")[0] < size[1]
-    browser.evaluate(OPEN_ALL)
-    browser.evaluate(DRAWN)
-    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert browser.evaluate(NAMELESS) == []
+    path = write_html(build_document(make_message_results(cycles=2)), tmp_path / "messages.html")
+    page = show(new_context, path, size)
+    assert measure(page, "#figure-latency-front-1-64B")[0] < size[1]
+    page.evaluate(OPEN_ALL)
+    page.evaluate(DRAWN)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert page.evaluate(NAMELESS) == []

@@ -1,19 +1,22 @@
-"""What plotly.js draws from in the browser: valid, the same numbers, no markup, no way out of the page."""
+"""What plotly.js draws a report's figures from: the same numbers, no markup, no way out of the page."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
-from docs.browser import Browser
+from pathlab.report.plots.export import tabulate
 from pathlab.report.plots.layers import colour_fields
-from pathlab.report.plots.live import SCRIPT, describe_plot, read_library
+from pathlab.report.plots.live import SCRIPT, describe_plot
 from pathlab.report.plots.model import Area, Curve, Grid, Plot
+from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import BLANK, GRID, MARKERS
 from tests.builders.plots import (
@@ -26,32 +29,22 @@ from tests.builders.plots import (
     make_sweep,
     make_timeline,
 )
-from tests.require import require_chromium
+from tests.scripts.host import ScriptHost
 
 Describe = Callable[[Plot], dict[str, Any]]
 DRAWN = [plot for plot in list_samples() if plot.empty is None]
 
 
-@pytest.fixture(scope="module")
-def build(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Describe]:
-    """What the page's script makes of a plot, checked by plotly.js; one browser for all tests here."""
-    page = tmp_path_factory.mktemp("figures") / "page.html"
-    page.write_text(f"<script>{read_library()}</script><script>{SCRIPT}</script>", encoding="utf-8")
-    with Browser(require_chromium()) as browser:
-        browser.open(page)
+@pytest.fixture
+def build(scripts: ScriptHost) -> Describe:
+    """What report.js makes of a plot; that plotly.js takes it is tested in tests/browser."""
 
-        def ask(plot: Plot) -> dict[str, Any]:
-            described = json.dumps({**describe_plot(plot), "ink": "#000000"}, allow_nan=False)
-            found: dict[str, Any] = browser.evaluate(f"window.pathlabPlots.describe({described})")
-            text = json.dumps(found)
-            mistakes = browser.evaluate(f"(p => Plotly.validate(p.data, p.layout) || [])({text})")
-            # of no use here: the colour of a line without width, how bars stand where there are none
-            harmless = {"unused", "schema barmode"}
-            codes = {m["code"] if m["code"] == "unused" else f"{m['code']} {m['path'][-1]}" for m in mistakes}
-            assert codes <= harmless
-            return found
+    def ask(plot: Plot) -> dict[str, Any]:
+        described = {**describe_plot(plot), "ink": "#000000"}
+        found: dict[str, Any] = scripts.evaluate("(plot) => pathlabPlots.describe(plot)", described)
+        return found
 
-        yield ask
+    return ask
 
 
 def find_traces(described: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -59,7 +52,7 @@ def find_traces(described: dict[str, Any], kind: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.name)
-def test_every_kind_is_valid_plotly_and_json(build: Describe, plot: Plot) -> None:
+def test_every_kind_is_json(build: Describe, plot: Plot) -> None:
     described = build(plot)
     assert described["data"]
     text = json.dumps(described, allow_nan=False)
@@ -190,3 +183,22 @@ def test_a_grid_is_a_bar_for_each_measured_field(build: Describe) -> None:
     colours = colour_fields(grid)
     inks = zip(trace["marker"]["color"], trace["insidetextfont"]["color"], strict=True)
     assert [list(pair) for pair in inks] == [list(colours[row][column]) for row, column in places]
+
+
+def read_number(cell: str | float | None) -> float:
+    return float("nan" if cell in (None, "") else cell)
+
+
+def compare_tables(offered: str, rows: list[tuple[str | float | None, ...]]) -> None:
+    """What the page offers as a table are the plot's rows, as far as a screen shows their numbers."""
+    found = list(csv.reader(io.StringIO(offered)))[1:]
+    assert [(row[1], row[6] or None) for row in found] == [(row[1], row[6]) for row in rows]
+    for place in (2, 3, 4, 5):
+        mine, theirs = ([read_number(row[place]) for row in table] for table in (found, rows))
+        assert mine == pytest.approx(theirs, rel=2e-3, abs=2e-3, nan_ok=True)
+
+
+@pytest.mark.parametrize("plot", DRAWN, ids=lambda plot: plot.name)
+def test_the_page_offers_the_numbers_of_a_figure(scripts: ScriptHost, plot: Plot) -> None:
+    offered = scripts.evaluate("(plot) => pathlabPlots.tabulate(plot)", describe_plot(plot))
+    compare_tables(offered, tabulate(prepare_plot(plot))[1])
