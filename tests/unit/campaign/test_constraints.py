@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pathlab.campaign.constraints import parse_constraint
 from pathlab.campaign.design import list_cells
 from pathlab.errors import UsageError
-from tests.builders.campaigns import list_mistakes, make_sample
+from tests.builders.campaigns import make_sample
 
 LEVELS: dict[str, Any] = {
     "streams": 4,
@@ -112,20 +112,3 @@ def test_constraints_choose_combinations() -> None:
     assert cells == [(1, 2048), (2, 1024), (4, 512), (8, 256), (16, 128), (32, 64), (64, 32)]
     both = make_sample(factors=factors, where=["streams * window == 2MiB", "streams >= 16"])
     assert [cell.streams for cell in list_cells(both)] == [16, 32, 64]
-
-
-def test_constraints_that_nothing_meets_are_a_mistake() -> None:
-    mistakes = list_mistakes(factors={"streams": [1, 2]}, where=["streams > 1", "streams < 2"])
-    assert mistakes == (
-        "where: no combination of the factors meets all constraints; "
-        "expected constraints that leave at least one",
-    )
-
-
-def test_every_wrong_constraint_is_named() -> None:
-    mistakes = list_mistakes(where=["streams >", "stream > 1", "transport == 'tcp'", "streams > 0"])
-    assert [mistake.split(": ")[0] for mistake in mistakes] == ["where.0", "where.1", "where.2"]
-    assert mistakes[2] == (
-        "where.2: 'transport' is not a factor of this campaign; "
-        "expected one of 'streams', 'window', 'congestion'"
-    )

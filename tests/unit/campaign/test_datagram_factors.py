@@ -53,23 +53,6 @@ def test_what_a_udp_flow_excludes_is_refused_with_the_way_out(
     assert parsed.holds({name: factor.default for name, factor in FACTORS_BY_KEY.items()})
 
 
-@pytest.mark.parametrize(
-    ("factors", "key", "range_text"),
-    [
-        ({**FLOW, "datagram": 31}, "datagram", "expected a value from 32B to 65507B"),
-        ({**FLOW, "datagram": 65_508}, "datagram", "expected a value from 32B to 65507B"),
-        ({**FLOW, "pacing": "1Mbit/s", "pacing_by": "fq"}, "pacing_by", "expected"),
-        ({**FLOW, "ecn": 4}, "ecn", "ECT0"),
-    ],
-)
-def test_levels_out_of_range_are_refused_with_the_range(
-    factors: dict[str, Any], key: str, range_text: str
-) -> None:
-    (mistake,) = list_mistakes(factors={"streams": 1, **factors})
-    assert mistake.startswith(f"factors.{key}")
-    assert range_text in mistake
-
-
 def test_udp_flows_of_every_kind_are_taken() -> None:
     for factors in (
         {"datagram": ["auto", 64, 1472, 8972], "gso": [True, False], "gro": [True, False]},

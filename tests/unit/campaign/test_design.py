@@ -6,7 +6,6 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from pathlab.analysis.libraries import LazyModule
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
-from tests.builders.campaigns import list_mistakes, make_sample
+from tests.builders.campaigns import make_sample
 
 qmc = LazyModule("scipy.stats.qmc")
 GRID = {"streams": "1..10", "window": "16KiB..128KiB step 16KiB"}
@@ -118,67 +117,6 @@ def test_listed_combinations_may_have_factors_of_their_own() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("changes", "mistake"),
-    [
-        (
-            {"design": "explicit", "rows": [], "factors": {"streams": 1}},
-            "rows: an explicit design is empty; expected its combinations as [[rows]]",
-        ),
-        ({"rows": ROWS}, 'rows: combinations are listed; expected design = "explicit" as well'),
-        (
-            {"design": "explicit", "rows": ROWS, "where": "streams > 1"},
-            "where: an explicit design lists its combinations; expected no constraints",
-        ),
-        (
-            {"design": "explicit", "rows": [*ROWS, {"streams": 4}]},
-            "rows.2.window: the row has no window; expected it here, or one level in [factors]",
-        ),
-        (
-            {"design": "explicit", "rows": [{"streams": 4, "window": "1B"}]},
-            "rows.0.window: '1B' is out of range; expected a value from 1KiB to 1GiB",
-        ),
-        (
-            {"design": "lhs"},
-            "points: is missing; expected the number of combinations of the Latin hypercube",
-        ),
-        (
-            {"design": "fraction"},
-            "fraction: the size of the part is not clear; expected either fraction or points",
-        ),
-        (
-            {"design": "fraction", "fraction": 0},
-            "fraction: it leaves no combination; expected more than 0 %",
-        ),
-        ({"points": 5}, 'points: has no effect in this design; expected design = "lhs" or "fraction"'),
-        (
-            {"block": "cycle+hour", "order": "given"},
-            'block: only a random order is balanced; expected order = "random"',
-        ),
-        (
-            {
-                "design": "fraction",
-                "points": 5,
-                "factors": {"streams": "1..4096", "window": "1KiB..1MiB step 1KiB"},
-            },
-            "factors: there are 4194304 combinations to choose from; expected at most 1000000",
-        ),
-        (
-            {
-                "cycles": 2000,
-                "design": "fraction",
-                "fraction": "50%",
-                "factors": {"streams": "1..400", "congestion": ["a", "b", "c"]},
-            },
-            "cycles: the plan would have 1200000 trials; expected at most 1000000",
-        ),
-    ],
-)
-def test_a_contradictory_design_is_named(changes: dict[str, Any], mistake: str) -> None:
-    factors = {} if changes.get("design") == "explicit" else {"streams": [1, 2]}
-    assert list_mistakes(**{"factors": factors, **changes}) == (mistake,)
-
-
 def control_plan(**changes: Any) -> tuple[PlanRow, ...]:
     control = {"every": 4, "streams": 1}
     factors = {"streams": [1, 2, 4, 8], "window": ["64KiB", "auto"]}
@@ -210,31 +148,6 @@ def test_control_rows_go_round_the_paths() -> None:
     paths = [{"source": "local", "destination": "far"}, {"source": "far", "destination": "local"}]
     controls = [row.path.source for row in control_plan(hosts=hosts, paths=paths) if row.control]
     assert controls == ["local", "far"] * (len(controls) // 2) + ["local"] * (len(controls) % 2)
-
-
-def test_a_control_row_takes_what_it_does_not_say_from_the_factors() -> None:
-    factors = {"streams": "2..8 step x2", "window": ["auto", "64KiB"], "direction": ["both", "forward"]}
-    (first, *_) = control_plan(factors=factors, control={"every": 10})
-    assert (first.cell.streams, first.cell.window_bytes, first.cell.direction) == (2, None, "both")
-    (mistake,) = list_mistakes(control={"every": 1})
-    assert mistake == "control.every: 1 does not fit; expected a whole number from 2 to 100000"
-
-
-def test_what_iperf3_cannot_do_is_named_once_and_left_out_by_a_constraint() -> None:
-    factors = {
-        "streams": [1, 200],
-        "engine": ["native", "iperf3"],
-        "direction": ["forward", "both"],
-        "workers": ["auto", 2],
-    }
-    assert len(list_mistakes(factors=factors)) == 3
-    where = ["engine != 'iperf3' or streams <= 128 and direction != 'both' and workers == 'auto'"]
-    engines = [cell.engine for cell in list_cells(make_sample(factors=factors, where=where))]
-    assert (engines.count("native"), engines.count("iperf3")) == (8, 1)
-    apart = {"streams": 1, "engine": "iperf3", "window_sender": "64KiB"}
-    assert list_mistakes(factors=apart) == (
-        "factors.engine: iperf3 does not support a window for each end; expected one window for both ends",
-    )
 
 
 HOURS = {

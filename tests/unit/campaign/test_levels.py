@@ -13,10 +13,8 @@ from pathlab.campaign.cell import PlannedCell
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, format_levels
 from pathlab.campaign.levels import expand_range
-from pathlab.campaign.order import plan_rows
 from pathlab.campaign.quantities import COUNT, Unit
-from pathlab.errors import UsageError
-from tests.builders.campaigns import list_mistakes, make_sample
+from tests.builders.campaigns import make_sample
 
 
 def unit_of(key: str) -> Unit:
@@ -43,26 +41,6 @@ def test_a_range_is_its_levels(key: str, text: str, levels: list[Any]) -> None:
     assert expand_range(text, unit_of(key)) == levels
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "named"),
-    [
-        ("streams", "8..1", "ends below its start"),
-        ("streams", "1..8 step 0", "does not grow"),
-        ("streams", "1..8 step x1", "does not grow"),
-        ("streams", "0..8 step x2", "does not grow"),
-        ("streams", "1..x", "'x' is not a whole number"),
-        ("streams", "1..8 by 2", "'8 by 2' is not a whole number"),
-        ("streams", "..", "is not a range"),
-        ("window", "64KiB..1MB step x1.5", "'1.5' is not a whole number"),
-        ("window", "1KiB..1GiB", "has more than 10000 levels"),
-        ("duration", "1..5", "its unit is missing"),
-    ],
-)
-def test_a_wrong_range_says_why(key: str, text: str, named: str) -> None:
-    with pytest.raises(UsageError, match=named):
-        expand_range(text, unit_of(key))
-
-
 @given(first=st.integers(0, 50), count=st.integers(1, 50), step=st.integers(1, 9))
 def test_a_range_has_both_ends_where_they_are_met(first: int, count: int, step: int) -> None:
     last = first + step * (count - 1)
@@ -74,16 +52,6 @@ def test_a_range_in_a_file_is_a_list_of_levels() -> None:
     ranged = make_sample(factors={"streams": "1..8 step x2", "window": "64KiB..256KiB step x2"})
     listed = make_sample(factors={"streams": [1, 2, 4, 8], "window": ["64KiB", "128KiB", "256KiB"]})
     assert ranged.digest == listed.digest
-
-
-def test_a_wrong_range_in_a_file_names_its_key() -> None:
-    assert list_mistakes(factors={"streams": "8..1"}) == (
-        "factors.streams: '8..1' ends below its start; "
-        'expected a range such as "1..64 step x2" or "0..10 step 2"',
-    )
-    (beyond,) = list_mistakes(factors={"streams": "1000..5000 step 1000"})
-    assert beyond.startswith("factors.streams: ")
-    assert "from 1 to 4096" in beyond
 
 
 EVERY_FACTOR: dict[str, Any] = {
@@ -183,103 +151,6 @@ def test_factors_that_are_not_given_stand_at_their_defaults() -> None:
     assert (cell.duration_ns, cell.warmup_ns) == (3_000_000_000, 2_000_000_000)
     assert (cell.transport, cell.direction, cell.engine, cell.family) == ("tcp", "forward", "native", "any")
     assert cell.levels == {"streams": 1, "window_bytes": None, "congestion": None}
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "named"),
-    [
-        ("transport", "sctp", '"shared-memory" or "eventfd"; one or a list of them'),
-        ("message", "3B", "out of range; expected a value from 4B to 64KiB"),
-        ("message_rate", 0, 'expected a whole number from 1 to 100000000, or "max"'),
-        ("batch_max_delay", 5, "5 has no unit"),
-        ("encoding", "json", 'expected "fixed" or "protobuf"'),
-        ("placement", "apart", 'expected "host", "process", "threaded" or "fused"'),
-        ("wait", "spin", 'expected "block" or "poll"'),
-        ("priority", 99, 'expected a whole number from 1 to 98, or "none"'),
-        ("direction", "back", 'expected "forward", "reverse" or "both"'),
-        ("dscp", 64, 'expected a name such as "LE" or "EF", 0 to 63, or "none"'),
-        ("dscp", "XX", 'expected a name such as "LE" or "EF"'),
-        ("pacing", "fast", 'expected a rate such as "40Mbit/s"'),
-        ("mss", 40, "out of range; expected a value from 88B"),
-        ("no_delay", "yes", "expected true or false"),
-        ("workers", 0, 'expected a whole number from 1 to 256, or "auto"'),
-        ("cpus", "all", 'expected a list of cores such as "0,2-3", or "any"'),
-        ("cpus", "0,3-1", "'3-1' ends below its start; expected a list of cores"),
-        ("engine", "iperf2", 'expected "native", "iperf3"'),
-        ("family", "ipv5", 'expected "any", "ipv4" or "ipv6"'),
-        ("duration", 5, "5 has no unit"),
-    ],
-)
-def test_a_wrong_level_says_what_was_expected(key: str, value: object, named: str) -> None:
-    mistakes = list_mistakes(factors={"streams": 1, key: value})
-    assert mistakes[0].startswith(f"factors.{key}: ")
-    assert named in mistakes[0]
-
-
-@pytest.mark.parametrize(
-    ("factors", "mistake"),
-    [
-        (
-            {"window": "64KiB", "window_sender": "auto"},
-            "factors.window_sender: window is for both ends; expected either it or a window for each end",
-        ),
-        (
-            {"cpus": "0", "cpus_receiver": "1"},
-            "factors.cpus_receiver: cpus is for both ends; expected either it or cores for each end",
-        ),
-        (
-            {"duration": ["1s", "1000ms"]},
-            "factors.duration.1: level '1000ms' is listed twice ('1s' is the same); expected each level once",
-        ),
-        (
-            {"addresses": "fast"},
-            "paths.0.addresses: the path has no pair 'fast'; expected addresses there",
-        ),
-    ],
-)
-def test_contradictory_factors_are_named(factors: dict[str, Any], mistake: str) -> None:
-    assert list_mistakes(factors={"streams": 1, **factors}) == (mistake,)
-
-
-@pytest.mark.parametrize(
-    ("path", "family", "mistake"),
-    [
-        (
-            {"source_address": "127.0.0.1", "destination_address": "::1"},
-            "any",
-            "paths.0: the ends have addresses of different families; expected IPv4 or IPv6 for both",
-        ),
-        (
-            {"destination_address": "::1"},
-            ["ipv4", "ipv6"],
-            "paths.0: the addresses are not ipv4, which a level of family requests; expected ipv4",
-        ),
-        (
-            {"addresses": {"mixed": {"source": "::1", "destination": "127.0.0.1"}}},
-            "any",
-            "paths.0.addresses.mixed: the ends have addresses of different families; "
-            "expected IPv4 or IPv6 for both",
-        ),
-    ],
-)
-def test_addresses_that_do_not_fit_are_named(path: dict[str, Any], family: Any, mistake: str) -> None:
-    paths = [{"source": "local", "destination": "local", **path}]
-    assert list_mistakes(paths=paths, factors={"streams": 1, "family": family}) == (mistake,)
-
-
-def test_pairs_of_addresses_by_name() -> None:
-    pairs = {
-        "near": {"source": "127.0.0.1", "destination": "127.0.0.2"},
-        "six": {"source": "::1", "destination": "::1"},
-    }
-    paths = [{"source": "local", "destination": "local", "addresses": pairs}]
-    campaign = make_sample(paths=paths, factors={"streams": 1, "addresses": ["near", "six"]}, order="given")
-    ends = [row.addresses for row in plan_rows(campaign)]
-    assert ends == [("127.0.0.1", "127.0.0.2"), ("::1", "::1")]
-    settings = [row.settings["addresses"] for row in plan_rows(campaign)]
-    assert settings == ["near", "six"]
-    (mistake,) = list_mistakes(paths=paths, factors={"streams": 1, "addresses": ["near", "far"]})
-    assert mistake == "paths.0.addresses: the path has no pair 'far'; expected one of 'near', 'six'"
 
 
 def test_the_typed_cell_has_every_factor_of_the_table() -> None:

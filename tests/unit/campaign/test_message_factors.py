@@ -11,9 +11,7 @@ from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.order import plan_rows
 from tests.builders.campaigns import list_mistakes, make_sample
 
-HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
 THERE = {"source": "local", "destination": "far"}
-BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
 #: A combination of which each part is allowed.
 RATED = {"message": 64, "message_rate": 1000, "batch": "8KiB"}
 
@@ -134,27 +132,6 @@ def test_messages_of_every_kind_are_taken() -> None:
         assert make_sample(factors={"streams": 1, **factors})
 
 
-@pytest.mark.parametrize("transport", ["unix", "unix-datagram", "pipe", "shared-memory", "eventfd"])
-def test_local_transports_need_one_host(transport: str) -> None:
-    factors = {"streams": 1, "message": [64, 128], "transport": ["tcp", transport]}
-    near = {"source": "local", "destination": "local"}
-    assert make_sample(factors=factors, paths=[near])
-    (mistake,) = list_mistakes(factors=factors, hosts=HOSTS, paths=[near, THERE])
-    assert mistake == (
-        f"factors.transport: {transport} joins two programs of one host; "
-        "expected placement 'process', or a path from a host to itself"
-    )
-    factors["placement"] = "process"
-    assert make_sample(factors=factors, hosts=HOSTS, paths=[near, THERE])
-
-
-def test_messages_are_sent_by_the_end_that_connects() -> None:
-    (mistake,) = list_mistakes(factors={"streams": 1, "message": 64}, hosts=HOSTS, paths=[THERE, BACK])
-    assert mistake == (
-        'paths.1.connect_from: messages are sent by the end that connects; expected connect_from = "sender"'
-    )
-
-
 STAR = {"source": "local", "destination": "far", "sinks": ["c", "d"]}
 SINKS: dict[str, Any] = {name: {"transport": "local"} for name in ("far", "c", "d")}
 
@@ -166,50 +143,6 @@ def test_several_receivers_share_the_streams_of_messages() -> None:
     assert plan_rows(campaign)[0].settings["sinks"] == "c, d"
 
 
-@pytest.mark.parametrize(
-    ("factors", "text"),
-    [
-        ({"streams": 3}, "they receive messages alone; expected message in [factors]"),
-        (
-            {"streams": [3, 4], "message": 64},
-            "4 streams cannot be shared evenly by 3 hosts; expected a multiple",
-        ),
-        ({"streams": 3, "message": 64, "transfer": "1MB"}, "transfer is not shared; expected no transfer"),
-        (
-            {"streams": 3, "message": 64, "placement": "process"},
-            "they are other hosts; expected transport 'tcp', 'mptcp' or 'udp' and placement 'host'",
-        ),
-    ],
-)
-def test_what_sinks_exclude_is_refused(factors: dict[str, Any], text: str) -> None:
-    assert list_mistakes(factors=factors, hosts=SINKS, paths=[STAR]) == (f"paths.0.sinks: {text}",)
-
-
-@pytest.mark.parametrize(
-    ("path", "mistake"),
-    [
-        ({"sinks": ["c", "e"]}, "paths.0.sinks.1: host 'e' is not known"),
-        ({"sinks": ["far"]}, "paths.0.sinks.0: 'far' is already an end of this path"),
-        ({"sinks": ["c", "c"]}, "paths.0.sinks.1: 'c' is already an end of this path"),
-        ({"source_address": "127.0.0.1"}, "paths.0.source_address: with sinks the system chooses"),
-    ],
-)
-def test_sinks_that_are_wrong_are_named(path: dict[str, Any], mistake: str) -> None:
-    factors = {"streams": 6, "message": 64}
-    (found,) = list_mistakes(factors=factors, hosts=SINKS, paths=[{**STAR, **path}])
-    assert found.startswith(mistake), found
-
-
-def test_sinks_in_a_lab_are_joined_to_the_source() -> None:
-    lab = {"hosts": ["a", "b", "c", "d"], "links": [{"between": ["a", "b"]}, {"between": ["c", "d"]}]}
-    path = {"source": "a", "destination": "b", "sinks": ["c"]}
-    factors = {"streams": 2, "message": 64}
-    (found,) = list_mistakes(factors=factors, lab=lab, paths=[path])
-    assert found.startswith("paths.0: no link leads from 'a' to 'c'")
-    (found,) = list_mistakes(factors=factors, lab=lab, paths=[{**path, "sinks": ["local"]}])
-    assert found.startswith("paths.0: only one of 'a' and 'local' is in the lab")
-
-
 def test_caps_on_rates_are_refused_with_messages() -> None:
     hosts = {"far": {"transport": "local", "max_rate": "40Mbit/s"}}
     what = "messages are not paced; expected a message_rate instead, or no message"
@@ -217,11 +150,3 @@ def test_caps_on_rates_are_refused_with_messages() -> None:
     assert list_mistakes(factors=factors, hosts=hosts, paths=[THERE]) == (f"hosts.far.max_rate: {what}",)
     assert list_mistakes(factors=factors, budget={"rate": "1Mbit/s"}) == (f"budget.rate: {what}",)
     assert make_sample(factors={"streams": 1, "message": "none"}, hosts=hosts, paths=[THERE])
-
-
-def test_iperf3_has_no_messages() -> None:
-    (mistake,) = list_mistakes(factors={"streams": 1, "engine": ["native", "iperf3"], "message": 64})
-    assert mistake == (
-        "factors.engine: iperf3 does not support message; expected where = "
-        "\"engine != 'iperf3' or message == 'none'\""
-    )

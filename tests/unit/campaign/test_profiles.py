@@ -75,25 +75,6 @@ def test_a_file_may_choose_its_profile() -> None:
     assert load_campaign(CampaignText(label="f.toml", text=chosen), profile="full").cycles == 90
 
 
-def test_an_unknown_profile_names_those_there_are() -> None:
-    assert mistakes_of(TEXT, profile="quik") == (
-        "f.toml: there is no profile 'quik'; did you mean 'quick'?; expected one of 'quick', 'full'",
-    )
-    (none,) = mistakes_of(TEXT[: TEXT.index("[profiles.quick]")], profile="quick")
-    assert none == "f.toml: there is no profile 'quick'; the file has none"
-
-
-def test_mistakes_of_a_profile_name_the_profile_whether_it_is_used_or_not() -> None:
-    wrong = TEXT.replace('duration = "1s"', 'duration = "1"').replace("cycles = 90", "cycels = 90")
-    mistakes = mistakes_of(wrong)
-    assert mistakes[0].startswith("f.toml:22: profiles.quick.trial.duration: '1' is not a time")
-    assert mistakes[1].startswith(
-        "f.toml:24: profiles.full.cycels: is not a known key; did you mean 'cycles'?"
-    )
-    assert len(mistakes) == 2
-    assert mistakes_of(wrong, profile="quick")[:2] == mistakes
-
-
 @pytest.mark.parametrize(
     "junk", ["profiles = 1", "profiles = []", "[profiles]\nquick = 1", '[profiles."a b"]']
 )
@@ -117,18 +98,6 @@ def test_paths_outside_the_lab_need_no_lab() -> None:
     assert overridden.paths[0].rtt_ns == 1_000_000
 
 
-@pytest.mark.parametrize("path", ["a", "a:", ":b", "a:b:c", "a:b,", ""])
-def test_what_is_no_path_is_refused(path: str) -> None:
-    (mistake,) = mistakes_of(TEXT, paths=[path])
-    assert mistake.startswith("f.toml: --paths: '")
-    assert mistake.endswith("is not a path: expected SOURCE:DESTINATION, several joined by commas")
-
-
-def test_an_unknown_host_in_other_paths_is_named() -> None:
-    (mistake,) = mistakes_of(TEXT, paths=["local:nowhere"])
-    assert mistake == "--paths: host 'nowhere' is not known; expected one of 'local'"
-
-
 def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:
     campaign = load_campaign(
         "fixed-product", ["where=streams * window == 1MiB", "factors.streams=1..8 step x2"]
@@ -142,20 +111,6 @@ def test_single_keys_reach_the_new_tables_and_are_named_when_wrong() -> None:
         "--set 'factors.streams=8..1",
         "--set 'where=streams *",
     ]
-
-
-@pytest.mark.parametrize("override", ["profile=quick", "profiles.quick.cycles=3"])
-def test_a_profile_is_not_a_key_to_set(override: str) -> None:
-    assert mistakes_of(TEXT, override) == (
-        f"--set '{override}': a profile is not set key by key; "
-        "expected --profile NAME, and single keys beside it",
-    )
-
-
-def test_a_profile_is_named_before_an_override_of_the_same_key() -> None:
-    assert mistakes_of(TEXT, "trial.duration=x", profile="quick")[0].startswith(
-        "--set 'trial.duration=x': 'x' is not a time"
-    )
 
 
 JUNK: tuple[object, ...] = ("x", [], [1], [[]], {"a": 1}, {"a": {}}, True, 1.5, -1, "1..2", "auto", ["1..2"])

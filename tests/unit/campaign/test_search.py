@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT
 from pathlab.campaign.budget import Estimator, estimate_campaign
 from pathlab.campaign.order import plan_rows
@@ -34,68 +32,6 @@ def test_rule_of_the_table() -> None:
     rule = SearchSettings.model_validate(SEARCH).rule
     assert (rule.loss_ratio, rule.lowest_bits_per_s, rule.highest_bits_per_s) == (0.001, 50 * 10**6, 10**9)
     assert (rule.resolution_ratio, rule.trials_max, rule.burst_packets, rule.scale) == (0.02, 5, 4, "log")
-
-
-@pytest.mark.parametrize(
-    ("changes", "mistake"),
-    [
-        ({"search": {"highest": "50Mbit/s"}}, "lowest is not below highest; expected a range of rates"),
-        ({"search": {"loss": 0}}, "no search ends at this loss; expected one above 0, at most 50 %"),
-        ({"search": {"resolution": "0.01%"}}, "expected one from 0.1 % to 50 %"),
-        ({"search": {"trials_max": 2}}, "search.trials_max: 2 does not fit; expected a whole number from 3"),
-        ({"search": {"lost": 1}}, "search.lost: is not a known key"),
-        (
-            {"factors": {"pacing": "10Mbit/s"}},
-            "factors.pacing: the search sets this rate; expected no pacing, or no [search]",
-        ),
-        (
-            {"factors": {"transport": "tcp"}},
-            "search: a search for the lossless rate measures datagrams; "
-            'expected transport = "udp" alone in [factors], and no message',
-        ),
-        (
-            {"factors": {"message": "64B"}},
-            "search: a search for the lossless rate measures datagrams; "
-            'expected transport = "udp" alone in [factors], and no message',
-        ),
-        (
-            {"factors": {"direction": ["forward", "both"]}},
-            'factors.direction: a search needs one direction for each rate; expected "forward" or "reverse"',
-        ),
-        (
-            {"factors": {"transfer": "1MiB"}},
-            "factors.transfer: a search offers a rate for a time; expected no transfer",
-        ),
-        (
-            {"until": "5% of the median", "cycles_max": 10},
-            "until: a search ends by itself in each cycle; expected cycles instead, or no [search]",
-        ),
-        (
-            {"control": {"every": 2}},
-            "control: a control row has no rate in a search; expected no [control], or no [search]",
-        ),
-        (
-            {"budget": {"rate": "100Mbit/s"}},
-            "search.highest: 1 Gbit/s is above budget.rate, 100 Mbit/s; expected at most that",
-        ),
-    ],
-)
-def test_contradictions(changes: dict[str, Any], mistake: str) -> None:
-    assert any(mistake in found for found in list_search_mistakes(**changes))
-
-
-def test_too_few_packets_at_the_lowest_rate() -> None:
-    """One line, whose every remedy is enough."""
-    few: dict[str, Any] = {"search": {"lowest": "1Mbit/s"}, "trial": {"duration": "2s"}}
-    (mistake,) = list_search_mistakes(**few)
-    assert mistake == (
-        "search.lowest: at 1 Mbit/s a trial of 2 s sends 169 packets of 1472 B, but 5 trials confirm a loss "
-        "of 0.1 % only with 10479 packets each; expected a duration of 125s, lowest = 61900kbit/s, or a loss "
-        "of 6.4 %, or more"
-    )
-    for remedy in ({"search": {"lowest": "61900kbit/s"}}, {"search": {"lowest": "1Mbit/s", "loss": "6.4%"}}):
-        assert not list_search_mistakes(**{**few, **remedy})
-    assert not list_search_mistakes(**{**few, "trial": {"duration": "125s"}})
 
 
 def test_small_datagrams_confirm_at_a_lower_rate() -> None:

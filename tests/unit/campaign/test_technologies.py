@@ -72,10 +72,3 @@ def test_broken_files_are_mistakes_of_campaigns_that_ask_for_them_alone(folder: 
         found = " ".join(refused.value.mistakes)
         assert f'"{name}"' in found
         assert ("titel" in found) is told
-
-
-def test_a_folder_that_is_named_and_does_not_exist_is_a_fault(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATHLAB_ADAPTERS", f"{folder}:{folder}/absent")
-    assert list_adapter_faults() == (f"PATHLAB_ADAPTERS: {folder}/absent is no folder",)
