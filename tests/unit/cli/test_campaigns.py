@@ -27,23 +27,6 @@ def show_plan(*words: str) -> str:
     return " ".join(result.output.split())
 
 
-def test_the_plan_says_rows_time_bytes_and_share() -> None:
-    text = show_plan("quickstart", "--set=title=One [red]title")
-    assert "One [red]title: plan of 'quickstart'" in text
-    assert "36 trials, about 67.5 s, at most 15 min 57 s." in text  # six lab retries included
-    assert "Bytes sent: at most 238 MB. Failed trials come on top: each is repeated once." in text
-    assert "a to b: 36 trials, bytes at most 238 MB; on average at most 56.2 % of 40 Mbit/s" in text
-    assert "--all shows" not in text
-
-
-def test_a_long_plan_is_cut_and_can_be_had_whole() -> None:
-    text = show_plan("streams-sweep")
-    assert "538 more rows (--all shows every row)." in text
-    assert "--all shows" not in show_plan("streams-sweep", "--all")
-    assert "586 more rows (--all" in show_plan("streams-sweep", "--rows", "2")
-    assert show_plan("streams-sweep", "--rows", "0").startswith("588 rows (--all")
-
-
 def test_the_plan_shows_the_factors_that_there_are() -> None:
     text = show_plan("duration", "--profile", "quick", "--set", "factors.pacing=['10Mbit/s','none']")
     assert "profile 'quick'" in text
@@ -52,23 +35,6 @@ def test_the_plan_shows_the_factors_that_there_are() -> None:
     apart = show_plan("lan", "--set", "factors={streams=1,window_sender='64KiB',no_delay=true}")
     assert "window_sender" in apart
     assert " window " not in apart
-
-
-def test_a_path_of_which_nothing_is_known_has_no_bound() -> None:
-    text = show_plan("lan", "--paths", "local:local")
-    assert "Bytes sent: unknown" in text
-    assert "local to local: 72 trials, bytes unknown" in text
-    assert "(set `capacity` and `rtt` of the paths, or `rate` in [budget])" in text
-    known = show_plan("lan", "--paths", "local:local", "--set", "paths.0.capacity=1Gbit/s")
-    assert "of 1 Gbit/s" in known
-
-
-def test_a_stop_rule_a_period_and_hours_are_told() -> None:
-    choices = ["until='5% of the median'", "cycles_max=30", "every='12h'", "budget.hours='22:00-06:00'"]
-    text = show_plan("lan", "--paths=local:local", *(f"--set={choice}" for choice in choices if choice))
-    assert "fewer if 5% of the median is reached earlier" in text
-    assert "A cycle begins every 12 h: the last one after about 348 h." in text
-    assert "Trials run only within 22:00-06:00 (local time)." in text
 
 
 def test_each_link_of_a_lab_has_its_share(tmp_path: Path) -> None:
@@ -86,12 +52,6 @@ def test_each_link_of_a_lab_has_its_share(tmp_path: Path) -> None:
     assert both == pytest.approx(2 * second, rel=0.01)
     assert "link 3, r to b" in text
     assert "link" not in show_plan("quickstart")
-
-
-def test_points_drawn_twice_are_told() -> None:
-    text = show_plan("quickstart", "--set=design=lhs", "--set=points=20")
-    assert "36 trials" in text
-    assert "6 of 20 requested points are left" in text
 
 
 def test_json_rows_are_the_plan() -> None:
@@ -162,16 +122,6 @@ def test_the_interview_takes_hosts(tmp_path: Path) -> None:
     assert (campaign.factors.levels("streams"), campaign.cycles) == ((4,), 6)
 
 
-def test_a_wrong_answer_is_asked_for_again(tmp_path: Path) -> None:
-    answers = ["My X", *IN_LAB[:3], "wlan", *IN_LAB[3:5], "0", *IN_LAB[5:]]
-    file = tmp_path / "mine.toml"
-    result = ask("new", str(file), given="\n".join(answers) + "\n")
-    assert result.exit_code == 0
-    assert result.output.count("Error: ") == 3
-    assert "expected a name of small letters" in result.output
-    assert load_campaign(file).factors.levels("streams") == (1, 2, 4, 8)
-
-
 def test_an_existing_file_is_not_touched(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("precious")
@@ -179,18 +129,3 @@ def test_an_existing_file_is_not_touched(tmp_path: Path) -> None:
     assert isinstance(result.exception, UsageError)
     assert "is already there" in result.exception.message
     assert file.read_text() == "precious"
-
-
-def test_an_input_that_ends_names_the_question_and_writes_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "mine.toml"
-    result = ask("new", str(file), given="\n".join(IN_LAB[:4]))
-    assert isinstance(result.exception, UsageError)
-    assert "the input ended before the question 'Measure the way back" in result.exception.message
-    assert not file.exists()
-
-
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "none" / "mine.toml"
-    result = ask("new", str(file), given="\n".join(IN_LAB) + "\n")
-    assert isinstance(result.exception, UsageError)
-    assert result.exception.message == f"'{file}' cannot be written: no such file or directory"

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from pathlab.captures.capture import open_capture
-from pathlab.study import inspection
 from tests.builders.packets import (
     ACK,
     SYN,
@@ -51,28 +49,6 @@ def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: 
         add(0, 81, build_tcp(seq=100, ack=500, options=stamp(81, 2), ports=there), 1000)
     add(1, 101, build_tcp(seq=500, ack=40_100, options=stamp(3, 81 if loss else 69), ports=back))
     return write_pcap(path, packets)
-
-
-def read_records(path: Path) -> list[tuple[int, bytes]]:
-    _, batches = open_capture(path)
-    return [
-        (int(time_ns), batch.data[at : at + size].tobytes())
-        for batch in batches
-        for time_ns, at, size in zip(batch.times_ns, batch.places, batch.captured_bytes, strict=True)
-    ]
-
-
-def test_a_capture_is_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = call(["inspect", str(make_connection(tmp_path / "a.pcap"))], capsys)
-    assert said.status == 0
-    lines = [" ".join(line.split()) for line in said.out.splitlines()]
-    assert lines[0].startswith("a.pcap: 46 packets in 101 ms; 1 TCP flow; pcap, Ethernet.")
-    assert "Flow 1: 10.0.0.1:1000 → 10.0.0.2:2000" in lines
-    assert "Captured near the sender" in lines
-    assert "Handshake RTT 20.1 ms" in lines
-    assert "Options, sender MSS 1460 B, window scale 7, SACK, timestamps" in lines
-    assert "Retransmissions 1 (1 fast or SACK recovery)" in lines
-    assert "RTT by timestamps min 20 ms, median 20 ms, p99 20 ms (n=2)" in lines
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
@@ -125,42 +101,6 @@ def test_a_figure_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert figure.read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_one_direction_and_a_late_start_are_stated(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    frames = [
-        (number * MS, build_ethernet(build_ipv4(build_tcp(seq=number * 100), payload_bytes=100)))
-        for number in range(5)
-    ]
-    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", frames))], capsys)
-    assert said.status == 0
-    assert "! Only one direction of the connection was captured" in said.out
-    assert "! The capture does not hold both ends' SYN" in said.out
-
-
-def test_a_capture_without_tcp_is_no_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    udp = bytes((3, 232, 7, 208, 0, 108, 0, 0))
-    frame = build_ethernet(build_ipv4(udp, payload_bytes=100, protocol=17))
-    out = tmp_path / "page.json"
-    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", [(1, frame)])), "--out", str(out)], capsys)
-    assert said.status == 0
-    assert "1 UDP flow" in said.out
-    assert "! The capture holds no TCP segment" in said.out
-    assert "one direction" not in said.out
-    assert "No TCP connection was captured." in out.read_text(encoding="utf-8")
-
-
-def test_a_figure_of_nothing_is_an_error_and_no_path(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    figure = tmp_path / "a.svg"
-    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", [])), "--figure", str(figure)], capsys)
-    assert said.status == 2
-    assert "was not written: there is no TCP connection to draw" in said.err
-    assert not figure.exists()
-    assert str(figure) not in said.out
-
-
 def test_a_span_without_an_end_reaches_to_the_last_packet(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,31 +114,6 @@ def test_a_span_without_an_end_reaches_to_the_last_packet(
     blocks = [block for one in json.loads(out.read_text("utf-8"))["sections"] for block in one["blocks"]]
     figure = next(one for one in blocks if one.get("name") == "time-sequence")
     assert [row[2] for row in figure["data"]["rows"]] == [2 * 86_400, 3 * 86_400]
-
-
-def test_options_that_were_cut_are_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = make_connection(tmp_path / "a.pcap")
-    packets = [(time_ns, data[:60]) for time_ns, data in read_records(path)]
-    said = call(["inspect", str(write_pcap(path, packets))], capsys)
-    assert said.status == 0
-    assert "46 TCP packets were captured without all of their options" in " ".join(said.out.split())
-
-
-def test_connections_beyond_those_analysed_are_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(inspection, "ANALYSED_USES", 2)
-    frames = [
-        (number * MS, build_ethernet(build_ipv4(build_tcp(seq=number * 7, flags=SYN)))) for number in range(5)
-    ]
-    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", frames))], capsys)
-    assert "3 later connections of the same addresses and ports are not analysed." in said.out
-
-
-def test_an_empty_capture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = call(["inspect", str(write_pcap(tmp_path / "a.pcap", []))], capsys)
-    assert said.status == 0
-    assert "! The capture holds no packet." in said.out
 
 
 @pytest.mark.parametrize(
@@ -229,34 +144,6 @@ def test_what_cannot_be_inspected(
     assert said.status == status
     assert message in said.err
     assert "fix: " in said.err
-
-
-def test_trials_without_and_with_captures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = write_results(make_quickstart(), tmp_path / "results")
-    said = call(["inspect", str(results), "--trial", "1"], capsys)
-    assert said.status == 5
-    assert "trial 1 of" in said.err
-    assert '[trial] capture = "headers"' in said.err
-    assert "there is no trial 999" in call(["inspect", str(results), "--trial", "999"], capsys).err
-    folder = (results if results.is_dir() else results.parent) / "captures"
-    folder.mkdir()
-    make_connection(folder / "trial-1-sender.pcapng")
-    make_connection(folder / "trial-1-receiver.pcapng")
-    out = tmp_path / "page.json"
-    said = call(["inspect", str(results), "--trial", "1", "--out", str(out)], capsys)
-    assert said.status == 0
-    assert "Sender's end: 46 packets" in said.out
-    assert "Receiver's end: 46 packets" in said.out
-    rows = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
-    assert rows[0][3] == "1"
-    names = [
-        block["name"]
-        for section in json.loads(out.read_text(encoding="utf-8"))["sections"]
-        for block in section["blocks"]
-        if block["type"] in ("figure", "table")
-    ]
-    assert len(names) == len(set(names))
-    assert "time-sequence-2" in names
 
 
 def write_captured(folder: Path, *ends: str, **columns: Any) -> Path:
@@ -301,12 +188,3 @@ def test_a_trial_in_both_directions_is_compared_by_the_data_along_its_path(
     said = call(["inspect", str(results), "--trial", "1"], capsys)
     (row,) = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
     assert row[3:4] == counted
-
-
-def test_why_a_trial_has_no_capture_is_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    columns = {"capture_sender_missing": "no privilege", "capture_receiver_missing": "pruned"}
-    results = write_captured(tmp_path / "results", **columns)
-    said = call(["inspect", str(results), "--trial", "1"], capsys)
-    assert said.status == 5
-    assert "has no capture (sender: no privilege; receiver: pruned)" in said.err
-    assert "[trial] capture" not in said.err

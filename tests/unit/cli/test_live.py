@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from pathlab.cli.live import LiveView, describe_step, draw_sparks, format_wait, outlive_reader
+from pathlab.cli.live import LiveView, draw_sparks, outlive_reader
 from pathlab.cli.running_table import RunningTable
 from pathlab.runner.events import (
     CampaignEnded,
@@ -28,14 +28,11 @@ from pathlab.runner.events import (
     RetransmissionsNow,
     RttNow,
     RunNotice,
-    SearchNow,
     TrialEnded,
     TrialStarted,
     Waiting,
     describe_event,
 )
-from pathlab.store.results import Results
-from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN
 from tests.builders.trials import make_record
 
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
@@ -84,55 +81,8 @@ def show(*, terminal: bool = False, quiet: bool = False, bar_only: bool = False)
     return screen.getvalue()
 
 
-def test_without_a_terminal_there_are_lines_alone() -> None:
-    text = show()
-    assert text.splitlines() == [
-        "Campaign sweep: 2 trials, about 10 s left. Results: out",
-        "outside the hours; waiting until 2026-01-05 22:00 UTC",
-        "note  the route has [changed]",
-        "  1/2  a to b    2 × 64 KiB  dscp=8     40 Mbit/s  RTT +10 ms  control",
-        "  1/2  a to b      1 × auto  failed: refused",
-        "ended  stopped",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("done", "line"),
-    [
-        (1, "Campaign sweep: resuming: 1 of 2 trials done, about 10 s left. Results: out"),
-        (2, "Campaign sweep: all 2 trials done. Results: out"),
-    ],
-)
-def test_a_continued_run_says_what_is_done(done: int, line: str) -> None:
-    screen = io.StringIO()
-    event = CampaignStarted(
-        name="sweep", folder=Path("out"), rows=2, done=done, estimate_ns=10**10, work_ns=10**10
-    )
-    with LiveView(Console(file=screen, width=200)) as view:
-        view(event)
-    assert screen.getvalue() == line + "\n"
-
-
-def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left() -> None:
-    screen = io.StringIO()
-    with LiveView(Console(file=screen, width=200), bar_only=True) as view:
-        view(Preparing(text="connecting to a, b"))
-        assert screen.getvalue() == "connecting to a, b\n"
-        view(STARTED)
-        view(Preparing(text="calibrating a, b"))
-    assert screen.getvalue() == "connecting to a, b\n"  # from here on it is the bar's
-    screen = io.StringIO()
-    console = Console(file=screen, width=120, force_terminal=True, color_system=None)
-    with LiveView(console, clock=lambda: NOW_S) as view:
-        view(replace(STARTED, preparation_ns=60 * 10**9))
-        view(Preparing(text="calibrating a, b"))
-    assert "2 trials, about 70 s left" in screen.getvalue()
-    assert re.search(r"calibrating a, b .*1:10 left", screen.getvalue())
-
-
 def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
     text = show(terminal=True)
-    assert "a to b  2 × 64 KiB   dscp=8" in text
     assert "█" in text
     assert "dRTT" in text
 
@@ -209,26 +159,12 @@ def test_a_repeated_trial_adds_to_the_time_left() -> None:
     assert draw(view, 80)[-1].endswith(" 0:10 left")
 
 
-def test_an_interrupted_trial_is_named_as_such() -> None:
-    record = make_record(status="interrupted", failed_stage="controller", failure="the run was stopped")
-    screen = io.StringIO()
-    LiveView(Console(file=screen, width=200))(TrialEnded(record=record, settings={}))
-    assert screen.getvalue().rstrip().endswith("interrupted: the run was stopped")
-
-
 def test_the_screen_is_left_alone_while_hosts_may_ask_for_a_password() -> None:
     screen = io.StringIO()
     with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
         assert screen.getvalue() == ""
         view(EVENTS[0])
         assert "\x1b[?25l" in screen.getvalue()  # the cursor is hidden: redraws have begun
-
-
-def test_quiet_says_nothing_and_a_bar_alone_only_notes_and_waits() -> None:
-    assert show(quiet=True) == ""
-    waiting, note = sorted(show(bar_only=True).splitlines(), key=lambda line: line.startswith("note"))
-    assert waiting.startswith("outside the hours; waiting until ")
-    assert note == "note  the route has [changed]"
 
 
 def test_a_wait_is_part_of_the_time_left() -> None:
@@ -238,15 +174,6 @@ def test_a_wait_is_part_of_the_time_left() -> None:
         until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=5, minutes=30)
         view(Waiting(reason="outside the hours", until_utc=until.isoformat(timespec="seconds")))
     assert re.search(r"5:(30:[01]|29:5)\d left", screen.getvalue())
-
-
-def test_a_wait_says_until_when_and_whether_it_may_end_earlier() -> None:
-    now = datetime.datetime(2026, 1, 5, 11, 50, tzinfo=datetime.UTC)
-    soon = now + datetime.timedelta(minutes=8)
-    assert format_wait(soon, now, at_most=True) == "waiting until 11:58 UTC at most"
-    assert format_wait(soon, now, at_most=False) == "waiting until 11:58 UTC"
-    later = soon + datetime.timedelta(days=1)
-    assert format_wait(later, now, at_most=False) == "waiting until 2026-01-06 11:58 UTC"
 
 
 def test_a_wait_that_ends_early_leaves_the_time_left() -> None:
@@ -302,30 +229,6 @@ def test_events_of_other_threads_do_not_disturb_a_drawing() -> None:
     assert "trial 6000/2" in draw(view, 80)[-1]
 
 
-def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(tmp_path: Path) -> None:
-    with Results.create(tmp_path, CAMPAIGN, PLAN) as results:
-        results.add_trial(replace(COMPLETE, flags=("lab",)), {})
-    screen = io.StringIO()
-    with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
-        view(CampaignStarted(name="c", folder=tmp_path, rows=8, done=5, estimate_ns=10**10, work_ns=10**10))
-        for row, attempt in ((5, 2), (6, 1)):
-            view(
-                TrialStarted(
-                    row=row,
-                    attempt=attempt,
-                    source="a",
-                    destination="b",
-                    streams=1,
-                    window_bytes=None,
-                    estimate_ns=1,
-                )
-            )
-        view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
-    text = screen.getvalue()
-    assert "6/8 a to b 1 × auto 7 Mbit/s" in " ".join(text.split())
-    assert "4 × 64 KiB congestion=cubic 1 38.6 Mbit/s" in " ".join(text.split())
-
-
 def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     table = RunningTable()
     assert table.build() is None
@@ -377,18 +280,3 @@ def test_every_event_has_its_documented_form(event: Event) -> None:
     (line,) = [line for line in printed.splitlines() if line.startswith(f"| `{described['event']}` |")]
     for name in set(described) - {"format", "event", "time_utc"}:
         assert f"`{name}`" in line
-
-
-def test_a_search_shows_the_rate_and_what_is_confirmed() -> None:
-    step = SearchNow(
-        row=7, rate_bits_per_s=48_100_000, trial=2, below_bits_per_s=45_000_000, above_bits_per_s=50_000_000
-    )
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view = make_view([replace(STARTED, searches=2, rows=60), step, replace(start, row=7)])
-    assert "trial 1/60  48.1 Mbit/s (trial 2), between 45 Mbit/s and 50 Mbit/s" in " ".join(draw(view, 120))
-    assert describe_step(replace(step, above_bits_per_s=None)) == "48.1 Mbit/s (trial 2), above 45 Mbit/s"
-    assert describe_step(replace(step, below_bits_per_s=None)) == "48.1 Mbit/s (trial 2)"
-    screen = io.StringIO()
-    with LiveView(Console(file=screen, width=200)) as lines:
-        lines(replace(STARTED, searches=2, rows=60))
-    assert screen.getvalue() == "Campaign sweep: 2 searches, about 60 trials, about 10 s left. Results: out\n"

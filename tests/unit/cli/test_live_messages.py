@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.cli.running_table import format_trial_line
 from pathlab.runner.events import RateNow, TrialEnded, TrialStarted
 from tests.builders.trials import make_record
 from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view
@@ -33,17 +32,6 @@ ANSWERED = make_record(
     unloaded_rtt_mean_ns=4e7,
     flags=("lab", "rate-missed"),
 )
-
-
-def test_a_trial_of_messages_says_what_it_measured_and_what_varies() -> None:
-    assert format_trial_line(ANSWERED, MESSAGE_LEVELS, VARIED) == (
-        "a to b  message=64 B transport=tcp batch=64 KiB placement=process      1.98 k/s"
-        "  round trip 14.3 µs, p99 1.58 ms  rate-missed"
-    )
-    one_way = replace(ANSWERED, round_trip_median_ns=None, flags=("lab",))
-    assert format_trial_line(one_way, MESSAGE_LEVELS, ("streams",)) == "a to b  streams=1      1.98 k/s"
-    failed = replace(ANSWERED, status="failed", failure="refused")
-    assert format_trial_line(failed, MESSAGE_LEVELS) == "a to b  failed: refused"
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -51,13 +51,6 @@ def test_a_figure_is_written_and_its_path_printed(folder: Path, tmp_path: Path) 
         assert out.read_bytes().startswith(start)
 
 
-def test_the_numbers_of_a_figure_are_written_as_csv(stored: StudiedResults, tmp_path: Path) -> None:
-    write_single(stored, "trial-3", tmp_path / "a.csv", None)
-    lines = (tmp_path / "a.csv").read_text(encoding="utf-8").splitlines()
-    assert lines[0].startswith("panel,series,x: Time since start")
-    assert any("probes under load" in line for line in lines)
-
-
 def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest.CaptureFixture[str]) -> None:
     write_single(stored, "list", None, None)
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
