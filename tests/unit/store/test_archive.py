@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import json
-import os
 import random
 import sqlite3
 from pathlib import Path
@@ -29,75 +28,9 @@ def damage(folder: Path, statement: str) -> None:
     connection.close()
 
 
-def test_a_listing_names_what_reads_and_why_others_do_not(tmp_path: Path) -> None:
-    fill_results(tmp_path / "good")
-    fill_results(tmp_path / "deep" / "er")
-    (tmp_path / "text").mkdir()
-    (tmp_path / "text" / "results.db").write_text("hello")
-    fill_results(tmp_path / "newer")
-    damage(tmp_path / "newer", "UPDATE meta SET value = '99' WHERE name = 'format_version'")
-    (tmp_path / "other").mkdir()
-    sqlite3.connect(tmp_path / "other" / "results.db").close()
-    fill_results(tmp_path / "too" / "deep" / "down")
-    listings = {one.path.relative_to(tmp_path).as_posix(): one for one in list_results(tmp_path)}
-    assert set(listings) == {"good", "deep/er", "text", "newer", "other"}
-    good = listings["good"]
-    assert (good.name, good.planned, good.complete, good.failed) == ("sample", 2, 2, 1)
-    assert good.problem is None
-    assert "newer/results.db' has format 99" in str(listings["newer"].problem)
-    assert "is not a PathLab results file" in str(listings["text"].problem)
-    assert "is not a PathLab results file" in str(listings["other"].problem)
-
-
-def test_where_nothing_may_be_written_results_are_checked_and_closed_folders_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fill_results(tmp_path / "stored")
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    assert check_results(tmp_path / "stored").faults == ()
-    problems = [one.problem for one in list_results(tmp_path) if one.problem is not None]
-    assert problems == [f"folder '{tmp_path / 'stored'}' cannot be read: permission denied"]
-
-
-def test_no_folder_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="there is no folder"):
-        list_results(tmp_path / "none")
-    assert list_results(tmp_path) == []
-
-
 def test_sound_results_have_no_fault(tmp_path: Path) -> None:
     found = check_results(fill_results(tmp_path / "stored"))
     assert (found.faults, found.trials, found.series) == ((), 3, 5)
-
-
-@pytest.mark.parametrize(
-    ("statement", "fault"),
-    [
-        (
-            "UPDATE series SET blob = x'00' WHERE kind = 'loaded_probes'",
-            "series 'loaded_probes' of trial 1 does not have the digest that was stored with it",
-        ),
-        ("UPDATE series SET rows = 7 WHERE kind = 'loaded_probes'", "has 3 rows where 7 were stored"),
-        (
-            "UPDATE series SET blob = x'41', sha256 = "
-            "'559aead08264d5795d3909718cdd05abd49572e84fe55590eef31a88a08fdffd' WHERE kind = 'loaded_probes'",
-            "series 'loaded_probes' is damaged and cannot be read",
-        ),
-        ("UPDATE trial SET throughput_bits_per_s = 'fast' WHERE trial_id = 1", "holds text, not a number"),
-        (
-            "UPDATE trial SET cycle = 5 WHERE trial_id = 2",
-            "trial 2 belongs to another cycle than its plan row 1",
-        ),
-        ("DELETE FROM plan WHERE row = 1", "belongs to a row of 'plan' that is not there"),
-        ("DELETE FROM trial WHERE trial_id = 3", "belongs to a row of 'trial' that is not there"),
-        ("UPDATE plan SET row = 5 WHERE row = 0", "belongs to a row of 'plan' that is not there"),
-        ("UPDATE trial SET status = 'complete' WHERE trial_id = 2", "complete twice, by trials 2 and 3"),
-    ],
-)
-def test_each_kind_of_damage_is_named(tmp_path: Path, statement: str, fault: str) -> None:
-    folder = fill_results(tmp_path / "stored")
-    damage(folder, statement)
-    assert any(fault in said for said in check_results(folder).faults), check_results(folder).faults
 
 
 def test_a_lab_limited_trial_may_be_measured_again(tmp_path: Path) -> None:
@@ -224,57 +157,6 @@ def test_a_merge_that_fails_leaves_nothing(tmp_path: Path) -> None:
         results.add_trial(FAILED, {})
         with pytest.raises(StoreError, match="is being written by process"):
             Results.open(tmp_path / "c", write=True)
-
-
-@pytest.mark.parametrize(
-    ("statement", "fault"),
-    [
-        (
-            "UPDATE plan SET settings = '{\"a\":' WHERE row = 1",
-            "table 'plan', row 1, column 'settings' is not JSON",
-        ),
-        ("UPDATE plan SET settings = 'NaN'", "table 'plan', row 0, column 'settings' is not JSON"),
-        ("UPDATE host SET facts = '[1]'", "table 'host', host_id 1, column 'facts' is no JSON object"),
-        ("UPDATE campaign SET environment = x'ff'", "table 'campaign', column 'environment' is not JSON"),
-        (
-            "UPDATE campaign SET environment = '{\"lab\": 3}'",
-            "table 'campaign', column 'environment' holds no links under 'lab'",
-        ),
-        (
-            'UPDATE campaign SET environment = \'{"lab": {"links": [{"between": 7}]}}\'',
-            "column 'environment' holds a link that is not between two nodes",
-        ),
-        (
-            'UPDATE campaign SET environment = \'{"lab": {"links": [{"delay_ns": "x"}]}}\'',
-            "column 'environment' holds no number under 'delay_ns'",
-        ),
-        (
-            "UPDATE campaign SET title = CAST(x'41ff' AS TEXT)",
-            "table 'campaign', column 'title' is not UTF-8",
-        ),
-        (
-            "UPDATE trial SET streams = 'many' WHERE trial_id = 2",
-            "table 'trial', trial_id 2, column 'streams' holds text, not a whole number",
-        ),
-        (
-            "UPDATE trial SET throughput_bits_per_s = 9e999 WHERE trial_id = 1",
-            "table 'trial', trial_id 1, column 'throughput_bits_per_s' is infinite, not a number",
-        ),
-        (
-            "UPDATE trial SET loaded_sent = -1 WHERE trial_id = 1",
-            "table 'trial', trial_id 1, column 'loaded_sent' holds -1, which no count, time or rate is",
-        ),
-        (
-            "UPDATE trial SET started_utc = 'then' WHERE trial_id = 1",
-            "table 'trial', trial_id 1, column 'started_utc' holds no time",
-        ),
-        ("UPDATE trial SET flags = '[1]' WHERE trial_id = 1", "column 'flags' is no JSON list of texts"),
-    ],
-)
-def test_every_column_is_checked_and_its_place_named(tmp_path: Path, statement: str, fault: str) -> None:
-    fill_results(tmp_path)
-    damage(tmp_path, statement)
-    assert fault in check_results(tmp_path).faults[0]
 
 
 def test_a_schema_that_is_not_text_is_one_line_and_hides_no_other_results(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from pathlab.store.capture_files import (
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN
-from tests.command_line import call
 
 BYTES = b"capture" * 1000
 
@@ -94,52 +93,6 @@ def test_a_file_of_a_trial_that_was_never_stored_is_replaced(results: Results) -
     locate_capture(results.folder, 1, "sender").write_bytes(b"of a killed run")
     assert add_captured(results, 0) == 1
     assert not is_unlike(results.folder)
-
-
-def test_what_cannot_be_kept_is_named_and_the_trial_stays(results: Results) -> None:
-    (results.folder / FOLDER).mkdir()
-    locate_capture(results.folder, 3, "sender").mkdir()
-    with open_nameless_file(results.folder) as file:
-        failures = place_captures(results.folder, 3, {"sender": file})
-    assert len(failures) == 1
-    assert "could not be kept: " in failures[0]
-
-
-def test_captures_are_listed_and_checked(results: Results) -> None:
-    first, second = add_captured(results, 0), add_captured(results, 1, b"other")
-    found = results.captures()
-    assert [(one.trial_id, one.end, one.packets, one.size_bytes) for one in found] == [
-        (first, "sender", 70, len(BYTES)),
-        (second, "sender", 70, 5),
-    ]
-    assert [one.trial_id for one in results.captures(range(second, second + 1))] == [second]
-    assert not is_unlike(results.folder)
-    found[0].path.unlink()
-    found[1].path.write_bytes(b"othex")
-    (results.folder / FOLDER / "trial-9-sender.pcapng").write_bytes(b"")
-    (results.folder / FOLDER / "notes").write_bytes(b"")
-    checked = check_results(results.folder)
-    (fault,), notes = checked.faults, checked.notes
-    assert "does not have the digest" in fault
-    assert len(notes) == 3  # no figure of a trial depends on them
-    assert "of the sender of trial 1: '" in notes[0]
-    assert notes[0].endswith("was deleted")
-    assert notes[1].endswith("notes' is no capture of PathLab")
-    assert notes[2].endswith("trial-9-sender.pcapng' belongs to no trial")
-    found[1].path.write_bytes(b"oth")
-    assert "has 3 bytes where 5 were stored" in check_results(results.folder).faults[0]
-
-
-def test_results_without_their_captures_are_sound_and_say_so(
-    results: Results, capsys: pytest.CaptureFixture[str]
-) -> None:
-    add_captured(results, 0)
-    results.captures()[0].path.unlink()
-    said = call(["results", "check", str(results.folder)], capsys)
-    assert said.status == 0
-    note, verdict = said.out.splitlines()
-    assert ": note: capture of the sender of trial 1: '" in note
-    assert "sound (1 trials" in verdict
 
 
 def test_what_a_killed_copy_left_is_removed(results: Results) -> None:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.errors import StoreError
 from pathlab.store.arrays import convert_rows
-from pathlab.store.check import check_results
 from pathlab.store.hdr_histogram import ExactFigures
 from pathlab.store.interval_histograms import read_probe_histograms, read_round_trips, sum_histograms
 from pathlab.store.results import Results
@@ -67,29 +65,6 @@ def test_without_figures_the_places_are_asked() -> None:
     exact = sum_histograms(table).exact
     assert exact is not None
     assert (exact.count, exact.min_ns, exact.max_ns) == (4, 7, 2_007_039)
-
-
-@pytest.mark.parametrize(
-    ("damage", "fault"),
-    [
-        ({"histogram": b"\x1c\x84"}, "a histogram is truncated"),
-        ({"histogram": None}, "a histogram is not there, although values were counted"),
-        ({"count": 5}, "a histogram does not hold the 6 values that are stated beside it"),
-        ({"min_ns": 3}, "a histogram does not hold the 4 values that are stated beside it"),
-    ],
-)
-def test_damage_is_named_with_file_trial_and_series(
-    tmp_path: Path, damage: dict[str, Any], fault: str
-) -> None:
-    rows = [{**ROWS[1], **damage}, *ROWS[2:]]
-    folder = store(tmp_path / "stored", "round_trips", rows)
-    with (
-        Results.open(folder) as results,
-        pytest.raises(StoreError, match=rf"series 'round_trips' of trial 1: {fault}"),
-    ):
-        read_round_trips(results, 1)
-    report = check_results(folder)
-    assert fault in str(report)
 
 
 def test_figures_that_are_no_numbers_are_not_taken() -> None:

@@ -15,8 +15,7 @@ import pytest
 import sqlalchemy as sa
 
 import pathlab
-from pathlab.errors import StoreError, UsageError
-from pathlab.store import database
+from pathlab.errors import StoreError
 from pathlab.store.results import Results
 from tests.builders.series import make_probes
 from tests.builders.stored import COMPLETE, FAILED, PLAN, make_results
@@ -47,15 +46,6 @@ def test_what_a_killed_creation_left_is_replaced(tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
         assert results.plan() == list(PLAN)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["results.db", "results.lock"]
-
-
-def test_reading_does_not_write(tmp_path: Path) -> None:
-    make_results(tmp_path).close()
-    with (
-        Results.open(tmp_path) as results,
-        pytest.raises(UsageError, match="open for reading only"),
-    ):
-        results.add_trial(COMPLETE, {})
 
 
 def test_a_second_writer_is_refused_and_a_reader_is_not(tmp_path: Path) -> None:
@@ -118,35 +108,6 @@ def test_a_full_disk_is_named_and_keeps_what_was_stored(tmp_path: Path) -> None:
         assert results.series_table(1, "loaded_probes").equals(make_probes())
 
 
-def test_a_locked_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
-    with make_results(tmp_path) as results:
-        other = sqlite3.connect(results.path, isolation_level=None)
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="is locked by another process"):
-            results.add_trial(COMPLETE, {})
-        other.execute("ROLLBACK")
-        other.close()
-        assert results.add_trial(COMPLETE, {}) == 1
-
-
-def test_what_is_not_there_or_not_ours_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match=r"there is no results\.db in folder"):
-        Results.open(tmp_path)
-    with pytest.raises(StoreError, match=r"'.*gone' does not exist"):
-        Results.open(tmp_path / "gone")
-    text = tmp_path / "notes.txt"
-    text.write_text("not a database, though long enough to have a header of one")
-    foreign = tmp_path / "foreign.db"
-    other = sqlite3.connect(foreign)
-    other.execute("CREATE TABLE meta (name TEXT, value TEXT)")
-    other.commit()
-    other.close()
-    for path in (text, foreign):
-        with pytest.raises(StoreError, match="is not a PathLab results file"):
-            Results.open(path)
-
-
 def test_a_torn_file_is_named(tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
@@ -174,15 +135,3 @@ def test_one_damaged_series_spoils_nothing_else(tmp_path: Path) -> None:
             results.series(1, "loaded_probes")
         assert results.series_table(1, "unloaded_probes").equals(make_probes(5))
         assert results.records() == [COMPLETE]
-
-
-def test_a_series_that_was_not_kept_is_named(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        with pytest.raises(StoreError, match="kept no series 'sender_cpu'") as caught:
-            results.series(trial_id, "sender_cpu")
-        assert caught.value.hint == "It kept: loaded_probes."
-        with pytest.raises(UsageError, match="there is no trial 9"):
-            results.series(9, "sender_cpu")
-        with pytest.raises(UsageError, match="did you mean 'sender_cpu'"):
-            results.series(trial_id, "sender_cpus")

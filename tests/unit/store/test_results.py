@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import pathlab
-from pathlab.errors import StoreError, UsageError
+from pathlab.errors import UsageError
 from pathlab.report.names import format_utc
 from pathlab.store import results as results_module
 from pathlab.store.check import check_results
@@ -163,24 +163,6 @@ def test_a_value_of_the_wrong_type_names_its_column(tmp_path: Path, column: str,
         assert results.records() == []
 
 
-def test_a_trial_that_is_refused_leaves_nothing(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
-        with pytest.raises(StoreError, match="refused attempt 1 of plan row 0"):
-            results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        with pytest.raises(StoreError, match="refused attempt 1 of plan row 9"):
-            results.add_trial(dataclasses.replace(COMPLETE, plan_row=9), {})
-        with pytest.raises(UsageError, match="'probes' is no kind of series"):
-            results.add_trial(dataclasses.replace(COMPLETE, attempt=2), {"probes": make_probes()})
-        assert results.records() == [COMPLETE]
-
-
-def test_a_plan_that_names_a_row_twice_makes_no_results(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="refused a plan that names a row twice"):
-        Results.create(tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]])
-    assert not (tmp_path / "results.db").exists()
-
-
 def test_the_api_opens_a_folder_or_its_file(tmp_path: Path) -> None:
     make_results(tmp_path).close()
     for path in (tmp_path, str(tmp_path / "results.db")):
@@ -229,14 +211,6 @@ def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int],
         exported = json.loads(json.dumps(results.export_record(number)))
         assert exported["trial"]["trial_id"] == 1
         assert [trial.trial_id for trial in select_trials(results, [number]).trials] == [1]
-
-
-@pytest.mark.parametrize("wrong", [True, "1", 1.5, None, pd.NA, [1, 2], np.array([1, 2]), []])
-def test_what_names_no_single_trial_is_refused_by_name(tmp_path: Path, wrong: Any) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
-        with pytest.raises(UsageError, match="is not the number of one trial"):
-            results.series_kinds(wrong)
 
 
 def test_trials_are_selected_by_arrays_and_series(tmp_path: Path) -> None:

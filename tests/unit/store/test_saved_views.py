@@ -16,7 +16,6 @@ import pytest
 import pathlab
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.saved_views import (
-    VIEWS_MAX,
     VIEWS_NAME,
     ViewChanged,
     find_view,
@@ -53,21 +52,6 @@ def test_the_first_of_several_folders_has_precedence(tmp_path: Path) -> None:
     assert find_view([tmp_path / "a", tmp_path / "b"], "second") == "x=b"
 
 
-def test_an_unknown_name_is_answered_with_the_nearest_or_all(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no view is saved as 'knee'") as caught:
-        find_view([tmp_path], "knee")
-    assert caught.value.hint is not None
-    assert "none is saved here" in caught.value.hint
-    save_view(tmp_path, "knee of delay", VIEW)
-    with pytest.raises(UsageError) as caught:
-        find_view([tmp_path], "knee of dely")
-    assert caught.value.hint == "did you mean 'knee of delay'?"
-    with pytest.raises(UsageError) as caught:
-        find_view([tmp_path], "\x1b[31mloss")
-    assert str(caught.value) == "no view is saved as '\\u001b[31mloss'"
-    assert caught.value.hint == "saved: knee of delay"
-
-
 @pytest.mark.parametrize(
     "name", ["", " ", " a", "a=b", "a&b", "a\nb", "a\x00", "\u202ea", "x" * 81, "\ud800"]
 )
@@ -75,12 +59,6 @@ def test_a_name_that_no_command_could_give_is_refused(tmp_path: Path, name: str)
     with pytest.raises(UsageError, match="the name"):
         save_view(tmp_path, name, VIEW)
     assert read_views(tmp_path) == {}
-
-
-@pytest.mark.parametrize("view", ["x" * 8_001, "x=\x1b", "x=\ud800"])
-def test_a_text_that_no_link_could_hold_is_refused(tmp_path: Path, view: str) -> None:
-    with pytest.raises(UsageError, match="a view has 8000 characters at most"):
-        save_view(tmp_path, "long", view)
 
 
 def test_a_view_is_replaced_only_by_whom_knows_it(tmp_path: Path) -> None:
@@ -132,36 +110,6 @@ def test_writers_at_once_lose_nothing(tmp_path: Path) -> None:
             writer.stdin.close()
     assert [writer.returncode for writer in writers] == [0] * 4
     assert len(read_views(tmp_path)) == 80
-
-
-def test_the_number_of_views_is_bounded(tmp_path: Path) -> None:
-    held = {f"{number}": {"view": VIEW, "saved_utc": "2026-01-01T00:00:00Z"} for number in range(VIEWS_MAX)}
-    (tmp_path / VIEWS_NAME).write_text(json.dumps({"format": 1, "views": held}), encoding="utf-8")
-    with pytest.raises(UsageError, match="holds 500 views already"):
-        save_view(tmp_path, "another", VIEW)
-    assert save_view(tmp_path, "7", "x=a", replaces=VIEW).view == "x=a"
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"{",
-        b"[]",
-        b"null",
-        b'{"format": 2, "views": {}}',
-        b'{"format": 1, "views": []}',
-        b'{"format": 1, "views": {"a": "x=b"}}',
-        b'{"format": 1, "views": {"a": {"view": 1, "saved_utc": ""}}}',
-        b"\xff\xfe",
-        b"[" * 100_000,
-    ],
-)
-def test_a_file_of_another_kind_is_named_and_kept(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / VIEWS_NAME).write_bytes(content)
-    with pytest.raises(StoreError, match=r"views\.json' holds no saved views of this version"):
-        save_view(tmp_path, "a", VIEW)
-    assert (tmp_path / VIEWS_NAME).read_bytes() == content
 
 
 @pytest.fixture

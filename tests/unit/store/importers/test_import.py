@@ -11,11 +11,9 @@ from typing import Any
 
 import pytest
 
-from pathlab.errors import StoreError, UsageError
 from pathlab.store.imported_trial import ImportedTrial
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
-from pathlab.store.rows import insert_trial
 from pathlab.store.series_columns import SERIES_KINDS
 from pathlab.study.analyses import Study
 from tests.builders.foreign_files import (
@@ -363,34 +361,3 @@ def test_renaming_turns_around_with_the_direction(tmp_path: Path) -> None:
     path.write_text(json.dumps(make_iperf3(reverse=1)))
     (trial,) = read_file(path, source="west", destination="east").trials
     assert (trial.record.path_source, trial.record.path_destination) == ("east", "west")
-
-
-def test_a_file_is_imported_once(tmp_path: Path) -> None:
-    first, same = write_sample(tmp_path, "iperf3"), tmp_path / "copy.json"
-    same.write_bytes(first.read_bytes())
-    with make_results(tmp_path / "into") as results:
-        with pytest.raises(UsageError, match=r"'copy.json' is the same file as 'iperf3.json'"):
-            store_files(results, [read_file(first), read_file(same)])
-        assert results.records() == []
-        store_files(results, [read_file(first)])
-        with pytest.raises(UsageError, match=r"'copy.json' was imported before, as trial 1"):
-            store_files(results, [read_file(same)])
-        assert len(results.records()) == 1
-
-
-def test_nothing_is_half_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = [read_file(write_sample(tmp_path, name)) for name in ("iperf3", "irtt")]
-    calls = 0
-
-    def insert_one(*arguments: Any) -> int:
-        nonlocal calls
-        calls += 1
-        if calls > 1:
-            raise StoreError("the disk is full")
-        return insert_trial(*arguments)
-
-    monkeypatch.setattr("pathlab.store.importing.insert_trial", insert_one)
-    with make_results(tmp_path / "into") as results:
-        with pytest.raises(StoreError, match="the disk is full"):
-            store_files(results, files)
-        assert (results.records(), len(results.plan()), results.origins()) == ([], 2, {})

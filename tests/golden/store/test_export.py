@@ -1,0 +1,68 @@
+"""What goes out: every figure as it is stored, empty where nothing was measured, whole or not at all."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pathlab.cli.export import export as export_command
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.exporting import Selection, load_format, select_trials
+from pathlab.store.results import Results
+from tests.builders.stored import fill_results, make_results
+from tests.golden.conftest import Say
+from tests.unit.store.exporters.test_export import export
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Iterator[Results]:
+    with Results.open(fill_results(tmp_path / "stored")) as opened:
+        yield opened
+
+
+def test_a_damaged_series_leaves_nothing_behind(say: Say, tmp_path: Path) -> None:
+    folder = fill_results(tmp_path / "stored")
+    connection = sqlite3.connect(folder / "results.db")
+    connection.execute("UPDATE series SET blob = x'00' WHERE kind = 'loaded_probes'")
+    connection.commit()
+    connection.close()
+    with Results.open(folder) as results:
+        for name in ("parquet", "csv", "jsonl", "flent", "hdr"):
+            with pytest.raises(StoreError) as caught:
+                export(results, name, tmp_path / "out")
+            say(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["stored"]
+
+
+def test_nothing_to_export_is_one_line(say: Say, tmp_path: Path, results: Results) -> None:
+    with make_results(tmp_path / "empty"):
+        pass
+    with Results.open(tmp_path / "empty") as empty, pytest.raises(UsageError) as caught:
+        select_trials(empty)
+    say(caught.value)
+    with pytest.raises(UsageError) as caught:
+        select_trials(results, [9])
+    say(caught.value)
+    only: Selection = select_trials(results, [2])
+    with pytest.raises(UsageError) as caught:
+        load_format("hdr").export(only, tmp_path / "out.hlog")
+    say(caught.value)
+    assert not (tmp_path / "out.hlog").exists()
+
+
+def test_what_flent_cannot_show_is_left_out_and_said(
+    say: Say, tmp_path: Path, results: Results, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        export(results, "flent", tmp_path / "none", 2)
+    say(caught.value)
+    assert not (tmp_path / "none").exists()
+    export_command(results.path, "flent", tmp_path / "some", (), with_series=True, timestamps=True)
+    out, errors = capsys.readouterr()
+    assert out == f"{tmp_path / 'some'}\n"
+    say(errors)
+    export_command(results.path, "csv", tmp_path / "all", (), with_series=True, timestamps=True)
+    assert capsys.readouterr().err == ""

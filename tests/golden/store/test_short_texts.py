@@ -1,0 +1,170 @@
+"""Short texts of the store: what is wrong with a file."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pathlab.errors import StoreError, UsageError
+from pathlab.store.check import check_results
+from pathlab.store.hdr_histogram import HistogramError, HistogramLayout
+from pathlab.store.importing import read_file, store_files
+from pathlab.store.interval_histograms import read_round_trips
+from pathlab.store.results import Results
+from pathlab.store.rows import insert_trial
+from pathlab.store.series import decode_series, encode_series
+from pathlab.study.comparison.rows import compare_results
+from tests.builders.foreign_files import (
+    make_iperf3,
+    make_json_stream,
+    write_sample,
+)
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
+from tests.golden.conftest import Say
+from tests.unit.store.importers.test_import_conditions import import_nodes, make_datagrams, make_plain
+from tests.unit.store.importers.test_import_stream import read_text
+from tests.unit.store.test_hdr_histogram import count
+from tests.unit.store.test_interval_histograms import ROWS, store
+
+HOUR_NS = 3_600_000_000_000
+
+
+THREE_DIGITS = HistogramLayout(digits=3, highest=HOUR_NS)
+
+
+def test_bytes_of_a_small_histogram(say: Say) -> None:
+    """Worked out by hand: 1 once, 3 twice, 5000 (place 3298 = 2 x 1024 + 5000 / 4) 300 times."""
+    encoded = count([1, 3, 3] + [5000] * 300, THREE_DIGITS).encode(compressed=False)
+    say(encoded)
+
+
+@pytest.mark.parametrize("values", [[-1], [HOUR_NS + 1, 4]])
+def test_values_outside_the_layout_are_refused(say: Say, values: list[int]) -> None:
+    with pytest.raises(HistogramError) as caught:
+        count(values, THREE_DIGITS)
+    say(caught.value)
+
+
+def test_a_file_is_imported_once(say: Say, tmp_path: Path) -> None:
+    first, same = write_sample(tmp_path, "iperf3"), tmp_path / "copy.json"
+    same.write_bytes(first.read_bytes())
+    with make_results(tmp_path / "into") as results:
+        with pytest.raises(UsageError) as caught:
+            store_files(results, [read_file(first), read_file(same)])
+        say(caught.value)
+        assert results.records() == []
+        store_files(results, [read_file(first)])
+        with pytest.raises(UsageError) as caught:
+            store_files(results, [read_file(same)])
+        say(caught.value)
+        assert len(results.records()) == 1
+
+
+def test_nothing_is_half_imported(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = [read_file(write_sample(tmp_path, name)) for name in ("iperf3", "irtt")]
+    calls = 0
+
+    def insert_one(*arguments: Any) -> int:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise StoreError("the disk is full")
+        return insert_trial(*arguments)
+
+    monkeypatch.setattr("pathlab.store.importing.insert_trial", insert_one)
+    with make_results(tmp_path / "into") as results:
+        with pytest.raises(StoreError) as caught:
+            store_files(results, files)
+        say(caught.value)
+        assert (results.records(), len(results.plan()), results.origins()) == ([], 2, {})
+
+
+def test_results_without_a_shared_condition_name_the_settings_that_differ(say: Say, tmp_path: Path) -> None:
+    tests = {"slow": make_datagrams(10_000_000), "fast": make_datagrams(20_000_000), "tcp": make_plain()}
+    stored = {name: import_nodes(tmp_path / name, [node]) for name, node in tests.items()}
+    with ExitStack() as stack:
+        slow, fast, tcp = ((name, stack.enter_context(Results.open(stored[name]))) for name in stored)
+        with pytest.raises(UsageError) as caught:
+            compare_results([slow, fast])
+        say(caught.value)
+        with pytest.raises(UsageError) as caught:
+            compare_results([slow, tcp])
+        say(caught.value)
+
+
+def test_a_line_damaged_in_the_middle_is_refused(say: Say, tmp_path: Path) -> None:
+    lines = make_json_stream(make_iperf3()).splitlines(keepends=True)
+    lines[1] = lines[1][:40] + "\n"
+    with pytest.raises(StoreError) as caught:
+        read_text(tmp_path, "".join(lines))
+    say(caught.value)
+
+
+@pytest.mark.parametrize(
+    "damage", [{"histogram": b"\x1c\x84"}, {"histogram": None}, {"count": 5}, {"min_ns": 3}]
+)
+def test_damage_is_named_with_file_trial_and_series(say: Say, tmp_path: Path, damage: dict[str, Any]) -> None:
+    rows = [{**ROWS[1], **damage}, *ROWS[2:]]
+    folder = store(tmp_path / "stored", "round_trips", rows)
+    with (
+        Results.open(folder) as results,
+        pytest.raises(StoreError) as caught,
+    ):
+        read_round_trips(results, 1)
+    say(caught.value)
+    report = check_results(folder)
+    say(str(report))
+
+
+def test_a_trial_that_is_refused_leaves_nothing(say: Say, tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        with pytest.raises(StoreError) as caught:
+            results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        say(caught.value)
+        with pytest.raises(StoreError) as caught:
+            results.add_trial(dataclasses.replace(COMPLETE, plan_row=9), {})
+        say(caught.value)
+        with pytest.raises(UsageError) as refused:
+            results.add_trial(dataclasses.replace(COMPLETE, attempt=2), {"probes": make_probes()})
+        say(refused.value)
+        assert results.records() == [COMPLETE]
+
+
+def test_a_plan_that_names_a_row_twice_makes_no_results(say: Say, tmp_path: Path) -> None:
+    with pytest.raises(StoreError) as caught:
+        Results.create(tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]])
+    say(caught.value)
+    assert not (tmp_path / "results.db").exists()
+
+
+@pytest.mark.parametrize("wrong", [True, "1", 1.5, None, pd.NA, [1, 2], np.array([1, 2]), []])
+def test_what_names_no_single_trial_is_refused_by_name(say: Say, tmp_path: Path, wrong: Any) -> None:
+    with make_results(tmp_path) as results:
+        results.add_trial(COMPLETE, {})
+        with pytest.raises(UsageError) as caught:
+            results.series_kinds(wrong)
+        say(caught.value)
+
+
+def test_other_kinds_and_other_things_are_refused(say: Say) -> None:
+    with pytest.raises(UsageError) as caught:
+        encode_series("loaded_probe", make_probes())
+    say(caught.value)
+    with pytest.raises(UsageError) as caught:
+        encode_series("sender_cpu", [1, 2])
+    say(caught.value)
+
+
+@pytest.mark.parametrize("keep_ratio", [0.0, 0.02, 0.1, 0.3, 0.6, 0.9])
+def test_a_cut_blob_is_named(say: Say, keep_ratio: float) -> None:
+    blob = encode_series("loaded_probes", make_probes())
+    with pytest.raises(StoreError) as caught:
+        decode_series("loaded_probes", blob[: int(len(blob) * keep_ratio)])
+    say(caught.value)
