@@ -11,7 +11,6 @@ import pytest
 from pathlab.analysis.planning.loss_search import SearchEnding
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.errors import StoreError, UsageError
 from pathlab.runner.campaign.cycle import CycleRunner, RunParts
 from pathlab.runner.campaign.interruption import Interruption
 from pathlab.runner.campaign.rate_search import RateSearches
@@ -19,10 +18,14 @@ from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.run import plan_records
 from pathlab.runner.events import RunNotice, SearchNow
 from pathlab.store.check import check_results
-from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
-from pathlab.study.rate_searches import describe_ending, list_searches
-from tests.builders.searches import FakeCycles, Truth, count_link, make_search_campaign, run_searches
+from pathlab.study.rate_searches import list_searches
+from tests.builders.searches import (
+    FakeCycles,
+    count_link,
+    make_search_campaign,
+    run_searches,
+)
 from tests.builders.stored import create_results
 
 
@@ -134,95 +137,3 @@ def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> 
         assert 56e6 < below < 60e6
         at_highest = [row for row in cycles.measured if row.cell.pacing_bits_per_s == 10**8]
         assert len(at_highest) == 1
-
-
-@pytest.mark.parametrize(
-    ("truth", "text"),
-    [
-        (count_link(1e9), "loss ≤ 1 % up to 100 Mbit/s or more: the highest rate tried had no more loss"),
-        (count_link(1e9, 0.5), "not found: more loss already at the lowest rate, 10 Mbit/s"),
-        (count_link(1e9, 1.0), "not found: more loss already at the lowest rate, 10 Mbit/s"),
-        (count_link(1e9, 0.01), "not found: undecided at the lowest rate, 10 Mbit/s"),
-    ],
-)
-def test_each_ending_has_one_text(tmp_path: Path, truth: Truth, text: str) -> None:
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, truth)
-        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        assert describe_ending(found.state, campaign.search.rule) == text
-
-
-@pytest.mark.parametrize("end", ["sender", "receiver"])
-def test_a_limit_of_a_host_is_no_rate_of_the_path(tmp_path: Path, end: str) -> None:
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
-    clean, link = count_link(1e9), count_link(48e6)
-
-    def limit(row: PlanRow) -> Mapping[str, Any]:
-        if end == "receiver":
-            counts = link(row)
-            return {**counts, "udp_lost_host_packets": counts["udp_lost_packets"], "udp_lost_path_packets": 0}
-        sent = min(48e6, row.cell.pacing_bits_per_s or 0) / 8000
-        return {**clean(row), "udp_sent_packets_per_s": sent}
-
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, limit)
-        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        text = describe_ending(found.state, campaign.search.rule)
-        limits = {"sender": "sending host at 50.5 Mbit/s", "receiver": "receiving host at 48.7 Mbit/s"}
-        assert text.startswith(f"not found: limited by the {limits[end]}; ")
-        assert "loss ≤ 1 % up to 4" in text
-
-
-@pytest.mark.parametrize("host", [None, 0])
-@pytest.mark.parametrize(
-    ("link", "known"),
-    [
-        (count_link(48e6), "loss ≤ 1 % up to 47.0 Mbit/s, confirmed above it at 48.7 Mbit/s"),
-        (count_link(1e9, 0.5), "not found: more loss already at the lowest rate, 10 Mbit/s"),
-    ],
-)
-def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
-    tmp_path: Path, link: Truth, known: str, host: int | None
-) -> None:
-    """With GRO the drops of a socket are not known: what other counters explain is no more than a part."""
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
-
-    def hide(row: PlanRow) -> Mapping[str, Any]:
-        counts = link(row)
-        unknown = {"udp_lost_host_packets": host, "udp_lost_path_packets": None}
-        return {**counts, **unknown} if counts["udp_lost_packets"] else counts
-
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, hide)
-        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        text = describe_ending(found.state, campaign.search.rule)
-        assert text == f"{known}; whether the path or the receiving host lost the packets is not known"
-
-
-def test_a_stored_row_of_no_search_is_refused(tmp_path: Path) -> None:
-    campaign = make_search_campaign(cycles=1)
-    with create_results(tmp_path, campaign) as results:
-        settings = {**results.plan()[0].settings, "streams": 9}
-        results.add_plan_row(
-            PlanRecord(row=2, cycle=0, path_source="local", path_destination="local", settings=settings)
-        )
-        with pytest.raises(UsageError, match="row 2 of the stored plan belongs to no search"):
-            RunParts(campaign, results, lambda _: None)
-        with pytest.raises(StoreError, match="planned already"):
-            results.add_plan_row(results.plan()[0])
-
-
-def test_another_rule_is_another_campaign(tmp_path: Path) -> None:
-    campaign = make_search_campaign()
-    other = make_search_campaign(
-        search={"loss": "2%", "lowest": "10Mbit/s", "highest": "100Mbit/s", "resolution": "5%"}
-    )
-    with (
-        create_results(tmp_path, campaign) as results,
-        pytest.raises(UsageError, match="another campaign or other settings"),
-    ):
-        refuse_other_plan(results, other, plan_records(other))

@@ -117,14 +117,6 @@ def test_the_named_interface_is_looked_at_and_no_other() -> None:
     assert [check.item for check in check_facts(facts(), nic="eth1") if "NIC" in check.item] == ["NIC eth1"]
 
 
-def test_offloads_that_are_off_come_with_the_line_that_turns_them_on() -> None:
-    nics = {
-        "eth0": facts()["nics"]["eth0"] | {"offloads": {"tso": False, "gro": False, "rx_checksum": False}}
-    }
-    check = find(check_facts(facts(nics=nics), nic=None), "NIC eth0")
-    assert check.fix == "as root: ethtool -K eth0 tso on gro on rx on"
-
-
 def test_every_pair_in_both_directions_and_a_host_alone_with_this_machine() -> None:
     assert list_pairs(["a", "b"]) == [("a", "b"), ("b", "a")]
     assert len(list_pairs(["a", "b", "c"])) == 6

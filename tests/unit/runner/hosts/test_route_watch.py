@@ -85,29 +85,11 @@ def test_a_fresh_reading_holds_for_a_minute(monkeypatch: pytest.MonkeyPatch) -> 
     assert readings.notices == []
 
 
-def test_another_way_is_a_change_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = Readings(monkeypatch, route_over("r1"), route_over("r2"), route_over("r2"))
-    seen = []
-    for _ in range(3):
-        seen.append(read(readings.watch.read))
-        readings.now_s += FRESH_S
-    assert seen == [("r1", False), ("r2", True), ("r2", False)]
-    assert readings.notices == ["a to b: the route has changed"]
-
-
 def test_a_router_that_fell_silent_is_no_change(monkeypatch: pytest.MonkeyPatch) -> None:
     readings = Readings(monkeypatch, route_over("r1", "r2"), route_over("", "r2"))
     read(readings.watch.read)
     readings.now_s += FRESH_S
     assert read(readings.watch.read)[1] is False
-
-
-def test_the_end_of_a_run_reads_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    readings = Readings(monkeypatch, route_over("r1"), route_over("r2"))
-    read(readings.watch.read)
-    readings.watch.close()
-    assert readings.given == []
-    assert readings.notices == ["a to b: the route has changed"]
 
 
 @pytest.mark.parametrize(("unloaded", "changed"), [(50, False), (500, True)])  # 1 s, 10 s
@@ -134,13 +116,3 @@ def test_each_path_has_its_own_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     reading = readings.watch.read(back)
     assert reading is not None
     assert (reading.route.fingerprint, reading.changed) == ("r2", False)
-
-
-def test_what_cannot_be_read_is_reported_once_and_harms_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    refusal = HostError("probes are not permitted", host="a", stage="network")
-    readings = Readings(monkeypatch, refusal)
-    assert readings.watch.read(PATH) is None
-    assert readings.watch.read(PATH) is None
-    assert readings.notices == [
-        "a to b: the route is not watched (host 'a', network: probes are not permitted)"
-    ]

@@ -14,11 +14,9 @@ from pathlab.runner.campaign.cool_down import IdleWatch
 from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.hosts.changes import find_changes, is_other_route
-from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord, JournalRecord
 from tests.builders.campaigns import make_sample
-from tests.builders.series import describe_round_trips
 from tests.builders.trials import make_record
 
 MS = 1_000_000
@@ -40,49 +38,6 @@ def campaign_of(**extra: Any) -> Campaign:
 
 def probe(rtt_ns: int | None) -> dict[str, Any]:
     return {"type": "probe", "sent_ns": 1, "rtt_ns": rtt_ns}
-
-
-def test_one_late_probe_is_below_the_limit_and_a_second_of_them_is_above() -> None:
-    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), 100 * MS)
-    assert not any(watch.add(probe(50 * MS)) for _ in range(10))
-    assert not watch.add(probe(900 * MS))
-    passed = [watch.add(probe(200 * MS)) for _ in range(10)]
-    assert passed.count(True) == 1
-    assert watch.reason == "a loaded RTT of 125 ms is above the limit of 100 ms"
-
-
-def test_loss_is_tested_from_twenty_probes_on() -> None:
-    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
-    assert not any(watch.add(probe(None)) for _ in range(19))
-    assert watch.add(probe(None))
-    assert watch.reason == "a probe loss of 100.0 % is above the limit of 10 %"
-    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
-    assert not any(watch.add(probe(None if n % 10 == 9 else MS)) for n in range(200))
-
-
-def interval(number: int, rtts_ns: list[int], *, lost: int = 0) -> dict[str, Any]:
-    """What the prober says of 100 ms of probes that were counted together."""
-    times = {"start_ns": number * 100 * MS, "end_ns": (number + 1) * 100 * MS}
-    trips = describe_round_trips(rtts_ns)
-    return {"type": "round_trips", **times, "sent": len(rtts_ns) + lost, "lost": lost, "round_trip_ns": trips}
-
-
-def test_intervals_of_the_latest_second_are_tested_together() -> None:
-    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
-    assert not any(watch.add(interval(number, [50 * MS] * 20)) for number in range(10))
-    added = [watch.add(interval(10 + number, [200 * MS] * 20)) for number in range(10)]
-    assert added.index(True) == 5  # six of the ten intervals that are looked at
-    assert str(watch.reason).endswith("is above the limit of 100 ms")
-    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
-    assert not watch.add(interval(0, [200 * MS] * 9, lost=50))  # too few that were answered
-
-
-def test_loss_is_tested_over_the_intervals_of_a_second() -> None:
-    watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), MS // 10)
-    assert not any(watch.add(interval(number, [MS] * 9, lost=1)) for number in range(30))
-    assert not watch.add(interval(30, []))  # nothing was sent
-    assert watch.add(interval(31, [MS] * 5, lost=5))
-    assert watch.reason == "a probe loss of 14.4 % is above the limit of 10 %"
 
 
 def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
@@ -251,39 +206,11 @@ def started(**facts: Any) -> JournalRecord:
     return JournalRecord(recorded_utc="x", kind="started", plan_row=None, text="", facts=facts)
 
 
-def test_kernel_sysctls_and_programs_that_changed_are_named() -> None:
-    before = host(kernel={"release": "6.1"}, tcp={"tcp_sack": 1, "tcp_ecn": 2}, load={"one": 0.1})
-    now = host(kernel={"release": "6.2"}, tcp={"tcp_sack": 0, "tcp_ecn": 2}, load={"one": 3.0})
-    entries = [started(engine_sha256="00"), started(program_version="1", engine_sha256="aa")]
-    programs = {"program_version": "1", "engine_sha256": "bb"}
-    assert find_changes([host(kernel={"release": "5.9"}), before], [now], entries, programs) == [
-        "a: kernel.release was 6.1, is 6.2",
-        "a: tcp.tcp_sack was 1, is 0",
-        "the engine was aa, is bb",
-    ]
-
-
 def test_what_was_not_known_is_no_change() -> None:
     now = [host(kernel={"release": "6.2"})]
     unknown: dict[str, str | None] = {"program_version": "1", "engine_sha256": None}
     assert find_changes([host(kernel=None)], now, [started(engine_sha256="aa")], unknown) == []
     assert find_changes([], now, [], {"program_version": "1"}) == []
-
-
-def test_windows_beyond_a_hosts_limit_are_reported_with_the_sysctl() -> None:
-    factors = {"streams": 1, "window": ["64KiB", "1MiB"], "direction": ["reverse"]}
-    rows = rows_of(campaign_of(factors=factors))
-    small = {"wmem_max_bytes": 212992, "rmem_max_bytes": 212992}
-    hosts = [
-        HostRecord(name=name, recorded_utc="x", facts={"buffers": facts})
-        for name, facts in (("a", small), ("b", {"wmem_max_bytes": 2**20}), ("c", None), ("d", small))
-    ]
-    reported = find_short_windows(rows, hosts)
-    # against the path: b and d send, a and c receive; b has room, what c may is not known
-    assert [line.split(" grants")[0] for line in reported] == ["a", "d"]
-    assert "the plan requests 1 MiB" in reported[0]
-    assert "sysctl -w net.core.rmem_max=1048576" in reported[0]
-    assert "sysctl -w net.core.wmem_max=1048576" in reported[1]
 
 
 def test_a_hop_that_answers_from_elsewhere_is_another_route() -> None:

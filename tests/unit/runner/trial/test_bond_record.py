@@ -8,9 +8,7 @@ from pathlab.runner.hosts.bond_setup import is_other_bond
 from pathlab.runner.trial.bond_record import (
     BondReading,
     MemberLink,
-    choose_bond,
     count_members,
-    describe_bond,
 )
 
 MS = 1_000_000
@@ -64,16 +62,6 @@ def test_no_counter_is_not_measured_and_never_zero() -> None:
     (row,) = count_members(reading, "receiver", "a", records, [])
     assert row["tx_bytes"] is None
     assert row["covered_ns"] == 0
-
-
-def test_the_bond_of_an_address_or_the_only_one_is_meant() -> None:
-    other = {**BOND, "address": None}
-    assert choose_bond({"bond0": other, "bond1": BOND}, "192.0.2.1") == "bond1"
-    assert choose_bond({"bond0": other}, "198.51.100.1") == "bond0"
-    assert choose_bond({"bond0": other, "bond1": BOND}, "198.51.100.1") is None
-    assert choose_bond({}, "192.0.2.1") is choose_bond(None, "192.0.2.1") is None
-    assert describe_bond("bond0", BOND) == "bond0: 802.3ad layer3+4, eth0, eth1"
-    assert describe_bond("b", {"mode": "balance-rr", "members": {}}) == "b: balance-rr, no member"
 
 
 def test_a_member_that_went_down_even_for_a_moment_is_a_change() -> None:
