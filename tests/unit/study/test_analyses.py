@@ -16,7 +16,6 @@ from pathlab.analysis.fits.models import Family
 from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.pairs import PairVerdict
-from pathlab.errors import UsageError
 from pathlab.report.answer_table import format_row
 from pathlab.store.records import TrialRecord
 from pathlab.study.answer import measure_spread
@@ -324,13 +323,6 @@ def test_variability_has_its_spread_mean_and_steady_share() -> None:
     assert found.mean_ratio == pytest.approx(0.115)
     none = describe_variability(np.array([np.nan]))
     assert (none.spread.n, none.mean_ratio, none.steady_share_ratio) == (0, None, None)
-
-
-def test_a_cell_cannot_be_classified_by_no_trial() -> None:
-    one = study(make_sweep(2, levels=[(2, 65536)]))
-    for ask in (one.limits, one.warm_up):
-        with pytest.raises(UsageError, match="0 trials per cell"):
-            ask(0)
 
 
 def test_fairness_is_for_several_streams() -> None:

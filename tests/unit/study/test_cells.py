@@ -165,31 +165,6 @@ def test_autotuned_cells_stand_by_themselves() -> None:
     assert (cell.name, len(cell.complete)) == ("1 × auto", 1)
 
 
-def test_other_factors_and_control_rows_never_share_a_cell() -> None:
-    results = make_quickstart(cycles=6, levels=[(1, 64 * KIB)])
-    plan = [
-        replace(
-            row,
-            settings={
-                **row.settings,
-                "duration_ns": duration_s * 10**9,
-                "no_delay": True,
-                "family": "any",
-                "warmup_ns": 10**9,
-            },
-        )
-        for row, duration_s in zip(results.plan(), (100, 20, 100, 20, 100, 100), strict=True)
-    ]
-    plan[5] = replace(plan[5], settings={**plan[5].settings, "control": True})
-    durations = [row.settings["duration_ns"] for row in plan]
-    records = [replace(one, duration_ns=ns) for one, ns in zip(results.records, durations, strict=True)]
-    apart = results.copy(plan=plan, trials=records, series={})
-    assert [(one.name, len(one.complete)) for one in Study(apart).conditions()] == [
-        ("west → east, duration 100 s", 3),
-        ("west → east, duration 20 s", 2),
-    ]
-
-
 def test_truth_is_the_link_of_the_path() -> None:
     def find_link(results: SyntheticResults) -> DirectLink | None:
         return Study(results).conditions()[0].direct_link

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from pathlab.errors import StoreError
 from pathlab.study.climbs import CellClimb, classify_cell_climb
 from pathlab.study.selection import Rules, select
 from pathlab.study.trials import StudySource, read_study_trials
-from tests.builders.results import SyntheticResults, with_series
+from tests.builders.results import with_series
 from tests.builders.series import make_histogram_row
 from tests.builders.sweeps import make_sweep
 
@@ -61,21 +59,3 @@ def test_where_histograms_were_kept_the_means_of_their_intervals_are_read() -> N
         }
         found = classify(with_series(make_sweep(3, levels=LEVELS), series))
         assert (found.classified, found.still_rising) == (3, still)
-
-
-class DamagedResults(SyntheticResults):
-    """Results of whose second trial no series can be read."""
-
-    def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]:
-        if trial_id == 2:
-            raise StoreError("results.db: loaded_probes of trial 2 is damaged")
-        return super().series_tables(trial_id, columns)
-
-
-def test_a_damaged_series_is_named_and_judges_nothing() -> None:
-    rising = {"loaded_probes": probes([(160.0 + 2 * place) * MS for place in range(20)])}
-    whole = make_sweep(3, levels=LEVELS)
-    results = DamagedResults(whole.campaign, whole.plan(), whole.records, dict.fromkeys((1, 2, 3), rising))
-    found = classify(results)
-    assert (found.classified, found.rising) == (2, 2)
-    assert found.damaged == ("results.db: loaded_probes of trial 2 is damaged",)

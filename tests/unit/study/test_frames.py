@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
 from pathlab.study.answer import Answers
 from pathlab.study.frames import LINE_CHARACTERS
@@ -75,21 +74,6 @@ def test_a_frame_has_nullable_types_and_the_text_has_units(sweep: Study) -> None
     assert len(sweep.message_cost().to_frame()) == 0
 
 
-def test_the_text_of_an_answer_says_yes_and_no_and_every_reason_once(sweep: Study) -> None:
-    (answer,) = sweep.precision()
-    assert "trials: stop no, reason " in repr(answer)
-    reasons = [(repr(one), one.result.undecided) for one in sweep.saturation()]
-    undecided = [(text, reason.value) for text, reason in reasons if reason is not None]
-    assert undecided
-    assert all(text.count(reason) == 1 for text, reason in undecided)
-
-
 @pytest.mark.parametrize("number", [np.int64(2), np.float64(2), 2.0])
 def test_trials_per_cell_is_any_whole_number(sweep: Study, number: Any) -> None:
     assert len(sweep.warm_up(number)) == len(sweep.warm_up(2)) > 0
-
-
-@pytest.mark.parametrize("number", [2.5, np.float64("nan"), 0, "2", pd.Series([1, 2])])
-def test_other_trials_per_cell_are_one_line(sweep: Study, number: Any) -> None:
-    with pytest.raises(UsageError, match="trials per cell cannot be classified"):
-        sweep.warm_up(number)

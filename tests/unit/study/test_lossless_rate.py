@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.loss_search import RateVerdict, SearchEnding
-from pathlab.campaign.order import PlanRow
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answers
 from pathlab.study.comparison.rows import ChangeVerdict, compare_results
@@ -18,11 +15,8 @@ from pathlab.study.lossless_rate import LosslessRate
 from tests.builders.searches import (
     SEARCH,
     count_link,
-    make_search_campaign,
-    run_searches,
     write_search_results,
 )
-from tests.builders.stored import create_results
 
 ONE: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
 
@@ -65,57 +59,6 @@ def test_one_answer_for_each_combination_over_all_cycles(tmp_path: Path) -> None
     assert rates[10**8].refused is None
     (answer, _) = answers
     assert answer.selection.used == answer.selection.trials
-
-
-def test_cycles_whose_loss_may_be_the_hosts_are_counted(tmp_path: Path) -> None:
-    link = count_link(48e6)
-
-    def hide(row: PlanRow) -> Mapping[str, Any]:
-        counts = link(row)
-        return (
-            {**counts, "udp_lost_path_packets": None} if row.cycle and counts["udp_lost_packets"] else counts
-        )
-
-    (answer,) = analyse(write_search_results(tmp_path, hide, cycles=3, **ONE))
-    assert answer.result.text.endswith(
-        "; whether the path or the receiving host lost the packets is not known in 2 of them"
-    )
-
-
-def test_one_cycle_has_a_bracket_and_no_interval(tmp_path: Path) -> None:
-    (answer,) = analyse(write_search_results(tmp_path, count_link(48e6), cycles=1, **ONE))
-    assert answer.result.undecided == Undecided.TOO_FEW_SAMPLES
-    assert answer.result.text == "loss ≤ 1 % up to 47.0 Mbit/s, confirmed above it at 48.7 Mbit/s"
-
-
-def test_a_search_that_did_not_end_is_not_found(tmp_path: Path) -> None:
-    campaign = make_search_campaign(cycles=1, **ONE)
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, count_link(48e6), stop_after=7)
-    (answer,) = analyse(tmp_path)
-    assert (answer.result.ending, answer.result.finished, answer.result.found) == (None, 0, 0)
-    assert answer.result.text == "not finished, so far between 10 Mbit/s and 100 Mbit/s"
-    assert answer.result.undecided == Undecided.INCONCLUSIVE
-
-
-def test_cycles_that_end_differently_are_each_named(tmp_path: Path) -> None:
-    clean, link = count_link(1e9), count_link(48e6)
-
-    def limit(row: PlanRow) -> Mapping[str, Any]:
-        """In the third cycle the sender is slow."""
-        if row.cycle != 2:
-            return link(row)
-        sent_per_s = min(30e6, row.cell.pacing_bits_per_s or 0) / 8000
-        return {**clean(row), "udp_sent_packets_per_s": sent_per_s, "udp_refused_packets": 5}
-
-    (answer,) = analyse(write_search_results(tmp_path, limit, cycles=3, **ONE))
-    found = answer.result
-    assert (found.ending, found.finished, found.found) == (None, 3, 2)
-    assert found.undecided == Undecided.INCONCLUSIVE
-    assert "(median of 2 of 3 cycles)" in found.text
-    assert "not found: limited by the sending host at 3" in found.text
-    (reason,) = [one for one in answer.selection.excluded if one.reason == "sender-short"]
-    assert reason.trials == sum(rate.short for rate in found.rates) > 0
 
 
 def test_the_rates_are_those_of_the_cycles_that_found_one(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.errors import UsageError
 from pathlab.report.message_text import describe_choice, list_choice_rows
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
@@ -45,84 +44,6 @@ def test_the_least_cpu_time_of_those_that_meet_the_targets_is_recommended(study:
     assert [one.shortcoming for one in found.candidates] == [None, None, Shortcoming.TOO_SLOW]
     wide = choose(study, 5000, 100_000)
     assert wide.recommended is not None
-    assert wide.recommended.setup.name == "tcp, batch 8 KiB"
-
-
-def test_equal_cpu_time_is_not_told_apart() -> None:
-    setups = (TCP, Setup({"transport": "unix"}))
-    found = choose(Study(make_message_results(setups, sizes=(64,))), 5000, 50_000)
-    assert "is not shown to differ from it" in describe_choice(found)[1]
-
-
-def test_a_rate_between_measured_ones_needs_both_of_them() -> None:
-    """Batches that wait for company are slow where there is little traffic."""
-    study = Study(make_message_results((TCP, BATCHED), sizes=(64,)))
-
-    def slow_down(record: TrialRecord) -> TrialRecord:
-        idle = record.offered_messages_per_s == 5000 and (record.sender_cpu_ns_per_message or 0) < 1000
-        return replace(record, round_trip_p99_ns=1e6) if idle else record
-
-    assert [one.meets for one in choose(study, 7000, 100_000).candidates] == [True, True]
-    found = choose(change(make_message_results((TCP, BATCHED), sizes=(64,)), slow_down), 7000, 100_000)
-    assert [(one.setup.name, one.meets) for one in found.candidates] == [
-        ("tcp", True),
-        ("tcp, batch 8 KiB", False),
-    ]
-    assert list_choice_rows(found)[1][-1] == "p99 at 5 k/s is 10 times the target"
-    assert "7 k/s was not measured; it was judged at 5 k/s and 20 k/s." in describe_choice(found)
-
-
-def test_nothing_meets_the_targets(study: Study) -> None:
-    slow = choose(study, 100_000, 5_000)
-    assert slow.recommended is None
-    assert slow.nearest is not None
-    assert slow.nearest.setup.name == "shared-memory"
-    (text,) = describe_choice(slow)
-    assert text.startswith("Nothing meets 100 k/s of 64 B messages at a p99 of 5 µs. Nearest: shared-memory")
-    fast = choose(study, 1_000_000, 50_000)
-    reasons = {one.setup.name: one.shortcoming for one in fast.candidates}
-    assert reasons == {
-        "shared-memory": Shortcoming.NOT_OFFERED,
-        "tcp, batch 8 KiB": Shortcoming.NOT_OFFERED,
-        "tcp": Shortcoming.RATE_MISSED,
-    }
-    assert list_choice_rows(fast)[-1][-1] == "missed 200 k/s, carried 120 k/s"
-    assert describe_choice(fast)[0].startswith("Nothing is shown to meet 1 M/s")
-
-
-def test_a_rate_that_nothing_carried_is_no_rate_that_was_carried() -> None:
-    slow = Setup(capacity_per_s=500.0)
-    found = choose(Study(make_message_results((slow,), sizes=(64,), rates=(1000, 2000))), 5000, 50_000)
-    assert list_choice_rows(found)[0][-1] == "missed 2 k/s, carried 500 /s"
-
-
-def test_a_rate_that_was_not_offered_is_not_missed() -> None:
-    found = choose(Study(make_message_results((SHARED, BATCHED), sizes=(64,))), 300_000, 10**6)
-    text = describe_choice(found)
-    assert text[0].startswith("300 k/s was not offered; rates are not extrapolated. Nearest:")
-    assert text[1] == "Measure it: pathlab run relay-latency --set factors.message_rate=[300000]"
-
-
-def test_others_are_ruled_out_undecided_or_named_by_medians(study: Study) -> None:
-    alone = choose(study, 5000, 20_000)
-    assert "No other combination meets the targets." in describe_choice(alone)
-    assert describe_choice(alone)[-1] == (
-        "The intervals of p99 are not corrected for the 3 combinations that were compared."
-    )
-    single = choose(Study(make_message_results((TCP,), sizes=(64,))), 5000, 50_000)
-    assert describe_choice(single)[1:] == ("No other combination was measured.",)
-    tcp = next(one for one in choose(study, 5000, 50_000).candidates if one.setup.name == "tcp")
-    at_its_median = round(tcp.figures.p99_ns.median or 0)
-    found = describe_choice(choose(study, 5000, at_its_median))
-    assert any(text.startswith("No other combination is shown to meet the targets") for text in found)
-
-
-def test_a_rate_that_was_missed_is_not_met_whatever_its_latency(study: Study) -> None:
-    found = choose(study, 200_000, 10**9)
-    (tcp,) = (one for one in found.candidates if one.setup.name == "tcp")
-    assert tcp.shortcoming is Shortcoming.RATE_MISSED
-    assert tcp.figures.p99_ns.median is None
-    assert "misses the rate in 8 of 8 trials, carries 120 k/s" in list_choice_rows(found)[-1][-1]
 
 
 def test_a_rate_that_was_missed_at_times_is_not_shown_to_be_met() -> None:
@@ -132,30 +53,6 @@ def test_a_rate_that_was_missed_at_times_is_not_shown_to_be_met() -> None:
     found = choose(change(make_message_results((TCP,), sizes=(64,)), miss), 5000, 50_000)
     assert found.tentative
     assert found.candidates[0].shortcoming is Shortcoming.RATE_UNSURE
-
-
-def test_few_trials_recommend_tentatively() -> None:
-    found = choose(Study(make_message_results(cycles=2)), 5000, 50_000)
-    assert found.tentative
-    text = describe_choice(found)
-    assert text[0].startswith("Tentatively, use shared-memory: 5 k/s of 64 B messages at a p99 of")
-    assert "too few trials to tell the two apart" in text[1]
-    assert text[-1] == "Confidence: low - chosen by medians of 2 trials, not shown by intervals."
-
-
-def test_without_cpu_time_the_least_p99_is_recommended() -> None:
-    def forget(record: TrialRecord) -> TrialRecord:
-        return replace(record, sender_cpu_ns_per_message=None)
-
-    found = choose(change(make_message_results(), forget), 5000, 100_000)
-    assert [one.setup.name for one in found.candidates] == ["shared-memory", "tcp", "tcp, batch 8 KiB"]
-    assert describe_choice(found)[1] == "tcp meets the targets too; CPU time per message was not compared."
-
-
-def test_sizes_are_not_extrapolated(study: Study) -> None:
-    with pytest.raises(UsageError, match="100 B were not measured; sizes are not extrapolated") as refused:
-        choose(study, 5000, 50_000, size=100)
-    assert refused.value.hint == "name a measured size: 64B, 1KiB"
 
 
 def test_the_front_has_the_least_p99_at_each_rate(study: Study) -> None:

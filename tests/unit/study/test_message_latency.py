@@ -36,24 +36,6 @@ def find_knee(study: Study, name: str, size: int) -> MessageKnee:
     return found
 
 
-def test_setups_are_named_by_transport_and_what_differs(study: Study) -> None:
-    names = dict.fromkeys(one.result.setup.name for one in study.message_latency())
-    assert list(names) == ["tcp", "tcp, batch 8 KiB", "shared-memory"]
-    assert len(study.message_latency()) == len(SETUPS) * 2 * (len(RATES) + 1)
-
-
-def test_streams_waits_and_switches_are_named_where_they_differ() -> None:
-    setups = (TCP, Setup({"wait": "poll"}), Setup({"cork": True}), Setup({"streams": 4}))
-    results = make_message_results(setups, sizes=(64,), rates=(1000,), cycles=1)
-    names = [one.result.setup.name for one in Study(results).message_latency()]
-    assert sorted(names) == [
-        "tcp (spinning), 1 stream",
-        "tcp, 1 stream",
-        "tcp, 4 streams",
-        "tcp, cork, 1 stream",
-    ]
-
-
 def test_quantiles_are_those_of_the_model(study: Study) -> None:
     found = find_latency(study, "tcp", 64, 50_000)
     truth = (10_000 + 64) / (1 - 50 / 120)

@@ -114,13 +114,6 @@ def test_trials_with_a_failing_link_are_no_part_of_efficiency() -> None:
     assert {one.result.name for one in found.failover()} >= set(BONDS)
 
 
-def test_links_alone_are_those_with_the_default_where_a_bond_has_other_levels() -> None:
-    answers = study(reordering=(3, 127)).multipath()
-    names = {answer.result.name for answer in answers}
-    assert "round-robin, tcp reordering 127" in names
-    assert all(answer.result.gain is not None for answer in answers)
-
-
 def test_a_campaign_without_bonds_has_no_answers() -> None:
     found = Study(make_quickstart(cycles=2))
     assert found.multipath() == ()

@@ -187,14 +187,6 @@ def test_what_is_no_setting_of_a_technology_is_never_pooled(settings: list[dict[
     assert [one.result.median.first_n for one in study.technology_overhead()] == [8, 8]
 
 
-def test_groups_begin_with_the_one_without_load_and_priority() -> None:
-    settings = [{"background": load, "priority": level} for level in (50, None) for load in ("cpu", "none")]
-    names = [one.name for one in measure(settings=settings).technology_groups()]
-    assert names == [
-        *("no load", "cpu load", "no load, real-time priority 50", "cpu load, real-time priority 50")
-    ]
-
-
 def test_settings_that_set_two_loads_of_a_technology_apart_are_named() -> None:
     nagle = Technology({"no_delay": False}, 40_000.0)
     (group,) = measure((TCP, nagle, REDIS)).technology_groups()
@@ -313,37 +305,6 @@ def test_rows_of_several_paths_are_apart_each_in_its_own_order() -> None:
         *([("east", "tcp")] * 2 + [("east", "redis")] * 2),
         *([("north", "redis")] * 2 + [("north", "tcp")] * 2),
     ]
-
-
-def weaken(results: SyntheticResults, cycles: int) -> SyntheticResults:
-    """The same, whose load of cores was weak in the first cycles."""
-    cpu = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
-    results.records = [
-        replace(one, background_cpu_ratio=0.015, flags=("background-weak",) if one.cycle < cycles else ())
-        if one.plan_row in cpu
-        else one
-        for one in results.records
-    ]
-    return results
-
-
-@pytest.mark.parametrize(
-    ("weak", "verdict"), [(0, ChangeVerdict.WORSE), (6, ChangeVerdict.WORSE), (7, ChangeVerdict.UNDECIDED)]
-)
-def test_a_load_that_hardly_ran_decides_nothing(weak: int, verdict: ChangeVerdict) -> None:
-    settings = [{"background": load} for load in ("none", "cpu", "disk")]
-    results = make_technology_results(
-        (TCP, REDIS), sizes=(64,), settings=settings, cycles=12, noise_ratio=0.003, histograms=False
-    )
-    found = [one.result for one in make_study(weaken(results, weak)).loaded_round_trips()]
-    cpu = [one for one in found if one.ratio.level == "cpu"]
-    assert {one.ratio.verdict for one in cpu} == {verdict}
-    assert {one.weak for one in cpu} == {f"{weak} of 12"}
-    assert {one.load for one in cpu} == {"1.5 % of its threads' time"}
-    assert {one.compared for one in cpu} == {"cpu load against no load"}
-    assert {one.weak for one in found if one.ratio.level == "disk"} == {"0 of 12"}
-    if verdict is ChangeVerdict.UNDECIDED:
-        assert {one.ratio.reason for one in cpu} == {"the load hardly ran"}
 
 
 def test_each_metric_and_path_is_a_family_of_its_own() -> None:

@@ -113,25 +113,6 @@ def test_conditions_are_aligned_and_those_of_one_side_named() -> None:
     assert [(label, condition.streams) for label, condition in found.alone] == [("r0", 4), ("r1", 8)]
 
 
-def test_names_of_hosts_matter_unless_left_aside() -> None:
-    first, second = make_results(seed=1), make_results(seed=2)
-    second.change_trials(path_source="elsewhere")
-    with pytest.raises(UsageError, match="no combination was measured in both"):
-        compare(first, second)
-    assert {row.verdict for row in compare(first, second, any_path=True).rows} == {ChangeVerdict.EQUIVALENT}
-
-
-def test_other_factors_are_conditions_where_all_results_tell_them() -> None:
-    first, second = make_results(seed=1), make_results(seed=2)
-    for results, dscp in ((first, 0), (second, 8)):
-        for number, row in enumerate(results._plan):
-            results._plan[number] = dataclasses.replace(row, settings={**row.settings, "dscp": dscp})
-    with pytest.raises(UsageError, match="no combination was measured in both"):
-        compare(first, second)
-    found = compare(first, make_results(seed=2))
-    assert found.ignored_settings == ("dscp",)
-
-
 def count_excluded(found: ResultsComparison) -> dict[str, dict[str, int]]:
     return {
         label: {one.reason: one.trials for one in counts}
@@ -182,14 +163,6 @@ def test_imported_pings_are_compared_by_their_round_trips() -> None:
     assert {row.metric.name for row in found.rows} == {"loaded-rtt"}
 
 
-def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason() -> None:
-    limited = make_results(seed=2)
-    limited.change_trials(flags=("lab", "lab-limited"))
-    count = len(limited.records)
-    with pytest.raises(UsageError, match=f"'r1' has no trial to compare; excluded: {count} lab-limited"):
-        compare(make_results(seed=1), limited)
-
-
 def test_imported_trials_are_compared_in_results_of_their_own() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     flags = ("imported",)
@@ -209,46 +182,6 @@ def test_each_of_several_is_held_against_the_first_in_one_family() -> None:
     assert verdicts(found, "throughput") == [ChangeVerdict.EQUIVALENT] * 2 + [ChangeVerdict.WORSE] * 2
 
 
-def test_results_that_share_nothing_with_the_first_are_named_and_never_pass() -> None:
-    other = make_results(seed=3)
-    other.change_trials(path_source="elsewhere")
-    with pytest.raises(UsageError, match="no combination was measured in both 'r0' and 'r2'"):
-        compare(make_results(seed=1), make_results(seed=2), other)
-    two = [("r0", make_results(seed=1)), ("r1", make_results(seed=2))]
-    with pytest.raises(UsageError, match="the results without a change share no combination with 'r0'"):
-        compare_results(two, unchanged=other)
-
-
-def test_what_is_not_alike_besides_is_said() -> None:
-    first, second = make_results(seed=1), make_results(seed=2)
-    assert compare(first, second).unlike == ()
-    second.change_trials(
-        lambda record: dataclasses.replace(
-            record, duration_ns=3 * record.duration_ns, flags=("loopback-fallback",)
-        )
-    )
-    found = compare(first, second)
-    assert [one.fact for one in found.unlike] == ["steady window", "measured over"]
-    notes = [line for line in list_notes(found) if "Different in" in line]
-    assert notes[1] == "Different in r1: measured over, lab before and loopback-fallback after."
-    assert describe_comparison(found)["unlike"][0]["fact"] == "steady window"
-    second.change_trials(duration_ns=0)
-    (by_amount,) = (line for line in list_notes(compare(first, second)) if "steady window" in line)
-    assert "and by amount after" in by_amount
-
-
-def test_many_conditions_of_one_side_are_one_line() -> None:
-    first, second = make_results(seed=1), make_results(seed=2)
-    for number, record in enumerate(second.records):
-        if record.streams == 4:
-            second.records[number] = dataclasses.replace(record, streams=8 + record.cycle % 2)
-    notes = [line for line in list_notes(compare(first, second)) if line.startswith("Only in")]
-    assert notes == [
-        "Only in r0: west → east: 4 × 64 KiB cubic.",
-        "Only in r1: west → east: 8 and 9 × 64 KiB cubic.",
-    ]
-
-
 def test_what_was_not_measured_is_not_judged() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
     second.change_trials(loaded_rtt_median_ns=None)
@@ -261,13 +194,6 @@ def test_what_was_not_measured_is_not_judged() -> None:
     assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
     with pytest.raises(UsageError, match="no trial of these results has a loaded-rtt"):
         compare(first, second, metrics=("loaded-rtt",))
-
-
-def test_wrong_use_is_one_line() -> None:
-    with pytest.raises(UsageError, match="one results folder cannot be compared"):
-        compare(make_results(seed=1))
-    with pytest.raises(UsageError, match="'speed' is no metric"):
-        compare(make_results(seed=1), make_results(seed=2), metrics=("speed",))
 
 
 def test_messages_are_compared_by_their_rate_and_round_trips() -> None:

@@ -224,8 +224,3 @@ def test_sizes_of_messages_are_compared_by_the_metrics_of_messages() -> None:
     found = ratios(measure_levels("message_bytes", effects, figures=MESSAGES, model=model), "message")
     assert {metric for _, _, metric in found} == {"messages", "round-trip-p99", "cpu-message"}
     assert [one.ratio for key, one in found.items() if key[2] == "messages"] == [pytest.approx(0.5, rel=0.01)]
-
-
-def test_streams_and_windows_are_not_compared_as_levels() -> None:
-    with pytest.raises(UsageError, match="'streams' is compared by the analyses of streams and windows"):
-        Study(measure_levels("build", builds(against={}))).releases("streams")

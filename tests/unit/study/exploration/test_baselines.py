@@ -103,12 +103,3 @@ def test_a_factor_needs_values_above_0(table: MadeTable) -> None:
     assert found.against is not None
     point = found.against[0].points[0]
     assert (point.y, point.low, point.state) == (None, None, PointState.UNDECIDED)
-
-
-def test_a_baseline_without_trials_compares_nothing(table: MadeTable) -> None:
-    table.values["streams"] = np.where(table.values["window"] == 65536, 4.0, 8.0)
-    found = build(table, colour="window", baseline="65536")
-    assert found.against == ()
-    assert "Nothing is compared: no place has trials of the baseline and of another curve." in found.notes
-    assert build(table, colour="window").against is None
-    assert build(table, colour="window", baseline="65536", statistic="cdf").against is None

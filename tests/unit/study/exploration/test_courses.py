@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pathlab.errors import StoreError, UsageError
+from pathlab.errors import StoreError
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.course_series import list_courses, parse_course
 from pathlab.study.exploration.courses import (
@@ -176,19 +176,6 @@ def test_counters_of_several_keys_are_one_line_each() -> None:
     assert [line.name for line in found.lines] == ["eth0 1: fq", "eth1 1: fq"]
     assert found.lines[1].values.tolist() == [1, 1001, 2001]
     assert found.x_s.tolist() == [1, 2, 3]
-
-
-def test_what_was_not_kept_or_does_not_exist_is_named() -> None:
-    results = make_results()
-    with pytest.raises(StoreError, match=r"trial 1 kept no series 'sender_nics\.rx_bytes'"):
-        read_reduced_course(results, 0, "sender_nics.rx_bytes")
-    with pytest.raises(
-        UsageError, match=r"'loaded_prob' is no kind of series; did you mean 'loaded_probes'\?"
-    ):
-        read_reduced_course(results, 0, "loaded_prob.rtt_ns")
-    with pytest.raises(UsageError, match="series 'loaded_probes' has no course 'rtt'") as caught:
-        read_reduced_course(results, 0, "loaded_probes.rtt")
-    assert "rtt_ns" in (caught.value.hint or "")
 
 
 def test_courses_of_a_trial_are_numbers_over_time_the_rate_first() -> None:

@@ -125,38 +125,9 @@ def test_facets_and_several_columns_make_curves_of_their_own(table: MadeTable) -
     assert [axis.column for axis in found.ys] == ["throughput", "rtt"]
 
 
-def test_trials_without_a_value_are_counted_in_a_note(table: MadeTable) -> None:
-    found = build_from_rows(table, make_view(x="window", y=("rtt",)), all_rows(table))
-    missing = int(np.isnan(table.values["window"]).sum())
-    assert f"{missing} trials without window not shown." in found.notes
-    unmeasured = int(np.isnan(table.values["rtt"]).sum())
-    assert f"{unmeasured} trials without RTT not shown." in found.notes
-
-
 def test_nothing_selected_shows_nothing(table: MadeTable) -> None:
     found = build_from_rows(table, make_view(facet="window", colour="results"), np.zeros(0, dtype=np.intp))
     assert (found.facets, found.excluded, found.undecided) == ((), (), 0)
-
-
-def test_too_many_levels_are_limited_and_said() -> None:
-    count = 2**16
-    made = MadeTable(count=count)
-    made.add(MadeColumn(name="started_utc", label="start", kind="time", role="identity"), np.arange(count))
-    made.add(MadeColumn(name="streams", label="streams"), np.arange(count))
-    made.add(MadeColumn(name="throughput", label="throughput", role="measured"), np.arange(count) * 2.0)
-    made.add(MadeColumn(name="duration", label="duration"), np.full(count, 10.0))
-    panels = build_from_rows(made, make_view(x="duration", facet="streams"), np.arange(count))
-    assert len(panels.facets) == 12
-    assert panels.notes == ("12 of 65536 panels shown, chosen evenly: filter to see the others.",)
-    colours = build_from_rows(made, make_view(x="duration", colour="streams"), np.arange(count))
-    assert [curve.name for curve in colours.facets[0].curves][::23] == ["0", "65535"]
-    assert colours.notes == ("24 of 65536 colours shown, chosen evenly: filter to see the others.",)
-    found = build_from_rows(made, make_view(), np.arange(count))
-    note = "512 of 65536 places on the x axis shown, chosen evenly: filter to see the others."
-    assert found.notes == (note,)
-    (curve,) = found.facets[0].curves
-    assert len(curve.points) == 512
-    assert (curve.points[0].x, curve.points[-1].x) == (0, count - 1)
 
 
 def test_many_trials_leave_some_dots_and_all_extremes() -> None:
@@ -180,38 +151,6 @@ def test_an_axis_marks_the_levels_that_were_measured(table: MadeTable) -> None:
     category = build_from_rows(table, make_view(x="congestion"), all_rows(table)).x
     assert (category.levels, category.ticks) == (("bbr", "cubic"), None)
     assert build_from_rows(table, make_view(x="rtt"), all_rows(table)).x.ticks is None
-
-
-def test_the_title_names_what_all_trials_share(table: MadeTable) -> None:
-    assert build_from_rows(table, make_view(), all_rows(table)).title == "duration 10 s"
-    first = table.values["results"] == 0
-    rows = np.flatnonzero((table.values["window"] == 65536) & (table.values["congestion"] == 1) & first)
-    title = build_from_rows(table, make_view(), rows).title
-    assert title == "first, window 64 KiB, congestion control cubic, duration 10 s"
-    autotuned = np.flatnonzero(np.isnan(table.values["window"]))
-    assert build_from_rows(table, make_view(), autotuned).title == "window auto, duration 10 s"
-
-
-def test_pooled_factors_are_named(table: MadeTable) -> None:
-    """Those of which one point has several levels; a factor that colours tell apart is not pooled."""
-    pooled = build_from_rows(table, make_view(), all_rows(table)).notes
-    assert "Points pool window: auto, 64 KiB, 256 KiB, 1 MiB." in pooled
-    assert "Points pool congestion control: not set, bbr, cubic." in pooled
-    apart = build_from_rows(table, make_view(colour="window", facet="congestion"), all_rows(table)).notes
-    assert not any(note.startswith("Points pool") for note in apart)
-    whole = build_from_rows(table, make_view(statistic="cdf", colour="window"), all_rows(table)).notes
-    assert "Points pool streams: 5 levels." in whole
-    table.values["window"] = np.where(table.values["streams"] > 2, 65536.0, 262144.0)
-    notes = build_from_rows(table, make_view(), all_rows(table)).notes
-    assert not any("window" in note for note in notes)
-
-
-def test_a_course_is_left_to_the_trial(table: MadeTable) -> None:
-    found = build_from_rows(table, make_view(statistic="course"), all_rows(table))
-    assert found.facets == ()
-    assert found.notes == ("A time course is that of one trial: open a trial to see it.",)
-    opened = build_from_rows(table, make_view(statistic="course", trial="A:1"), all_rows(table))
-    assert opened.notes == ()
 
 
 def test_infinity_is_no_number(table: MadeTable) -> None:

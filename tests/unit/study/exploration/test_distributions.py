@@ -91,24 +91,6 @@ def test_the_number_of_bins_is_bounded() -> None:
     assert count_bins(np.r_[normal, 1e9]) == BINS_MAX
 
 
-def test_logarithmic_bins_have_equal_ratios() -> None:
-    values = np.r_[np.random.default_rng(6).lognormal(0, 2, 200), 0.0, -1.0]
-    found = build(make_values(values), "histogram", scale_x="log10")
-    (curve,) = found.facets[0].curves
-    ratios = np.array(curve.edges[1:]) / np.array(curve.edges[:-1])
-    assert ratios == pytest.approx(ratios[0])
-    assert sum(point.trials for point in curve.points) == 200
-    assert found.notes == ("2 trials at or below 0 not shown on a logarithmic axis.",)
-
-
-def test_columns_of_another_unit_are_not_on_the_axis() -> None:
-    table = make_table(np.random.default_rng(7), 60)
-    view = View(x="streams", y=("throughput", "rtt"), statistic="cdf")
-    found = build_from_rows(table, view, np.arange(60))
-    assert "RTT not shown: throughput has another unit." in found.notes
-    assert {curve.y_column for curve in found.facets[0].curves} == {"throughput"}
-
-
 @pytest.mark.parametrize("statistic", ["cdf", "ccdf", "histogram"])
 def test_no_trial_has_no_distribution(statistic: str) -> None:
     assert build(make_values([]), statistic).facets == ()

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import pathlab
-from pathlab.errors import UsageError
 from pathlab.store.results import Results
 from tests.builders.results import make_quickstart, write_results
 
@@ -45,14 +43,3 @@ def test_a_view_sees_the_trials_that_were_stored_since(tmp_path: Path) -> None:
                 writer.add_trial(record, {})
         figure = results.view()
         assert sum(point.trials for curve in figure.facets[0].curves for point in curve.points) == 16
-
-
-def test_several_results_are_curves_of_one_figure(tmp_path: Path) -> None:
-    paths = [write_results(make_quickstart(cycles=2), tmp_path / name) for name in ("before", "after")]
-    both = pathlab.explore(*paths)
-    figure = both.view("where.window_bytes=65536")
-    assert [curve.colour_level for curve in figure.facets[0].curves] in ([0, 1], [1, 0])
-    with pytest.raises(UsageError, match="did you mean 'results'"):
-        both.view("colour=result")
-    with pytest.raises(UsageError, match="no results were given"):
-        pathlab.explore()
