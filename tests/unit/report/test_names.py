@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.report.names import enumerate_cells, enumerate_numbers
-
-KIB = 1024
+from pathlab.report.names import enumerate_numbers
 
 
 @pytest.mark.parametrize(
@@ -22,8 +20,3 @@ KIB = 1024
 )
 def test_numbers(numbers: tuple[int, ...], text: str) -> None:
     assert enumerate_numbers(numbers) == text
-
-
-def test_windows_with_the_same_streams_are_named_together() -> None:
-    cells = [(2, 64 * KIB), (1, 64 * KIB), (1, 256 * KIB), (2, 256 * KIB), (1, None), (1, None)]
-    assert enumerate_cells(cells) == "1 and 2 × (64 KiB, 256 KiB); 1 × auto"

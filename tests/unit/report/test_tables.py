@@ -13,17 +13,6 @@ ROWS = (
 )
 
 
-def test_a_column_without_a_value_is_left_out_and_a_constant_one_is_said_once() -> None:
-    whole = build_table("grants", "Granted", COLUMNS, ROWS, meanings=MEANINGS, note="As reported.")
-    table = whole.narrow()
-    assert [one.label for one in table.headings] == ["Window", "Streams", "loss"]
-    assert [one.meaning for one in table.headings] == ["requested", "connections", "of all probes"]
-    assert table.rows == (("64 KiB", "1", "0 %"), ("64 KiB", "2", "–"), ("64 KiB", "4", "1 %"))
-    assert table.numeric == (False, True, True)
-    assert table.note == "The same in every row: granted 128 KiB. As reported."
-    assert table.constants == (("granted", "128 KiB"),)
-
-
 def test_programs_get_every_column() -> None:
     whole = build_table("grants", "Granted", COLUMNS, ROWS, meanings=MEANINGS)
     assert [one.label for one in whole.headings] == list(COLUMNS)

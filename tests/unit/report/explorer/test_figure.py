@@ -9,9 +9,8 @@ from typing import TypeVar
 import numpy as np
 import pytest
 
-from pathlab.report.explorer.figure import FigureTexts, mark_times, plot_exploration, write_subject
+from pathlab.report.explorer.figure import FigureTexts, mark_times, plot_exploration
 from pathlab.report.plots.model import Area, Bars, Curve, Panel, Points, Rule, Scale
-from pathlab.report.plots.printed import draw_file
 from pathlab.study.exploration.exploration import (
     AgainstCurve,
     AgainstPoint,
@@ -140,11 +139,6 @@ def test_curves_stand_apart_at_a_marked_value() -> None:
     np.testing.assert_allclose(second.x - first.x, 3 * 0.012)
 
 
-def test_a_distribution_is_named_after_its_measure() -> None:
-    found = replace(explore(x=RATE), statistic="trials per bin", range="")
-    assert write_subject(found, "histogram") == "Throughput: trials per bin"
-
-
 def test_each_facet_and_measure_is_a_panel_with_the_same_limits_for_a_measure() -> None:
     def facet(name: str, height: float) -> Facet:
         parts = (curve("a, Throughput", 0, [point(1, height)]), curve("a, RTT", 0, [point(1, 5)], y="delay"))
@@ -259,12 +253,3 @@ def test_a_time_axis_says_date_and_clock() -> None:
     assert panel.x.tick_labels is not None
     assert panel.x.tick_labels[0] == "01-02 03:10"
     assert panel.x.tick_labels[1:3] == ("03:20", "03:30")
-
-
-@pytest.mark.parametrize("facets", [(), (Facet(name="", curves=()),)])
-def test_without_a_point_the_figure_says_why(facets: tuple[Facet, ...]) -> None:
-    plot = plot_exploration(explore(*facets), MEDIAN)
-    assert (plot.panels, plot.empty) == ((), "Trials not counted: 3 failed. A note.")
-    empty = plot_exploration(replace(explore(), excluded=(), notes=()), MEDIAN)
-    assert empty.empty == "no trial is selected"
-    assert draw_file(empty, ".png").startswith(b"\x89PNG")

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from pathlab.errors import UsageError
-from pathlab.reference.series import describe_source, list_tables
+from pathlab.reference.series import list_tables
 from pathlab.report.explorer.published_document import list_published
 
 
@@ -35,8 +34,3 @@ def test_receivers_are_streams_and_have_no_message_rate() -> None:
     (table,) = [one for one in list_published() if "fan-out" in one["id"]]
     assert table["x"] == "streams"
     assert {name for curve in table["curves"] for name in curve["y"]} == {"throughput_bits_per_s"}
-
-
-def test_an_unknown_table_has_no_source() -> None:
-    with pytest.raises(UsageError, match="'ibm' is not known"):
-        describe_source("ibm")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from pathlab.report.explorer.trial_document import ROWS_SHOWN, read_details
+from pathlab.report.explorer.trial_document import read_details
 from pathlab.report.limit_text import format_limit
 from pathlab.report.text import render_trial
 from pathlab.study.analyses import StudiedResults
@@ -99,23 +99,6 @@ def test_neighbours_are_the_trials_of_the_same_path_in_time(results: ExploredRes
     assert first["before"] == []
 
 
-def test_a_failed_trial_names_its_stage_and_reason_and_no_figure(results: ExploredResults) -> None:
-    document = read_details(results, results.find_row("A:6"))
-    assert document["failure"] == "failed at 'connect': connection refused"
-    assert document["excluded"] == "failed"
-    assert document["remarks"] == []
-    assert [one["key"] for one in document["sections"]] == ["settings"]
-    beside = read_details(results, results.find_row("A:7"))["before"]
-    assert {one["name"]: one["failure"] for one in beside}["A:6"] == document["failure"]
-
-
-def test_flags_carry_their_meaning_and_a_trial_that_does_not_count_says_why(results: ExploredResults) -> None:
-    document = read_details(results, results.find_row("A:18"))
-    assert document["excluded"] == "lab limited"
-    meanings = {one["name"]: one["meaning"] for one in document["flags"]}
-    assert meanings["lab-limited"] == "the machine could not keep up with the emulation (series lab)"
-
-
 def test_every_document_is_json_without_markup_of_its_own(folder: Path, tmp_path: Path) -> None:
     hostile = write_results(make_explored(cycles=2, hostile=True), tmp_path / "hostile")
     explored = ExploredResults.open([hostile])
@@ -124,15 +107,6 @@ def test_every_document_is_json_without_markup_of_its_own(folder: Path, tmp_path
         assert json.loads(json.dumps(document, allow_nan=False)) == document
     failed = read_details(explored, explored.find_row("A:6"))
     assert "<img src=x" in failed["failure"]  # as it is: the page shows text as text
-
-
-def test_long_tables_are_cut_and_say_so(tmp_path: Path) -> None:
-    many = write_results(make_explored(cycles=1, streams=(200,), destinations=("east",)), tmp_path / "many")
-    explored = ExploredResults.open([many])
-    table = find_section(read_details(explored, 0), "streams")
-    assert len(table["rows"]) == ROWS_SHOWN
-    assert table["rows"][0][0] == "all"
-    assert table["notes"] == ["169 more rows in 'pathlab results export'."]
 
 
 def test_a_damaged_series_is_named_and_takes_nothing_else_with_it(folder: Path, tmp_path: Path) -> None:

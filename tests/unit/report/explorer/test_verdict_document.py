@@ -101,20 +101,6 @@ def test_another_factor_has_the_verdicts_of_its_analysis() -> None:
     assert table["verdicts"] == [str(row.verdict)] == ["worse"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x=streams&y=throughput_bits_per_s&colour=results", "needs a baseline"),
-        ("x=streams&y=fairness_jain&colour=results&baseline=A", "no verdict for Jain's index"),
-        (f"{AGAINST_A}&where.results=A", "trials of one of the results alone"),
-        ("x=cycle&y=throughput_bits_per_s&colour=streams&baseline=1", "over several results"),
-        ("x=streams&y=throughput_bits_per_s&colour=status&baseline=complete", "no verdict by Status"),
-    ],
-)
-def test_what_cannot_be_compared_is_said(results: ExploredResults, text: str, message: str) -> None:
-    assert message in read(results, text)["refused"]
-
-
 def test_every_column_with_a_metric_is_one_that_trials_can_have() -> None:
     known = {*column_types(TrialRecord), *(one.name for one in DERIVED), LOSSLESS_COLUMN}
     assert METRICS_OF_COLUMNS.keys() <= known

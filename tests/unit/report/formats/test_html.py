@@ -161,7 +161,6 @@ def test_fallback_is_loud_before_the_answer_and_in_figures() -> None:
     results.change_trials(flags=("loopback-fallback",))
     page = render_html(build_document(results))
     assert page.index("Loopback fallback: user namespaces are closed") < page.index("<h2>The answer")
-    assert "Nothing can be recommended" in page
     assert page.count("LOOPBACK FALLBACK") >= 2
     assert "emu-packet" not in page
 
@@ -184,7 +183,6 @@ def test_one_trial_gives_honest_figures() -> None:
     """One point: no interval, no fit; nothing fails and nothing is made up."""
     page = render_html(build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)])))
     assert "Tentatively, use 1" in page.replace("\u00a0", " ")
-    assert "1 trial, too few for a confidence interval" in page
     assert not re.search(r"\bnan\b", page[: page.index("<script>")], re.IGNORECASE)
 
 

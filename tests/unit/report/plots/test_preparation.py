@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pathlab.report.plots.extents import Extent, break_title, format_tick, mark_axis, measure_extents
-from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
+from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Scale, Span
 from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
 from tests.builders.plots import list_samples, make_empty, make_panel, make_plot
 
@@ -81,29 +81,6 @@ def test_few_points_stay_as_they_are() -> None:
     curve = Curve(name="line", x=np.arange(float(POINTS_MAX)), y=np.zeros(POINTS_MAX))
     ready = prepare_plot(make_plot(make_panel(curve)))
     assert ready.panels[0].layers == (curve,)
-    assert ready.sentence == "It shows what it shows."
-
-
-def test_what_an_axis_cannot_show_becomes_a_gap_and_is_counted() -> None:
-    y = np.array([0.0, -3.0, 10.0, np.inf, 1e200, np.nan, 100.0])
-    curve = Curve(name="line", x=np.arange(1.0, 8.0), y=y, low=y - 1, high=y + 1)
-    ready = prepare_plot(make_plot(make_panel(curve, y=Scale.LOG10)))
-    (kept,) = ready.panels[0].layers
-    assert isinstance(kept, Curve)
-    assert np.isfinite(kept.y).tolist() == [False, False, True, False, False, False, True]
-    assert (
-        "4 values have no place on these axes" in ready.sentence
-    )  # the gap that was one before is none of them
-
-
-@pytest.mark.parametrize(
-    "mark", [Rule(name="capacity", value=0.0), Rule(name="capacity", value=float("nan"))]
-)
-def test_a_line_without_a_place_is_left_out_and_counted(mark: Rule) -> None:
-    curve = Curve(name="line", x=np.array([1.0]), y=np.array([2.0]))
-    ready = prepare_plot(make_plot(make_panel(curve, mark, y=Scale.LOG2)))
-    assert ready.panels[0].layers == (curve,)
-    assert "1 value has no place" in ready.sentence
 
 
 @pytest.mark.parametrize(

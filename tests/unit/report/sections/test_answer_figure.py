@@ -10,18 +10,16 @@ import numpy as np
 import pytest
 
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Curve, Plot, Points, Rule, Scale
+from pathlab.report.plots.model import Plot, Points, Scale
 from pathlab.report.sections.answer_figure import outline_answer_figure
 from pathlab.store.records import TrialRecord
 from tests.builders.results import LAB
 from tests.builders.sections import find_curve, make_inputs, take_trials
 from tests.builders.sweeps import make_sweep
-from tests.builders.trials import GOODPUT_BITS_PER_S, QUEUE_BYTES, RATE_BITS_PER_S
 
 LEVELS: list[tuple[int, int | None]] = [
     (streams, window) for window in (32768, 65536) for streams in (1, 4, 8)
 ]
-FULL_QUEUE_MS = QUEUE_BYTES * 8e3 / RATE_BITS_PER_S
 
 
 def draw(inputs: ReportInputs) -> Plot:
@@ -81,41 +79,11 @@ def test_the_recommended_combination_is_ringed_in_both_panels(inputs: ReportInpu
         assert ring.x == pytest.approx([chosen.streams], rel=0.05)
 
 
-def test_the_lab_gives_the_reference_lines(inputs: ReportInputs) -> None:
-    rules = [layer for panel in draw(inputs).panels for layer in panel.layers if isinstance(layer, Rule)]
-    assert [rule.value for rule in rules] == pytest.approx(
-        [GOODPUT_BITS_PER_S / 1e6, FULL_QUEUE_MS], rel=1e-3
-    )
-    assert [rule.name.partition(":")[0] for rule in rules] == [
-        "link rate minus headers",
-        "delay of a full queue",
-    ]
-
-
-def test_a_line_far_above_the_measurements_is_said_instead() -> None:
-    narrow = make_results(levels=[(1, 8192), (2, 8192)])
-    plot = draw(narrow)
-    assert not any(isinstance(layer, Rule) for layer in plot.panels[0].layers)
-    assert "Beyond the axis: link rate minus headers" in plot.sentence
-
-
 def test_trials_are_dots_where_an_interval_needs_more() -> None:
     plot = draw(make_results(cycles=2))
     dots = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and not layer.callout]
     assert sum(len(layer.x) for layer in dots) == 2 * len(LEVELS)
     assert "Dots: trials" in plot.sentence
-
-
-def test_lab_limited_combinations_have_open_markers() -> None:
-    def limit(record: TrialRecord) -> TrialRecord:
-        return replace(record, flags=("lab", "lab-limited")) if record.streams == 4 else record
-
-    plot = draw(make_results(change=limit))
-    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
-    assert [layer.name for layer in hollow] == ["window 32 KiB", "window 64 KiB"]
-    assert all(layer.x == pytest.approx([4.0], rel=0.05) for layer in hollow)
-    assert all(len(layer.x) == 2 for layer in plot.panels[0].layers if isinstance(layer, Curve))
-    assert "Open markers (lab-limited): 4 × (32 KiB, 64 KiB)." in plot.sentence
 
 
 def test_without_a_usable_trial_the_numbers_are_still_drawn() -> None:
@@ -125,16 +93,6 @@ def test_without_a_usable_trial_the_numbers_are_still_drawn() -> None:
     assert sum(len(layer.x) for layer in hollow) == len(LEVELS)
     assert all(layer.legend and layer.name.endswith("(provisional)") for layer in hollow)
     assert [layer.callout for layer in points if not layer.hollow] == ["recommended"]
-
-
-def test_host_limited_combinations_are_drawn_open_too() -> None:
-    def limit(record: TrialRecord) -> TrialRecord:
-        return replace(record, flags=("lab", "host-limited")) if record.streams == 8 else record
-
-    plot = draw(make_results(change=limit))
-    hollow = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and layer.hollow]
-    assert all(layer.x == pytest.approx([8.0], rel=0.05) for layer in hollow)
-    assert "Open markers (host-limited): 8 × (32 KiB, 64 KiB)." in plot.sentence
 
 
 def test_one_stream_count_puts_windows_on_the_axis() -> None:

@@ -14,7 +14,7 @@ from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections import chapters, routes
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import JournalRecord, TrialRecord
-from tests.builders.results import LAB, BareResults, SyntheticResults, join_results
+from tests.builders.results import BareResults, SyntheticResults, join_results
 from tests.builders.sections import find_curve, find_table, list_blocks, make_inputs
 from tests.builders.sweeps import make_sweep
 from tests.unit.study.test_bad_input import BAD
@@ -121,28 +121,6 @@ def test_failed_trials_alone_fill_no_chapter() -> None:
 
     inputs = make_inputs(make_sweep(1, change=fail))
     assert [section.key for section in chapters.build_sections(inputs)] == ["not-decided"]
-
-
-def test_lab_limited_trials_are_drawn_and_marked_but_counted_nowhere() -> None:
-    def flag(record: TrialRecord) -> TrialRecord:
-        return replace(record, flags=("lab", "lab-limited"))
-
-    inputs = make_inputs(make_sweep(2, change=flag, environment={"lab": LAB}))
-    sections = chapters.build_sections(inputs)
-    plot = chapters.find_plot(inputs, "throughput-streams-1")
-    assert plot is not None
-    points = [one for one in plot.panels[0].layers if isinstance(one, Points)]
-    assert [one.slot for one in points] == [0, 1, 2, 3]
-    assert points[2].name == "window 64 KiB, excluded (lab-limited)"
-    assert all(one.hollow and one.x.size == 14 for one in points)
-    assert "all trials were lab-limited; no median is given." in plot.sentence
-    table = find_table(list_blocks(sections), "windows-streams-1")
-    assert (table.note or "").startswith("The same in every row: n 2*; ")
-    assert (table.note or "").endswith("n*: provisional, as every trial of these was lab-limited.")
-    assert "95 % CI" not in [heading.label for heading in table.headings]
-    gaps = find_table(iter(sections[-1].blocks), "undecided").rows
-    again = ("no usable trial (56 lab-limited)", "pathlab run CAMPAIGN --new --wait-idle 2m")
-    assert again in {(needs, command) for _, needs, command in gaps}
 
 
 def make_conditions() -> SyntheticResults:

@@ -9,11 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.report.blocks import Fold, Paragraph
+from pathlab.report.blocks import Fold
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Bars, Curve, Plot, Rule
-from pathlab.report.sections import cells, certainty, chapters, cpu, duration, limits
-from pathlab.report.sections.answer_tables import list_caveats
+from pathlab.report.plots.model import Bars, Plot, Rule
+from pathlab.report.sections import cells, chapters, duration, limits
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
 from pathlab.units import format_bytes, format_rate, format_time
@@ -139,16 +138,6 @@ def test_cpu_lines_have_the_slopes_that_were_put_in() -> None:
     assert "R² = 1.000" in plot.sentence
 
 
-def test_cpu_without_figures_is_a_gap() -> None:
-    def forget(record: TrialRecord) -> TrialRecord:
-        names = [f"{end}_cpu_{part}_s" for end in ("sender", "receiver") for part in ("user", "system")]
-        return replace(record, **dict.fromkeys(names))  # type: ignore[arg-type]
-
-    inputs = make_inputs(make_sweep(1, change=forget))
-    assert cpu.COSTS.find_gap(inputs) == "no CPU time of the engines was measured"
-    assert cpu.PRODUCTS.find_gap(inputs) is not None
-
-
 def test_cpu_over_streams_at_one_product() -> None:
     def cost(record: TrialRecord) -> TrialRecord:
         span_s = 8 * (record.received_total_bytes or 0) / (record.throughput_bits_per_s or 1.0)
@@ -185,28 +174,6 @@ def test_throughput_over_durations_joins_their_conditions() -> None:
     assert [row[1] for row in rows] == ["1 s", "2 s", "4 s"]
 
 
-def test_tables_over_conditions_do_not_repeat_their_caveats() -> None:
-    def last(seconds: int) -> SyntheticResults:
-        def change(record: TrialRecord) -> TrialRecord:
-            flags = {0: ("lab-limited",), 1: ("busy-core",)}.get(record.cycle, ())
-            return replace(record, duration_ns=seconds * 10**9, flags=flags)
-
-        return make_sweep(3, levels=[(8, 65536)], change=change)
-
-    inputs = make_inputs(join_results([last(seconds) for seconds in (1, 2)]))
-    (found,) = list_caveats(inputs.conditions)
-    assert isinstance(found, Paragraph)
-    few = "no confidence interval for 1 combination: at most 2 trials each, 6 needed."
-    assert found.text.endswith(
-        f"Each path: excluded: 1 lab-limited; includes 1 trial flagged busy-core; {few}"
-    )
-    assert find_table(build_blocks(duration.SECTION.outline(inputs)), "durations-1").note is None
-
-
-def test_one_duration_is_a_gap(measured: ReportInputs) -> None:
-    assert duration.SECTION.find_gap(measured) == "it needs trials of several durations on a path"
-
-
 def test_limits_are_stacked_over_all_windows() -> None:
     inputs = make_inputs(make_sweep(2))
     plot = draw(inputs, "limits-1")
@@ -227,24 +194,3 @@ def test_fairness_has_the_least_that_can_be(measured: ReportInputs) -> None:
     assert least.y == pytest.approx(np.array([1 / 2, 1 / 8]))
     assert find_curve(plot, "window 64 KiB").y.tolist() == [0.97]
     assert limits.SECTION.find_gap(measured) is None
-
-
-def test_how_sure_is_said_in_words_for_every_condition() -> None:
-    def change(record: TrialRecord) -> TrialRecord:
-        far = 3.0 if record.cycle == 5 and record.streams == 1 else 1.0
-        return replace(record, throughput_bits_per_s=far * (record.throughput_bits_per_s or 0.0))
-
-    inputs = make_inputs(make_sweep(12, levels=[(1, 65536), (2, 65536)], change=change))
-    blocks = list(build_blocks(certainty.SECTION.outline(inputs)))
-    (words,) = (one.text for one in blocks if isinstance(one, Paragraph))
-    assert words.startswith("west → east: ")
-    assert "1 outlier beyond median ± 3.5 MAD" in words
-    assert "Warm-up undecided in 2 combinations" in words
-    folds = [getattr(one, "title", "") for one in blocks]
-    assert "Outliers (kept)" in folds
-    sure = make_inputs(make_sweep(3, levels=[(1, 65536)]))
-    (words,) = (
-        one.text for one in build_blocks(certainty.SECTION.outline(sure)) if isinstance(one, Paragraph)
-    )
-    assert "confidence interval" not in words  # the list of shortfalls says it
-    assert isinstance(find_curve(draw(inputs, "throughput-streams-1"), "window 64 KiB"), Curve)

@@ -63,12 +63,6 @@ def test_two_lines_meet_at_the_breakpoint(inputs: ReportInputs) -> None:
     assert len(plot.panels) == 3
 
 
-def test_too_few_trials_leave_the_breakpoint_undecided() -> None:
-    plot = draw(make_inputs(make_sweep(1, change=climb)), "delay-throughput-1")
-    assert "too few trials to locate the knee of the curve" in plot.sentence
-    assert not any(layer.name == "breakpoint" for panel in plot.panels for layer in panel.layers)
-
-
 def test_agreement_is_that_of_the_straight_line(inputs: ReportInputs) -> None:
     plot = draw(inputs, "variability-drtt-1")
     rise = take_trials(inputs, lambda _: True, lambda one: (one.loaded_rtt_mean_ns or 0.0) - RTT_NS)
@@ -78,17 +72,6 @@ def test_agreement_is_that_of_the_straight_line(inputs: ReportInputs) -> None:
     line = find_curve(plot, "straight line")
     slope = np.polyfit(rise / 1e6, 100 * variability, 1)[0]
     assert (line.y[1] - line.y[0]) / (line.x[1] - line.x[0]) == pytest.approx(slope)
-
-
-def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportInputs) -> None:
-    plot = draw(inputs, "variability-cdf-1")
-    for name in ("RV, loaded", "RV, unloaded"):
-        curve = find_curve(plot, name)
-        assert np.all(np.diff(curve.x) >= 0)
-        assert np.all(np.diff(curve.y) > 0)
-        assert curve.y[-1] == 100
-    assert "RV, unloaded: median 1.00 %" in plot.sentence
-    assert "100 % of 224 trials have RV ≤ 10 %" in plot.sentence
 
 
 def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs) -> None:
@@ -113,26 +96,3 @@ def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
     answer = next(one for one in inputs.answers("distributions") if one.quantity == "throughput_bits_per_s")
     assert shares.y == pytest.approx(100 * np.array(answer.result.climb.shares))
     assert any(isinstance(one, Curve) and one.name == "exponential fit" for one in plot.panels[0].layers)
-    assert f"{rates.size} trials of all combinations." in plot.sentence
-
-
-def test_few_trials_have_frequencies_without_fits() -> None:
-    def shift(record: TrialRecord) -> TrialRecord:
-        """One rise in four is below 0, which no bin holds."""
-        rise = -1e6 if record.streams == 1 else 1e6 * record.streams
-        return replace(record, loaded_rtt_mean_ns=RTT_NS + rise, unloaded_rtt_mean_ns=RTT_NS)
-
-    levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
-    plot = draw(make_inputs(make_sweep(2, levels=levels, change=shift)), "frequency-drtt-1")
-    assert [layer.name for layer in plot.panels[0].layers] == ["trials"]
-    shares = find_curve(plot, "share of trials", panel=1)
-    assert (shares.y[0], shares.y[-1]) == (25, 100)
-    assert "Exponential fit of the frequencies: undecided (too few samples)." in plot.sentence
-
-
-def test_without_unloaded_round_trips_the_chapter_says_so() -> None:
-    def forget(record: TrialRecord) -> TrialRecord:
-        return replace(record, unloaded_rtt_mean_ns=None)
-
-    inputs = make_inputs(make_sweep(1, change=forget))
-    assert effect.SECTION.find_gap(inputs) == "no trial has both loaded and idle RTT"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -104,14 +103,6 @@ def test_the_number_of_cycles_that_is_named_decides(two_cycles: ReportInputs) ->
         assert [name for name in names if find_shortfall(inputs, name) is not None] == []
 
 
-def test_enough_trials_list_only_what_was_not_varied() -> None:
-    listed = read_list(chapters.build_sections(make_report_inputs(12)))
-    assert set(listed) == {
-        *("Trial duration", "Route and capacity of the paths"),
-        *("CPU by number of streams at the same total window", "Warm-up"),
-    }
-
-
 @pytest.mark.parametrize(("streams", "windows"), [((1, 4, 8), (32, 64)), ((1, 2, 4, 8), (64, 256))])
 def test_the_windows_that_are_named_give_equal_total_windows(
     streams: tuple[int, ...], windows: tuple[int, ...]
@@ -124,32 +115,3 @@ def test_the_windows_that_are_named_give_equal_total_windows(
     setting = cpu.PRODUCTS.choose_setting(before) or ""
     sizes = [int(size) * KIB for size in re.findall(r'"(\d+)KiB"', setting)]
     assert cpu.PRODUCTS.find_gap(measure(sizes)) is None
-
-
-def test_a_campaign_that_does_not_ship_is_not_named() -> None:
-    results = make_quickstart(cycles=1, levels=LEVELS[:2])
-    results.campaign = replace(results.campaign, name="own")
-    listed = read_list(chapters.build_sections(make_inputs(results)))
-    commands = {command for _, command in listed.values()} - {"–"}
-    assert all(command.startswith("pathlab run CAMPAIGN --set ") for command in commands)
-
-
-@pytest.mark.parametrize(
-    ("text", "overrides", "profile", "command"),
-    [
-        (SHIPPED, (), None, "pathlab run quickstart --set "),
-        (SHIPPED, (), "quick", "pathlab run quickstart --profile quick --set "),
-        (SHIPPED, ("trial.duration=5s",), None, "pathlab run quickstart --set "),
-        (f"{SHIPPED}# changed\n", (), None, "pathlab run CAMPAIGN --set "),
-        (f"{SHIPPED}# changed\n", (), "quick", "pathlab run CAMPAIGN --profile quick --set "),
-    ],
-)
-def test_the_commands_measure_the_same_campaign(
-    text: str, overrides: tuple[str, ...], profile: str | None, command: str
-) -> None:
-    record = describe_campaign(text, *overrides, profile=profile)
-    sections = chapters.build_sections(make_inputs(make_quickstart(cycles=1, levels=LEVELS[:2], **record)))
-    table = find_table(list_blocks([one for one in sections if one.key == "not-decided"]), "undecided")
-    commands = {row[2] for row in table.rows} - {"–"}
-    assert all(one.startswith(command) for one in commands), commands
-    assert ("--hosts" in (table.note or "")) == bool(overrides)

@@ -7,13 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
-from pathlab.report.blocks import Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Area, Curve, Grid, Plot, Points, Rule, Scale
 from pathlab.report.sections import chapters
-from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
 from tests.builders.results import LAB
@@ -92,17 +89,6 @@ def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInpu
     assert six > 18  # the median of the others
 
 
-def test_loss_is_pooled_over_probes_with_wilsons_interval(inputs: ReportInputs) -> None:
-    plot = draw(inputs, "loss-streams-1")
-    curve = find_curve(plot, "window 128 KiB")
-    found = probe_loss(20 * CYCLES, 18 * CYCLES)
-    assert found.loss_ratio is not None
-    assert curve.high is not None
-    assert curve.y[-1] == pytest.approx(100 * found.loss_ratio)
-    assert curve.high[-1] == pytest.approx(100 * (found.interval_ratio.high or 0))
-    assert "most with 12 × 128 KiB: 10 %" in plot.sentence
-
-
 def test_what_the_lab_set_is_drawn_as_the_truth(inputs: ReportInputs) -> None:
     rule = find_layer(draw(inputs, "throughput-streams-1"), "link rate minus headers", kind=Rule)
     assert isinstance(rule, Rule)
@@ -115,26 +101,6 @@ def test_small_samples_have_gaps_instead_of_intervals() -> None:
     assert curve.low is not None
     assert np.isnan(curve.low).all()
     assert np.isfinite(curve.y).all()
-
-
-def test_exclusions_and_small_samples_are_stated_once(inputs: ReportInputs) -> None:
-    (found,) = list_caveats(inputs.conditions)
-    assert isinstance(found, Paragraph)
-    assert found.text.endswith(": excluded: 1 host-limited, 1 window-short.")
-    few = make_inputs(make_sweep(3))
-    (found,) = list_caveats(few.conditions)
-    assert isinstance(found, Paragraph)
-    assert "no confidence interval for 28 combinations: at most 3 trials each, 6 needed." in found.text
-    assert "confidence interval for" not in draw(few, "throughput-streams-1").sentence
-
-
-def test_what_was_not_measured_is_an_empty_figure_with_the_reason() -> None:
-    def forget(record: TrialRecord) -> TrialRecord:
-        return replace(record, loaded_rtt_iqr_ns=None, unloaded_rtt_iqr_ns=None)
-
-    plot = draw(make_inputs(make_sweep(1, change=forget)), "iqr-streams-1")
-    assert plot.panels == ()
-    assert plot.empty == "IQR, loaded and IQR, unloaded: not measured here"
 
 
 def test_powers_of_two_have_a_logarithmic_axis(inputs: ReportInputs) -> None:

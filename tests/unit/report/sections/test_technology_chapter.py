@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.report.blocks import Bullets, Fold, Paragraph, Section, TableBlock, list_blocks
+from pathlab.report.blocks import Bullets, Paragraph, Section, TableBlock, list_blocks
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Panel, Plot, Points
 from pathlab.report.sections.chapters import build_sections, find_plot, list_lazy_plots
@@ -25,7 +25,6 @@ from tests.builders.technologies import (
     make_adapter,
     make_technology_results,
 )
-from tests.unit.report.test_text import print_summary
 
 TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
 LOADED = [{"background": load, "priority": level} for load in LOADS for level in (None, 50)]
@@ -115,7 +114,6 @@ def test_the_table_has_every_quantile_that_ten_samples_carry(inputs: ReportInput
     assert len(table.rows) == 9
     note = table.note or ""
     assert "tcp-pipe: 2.2 µs of each round trip, 27.6 % of p50" in note
-    assert "Blank where fewer than 10 lie beyond it" in note
 
 
 def test_a_quantile_that_some_lack_is_blank_there() -> None:
@@ -135,21 +133,6 @@ def test_a_quantile_that_some_lack_is_blank_there() -> None:
     assert cells["tcp"].endswith("µs")
 
 
-def test_other_sizes_and_cores_are_folded(inputs: ReportInputs) -> None:
-    section = find_chapter(inputs)
-    folds = [one.title for one in section.blocks if isinstance(one, Fold)]
-    assert folds == ["16 KiB, core 0 for both ends", "Round trips by technology: cores 0 and 1"]
-    tables = list_tables(section)
-    assert {"round-trips-1-16KiB", "round-trips-2-64B", "overheads-1", "technology-facts-1"} <= set(tables)
-
-
-def test_what_a_technology_does_besides_is_stated_once(inputs: ReportInputs) -> None:
-    table = list_tables(find_chapter(inputs))["technology-facts-1"]
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["redis"][:4] == ("c", "broker, store and copy", "persistence", "redis 1.2.3")
-    assert rows["tcp"][0] == "c"
-
-
 def test_the_share_of_the_language_is_in_the_table_of_overheads(inputs: ReportInputs) -> None:
     study = Study(make_technology_results(sizes=(64,)))
     study.technology_facts = {**FACTS, "quic-aioquic": Facts("python", "tcp", "tcp-python")}
@@ -159,34 +142,6 @@ def test_the_share_of_the_language_is_in_the_table_of_overheads(inputs: ReportIn
         shares = {row[0]: row[place] for row in table.rows if row[1] == "64 B"}
         assert shares["quic-aioquic"].endswith(ending)
         assert shares["redis"] == "–"
-
-
-def test_what_a_technology_does_besides_is_beside_its_round_trips(inputs: ReportInputs) -> None:
-    table = next(one for one in build_opening(inputs).blocks if isinstance(one, TableBlock)).narrow()
-    place = [one.label for one in table.headings].index("In addition")
-    cells = {row[0]: row[place] for row in table.rows}
-    assert cells["redis"] == "broker, store and copy; without persistence"
-    assert cells["quic-aioquic"] == "TLS 1.3 encryption"
-
-
-def test_the_shortest_is_named_only_where_it_is_decided() -> None:
-    near = make_adapter("tcp-python", 4_001.0, 0.05)
-    few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), cycles=2))
-    text = describe_technologies(few.study)[0]
-    assert re.search(r"tcp has the lowest median so far, [\d.]+ µs \(2 cycles, 6 needed\); redis has", text)
-    even = make_inputs(make_technology_results((TCP, near, REDIS), sizes=(64,), noise_ratio=0.05))
-    text = describe_technologies(even.study)[0]
-    assert re.search(
-        r"the shortest is not decided between tcp(-python)? and tcp(-python)? \(median .* µs and .* µs\)",
-        text,
-    )
-
-
-def test_the_figure_of_overheads_says_that_few_cycles_give_no_interval() -> None:
-    for cycles, says in ((2, True), (8, False)):
-        inputs = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), cycles=cycles))
-        sentence = find(inputs, "technology-overhead-1-64B").sentence
-        assert ("Without an interval: 2 cycles, 6 needed." in sentence) == says
 
 
 def test_curves_over_size_and_tails_are_those_of_latency(inputs: ReportInputs) -> None:
@@ -226,29 +181,10 @@ def test_offered_rates_keep_their_chapter() -> None:
     assert find(inputs, "technologies-2-64B").title.endswith("1 k/s offered")
 
 
-def test_load_is_said_in_the_words_of_compare(loaded: ReportInputs) -> None:
-    texts = describe_technologies(loaded.study)
-    load = next(text for text in texts if text.startswith("p99 against that with no load: "))
-    assert re.search(r"combined load worse in 4 of 4 \(1\.\d+ to 2(\.\d+)? times\)", load)
-    assert "disk load equivalent in " in load
-    last = texts[-1]
-    assert last.startswith("p99 against that with ordinary scheduling: real-time priority 50 better in ")
-    assert sum("Undecided:" in text for text in texts) <= 1
-
-
 def test_latency_is_not_asked_for_where_technologies_show_it(loaded: ReportInputs) -> None:
     missing = [one for one in build_sections(loaded) if one.key == "not-decided"]
     tables = [block for one in missing for block in list_blocks(one.blocks) if isinstance(block, TableBlock)]
     assert "Latency of messages" not in {row[0] for table in tables for row in table.rows}
-
-
-def test_few_cycles_are_undecided_once() -> None:
-    few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), settings=LOADED, cycles=2))
-    texts = describe_technologies(few.study)
-    assert texts[1].endswith("(no interval: 2 cycles, 6 needed).")
-    assert texts[2:] == (
-        "p99 under load and with real-time priority: undecided in all 26 combinations (2 cycles, 6 needed).",
-    )
 
 
 def test_loads_are_drawn_beside_each_other_and_open_where_undecided(loaded: ReportInputs) -> None:
@@ -262,27 +198,6 @@ def test_loads_are_drawn_beside_each_other_and_open_where_undecided(loaded: Repo
     few = make_inputs(make_technology_results((TCP, REDIS), sizes=(64,), settings=LOADED, cycles=7))
     drawn = next(one for one in list_lazy_plots(few) if one.name.startswith("loaded-background")).build()
     assert all(one.hollow for one in list_points(drawn.panels[0]).values() if "undecided" in one.name)
-
-
-def test_tables_of_load_have_a_column_for_each_level(loaded: ReportInputs) -> None:
-    tables = list_tables(find_chapter(loaded))
-    table = tables["loaded-table-2"]
-    assert table.title == "p99 of round trips under load, 64 B"
-    assert [one.label for one in table.headings] == [
-        *("Technology", "no load", "cpu load", "disk load", "network load", "combined load")
-    ]
-    redis = {row[0]: row for row in table.rows}["redis"]
-    assert re.fullmatch(r"2(\.\d+)? × \[1\.\d+, 2\.\d+\] worse|1\.9\d* × \[1\.\d+, 2\.\d+\] worse", redis[5])
-
-
-def test_the_opening_shows_priority_without_load_first() -> None:
-    settings = [
-        {"background": load, "priority": level} for load in ("combined", "none") for level in (None, 50)
-    ]
-    results = make_technology_results((TCP, REDIS), sizes=(64,), settings=settings, cycles=2)
-    plots = [one for one in build_opening(make_inputs(results)).blocks if isinstance(one, Plot)]
-    titles = [one.title for one in plots if one.name.startswith("loaded-priority")]
-    assert titles == ["p99 of round trips with real-time priority, 64 B, no load"]
 
 
 def test_weak_loads_are_counted_beside_sentence_table_and_figure() -> None:
@@ -311,16 +226,6 @@ def test_weak_loads_are_counted_beside_sentence_table_and_figure() -> None:
     assert all(one.hollow for one in list_points(drawn.panels[0]).values())
 
 
-def test_weak_loads_and_missed_rates_are_noted() -> None:
-    results = make_technology_results((TCP, REDIS), sizes=(64,), settings=[{"background": "cpu"}])
-    results.records = [
-        replace(one, flags=("background-weak",)) if one.cycle < 3 and one.adapter_versions else one
-        for one in results.records
-    ]
-    table = next(one for one in build_opening(make_inputs(results)).blocks if isinstance(one, TableBlock))
-    assert "Trials with a weak background load (background-weak): redis 3." in (table.note or "")
-
-
 def test_thirty_technologies_fit() -> None:
     many = [TCP, *(make_adapter(f"technology-{number}", 5_000.0 * 1.1**number) for number in range(30))]
     study = Study(make_technology_results(many, sizes=(64,), cycles=7, samples=200))
@@ -339,27 +244,3 @@ def test_results_without_technologies_have_no_such_chapter() -> None:
     inputs = ReportInputs(Study(make_message_results(cycles=2)))
     assert describe_technologies(inputs.study) == ()
     assert "technologies" not in {one.key for one in build_sections(inputs)}
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_a_terminal_shows_the_smallest_and_the_largest_size(width: int) -> None:
-    results = make_technology_results((TCP, REDIS), sizes=(64, 1024, 16384), cycles=7)
-    lines = print_summary(results, width=width)
-    assert max(map(len, lines)) <= width
-    text = "\n".join(lines)
-    assert "Round trips by technology: west → east, 64 B" in text
-    assert "Round trips by technology: west → east, 16 KiB" in text
-    assert "Round trips: west → east" not in text  # the table of messages
-    assert "1 more table: pathlab analyze RESULTS --only technologies" in " ".join(text.split())
-    assert "Minimum" in text
-    assert "Minimum" not in text.partition("Not shown")[2].partition("(")[0]
-    assert "CPU/request" not in text
-    rows = [line for line in lines if line.startswith(("tcp ", "redis "))]
-    assert [row.split()[0] for row in rows] == ["tcp", "redis"] * 2
-
-
-def test_a_terminal_shows_many_technologies_once() -> None:
-    many = [TCP, *(make_adapter(f"technology-{number}", 5_000.0 + number) for number in range(12))]
-    lines = print_summary(make_technology_results(many, sizes=(64, 1024), cycles=2, histograms=False))
-    assert sum(line.startswith("Round trips by technology: ") for line in lines) == 1
-    assert "1 more table: pathlab analyze RESULTS --only technologies" in lines
