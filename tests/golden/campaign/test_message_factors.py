@@ -10,17 +10,9 @@ from tests.golden.conftest import Say
 from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 
 HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
-
-
 THERE = {"source": "local", "destination": "far"}
-
-
 BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
-
-
 STAR = {"source": "local", "destination": "far", "sinks": ["c", "d"]}
-
-
 SINKS: dict[str, Any] = {name: {"transport": "local"} for name in ("far", "c", "d")}
 
 

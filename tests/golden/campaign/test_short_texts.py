@@ -141,11 +141,7 @@ def test_levels_out_of_range_are_refused_with_the_range(say: Say, factors: dict[
 
 
 HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
-
-
 THERE = {"source": "local", "destination": "far"}
-
-
 BACK = {"source": "far", "destination": "local", "connect_from": "receiver"}
 
 

@@ -21,8 +21,6 @@ from tests.golden.conftest import Say
 from tests.unit.report.test_datagram_text import FLOW
 
 LOSS = pool_trial_loss([8490] * 10, [79] * 10, burst_packets=2)
-
-
 RUNS = LossRuns(runs=605, mean_packets=790 / 605, longest_packets=12, burst_packets=2.0)
 
 

@@ -16,8 +16,6 @@ from tests.builders.datagrams import Settings, carry_flow, make_udp_trials
 from tests.golden.conftest import Say
 
 RATES = [{"pacing_bits_per_s": rate * 10**6} for rate in (32, 48, 80)]
-
-
 FLOWS = [{**rate, "gso": on} for rate in RATES for on in (False, True)]
 
 

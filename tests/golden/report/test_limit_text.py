@@ -13,8 +13,6 @@ from tests.golden.conftest import Say
 from tests.unit.report.test_limit_text import READING, list_lines, make_limit
 
 FOUR = replace(READING, streams=(StreamReading(),) * 4)
-
-
 AUTOTUNED = {"windows_bits_per_s": None, "reading": replace(READING, window_requested_bytes=None)}
 
 

@@ -23,8 +23,6 @@ from tests.golden.conftest import Say
 from tests.unit.report.sections.test_messages import draw, make_message_inputs, make_writes
 
 PLAIN: Settings = {"batch_bytes": None, "batch_max_delay_ns": None, "placement": "process"}
-
-
 BATCHED: Settings = {**PLAIN, **BATCH}
 
 

@@ -12,11 +12,7 @@ from tests.golden.conftest import Say
 from tests.unit.report.sections.test_releases import find_section
 
 CELLS = ({"streams": 1, "message_bytes": 64}, {"streams": 1, "message_bytes": 1024})
-
-
 BUILDS: dict[str, dict[str, float]] = {"this": {}, "again": {}, "against": {"messages_per_s": 0.9}}
-
-
 LEVELS: dict[str, dict[str, float]] = {"off": {}, "default": {}, "full": {"messages_per_s": 0.95}}
 
 

@@ -100,8 +100,6 @@ def test_lab_limited_combinations_have_open_markers(say: Say) -> None:
 
 
 KIB = 1024
-
-
 LEVELS = [(1, 64 * KIB), (4, 64 * KIB)]
 
 
@@ -134,8 +132,6 @@ def test_a_figure_of_many_combinations_names_all_of_its_rows(say: Say) -> None:
 
 
 MEDIAN = FigureTexts(statistic="median")
-
-
 RATE = ExploredAxis(column="rate", label="Throughput", unit="Mbit/s", scale="linear", kind="number")
 
 
@@ -173,8 +169,6 @@ def test_a_results_file_is_never_replaced_by_a_report(say: Say, tmp_path: Path) 
 
 
 FOUND = "windows up to 4 MiB can be requested; autotuning goes to 32 MiB received, 4 MiB sent"
-
-
 FIX = "as root: sysctl -w net.core.rmem_max=16777216 net.core.wmem_max=16777216"
 
 
@@ -248,8 +242,6 @@ def test_an_unknown_table_has_no_source(say: Say) -> None:
 
 
 COLUMNS = ("Window", "Streams", "granted", "jitter", "loss", "undecided")
-
-
 MEANINGS = ("requested", "connections", "by the kernel", "RFC 3550", "of all probes")
 
 

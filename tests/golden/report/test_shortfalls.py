@@ -14,11 +14,7 @@ from tests.golden.conftest import Say
 from tests.unit.report.sections.test_shortfalls import describe_campaign, make_report_inputs, read_list
 
 KIB = 1024
-
-
 LEVELS = [(streams, size * KIB) for streams in (1, 2, 4) for size in (64, 256)]
-
-
 SHIPPED = read_campaign("quickstart").text
 
 

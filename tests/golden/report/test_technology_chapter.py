@@ -22,8 +22,6 @@ from tests.unit.report.sections.test_technology_chapter import find, find_chapte
 from tests.unit.report.test_text import print_summary
 
 TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
-
-
 LOADED = [{"background": load, "priority": level} for load in LOADS for level in (None, 50)]
 
 

@@ -27,7 +27,6 @@ COLUMNS = 80
 ITEMS_KEPT = 1
 #: What the last digits of a fit are depends on the libraries.
 DIGITS = 4
-
 Files = dict[str, str]
 
 

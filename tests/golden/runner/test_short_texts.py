@@ -73,8 +73,6 @@ def test_the_bond_of_an_address_or_the_only_one_is_meant(say: Say) -> None:
 
 
 HERE = datetime.timezone(datetime.timedelta(hours=2))
-
-
 SECOND_NS = 10**9
 
 

@@ -18,8 +18,6 @@ from tests.golden.conftest import Say
 from tests.unit.store.test_hostile import execute, replace_series
 
 KIND = "loaded_probes"  # any: the bytes do not name it
-
-
 _ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM t) SELECT x, 'a' FROM t"
 
 

@@ -33,8 +33,6 @@ from tests.unit.store.test_hdr_histogram import count
 from tests.unit.store.test_interval_histograms import ROWS, store
 
 HOUR_NS = 3_600_000_000_000
-
-
 THREE_DIGITS = HistogramLayout(digits=3, highest=HOUR_NS)
 
 

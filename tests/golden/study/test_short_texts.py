@@ -109,8 +109,6 @@ def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it(sa
 
 
 MS = 1_000_000
-
-
 LEVELS = [(1, 65_536)]
 
 
