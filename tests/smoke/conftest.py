@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import BrowserContext
 
-from tests.browser.watching import FLAGS, Watch
+from docs.chromium import open_chromium
+from tests.browser.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.require import require_chromium
 
@@ -23,12 +24,9 @@ def context() -> Iterator[BrowserContext]:
     Playwright's event loop runs in this thread, so that it must end before the tests after this one.
     """
     watch, patience_ms = Watch(), 1000 * PATIENCE_S
-    program = require_chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS), timeout=patience_ms)
+    with open_chromium(require_chromium()) as browser:
         opened = browser.new_context(viewport={"width": 1280, "height": 900})
         opened.set_default_timeout(patience_ms)
         watch.attach(opened)
         yield opened
-        browser.close()
     watch.check()

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.design import list_cells
+from tests.builders.campaigns import list_mistakes, make_sample
 from tests.golden.conftest import Say
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 from tests.unit.campaign.test_design import control_plan
 
 ROWS = [{"streams": 2, "window": "256KiB"}, {"streams": 8, "window": "64KiB"}]

@@ -9,8 +9,8 @@ import pytest
 from pathlab.campaign.levels import expand_range
 from pathlab.campaign.order import plan_rows
 from pathlab.errors import UsageError
+from tests.builders.campaigns import list_mistakes, make_sample
 from tests.golden.conftest import Say
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 from tests.unit.campaign.test_levels import unit_of
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from tests.builders.campaigns import list_mistakes, make_sample
 from tests.golden.conftest import Say
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 
 HOSTS: dict[str, Any] = {"far": {"transport": "local"}}
 THERE = {"source": "local", "destination": "far"}

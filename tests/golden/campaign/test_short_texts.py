@@ -14,13 +14,15 @@ from pathlab.campaign.load import build_campaign, load_campaign, load_lab
 from pathlab.campaign.technologies import list_adapter_faults, list_shipped_technologies, list_technologies
 from pathlab.errors import CampaignError
 from pathlab.runner.hosts.lab_topology import build_topology
+from tests.builders.campaigns import list_mistakes, make_sample
+from tests.builders.campaigns import make_tables as make_tables_of_campaign
 from tests.golden.conftest import Say
-from tests.unit.campaign.campaign_samples import list_mistakes, make_sample
 from tests.unit.campaign.test_background import make_tables
 from tests.unit.campaign.test_host_file import write
 from tests.unit.campaign.test_profiles import TEXT, mistakes_of
-from tests.unit.campaign.test_ready_labs import CAMPAIGN
 from tests.unit.campaign.test_search import list_search_mistakes
+
+AB = [{"source": "a", "destination": "b"}]
 
 
 @pytest.mark.parametrize(
@@ -247,12 +249,14 @@ def test_a_profile_is_named_before_an_override_of_the_same_key(say: Say) -> None
 def test_a_host_that_no_link_leads_to_is_named(say: Say) -> None:
     lab = {"hosts": ["a", "b", "c"], "routers": ["r"], "links": [{"between": ["a", "b"]}]}
     with pytest.raises(CampaignError) as caught:
-        build_campaign({**CAMPAIGN, "lab": lab}, label="x")
+        make_sample(paths=AB, lab=lab)
     say(caught.value.mistakes)
 
 
 def test_ipv6_in_a_lab_is_requested_once_and_fits_its_links(say: Say) -> None:
-    data = {**CAMPAIGN, "lab": {"topology": "wan-40ms"}, "factors": {"streams": 1, "family": "ipv6"}}
+    data = make_tables_of_campaign(
+        paths=AB, lab={"topology": "wan-40ms"}, factors={"streams": 1, "family": "ipv6"}
+    )
     with pytest.raises(CampaignError) as caught:
         build_campaign(data, label="x")
     say(caught.value)

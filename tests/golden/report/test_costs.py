@@ -13,13 +13,8 @@ from pathlab.report.sections import certainty, cpu, duration
 from pathlab.report.sections.answer_tables import list_caveats
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
-from tests.builders.results import SyntheticResults
-from tests.builders.sections import (
-    find_curve,
-    find_table,
-    join_results,
-    make_inputs,
-)
+from tests.builders.results import SyntheticResults, join_results
+from tests.builders.sections import find_curve, find_table, make_inputs
 from tests.builders.sweeps import make_sweep
 from tests.golden.conftest import Say
 from tests.unit.report.sections.test_costs import draw, with_rate

@@ -9,7 +9,8 @@ import pytest
 from pathlab.report.text import count_flags
 from pathlab.store.records import JournalRecord
 from pathlab.study.analyses import Study
-from tests.builders.results import SyntheticResults, make_failed, make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
+from tests.builders.trials import make_failed
 from tests.golden.conftest import Say
 from tests.unit.report.sections.test_notices import notices
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.builders.results import make_failed, make_quickstart
+from tests.builders.results import make_quickstart
+from tests.builders.trials import make_failed
 from tests.golden.conftest import Say
 from tests.unit.report.test_text import print_summary, print_trial
 

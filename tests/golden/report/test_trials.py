@@ -12,11 +12,8 @@ from pathlab.report.plots.model import Area, Curve, Points
 from pathlab.report.sections.trials import (
     plot_trial,
 )
-from tests.builders.results import (
-    make_failed,
-    make_trial,
-)
 from tests.builders.series import make_histogram_row
+from tests.builders.trials import make_failed, make_trial
 from tests.golden.conftest import Say
 from tests.unit.report.plots.test_trials import (
     draw_trial,

@@ -18,10 +18,10 @@ from pathlab.study.rate_searches import describe_ending, list_searches
 from tests.builders.searches import (
     Truth,
     count_link,
-    create_search_results,
     make_search_campaign,
     run_searches,
 )
+from tests.builders.stored import create_results
 from tests.golden.conftest import Say
 
 
@@ -37,7 +37,7 @@ from tests.golden.conftest import Say
 def test_each_ending_has_one_text(say: Say, tmp_path: Path, truth: Truth) -> None:
     campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
     assert campaign.search is not None
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, truth)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         say(describe_ending(found.state, campaign.search.rule))
@@ -56,7 +56,7 @@ def test_a_limit_of_a_host_is_no_rate_of_the_path(say: Say, tmp_path: Path, end:
         sent = min(48e6, row.cell.pacing_bits_per_s or 0) / 8000
         return {**clean(row), "udp_sent_packets_per_s": sent}
 
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, limit)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         text = describe_ending(found.state, campaign.search.rule)
@@ -77,7 +77,7 @@ def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
         unknown = {"udp_lost_host_packets": host, "udp_lost_path_packets": None}
         return {**counts, **unknown} if counts["udp_lost_packets"] else counts
 
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, hide)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
         text = describe_ending(found.state, campaign.search.rule)
@@ -86,7 +86,7 @@ def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
 
 def test_a_stored_row_of_no_search_is_refused(say: Say, tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1)
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         settings = {**results.plan()[0].settings, "streams": 9}
         results.add_plan_row(
             PlanRecord(row=2, cycle=0, path_source="local", path_destination="local", settings=settings)
@@ -105,7 +105,7 @@ def test_another_rule_is_another_campaign(say: Say, tmp_path: Path) -> None:
         search={"loss": "2%", "lowest": "10Mbit/s", "highest": "100Mbit/s", "resolution": "5%"}
     )
     with (
-        create_search_results(tmp_path, campaign) as results,
+        create_results(tmp_path, campaign) as results,
         pytest.raises(UsageError) as caught,
     ):
         refuse_other_plan(results, other, plan_records(other))

@@ -29,8 +29,8 @@ from pathlab.runner.trial.bond_record import (
 from pathlab.runner.trial.failover import (
     measure_failover,
 )
+from tests.builders.stored import create_results
 from tests.golden.conftest import Say
-from tests.unit.runner.campaign.test_folders import make_results
 from tests.unit.runner.campaign.test_resumption import DATA, store
 from tests.unit.runner.hosts.test_facts_check import facts, find
 from tests.unit.runner.hosts.test_lab_changes import LINK
@@ -115,7 +115,7 @@ def test_a_named_folder_is_continued_only_by_its_own_campaign(say: Say, tmp_path
     campaign, other = load_campaign("quickstart"), load_campaign("quickstart", ["seed=5"])
     folder = tmp_path / "mine"
     assert choose_folder(campaign, out=folder, new=False) == folder
-    make_results(campaign, folder)
+    create_results(folder, campaign).close()
     assert choose_folder(campaign, out=folder, new=False) == folder
     with pytest.raises(UsageError) as caught:
         choose_folder(other, out=folder, new=False)

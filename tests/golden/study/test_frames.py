@@ -10,7 +10,8 @@ import pytest
 
 from pathlab.errors import UsageError
 from pathlab.study.analyses import Study
-from tests.builders.sweeps import make_sweep, study
+from tests.builders.results import study
+from tests.builders.sweeps import make_sweep
 from tests.golden.conftest import Say
 
 LEVELS = [(1, 16_384), (2, 16_384), (4, 16_384), (1, 32_768), (2, 32_768), (4, None)]

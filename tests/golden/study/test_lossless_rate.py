@@ -10,11 +10,11 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.campaign.order import PlanRow
 from tests.builders.searches import (
     count_link,
-    create_search_results,
     make_search_campaign,
     run_searches,
     write_search_results,
 )
+from tests.builders.stored import create_results
 from tests.golden.conftest import Say
 from tests.unit.study.test_lossless_rate import analyse
 
@@ -61,7 +61,7 @@ def test_cycles_that_end_differently_are_each_named(say: Say, tmp_path: Path) ->
 
 def test_a_search_that_did_not_end_is_not_found(say: Say, tmp_path: Path) -> None:
     campaign = make_search_campaign(cycles=1, **ONE)
-    with create_search_results(tmp_path, campaign) as results:
+    with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, count_link(48e6), stop_after=7)
     (answer,) = analyse(tmp_path)
     assert (answer.result.ending, answer.result.finished, answer.result.found) == (None, 0, 0)

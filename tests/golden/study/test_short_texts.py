@@ -28,9 +28,10 @@ from tests.builders.recommendations import KIB, LINE_BITS_PER_S, answer, carry
 from tests.builders.results import (
     SyntheticResults,
     make_quickstart,
+    study,
     write_results,
 )
-from tests.builders.sweeps import make_sweep, study
+from tests.builders.sweeps import make_sweep
 from tests.builders.tables import MadeColumn, MadeTable
 from tests.builders.technologies import (
     Technology,
