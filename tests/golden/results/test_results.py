@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -47,6 +48,7 @@ from tests.golden.results.rendering import (
 )
 
 KIB = 1024
+WRITTEN_S = 1_767_323_045  # 2026-01-02T03:04:05Z
 
 
 def render_tcp() -> Files:
@@ -104,7 +106,10 @@ def render_imported() -> Files:
     """A file of every format that is imported."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        files = [read_file(write_sample(folder, sample)) for sample in TEXTS]
+        paths = [write_sample(folder, sample) for sample in TEXTS]
+        for path in paths:  # where a format has no time of its own, the file's is taken
+            os.utime(path, (WRITTEN_S, WRITTEN_S))
+        files = [read_file(path) for path in paths]
         campaign = make_campaign(name="imported", model={"imported": True}, environment={})
         with Results.create(folder / "imported", campaign, ()) as results:
             store_files(results, files)
