@@ -13,12 +13,9 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from pathlab.discover.capacity import CapacityResult
-from pathlab.discover.mtu import PathMtu
 from pathlab.discover.path import PathReport
 from pathlab.discover.route import build_route
-from pathlab.discover.text import HopPrinter, describe_estimate
-from pathlab.errors import UsageError
-from pathlab.report.plots.figure_file import check_figure_file
+from pathlab.discover.text import HopPrinter
 from pathlab.report.plots.model import Curve
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import draw_plot, write_figure
@@ -116,16 +113,6 @@ def test_without_a_capacity_to_wait_for_the_hops_come_with_the_route() -> None:
     assert follower.list_hops() == ["1", "2", "3"]
 
 
-def test_a_capacity_that_left_its_interval_is_corrected_at_the_end() -> None:
-    follower = Follower(sample_capacity((20e6, 20e6, 20e6)))
-    follower.begin(waits=True)
-    moved = sample_capacity((40e6, 20e6, 20e6)).hops[0].estimate
-    follower.printer.on_settled({1: moved})
-    follower.printer.finish(follower.report)
-    found = describe_estimate(follower.estimates[1])[0]
-    assert f"Hop 1, by all probes: {found}." in follower.out.getvalue()
-
-
 def test_names_stand_beside_addresses_and_markup_in_them_is_text() -> None:
     text = render(sample_report(), {"198.18.0.1": "[red]gw[/red].example"}, width=160)
     assert "[red]gw[/red].example (198.18.0.1)" in text
@@ -140,23 +127,6 @@ def test_silence_is_said_in_words_and_no_time_is_made_up() -> None:
     assert first.split() == ["1", "*", "–", "–", "100", "%"]
     assert "Hop 1: never answers." in text
     assert "udp: 2 hops." in text
-
-
-def test_a_balanced_route_shows_each_flow() -> None:
-    probes = [
-        probe(ttl, 10**6, flow=flow, source=source, kind=kind)
-        for flow, middle in ((0, "198.18.0.2"), (1, "198.18.0.6"))
-        for ttl, source, kind in ((1, middle, "time-exceeded"), (2, "198.18.0.10", "port-unreachable"))
-    ]
-    route = build_route(OPENED, probes, {0: 2, 1: 2}, ("reached", 0, 0))
-    text = render(sample_report(routes=(route,), capacity=None))
-    assert "udp: 2 hops; balanced, 2 routes on 2 flows." in text
-    assert "flow 1 (source port 53101): 198.18.0.6 198.18.0.10" in text
-
-
-def test_a_black_hole_is_said() -> None:
-    hole = PathMtu(mtu_bytes=1400, first_link_bytes=1500, limited_by=None, black_hole=True, reason=None)
-    assert "Path MTU 1400 bytes; larger packets are dropped silently." in render(sample_report(mtu=hole))
 
 
 def test_the_document_is_json_with_null_for_what_was_not_measured() -> None:
@@ -228,25 +198,9 @@ def test_its_curves_differ_without_colour() -> None:
     assert len({(slot.dash, slot.marker) for slot in slots}) == len(slots) == 3
 
 
-def test_without_capacity_the_figure_says_so() -> None:
-    plot = plot_path(sample_report(capacity=None).as_document())
-    assert "no hop's capacity was estimated" in plot.sentence
-    assert [panel.y.label for panel in plot.panels] == ["Time"]
-
-
 @pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
 def test_the_figure_is_written_as_its_ending_says(tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"path.{ending}"
     write_figure(plot_path(sample_report().as_document()), file)
     magic = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}[ending]
     assert file.read_bytes().startswith(magic)
-
-
-def test_a_file_that_cannot_be_drawn_into_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"--figure: 'path\.txt' does not end in \.svg, \.pdf or \.png"):
-        check_figure_file(Path("path.txt"), "--figure")
-    with pytest.raises(UsageError, match="there is no folder"):
-        check_figure_file(tmp_path / "nowhere" / "path.svg", "--figure")
-    (tmp_path / "taken.svg").mkdir()
-    with pytest.raises(UsageError, match="cannot be written"):
-        write_figure(plot_path(sample_report().as_document()), tmp_path / "taken.svg")

@@ -10,10 +10,6 @@ from pathlab.lab.topology import LinkSettings
 WAN = LinkSettings(rate_bits_per_s=40_000_000, delay_ns=20_000_000, queue_bytes=250_000)
 
 
-def test_a_wan_in_the_words_of_tc() -> None:
-    assert " ".join(format_netem(WAN, 1500)) == "limit 234 delay 20000.000us rate 40000000bit -14"
-
-
 def test_the_limit_holds_the_line_and_the_queue() -> None:
     assert limit_packets(WAN, 1500) == (100_000 + 250_000) // 1500 + 1
     assert limit_packets(LinkSettings(rate_bits_per_s=10**9), 1500) == UNLIMITED_PACKETS

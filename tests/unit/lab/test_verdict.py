@@ -36,15 +36,6 @@ def test_a_quiet_lab_is_trusted_whatever_it_is_set_to_lose() -> None:
     assert (verdict.outside_packets, verdict.late_p99_ns, verdict.emulator_cores) == (0, 50_000, 0.0)
 
 
-@pytest.mark.parametrize("key", OUTSIDE_THE_MODEL)
-def test_one_packet_outside_the_model_is_one_too_many(key: str) -> None:
-    before, after = snapshot(count(**{key: 4})), snapshot(count(elapsed_ns=10**9, **{key: 5}), ticks=IDLE)
-    assert evaluate_lab(before, after, RTT_NS).reasons == (
-        "2 packets were lost outside the emulated links",  # one each way
-    )
-    assert evaluate_lab(before, snapshot(count(**{key: 4}), ticks=IDLE), RTT_NS).trusted
-
-
 def test_drops_of_the_devices_count_as_well() -> None:
     verdict = evaluate_lab(snapshot(count(), drops=7), snapshot(count(), drops=10, ticks=IDLE), RTT_NS)
     assert verdict.outside_packets == 3
@@ -75,18 +66,6 @@ def test_lateness_of_laps_that_others_ended_meanwhile_counts() -> None:
     assert not verdict.trusted
 
 
-def test_cpu_of_emulator_and_host_and_stolen_time() -> None:
-    last = count(cpu_ns=900_000_000, elapsed_ns=1_000_000_000)
-    reasons = evaluate_lab(
-        snapshot(count()), snapshot(last, ticks=(800, 0, 80, 100, 0, 0, 0, 20)), RTT_NS
-    ).reasons
-    assert reasons == (
-        "an emulator used 0.90 of a core (limit 0.85)",
-        "the cores of this machine were 90 % busy (limit 85 %)",
-        "2.0 % of this machine's CPU time was stolen (limit 1 %)",
-    )
-
-
 @pytest.mark.parametrize("ticks", [(980, 0, 0, 20, 0, 0, 0, 0), (0, 0, 0, 930, 0, 0, 0, 70)])
 def test_busy_cores_and_stolen_time_that_make_no_delivery_late_are_no_flaw(ticks: tuple[int, ...]) -> None:
     assert evaluate_lab(snapshot(count()), snapshot(count(), ticks=ticks), RTT_NS).trusted
@@ -102,11 +81,3 @@ def test_what_netem_does_not_tell_is_not_made_up() -> None:
     verdict = evaluate_lab(snapshot(SILENT), snapshot(SILENT, ticks=IDLE), RTT_NS)
     assert (verdict.late_p99_ns, verdict.emulator_cores) == (None, None)
     assert verdict.trusted
-
-
-def test_where_lateness_is_not_stated_busy_cores_and_stolen_time_decide() -> None:
-    ticks = (880, 0, 0, 100, 0, 0, 0, 20)
-    assert evaluate_lab(snapshot(SILENT), snapshot(SILENT, ticks=ticks), RTT_NS).reasons == (
-        "the cores of this machine were 90 % busy (limit 85 %)",
-        "2.0 % of this machine's CPU time was stolen (limit 1 %)",
-    )
