@@ -35,7 +35,8 @@ def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
     start_engine = Session.start_engine
 
     def listen(session: Session, subcommand: str, options: Any, **given: Any) -> EngineJob:
-        started.append((subcommand, options.get("method"), given.get("token")))
+        if subcommand != "calibrate":
+            started.append((subcommand, options.get("method"), given.get("token")))
         return start_engine(session, subcommand, options, **given)
 
     monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: False)

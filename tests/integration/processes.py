@@ -22,7 +22,7 @@ def watching(*pids: int) -> Iterator[list[int]]:
 
 
 def assert_all_end(descriptors: list[int], seconds: float = PATIENCE_S) -> None:
-    """Each ends within this time of its own; how long it may take is for quiet tests to say."""
+    """Each ends by itself, within this time."""
     for descriptor in descriptors:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)

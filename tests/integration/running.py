@@ -64,9 +64,10 @@ def write_campaign(
     return path
 
 
-def _heed_hang_up() -> None:
-    """As in a terminal, also where the tests themselves were started with nohup."""
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def heed_signals() -> None:
+    """As in a terminal, also where the tests themselves were started with nohup, or in the background."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Run:
@@ -94,7 +95,7 @@ class Run:
             stdout=theirs,
             stderr=theirs,
             start_new_session=True,
-            preexec_fn=_heed_hang_up,  # noqa: PLW1509 -- one thread starts processes here
+            preexec_fn=heed_signals,  # noqa: PLW1509 -- one thread starts processes here
         )
         os.close(theirs)
 

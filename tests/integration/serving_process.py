@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from tests.integration.running import heed_signals
 from tests.serving import Answer, ask
 
 
@@ -42,6 +43,7 @@ def run_server(*arguments: str, cwd: Path, program: tuple[str, ...] = ("-m", "pa
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "XDG_RUNTIME_DIR": str(cwd)},
+        preexec_fn=heed_signals,  # noqa: PLW1509 -- one thread starts processes here
     )
     try:
         assert process.stdout is not None
