@@ -1,25 +1,18 @@
-"""What the product imports is declared, and has wheels for the machines that PathLab names."""
+"""What the product imports is declared."""
 
 from __future__ import annotations
 
 import ast
 import re
 import runpy
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from pathlab.runner.hosts.controller_check import LIBRARIES
-from tests.require import require
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "dependency_table.py"))
-TARGETS, WITHOUT_WHEEL = TABLE["TARGETS"], TABLE["WITHOUT_WHEEL"]
-#: The commonest, and the one without all wheels; resolving takes long.
-ALWAYS = ("Linux x86_64", "musl aarch64")
 #: Imported, and brought by a declared package as a part of its interface.
 PARTS = {"cycler": "matplotlib", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
 #: Declared for what is to come.
@@ -71,26 +64,3 @@ def test_every_dependency_has_its_row() -> None:
     declared = name_packages(TABLE["list_requirements"](["pdf"]))
     rows = re.findall(r"^\| ([\w-]+) \|", TABLE["PAGE"].read_text(encoding="utf-8"), re.MULTILINE)
     assert set(rows) - {"package"} == declared == set(TABLE["PURPOSES"])
-
-
-@pytest.fixture(scope="module")
-def _index() -> None:
-    try:
-        TABLE["resolve_wheels"](["click"], "Linux x86_64")
-    except subprocess.CalledProcessError as error:
-        require(False, f"a package index: {error.stderr.strip()[-200:]}")
-
-
-@pytest.mark.parametrize(
-    "target", [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in TARGETS]
-)
-@pytest.mark.usefixtures("_index")
-def test_wheels_suffice(target: str) -> None:
-    missing = WITHOUT_WHEEL.get(target, frozenset())
-    wanted = [line for line in TABLE["list_requirements"](["pdf"]) if not name_packages([line]) & missing]
-    found = TABLE["resolve_wheels"](wanted, target)
-    assert name_packages(wanted) <= set(found)
-    for name in missing:  # as the page says
-        with pytest.raises(subprocess.CalledProcessError) as caught:
-            TABLE["resolve_wheels"]([name], target)
-        assert f"Cannot install {name} because" in caught.value.stderr  # of the locked version
