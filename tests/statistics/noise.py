@@ -10,12 +10,13 @@ import pytest
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.interval import Interval
+from tests.length import choose_runs
 
 Rows = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Rows]
 
-#: The short number runs always, the long one behind its marker.
-RUNS = [200, pytest.param(2000, marks=pytest.mark.long)]
+#: The first number runs always, the long one behind its marker.
+RUNS = [choose_runs(200), pytest.param(2000, marks=pytest.mark.long)]
 #: Samples that campaigns really have.
 SIZES = [5, 10, 21, 200]
 

@@ -15,10 +15,11 @@ from pathlab.analysis.verdicts.bond_gain import (
     correct_bonds,
     evaluate_bond,
 )
+from tests.length import choose_runs
 
 from .noise import check_share, draw_autoregressive
 
-RUNS = 200
+RUNS = choose_runs(200, short=25)
 SIZES = [(n, correlation) for n in (7, 13, 60) for correlation in (0.0, 0.7)]
 CASES = [pytest.param(*case, RUNS) for case in SIZES] + [
     pytest.param(*case, 2000, marks=pytest.mark.long) for case in SIZES

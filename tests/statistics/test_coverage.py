@@ -15,6 +15,7 @@ import pytest
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.libraries import stats
+from tests.length import choose_runs
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -22,7 +23,7 @@ DISTRIBUTIONS: dict[str, tuple[Draw, float, float]] = {  # draw, mean, median
     "normal": (lambda rng, n: rng.normal(5.0, 1.0, n), 5.0, 5.0),
     "exponential": (lambda rng, n: rng.exponential(1.0, n), 1.0, math.log(2)),
 }
-RUNS = [400, pytest.param(6000, marks=pytest.mark.long)]
+RUNS = [choose_runs(400), pytest.param(6000, marks=pytest.mark.long)]
 
 
 def tolerance(coverage: float, runs: int) -> float:

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fits.cpu_cost import CENTRED, UNCENTRED, fit_cpu_cost
+from tests.length import choose_runs
 from tests.statistics.noise import SIZES, check_coverage
 from tests.statistics.r_values import read_columns, read_r
 
@@ -34,7 +35,7 @@ def test_lines_are_rs() -> None:
     assert found.through_origin.intercept_percent == 0.0
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(60, short=20), pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("skewed", [False, True])
 def test_intervals_cover(skewed: bool, n: int, runs: int) -> None:

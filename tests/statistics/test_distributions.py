@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fits.distributions import Distribution, DistributionFit, fit_distributions
+from tests.length import choose_runs
 from tests.statistics.noise import SIZES, check_coverage
 from tests.statistics.r_values import read_columns, read_r
 
@@ -41,7 +42,8 @@ def test_fits_are_rs(distribution: Distribution) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "runs"), [(5, 40), *(pytest.param(n, 1000, marks=pytest.mark.long) for n in SIZES)]
+    ("n", "runs"),
+    [(5, choose_runs(40, short=15)), *(pytest.param(n, 1000, marks=pytest.mark.long) for n in SIZES)],
 )
 @pytest.mark.parametrize("distribution", list(Distribution))
 def test_intervals_cover(distribution: Distribution, n: int, runs: int) -> None:
@@ -56,7 +58,7 @@ def test_intervals_cover(distribution: Distribution, n: int, runs: int) -> None:
 def test_weibull_intervals_cover_beyond_the_pivots(name: str) -> None:
     rng = np.random.default_rng(2)
     draw, truth = DRAWS[Distribution.WEIBULL]
-    found = [pick(draw(rng, 600), Distribution.WEIBULL).intervals[name] for _ in range(60)]
+    found = [pick(draw(rng, 600), Distribution.WEIBULL).intervals[name] for _ in range(choose_runs(60))]
     assert {interval.method for interval in found} == {"normal-limit"}
     check_coverage(found, truth[name])
 

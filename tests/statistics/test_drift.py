@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.drift import Drift, DriftVerdict, find_drift
+from tests.length import choose_runs
 from tests.statistics.noise import check_share, draw_autoregressive, draw_normal
 
 
@@ -43,7 +44,7 @@ def test_a_drift_that_is_sure_but_smaller_than_the_margin_is_steady() -> None:
     assert found.verdict is DriftVerdict.STEADY
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(600, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(60), pytest.param(600, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [10, 40])
 def test_level_and_power(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])

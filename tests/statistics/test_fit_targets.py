@@ -15,6 +15,7 @@ from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
 from pathlab.analysis.fits.saturation import fit_saturation
 from pathlab.analysis.fits.surface import fit_surface
+from tests.length import choose_runs
 
 from .noise import Rows, check_share, draw_autoregressive
 from .sweeps import STREAMS, TRUTH, number_trials, true_rates
@@ -24,9 +25,10 @@ from .test_surface import true_rates as surface_rates
 CYCLES = (7, 13, 19, 60)
 #: Standard deviation that a cycle's trials share, over that of each cell's own.
 SHARED = {"own": 0.0, "weakly shared": 0.4, "mixed": 1.0, "shared": math.inf}
-RUNS_OF_MEAN = 300
+RUNS_OF_MEAN = choose_runs(300)
+SHORT = (("own", 7), ("mixed", 7), ("shared", 7), ("mixed", 13))
 CASES = [
-    *(("own", 7, 20), ("mixed", 7, 20), ("shared", 7, 20), ("mixed", 13, 20)),
+    *((kind, cycles, choose_runs(20, short=8)) for kind, cycles in SHORT),
     *(pytest.param(kind, cycles, 300, marks=pytest.mark.long) for kind in SHARED for cycles in CYCLES),
 ]
 
@@ -75,7 +77,7 @@ def test_parameters_hold(kind: str, cycles: int, runs: int) -> None:
             check_held([(fit.parameters[index].interval, value) for fit in fits], 0.92)
 
 
-@pytest.mark.parametrize(("kind", "cycles", "runs"), [("shared", 7, 20), *CASES[4:]])
+@pytest.mark.parametrize(("kind", "cycles", "runs"), [("shared", 7, choose_runs(20, short=8)), *CASES[4:]])
 def test_averages_hold(kind: str, cycles: int, runs: int) -> None:
     rng = np.random.default_rng([cycles, runs, len(kind), 1])
     streams, numbers = number_trials(cycles)
@@ -93,7 +95,7 @@ def test_averages_hold(kind: str, cycles: int, runs: int) -> None:
     check_held([(fit.n_90.interval, 7.0) for fit in fits], 0.9)
 
 
-@pytest.mark.parametrize(("kind", "cycles", "runs"), [("own", 7, 12), *CASES[4:]])
+@pytest.mark.parametrize(("kind", "cycles", "runs"), [("own", 7, choose_runs(12, short=8)), *CASES[4:]])
 def test_surfaces_hold(kind: str, cycles: int, runs: int) -> None:
     rng = np.random.default_rng([cycles, runs, len(kind), 2])
     fits = [

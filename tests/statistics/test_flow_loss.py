@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.trial_loss import BURST_ASSUMED_PACKETS, TrialLoss
 from pathlab.study.datagram_trial import BLOCKS_MAX, LOSS_RUNS, Bins, find_loss_runs, pool_with_runs
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 
 PACKETS = 20_000
@@ -46,7 +47,7 @@ def estimate_loss(lost: NDArray[np.bool_]) -> TrialLoss:
     return pool_with_runs(sent, gone, find_loss_runs({LOSS_RUNS: count_runs(lost)}))
 
 
-@pytest.mark.parametrize("runs", [1000, pytest.param(5000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(1000, short=100), pytest.param(5000, marks=pytest.mark.long)])
 @pytest.mark.parametrize(
     ("burst", "bursts", "within_ratio"),
     [

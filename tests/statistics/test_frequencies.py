@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fits.frequencies import fit_cumulative_climb, fit_frequency_decline
+from tests.length import choose_runs
 from tests.statistics.noise import check_coverage, check_share
 from tests.statistics.r_values import read_columns, read_r
 
@@ -31,7 +32,7 @@ def test_climb_is_rs() -> None:
     assert found.r_squared_ratio == pytest.approx(expected["r2"], rel=1e-9)
 
 
-@pytest.mark.parametrize("runs", [150, pytest.param(2000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(150), pytest.param(2000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [21, 200])
 def test_intervals_cover(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])

@@ -10,12 +10,13 @@ import pytest
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.gain_limit import GainLimit, find_gain_limit
+from tests.length import choose_runs
 
 from .noise import check_share, draw_autoregressive
 
 SIZES = tuple(4 * 2**power for power in range(13))
 COVERAGE_RATIO = 0.92
-RUNS = 250
+RUNS = choose_runs(250, short=30)
 CASES = [(n, correlation) for n in (7, 13, 60) for correlation in (0.0, 0.7)]
 
 

@@ -10,10 +10,11 @@ import pytest
 from pathlab.analysis.estimators.occupancy import idle_chances, list_sets, used_set_chances
 from pathlab.analysis.planning.hash_streams import use_chance
 from pathlab.analysis.verdicts.hash_shares import HashVerdict, evaluate_counts, evaluate_used
+from tests.length import choose_runs
 
 from .noise import check_share
 
-RUNS = 150
+RUNS = choose_runs(150, short=20)
 #: Streams, members, trials.
 SHAPES = [
     *((1, 2, 9), (2, 2, 7), (8, 2, 1), (8, 2, 7), (16, 4, 7)),

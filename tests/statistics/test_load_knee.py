@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.fits.load_knee import LoadKnee, find_load_knee
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 
 RATES = np.array([1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5])
@@ -23,8 +24,8 @@ def simulate(cycles: int, noise_ratio: float, rng: np.random.Generator) -> LoadK
 @pytest.mark.parametrize(
     ("cycles", "noise_ratio", "runs"),
     [
-        (6, 0.05, 60),
-        (20, 0.15, 60),
+        (6, 0.05, choose_runs(60)),
+        (20, 0.15, choose_runs(60)),
         *(
             pytest.param(cycles, noise_ratio, 1000, marks=pytest.mark.long)
             for cycles in (6, 8, 12, 20, 40)

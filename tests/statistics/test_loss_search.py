@@ -15,6 +15,7 @@ from pathlab.analysis.planning.loss_search import (
     SearchState,
     evaluate_search,
 )
+from tests.length import choose_runs
 from tests.statistics.loss_samples import decide_rate, draw_trials
 from tests.statistics.noise import RUNS, check_share
 
@@ -112,7 +113,7 @@ def test_capacity_of_a_link_is_found(capacity: int, scale: str) -> None:
     assert state.trials <= 1.25 * rule.trials_expected
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(40), pytest.param(500, marks=pytest.mark.long)])
 @pytest.mark.parametrize("burst", [1, 8])
 def test_bracket_holds_the_truth(burst: int, runs: int) -> None:
     """Over whole searches, with losses in bursts at half the limit."""

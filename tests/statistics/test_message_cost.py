@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.fits.message_cost import fit_cycles, fit_message_cost
 from pathlab.reference.series import load_table
+from tests.length import choose_runs
 from tests.statistics.noise import check_coverage, check_share, draw_autoregressive
 from tests.statistics.r_values import read_r
 
@@ -30,7 +31,7 @@ def test_published_internode_table_is_rs_fit() -> None:
     assert found.rate_bits_per_s == pytest.approx(1e9, rel=0.1)
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(60, short=20), pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("repeats", [1, 5])
 @pytest.mark.parametrize("spread", [0.05, 0.3])
 def test_intervals_cover(spread: float, repeats: int, runs: int) -> None:
@@ -51,7 +52,7 @@ def test_intervals_cover(spread: float, repeats: int, runs: int) -> None:
         check_coverage(decided, truth, most=most)
 
 
-@pytest.mark.parametrize("runs", [40, pytest.param(500, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(40, short=15), pytest.param(500, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shared", [0.0, 0.05], ids=["each size", "each cycle"])
 @pytest.mark.parametrize(("cycles", "correlation"), [(7, 0.0), (7, 0.7), (13, 0.7)])
 def test_intervals_of_cycles_cover(cycles: int, correlation: float, shared: float, runs: int) -> None:

@@ -13,6 +13,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, TRUTH
 
@@ -86,7 +87,7 @@ def simulate(law: Law, design: str, noise: float, cycles: int, rng: np.random.Ge
 @pytest.mark.parametrize(
     ("design", "noise", "cycles", "runs"),
     [
-        ("shipped", 0.02, 5, 25),
+        ("shipped", 0.02, 5, choose_runs(25, short=8)),
         *(
             pytest.param(design, noise, cycles, 100, marks=LONG)
             for design in DESIGNS
@@ -106,7 +107,8 @@ def test_intervals_of_capacity_and_n_90_cover(
     capacities = [one.capacity.interval for one in found if one.capacity.interval.decided]
     needs = [one.n_90.interval for one in found if one.n_90.interval.decided]
     if (design, noise, cycles) == ("shipped", 0.02, 5) and name in DECIDED:
-        assert len(capacities) >= 0.9 * runs
+        # of the few runs of make test, chance leaves a quarter open
+        assert len(capacities) >= (0.9 if runs >= 25 else 0.7) * runs
     if name in OPEN:
         assert len(capacities) <= 0.1 * runs
     need = law.n_90(float(DESIGNS[design][-1]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, draw_factors, number_trials
 
@@ -25,9 +26,9 @@ def simulate(cycles: int, rng: np.random.Generator) -> OptimalStreams:
 @pytest.mark.parametrize(
     ("cycles", "runs"),
     [
-        (5, 80),
-        (21, 80),
-        (200, 15),
+        (5, choose_runs(80)),
+        (21, choose_runs(80)),
+        (200, choose_runs(15, short=5)),
         *(pytest.param(cycles, 1000, marks=pytest.mark.long) for cycles in (5, 10, 21, 200)),
     ],
 )

@@ -17,6 +17,7 @@ from pathlab.analysis.verdicts.pairs import (
     compare_pairs,
     correct_comparisons,
 )
+from tests.length import choose_runs
 from tests.statistics.noise import RUNS, check_coverage, check_share, draw_cycles
 
 
@@ -119,7 +120,7 @@ def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alph
     check_share(sum(found), runs, 0.0, 0.025)
 
 
-@pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(100), pytest.param(1000, marks=pytest.mark.long)])
 @pytest.mark.parametrize("n", [6, 10, 21, 200])
 def test_intervals_of_ratio_and_equivalence_cover(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs, 7])

@@ -16,6 +16,7 @@ from pathlab.analysis.fits.per_hop import (
 from pathlab.analysis.libraries import stats
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
 from tests.builders.paths import DELAYS_NS, RATES, SIZES, SimulatedPath, Wait, draw_hops
+from tests.length import choose_runs
 from tests.statistics.noise import RUNS, check_share
 
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
@@ -69,7 +70,7 @@ def test_an_equal_slope_is_decided_no_more_often_than_the_level_says(runs: int) 
     assert all(bound is None or bound > 20e6 for bound in bounds)
 
 
-@pytest.mark.parametrize("runs", [100, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(100), pytest.param(1000, marks=pytest.mark.long)])
 def test_stopping_when_precise_costs_little_coverage(runs: int) -> None:
     """The rule looks after every round, so it tends to stop where scatter looks small by chance."""
     held = np.zeros(2)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.latency import classify_rtt_climb
+from tests.length import choose_runs
 from tests.statistics.noise import check_share, draw_autoregressive
 
 IDLE_NS, MARGIN_NS = 160e6, 8e6
@@ -29,7 +30,7 @@ def test_a_saw_tooth_is_no_climb(periods: float) -> None:
 def test_noise_is_hardly_ever_a_climb(n: int, correlation: float) -> None:
     """Noise of 10 ms about a level that stands; rises below the margin do not count."""
     rng = np.random.default_rng([n, round(10 * correlation)])
-    runs = 200
+    runs = choose_runs(200)
     noise = IDLE_NS + 10e6 * draw_autoregressive(rng, runs, n, correlation)
     found = [classify_rtt_climb(times(n), row, 1e6).rising for row in noise]
     check_share(sum(one is True for one in found), runs, 0.0, MOST_RATIO)

@@ -11,6 +11,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions, Noise
 from pathlab.analysis.fits.models import MODELS, Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
 from tests.statistics.sweeps import STREAMS, TRUTH, draw_factors, number_trials, simulate, true_rates
@@ -62,7 +63,7 @@ def test_aicc_and_weights_are_rs() -> None:
     assert found[Family.LU].lack_of_fit_p == pytest.approx(read_r("lu")["lack_of_fit_p"], rel=1e-4)
 
 
-@pytest.mark.parametrize("runs", [12, pytest.param(300, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(12, short=5), pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("family", list(Family))
 def test_the_true_family_is_named_or_nothing_is(family: Family, runs: int) -> None:
     rng = np.random.default_rng([5, runs])
@@ -84,9 +85,9 @@ LONG = pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "cycles", "runs"),
     [
-        ("normal", 5, 60),
-        ("log-normal", 21, 60),
-        ("shared", 10, 60),
+        ("normal", 5, choose_runs(60)),
+        ("log-normal", 21, choose_runs(60)),
+        ("shared", 10, choose_runs(60)),
         *(
             pytest.param(kind, cycles, 1000, marks=LONG)
             for kind in ("normal", "log-normal", "shared")

@@ -17,14 +17,15 @@ from pathlab.analysis.estimators.serial_levels import (
 )
 from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
+from tests.length import choose_runs
 
 from .noise import check_share, draw_autoregressive, draw_log_normal
 from .test_serial_targets import draw_gaussian, draw_heavy
 
-SHORT = [pytest.param(n, runs) for n, runs in ((7, 300), (13, 300), (60, 200), (200, 100))]
+SHORT = [pytest.param(n, choose_runs(runs)) for n, runs in ((7, 300), (13, 300), (60, 200), (200, 100))]
 LONG = [pytest.param(n, 3000, marks=pytest.mark.long) for n in (7, 13, 19, 40, 60, 100, 200)]
 #: Enough samples of p90 have both order statistics.
-QUANTILE_SIZES = [pytest.param(n, runs) for n, runs in ((40, 300), (100, 200), (300, 100))]
+QUANTILE_SIZES = [pytest.param(n, choose_runs(runs)) for n, runs in ((40, 300), (100, 200), (300, 100))]
 LONG_QUANTILES = [pytest.param(n, 2000, marks=pytest.mark.long) for n in (36, 60, 100, 300)]
 
 
@@ -41,7 +42,9 @@ def test_means_are_held(n: int, runs: int, correlation: float) -> None:
         check_share(sum(one.contains(0.0) for one in decided), len(decided), least, 1.0)
 
 
-@pytest.mark.parametrize(("n", "runs"), [(200, 200), pytest.param(1000, 1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    ("n", "runs"), [(200, choose_runs(200)), pytest.param(1000, 1000, marks=pytest.mark.long)]
+)
 def test_long_independent_series_are_held_as_often_as_promised(n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs, 1])
     rows = draw_log_normal(rng, runs, n)

@@ -11,6 +11,7 @@ import pytest
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.verdicts.pairs import PairVerdict, compare_pairs
 from pathlab.analysis.verdicts.two_samples import compare_groups
+from tests.length import choose_runs
 
 from .noise import Rows, check_share, correlate, draw_autoregressive
 
@@ -47,7 +48,7 @@ NOISE: dict[str, Callable[[np.random.Generator, int, int, float], Rows]] = {
     "heavy": draw_heavy,
 }
 SHORT = [
-    pytest.param(name, n, correlation, ALWAYS[n])
+    pytest.param(name, n, correlation, choose_runs(ALWAYS[n]))
     for name, n, correlation in (
         *(("gaussian", n, correlation) for n in SIZES for correlation in (0.0, 0.7)),
         *((name, n, 0.7) for name in ("skewed", "heavy") for n in (7, 13)),

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.planning.stopping import StopRule, evaluate_stop_rule
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 
 RULE = StopRule(half_width_ratio=0.05, minimum_cycles=10, maximum_cycles=60)
 
 
-@pytest.mark.parametrize("runs", [60, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(60), pytest.param(1000, marks=pytest.mark.long)])
 def test_coverage_at_the_stop(runs: int) -> None:
     """Asking after each cycle costs some of the 95 %; no more than the documentation says."""
     rng = np.random.default_rng(runs)

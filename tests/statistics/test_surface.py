@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions, Noise
 from pathlab.analysis.fits.surface import Surface, fit_surface
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
 from tests.statistics.sweeps import STREAMS, draw_factors
@@ -61,8 +62,8 @@ def test_fit_is_rs() -> None:
 @pytest.mark.parametrize(
     ("kind", "cycles", "runs"),
     [
-        ("normal", 5, 20),
-        ("log-normal", 21, 20),
+        ("normal", 5, choose_runs(20, short=8)),
+        ("log-normal", 21, choose_runs(20, short=8)),
         *(
             pytest.param(kind, cycles, 1000, marks=pytest.mark.long)
             for kind in ("normal", "log-normal", "shared")
@@ -113,7 +114,7 @@ def test_a_path_that_the_surface_does_not_fit_is_seen() -> None:
     assert max(many) < 0
 
 
-@pytest.mark.parametrize("runs", [25, pytest.param(1000, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(25, short=10), pytest.param(1000, marks=pytest.mark.long)])
 def test_lack_of_fit_keeps_its_level(runs: int) -> None:
     rng = np.random.default_rng([runs, 4])
     truth = np.tile(true_rates(LEVELS), 6)

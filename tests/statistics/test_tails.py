@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.tails import Tail, estimate_tail
 from pathlab.analysis.libraries import stats
+from tests.length import choose_runs
 from tests.statistics.noise import check_share, draw_autoregressive
 
 SAMPLES, LEVEL_SD, SAMPLE_SD, BIN_RATIO = 4000, 0.2, 0.5, 1.008
@@ -29,9 +30,9 @@ def simulate(trials: int, correlation: float, rng: np.random.Generator) -> Tail:
 @pytest.mark.parametrize(
     ("trials", "correlation", "runs"),
     [
-        (8, 0.0, 100),
-        (20, 0.0, 60),
-        (20, 0.7, 60),
+        (8, 0.0, choose_runs(100)),
+        (20, 0.0, choose_runs(60)),
+        (20, 0.7, choose_runs(60)),
         *(
             pytest.param(trials, correlation, 600, marks=pytest.mark.long)
             for trials in (6, 8, 12, 20, 40)

@@ -9,9 +9,12 @@ import pytest
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from tests.builders.technologies import FACTS, Technology, make_adapter, make_technology_results
+from tests.length import choose_runs
 from tests.statistics.noise import check_share
 
 FACTOR = 5.0
+#: Of one set of results.
+SIZES_MAX = 120
 #: Two transports beneath that are equally fast: one of them is chosen by the same cycles.
 BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns=0.0))
 
@@ -19,7 +22,7 @@ BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns
 @pytest.mark.parametrize(
     ("runs", "cycles", "correlation"),
     [
-        *((120, *case) for case in ((7, 0.0), (20, 0.7))),
+        *((choose_runs(120, short=12), *case) for case in ((7, 0.0), (20, 0.7))),
         *(pytest.param(120, *case, marks=pytest.mark.long) for case in ((7, 0.7), (20, 0.0))),
         *(
             pytest.param(1200, *case, marks=pytest.mark.long)
@@ -29,12 +32,13 @@ BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns
 )
 def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlation: float) -> None:
     """Every size is a run: each has trials of its own."""
+    sizes = min(runs, SIZES_MAX)
     redis = make_adapter("redis", FACTOR * 4_000.0, 0.0)
     held = decided = 0
-    for part in range(runs // 120):
+    for part in range(runs // sizes):
         results = make_technology_results(
             (*BENEATH, redis),
-            sizes=range(64, 64 + 120),
+            sizes=range(64, 64 + sizes),
             cycles=cycles,
             noise_ratio=0.05,
             correlation=correlation,
@@ -44,7 +48,7 @@ def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlati
         study = Study(results)
         study.technology_facts = FACTS
         found = [one.result.median for one in study.technology_overhead()]
-        assert len(found) == 120
+        assert len(found) == sizes
         decided += sum(one.interval.decided for one in found)
         held += sum(one.interval_ratio.contains(FACTOR) for one in found if one.interval.decided)
     assert decided >= 0.9 * runs  # of a ramp or a step there is none
@@ -52,7 +56,7 @@ def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlati
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.7])
-@pytest.mark.parametrize("runs", [40, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(40, short=8), pytest.param(400, marks=pytest.mark.long)])
 def test_a_load_that_does_nothing_is_seldom_found(runs: int, correlation: float) -> None:
     """Of all campaigns, at most 7 % have a verdict that is wrong in one of the 4 rows of a metric."""
     levels = [{"background": load} for load in ("none", "disk", "cpu")]
