@@ -16,7 +16,7 @@ Rows = NDArray[np.float64]
 Noise = Callable[[np.random.Generator, int, int], Rows]
 
 #: The first number runs always, the long one behind its marker.
-RUNS = [choose_runs(200), pytest.param(2000, marks=pytest.mark.long)]
+RUNS = [choose_runs(200, short=30), pytest.param(2000, marks=pytest.mark.long)]
 #: Samples that campaigns really have.
 SIZES = [5, 10, 21, 200]
 
