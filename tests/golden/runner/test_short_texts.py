@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.campaign.conduct_model import Budget
-from pathlab.campaign.load import build_campaign, load_campaign
+from pathlab.campaign.load import load_campaign
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, UsageError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount
@@ -29,6 +29,7 @@ from pathlab.runner.trial.bond_record import (
 from pathlab.runner.trial.failover import (
     measure_failover,
 )
+from tests.builders.campaigns import make_sample
 from tests.builders.stored import create_results
 from tests.golden.conftest import Say
 from tests.unit.runner.campaign.test_resumption import DATA, store
@@ -139,7 +140,7 @@ def test_a_change_that_cannot_be_is_named(say: Say, written: str) -> None:
 
 
 def test_another_campaign_is_named(say: Say, tmp_path: Path) -> None:
-    campaign, other = (build_campaign(DATA | {"cycles": cycles}, label="sweep") for cycles in (2, 3))
+    campaign, other = (make_sample(**DATA | {"cycles": cycles}) for cycles in (2, 3))
     with (
         store(tmp_path, campaign, plan_records(campaign)) as results,
         pytest.raises(UsageError) as caught,
@@ -151,7 +152,7 @@ def test_another_campaign_is_named(say: Say, tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["seed", "swapped", "level", "cycle", "shorter", "longer"])
 def test_the_first_difference_of_the_plan_is_named(say: Say, tmp_path: Path, change: str) -> None:
     """As a file would be whose plan another version made, or that somebody has changed."""
-    campaign = build_campaign(DATA, label="sweep")
+    campaign = make_sample(**DATA)
     plan = plan_records(campaign)
     first, second = plan[:2]
     other = dataclasses.replace(first, settings=first.settings | {"streams": 99})
