@@ -159,7 +159,7 @@ def test_the_first_difference_of_the_plan_is_named(say: Say, tmp_path: Path, cha
     swapped = [dataclasses.replace(second, row=0), dataclasses.replace(first, row=1)]
     beyond = dataclasses.replace(first, row=len(plan))
     stored, text = {
-        "seed": (plan, "its seed is 4, not 3"),
+        "seed": (plan, "its seed is 4, not 1"),
         "swapped": ([*swapped, *plan[2:]], "row 0 is 0 of cycle 0, local to local, {"),
         "level": ([other, *plan[1:]], '"streams": 99'),
         "cycle": ([dataclasses.replace(first, cycle=7), *plan[1:]], "row 0 is 0 of cycle 7"),
