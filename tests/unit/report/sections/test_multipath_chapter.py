@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from pathlab.report.blocks import TableBlock, list_blocks, list_figures
@@ -16,7 +17,9 @@ from tests.builders.multipath import UNEQUAL, Bonds, make_multipath_results
 from tests.builders.results import make_quickstart
 
 
+@cache
 def study(**changes: Any) -> Study:
+    """The same changes give the same study, which tests only read."""
     return Study(make_multipath_results(replace(Bonds(), **changes)))
 
 
