@@ -43,7 +43,7 @@ def list_titles(page: Page) -> list[str]:
     return [row.inner_text().splitlines()[0] for row in page.locator("tbody th").all()]
 
 
-def test_results_are_listed_newest_first_with_their_state(listing: Page) -> None:
+def test_results_are_listed_newest_first_and_words_narrow_the_list(listing: Page) -> None:
     titles = list_titles(listing)
     assert [titles[1], titles[3]] == ["Last", "First"]
     assert titles[2] == "<script>alert(1)</script>\\u202e & <b>bold</b>"  # shown, not obeyed
@@ -53,9 +53,6 @@ def test_results_are_listed_newest_first_with_their_state(listing: Page) -> None
     expect(rows.nth(1)).to_contain_text("complete")
     expect(rows.nth(1)).to_contain_text("16 of 16")
     assert Axe().run(listing).response["violations"] == []
-
-
-def test_words_narrow_the_list(listing: Page) -> None:
     listing.get_by_label("Find").fill("first COMPLETE")
     expect(listing.get_by_text("1 of 4 results")).to_be_visible()
     assert list_titles(listing) == ["First"]

@@ -36,9 +36,15 @@ LIMITS = (("min-x", "minX", "1.5"), ("max-x", "maxX", "6"), ("min-y", "minY", "2
 def explorer(page: Page, served: Callable[..., str], results_folder: Path) -> Iterator[ExplorerPage]:
     page.goto(served(results_folder))
     opened = ExplorerPage(page).open(page.url.partition("#")[0], PLAIN)
-    page.locator("details.more").evaluate_all("(folds) => folds.forEach((fold) => { fold.open = true; })")
+    open_more(opened)
     yield opened
     page.close()  # before its server ends, which it may be asking
+
+
+def open_more(explorer: ExplorerPage) -> None:
+    """Open the folds among the controls; controls that are built anew have them closed."""
+    folds = explorer.page.locator("details.more")
+    folds.evaluate_all("(folds) => folds.forEach((fold) => { fold.open = true; })")
 
 
 def find(explorer: ExplorerPage, control: str) -> Locator:
@@ -53,24 +59,23 @@ def open_filter(explorer: ExplorerPage, column: str) -> Locator:
     return section
 
 
-@pytest.mark.parametrize(("control", "chosen", "key", "value"), CHOICES)
-def test_a_choice_changes_view_address_and_figure(
-    explorer: ExplorerPage, control: str, chosen: str, key: str, value: Any
-) -> None:
-    before, drawn = explorer.text, explorer.page.inner_html(".plot-live")
-    find(explorer, control).focus()
-    find(explorer, control).select_option(chosen)
-    explorer.settle()
-    assert explorer.evaluate("(app, key) => app.view[key]", key) == value
-    assert explorer.text != before
-    assert explorer.page.evaluate("window.location.hash.slice(1)") == explorer.text
-    if control != "baseline":  # its panel is drawn where both levels have trials of the same cycles
-        assert explorer.page.inner_html(".plot-live") != drawn
-    assert explorer.page.evaluate("document.activeElement.dataset.control") == control
-    explorer.page.go_back()
-    explorer.settle()
-    assert explorer.text == before
-    assert explorer.page.evaluate("(name) => document.activeElement.dataset.control === name", control)
+def test_choices_change_view_address_and_figure(explorer: ExplorerPage) -> None:
+    for control, chosen, key, value in CHOICES:
+        open_more(explorer)
+        before, drawn = explorer.text, explorer.page.inner_html(".plot-live")
+        find(explorer, control).focus()
+        find(explorer, control).select_option(chosen)
+        explorer.settle()
+        assert explorer.evaluate("(app, key) => app.view[key]", key) == value
+        assert explorer.text != before
+        assert explorer.page.evaluate("window.location.hash.slice(1)") == explorer.text
+        if control != "baseline":  # its panel is drawn where both levels have trials of the same cycles
+            assert explorer.page.inner_html(".plot-live") != drawn
+        assert explorer.page.evaluate("document.activeElement.dataset.control") == control
+        explorer.page.go_back()
+        explorer.settle()
+        assert explorer.text == before
+        assert explorer.page.evaluate("(name) => document.activeElement.dataset.control === name", control)
 
 
 def test_limits_are_typed_and_wrong_ones_are_said(explorer: ExplorerPage) -> None:

@@ -83,42 +83,6 @@ def test_it_draws_every_point_and_every_trial_of_the_view(explorer: ExplorerPage
     assert len(list_traces(explorer)) < len(traces)
 
 
-def test_undecided_points_are_open_and_the_page_says_so(
-    page: Page, served: Callable[..., str], make_folder: Callable[..., Path]
-) -> None:
-    page.goto(served(make_folder("few", cycles=2)))
-    explorer = ExplorerPage(page).open(page.url.partition("#")[0], f"{PLAIN}&facet=path")
-    marks = [
-        one
-        for one in list_traces(explorer)
-        if one["marker"] and one["mode"] == "markers" and one["error_y"] is None
-    ]
-    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert [one for one in marks if one["marker"]["color"] == paper]
-    assert "undecided" in page.inner_text(".explored .marks")
-    assert "points undecided" in page.inner_text("[data-panel=title]")
-
-
-def test_a_distribution_rises_in_steps_from_none_to_all(explorer: ExplorerPage) -> None:
-    explorer.set_view(statistic="cdf", colour=None)
-    (line,) = [one for one in list_traces(explorer) if one["mode"] == "lines" and not one["text"]][-1:]
-    assert line["y"][0] == 0
-    assert line["y"][-1] == pytest.approx(100)
-    assert line["y"] == sorted(line["y"])
-    assert explorer.page.locator("[data-control=x]").is_disabled()
-    assert "band" in explorer.page.inner_text(".explored .marks")
-
-
-def test_the_bins_of_a_histogram_hold_every_trial_that_counts(explorer: ExplorerPage) -> None:
-    explorer.set_view(statistic="histogram", colour=None)
-    unseen = next(one for one in list_traces(explorer) if one["marker"] and one["marker"].get("opacity") == 0)
-    counted = "(app) => Array.from(app.rows).filter((row) => app.table.counted[row]).length"
-    assert sum(unseen["y"]) == explorer.evaluate(counted)
-    explorer.page.focus(".frame")
-    explorer.page.keyboard.press("ArrowRight")
-    assert "Throughput" in explorer.page.inner_text("[data-announcer]")
-
-
 def test_a_time_course_asks_for_a_trial_and_shows_it(explorer: ExplorerPage) -> None:
     page = explorer.page
     explorer.set_view(statistic="course")
@@ -285,16 +249,3 @@ def test_the_figure_follows_the_theme_and_is_black_on_paper(
     assert page.evaluate("window.inkOnPaper") == "#000000"
     explorer.settle()
     assert page.evaluate(ink) == dark
-
-
-def test_markup_in_results_stays_text(page: Page, served: Callable[..., str], hostile_folder: Path) -> None:
-    page.goto(served(hostile_folder))
-    explorer = ExplorerPage(page).open(page.url.partition("#")[0], f"x=path&y={RATE}&colour=path&facet=path")
-    explorer.open_folds()
-    page.focus(".frame")
-    page.keyboard.press("ArrowRight")
-    explorer.set_view(where={"path": {"levels": [], "except": False}})
-    assert page.evaluate("window.hit === undefined")
-    assert page.locator("img[src=x]").count() == 0
-    assert "\u202e" not in page.inner_text("body")
-    assert "\\u202e" in page.inner_text("body")

@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 from pathlab.report.explorer.export import SPARE_BYTES, export_page
 from pathlab.report.explorer.page import render_exported
 from pathlab.store.results import Results
-from pathlab.study.exploration.curves import build_curves
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import format_view, parse_view
 from tests.browser.watching import Watch
@@ -41,35 +40,6 @@ def test_a_file_asks_nobody_and_breaks_no_policy(page: Page, address: str, watch
     expect(page.locator("[data-panel=notice]")).to_contain_text(
         "Measures are rounded to 4 significant digits"
     )
-
-
-def test_a_file_shows_the_numbers_of_its_results(page: Page, address: str, results_folder: Path) -> None:
-    open_page(page, f"{address}#{VIEW}")
-    results = ExploredResults.open([results_folder])
-    wanted = build_curves(results, parse_view(VIEW, results)).to_json()
-    found = page.evaluate("window.pathlabExplorer.app.exploration")
-    assert found["excluded"] == wanted["excluded"]
-    assert found["undecided"] == wanted["undecided"]
-    assert [facet["name"] for facet in found["facets"]] == [facet["name"] for facet in wanted["facets"]]
-    points = 0
-    for facet, other in zip(found["facets"], wanted["facets"], strict=True):
-        curves = {(curve["name"], curve["yColumn"]): curve for curve in facet["curves"]}
-        for curve in other["curves"]:
-            same = curves.pop((curve["name"], curve["yColumn"]))
-            for one, expected in zip(same["points"], curve["points"], strict=True):
-                assert (one["x"], one["trials"], one["state"], one["rows"]) == (
-                    expected["x"],
-                    expected["trials"],
-                    expected["state"],
-                    expected["rows"],
-                )
-                for key in ("y", "low", "high"):
-                    assert one[key] == (
-                        None if expected[key] is None else pytest.approx(expected[key], rel=1e-4)
-                    )
-                points += 1
-        assert not curves
-    assert points == 2 * 2 * 2 * 4
 
 
 def test_a_view_is_kept_in_the_address_of_the_file(page: Page, address: str) -> None:

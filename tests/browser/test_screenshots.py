@@ -1,18 +1,15 @@
-"""The pictures of README: what a terminal and a browser show of stored results."""
+"""Every picture of README and of the report's page, made by one command from stored results."""
 
 from __future__ import annotations
 
-import io
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from PIL import Image, ImageDraw, ImageStat
+from PIL import Image, ImageStat
 
-from docs.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT, crop_page, reduce_colours, show_live
-from docs.terminal import render_screen, run_in_terminal
+from docs.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT
 from tests.builders.results import make_quickstart, write_results
 from tests.require import require_chromium
 
@@ -24,74 +21,6 @@ TOTAL_MAX_BYTES = 700_000
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_results(
         make_quickstart(cycles=2, levels=LEVELS), tmp_path_factory.mktemp("stored") / "results"
-    )
-
-
-def test_the_live_view_stops_in_the_middle_of_a_trial(folder: Path) -> None:
-    text = "\n".join(show_live(folder, 120).display)
-    assert "quickstart" in text
-    assert "3/6" in text  # the last that has ended
-    assert "trial 4/6" in text
-    running = text.split("combination")[1]
-    assert re.search(r"\d Mbit/s .*RTT \d\S* ms \(idle .* retransmissions", running)
-
-
-def test_a_trial_without_series_is_shown_without_readings(tmp_path: Path) -> None:
-    synthetic = make_quickstart(cycles=1, levels=LEVELS)
-    synthetic._series.clear()
-    text = "\n".join(show_live(write_results(synthetic, tmp_path / "bare"), 80).display)
-    assert "trial 2/3" in text
-
-
-def test_a_terminal_has_its_width_and_its_colours() -> None:
-    words = (
-        "print('\\x1b[2mdim\\x1b[0m \\x1b[1;31m<red>\\x1b[0m', __import__('os').get_terminal_size().columns)"
-    )
-    screen = run_in_terminal([sys.executable, "-c", words], 60, 5)
-    assert screen.display[0].rstrip() == "dim <red> 60"
-    page = render_screen(screen, "a & b")
-    assert '<span style="opacity: .65">dim</span>' in page
-    assert '<span style="color: #e06c75; font-weight: bold">&lt;red&gt;</span> 60</pre>' in page
-    assert "<h1>a &amp; b</h1>" in page
-
-
-def test_a_colour_of_many_is_not_dim() -> None:
-    screen = run_in_terminal(["printf", "\\033[38;2;1;2;3mx\\033[0m"], 60, 5)
-    assert '<span style="color: #010203">x</span>' in render_screen(screen, "")
-
-
-def test_a_command_that_fails_makes_no_picture() -> None:
-    with pytest.raises(SystemExit, match=r"ended with status 7:\nno such thing"):
-        run_in_terminal(["sh", "-c", "echo no such thing; exit 7"], 80, 24)
-
-
-def encode(image: Image.Image) -> bytes:
-    kept = io.BytesIO()
-    image.save(kept, "png")
-    return kept.getvalue()
-
-
-def test_a_printed_page_is_cut_out_of_the_viewer() -> None:
-    viewer = Image.new("RGB", (300, 400), (40, 40, 40))
-    draw = ImageDraw.Draw(viewer)
-    assert crop_page(encode(viewer)) is None  # before the first page
-    draw.rectangle((50, 3, 199, 302), fill="white")
-    assert crop_page(encode(viewer)) is None  # before its text
-    draw.rectangle((90, 90, 110, 95), fill="black")
-    draw.rectangle((20, 310, 229, 399), fill="white")  # the next page, across
-    draw.rectangle((285, 0, 299, 399), fill="white")  # the scroll bar
-    found = crop_page(encode(viewer))
-    assert found is not None
-    with Image.open(io.BytesIO(found)) as page:
-        assert page.size == (75, 150)
-
-
-def test_the_colour_of_a_small_marker_stays() -> None:
-    page = Image.radial_gradient("L").convert("RGB")  # more shades than a small file has colours for
-    ImageDraw.Draw(page).rectangle((10, 10, 14, 14), fill=(213, 94, 0))
-    red, green, blue = reduce_colours(page).convert("RGB").split()
-    assert [red.getpixel((12, 12)), green.getpixel((12, 12)), blue.getpixel((12, 12))] == pytest.approx(
-        [213, 94, 0], abs=10
     )
 
 

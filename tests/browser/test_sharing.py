@@ -15,16 +15,6 @@ from playwright.sync_api import BrowserContext, Page
 
 from tests.browser.explorer_page import ExplorerPage
 
-#: Views with every statistic, filters of each kind, and several measures.
-VIEWS = (
-    "",
-    "x=streams&y=throughput_bits_per_s&colour=window_bytes&stat=p90&range=extremes&where.path_destination=east",
-    "x=window_bytes&y=loaded_rtt_mean_ns,throughput_bits_per_s&colour=streams&stat=mean&count=all&dots=off",
-    "x=path&y=throughput_bits_per_s&colour=none&stat=iqr&where.throughput_bits_per_s=5..30",
-    "x=started_utc&y=throughput_bits_per_s&colour=path&where.status=complete&text=west",
-    "x=streams&y=throughput_bits_per_s&colour=window_bytes&stat=max&where.streams=!1,8",
-)
-
 
 def download(page: Page, ending: str) -> bytes:
     """The file that a button of the share panel gives."""
@@ -47,17 +37,6 @@ def shown(page: Page, served: Callable[..., str], results_folder: Path) -> Explo
     explorer = ExplorerPage(page).open(served(results_folder))
     explorer.open_folds("share")
     return explorer
-
-
-def test_numbers_of_every_view_are_those_of_the_command_line(
-    shown: ExplorerPage, results_folder: Path, tmp_path: Path
-) -> None:
-    for number, text in enumerate(VIEWS):
-        shown.page.evaluate("text => { window.location.hash = text; }", text)
-        shown.settle()
-        found = download(shown.page, "csv")
-        assert found == view_as_csv(results_folder, shown.text, tmp_path / f"{number}.csv")
-        assert len(found.splitlines()) > 2
 
 
 def test_the_command_and_the_code_give_the_figure_that_is_shown(shown: ExplorerPage, tmp_path: Path) -> None:
