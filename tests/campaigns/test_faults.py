@@ -129,7 +129,7 @@ def test_kill_9_of_the_emulator_fails_that_trial_and_the_next_one_gets_a_new_lab
 
 
 def test_a_full_disk_keeps_what_was_stored_before(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, cycles=60, duration="50ms")
+    campaign = write_campaign(tmp_path, cycles=60, duration="100ms")
     small = tmp_path / "small"
     small.mkdir()
     script = (
