@@ -54,12 +54,6 @@ def _no_width() -> None:
     os.environ.pop("COLUMNS", None)
 
 
-@pytest.fixture
-def uncalibrated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What hosts do by themselves is not asked in campaigns of this process: it takes two seconds each."""
-    monkeypatch.setattr("pathlab.runner.hosts.environment.Environment.calibrate", lambda *_: None)
-
-
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if LENGTH == "full":
         return

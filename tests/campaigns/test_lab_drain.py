@@ -252,7 +252,7 @@ queue = "125kB"
 """
 
 
-@pytest.mark.usefixtures("uncalibrated")
+@pytest.mark.usefixtures("calibrated_once")
 def test_a_trial_that_was_reset_is_stored_complete_and_its_idle_probes_wait_for_the_queue(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ from pathlab.store.records import TrialRecord
 from tests.integration.conducting import AB, campaign_of, run, stored
 from tests.require import require_mptcp, require_namespaces
 
-pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.usefixtures("uncalibrated")]
+pytestmark = [pytest.mark.engine, pytest.mark.netns, pytest.mark.usefixtures("calibrated_once")]
 
 TRIAL: dict[str, Any] = {"warmup": "300ms", "duration": "1s", "interval": "100ms"}
 FACTORS: dict[str, Any] = {"streams": [2], "direction": ["forward"], "congestion": ["reno"]}

@@ -12,7 +12,8 @@ from rich.console import Console
 from pathlab.report.datagram_answers import describe_flows, list_other_recommendations
 from pathlab.report.formats.terminal import render_summary
 from pathlab.study.analyses import Study
-from tests.builders.datagrams import Settings, carry_flow, make_udp_trials
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.results import Settings
 from tests.golden.conftest import Say
 
 RATES = [{"pacing_bits_per_s": rate * 10**6} for rate in (32, 48, 80)]

@@ -12,7 +12,8 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Rule
 from pathlab.report.sections import chapters, messages
 from pathlab.report.size_text import describe_messages
-from tests.builders.messages import BATCH, Settings, carry, make_message_trials
+from tests.builders.messages import BATCH, carry, make_message_trials
+from tests.builders.results import Settings
 from tests.builders.sections import (
     find_curve,
     find_layer,

@@ -37,9 +37,9 @@ from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.registry import ANALYSES
 from tests.builders.explored import make_explored
 from tests.builders.plots import make_panel, make_plot
-from tests.builders.results import QUEUE_BYTES, RATE_BITS_PER_S, make_quickstart, write_results
+from tests.builders.results import make_quickstart, write_results
 from tests.builders.sweeps import make_sweep
-from tests.builders.trials import GOODPUT_BITS_PER_S, make_failed
+from tests.builders.trials import GOODPUT_BITS_PER_S, QUEUE_BYTES, RATE_BITS_PER_S, make_failed
 from tests.golden.conftest import Say
 from tests.unit.report.explorer.test_figure import explore
 from tests.unit.report.explorer.test_trial_document import find_section

@@ -10,7 +10,8 @@ import pytest
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import database
 from pathlab.store.results import Results
-from tests.builders.stored import COMPLETE, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import COMPLETE, make_results
 from tests.golden.conftest import Say
 
 

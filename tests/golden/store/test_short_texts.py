@@ -25,7 +25,8 @@ from tests.builders.foreign_files import (
     make_json_stream,
     write_sample,
 )
-from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_probes, make_results
+from tests.builders.series import make_probes
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results
 from tests.golden.conftest import Say
 from tests.unit.store.importers.test_import_conditions import import_nodes, make_datagrams, make_plain
 from tests.unit.store.importers.test_import_stream import read_text

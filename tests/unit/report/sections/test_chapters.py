@@ -230,7 +230,7 @@ HOSTILE = ["nothing measured", "zeros", "constant", "negative", "huge", "all pro
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_bad_figures_never_end_a_report(name: str) -> None:
-    for block in list_blocks(chapters.build_sections(make_inputs(BAD[name]))):
+    for block in list_blocks(chapters.build_sections(make_inputs(BAD[name]()))):
         if isinstance(block, Plot):
             assert block.sentence or block.empty
             assert "nan" not in block.sentence
