@@ -26,7 +26,7 @@ from tests.native.test_directions import assert_complete
 from tests.patience import PATIENCE_S
 
 # Alone: an engine that waits for a core serves unauthenticated peers too seldom for a trial of 1.25 s.
-pytestmark = [pytest.mark.engine, pytest.mark.quiet]
+pytestmark = pytest.mark.engine
 
 STREAMS = 16
 STREAM_BYTES = 1_250_000
