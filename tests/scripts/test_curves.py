@@ -11,6 +11,7 @@ import pytest
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.view import CHANGES, RANGES, View
 from tests.builders.tables import MadeColumn, MadeTable, make_table
+from tests.length import choose_runs
 from tests.scripts.explorations import build_in_scripts, list_differences
 from tests.scripts.host import ScriptHost
 
@@ -50,7 +51,7 @@ def test_estimates_are_equal(scripts: ScriptHost, noise: str) -> None:
 def test_views_are_equal(scripts: ScriptHost) -> None:
     """Any axes, colours, panels and selections, in any order of start."""
     rng = np.random.default_rng(7)
-    for run in range(7):
+    for run in range(choose_runs(7, short=2)):
         count = int(rng.integers(50, 700))
         table = make_table(rng, count, noise=NOISES[run % len(NOISES)], levels=int(rng.integers(1, 9)))
         if run % 2:

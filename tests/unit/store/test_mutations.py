@@ -15,6 +15,7 @@ from tests.builders.results import make_quickstart
 from tests.builders.stored import fill_results
 from tests.command_line import call
 from tests.integration.test_report_commands import store
+from tests.length import choose_runs
 
 KIB = 1024
 FIRST = (["results", "check", "bad"], ["results", "list", "."])
@@ -40,7 +41,7 @@ OTHERS = (
     ["results", "prune", "bad", "--failed", "--dry-run"],
     ["python"],
 )
-SHORT, LONG = 200, 1000  # files; of the latter each meets every command
+SHORT, LONG = choose_runs(200), 1000  # files; of the latter each meets every command
 PARTS = 4
 
 

@@ -62,14 +62,21 @@ def test_every_search_of_every_cycle_ends(tmp_path: Path) -> None:
     assert "cycle 1: loss ≤ 1 % up to 4" in notices[0]
 
 
-@pytest.mark.parametrize("stop_after", [0, 1, 5, 20, 43])
-def test_a_run_that_ended_is_continued_where_it_was(tmp_path: Path, stop_after: int) -> None:
-    """Both runs together measure what one would: no trial is lost, none repeated."""
+@pytest.fixture(scope="module")
+def whole_plan(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str]]:
+    """Cycle and settings of every row of a search that nothing ended."""
     campaign = make_search_campaign()
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    with create_results(whole, campaign) as results:
+    with create_results(tmp_path_factory.mktemp("whole"), campaign) as results:
         run_searches(results, campaign, count_link(48e6))
-        expected = sorted((row.cycle, str(row.settings)) for row in results.plan())
+        return sorted((row.cycle, str(row.settings)) for row in results.plan())
+
+
+@pytest.mark.parametrize("stop_after", [0, 1, 5, 20, 43])
+def test_a_run_that_ended_is_continued_where_it_was(
+    tmp_path: Path, whole_plan: list[tuple[int, str]], stop_after: int
+) -> None:
+    """Both runs together measure what one would: no trial is lost, none repeated."""
+    campaign, parts = make_search_campaign(), tmp_path / "parts"
     with create_results(parts, campaign) as results:
         ending, _, searches, _ = run_searches(results, campaign, count_link(48e6), stop_after)
         assert ending == "stopped"
@@ -77,7 +84,7 @@ def test_a_run_that_ended_is_continued_where_it_was(tmp_path: Path, stop_after: 
     with Results.open(parts, write=True) as results:
         refuse_other_plan(results, campaign, plan_records(campaign))
         run_searches(results, campaign, count_link(48e6))
-        assert sorted((row.cycle, str(row.settings)) for row in results.plan()) == expected
+        assert sorted((row.cycle, str(row.settings)) for row in results.plan()) == whole_plan
         assert len(results.records()) == len(results.plan())
         assert results.unfinished() == []
 

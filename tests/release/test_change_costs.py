@@ -11,7 +11,7 @@ import pytest
 
 from pathlab.store.results import Results
 from tests.builders.sweeps import make_sweep
-from tests.contract.tree_copy import ROOT, TreeCopy
+from tests.release.tree_copy import ROOT, TreeCopy
 from tests.require import require, require_engine
 
 
@@ -204,7 +204,7 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
     require_engine()
     require(shutil.which("python3"), "python3 on the PATH")
     monkeypatch.setenv("PATHLAB_ENGINE", str(ROOT / "native" / "build" / "pathlab-engine"))
-    tree.write("pathlab/engines/third.py", (ROOT / "tests/contract/third_engine.py").read_text("utf-8"))
+    tree.write("pathlab/engines/third.py", (ROOT / "tests/release/third_engine.py").read_text("utf-8"))
     assert tree.changed_files() == ["pathlab/engines/third.py"]
     reported = json.loads(tree.run(USE_OF_THIRD_ENGINE))
     assert reported["known"][:3] == ["native", "iperf3", "third"]
