@@ -1,12 +1,12 @@
 #!/bin/sh
 # usage: pythons.sh [PYTEST-ARGUMENT...]
-# Unit and contract tests with each Python from 3.11 to 3.14 that is here: in PATH, or where pyenv keeps it. Each has an
+# Unit, contract and golden tests with each Python from 3.11 to 3.14 that is here: in PATH, or where pyenv keeps it. Each has an
 # environment of its own, in $PATHLAB_PYTHONS (build/pythons). Missing ones are named. Exit status 1 where tests fail.
 # PYTHONS="3.12 3.13" takes these versions alone.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 folder=${PATHLAB_PYTHONS:-build/pythons}
-[ $# -gt 0 ] || set -- -q -n 3 -m "not netns" tests/unit tests/contract
+[ $# -gt 0 ] || set -- -q -n 3 -m "not netns" tests/unit tests/contract tests/golden
 
 find_python() { # VERSION
     for candidate in "$(command -v "python$1")" "$HOME/.pyenv/versions/$1"*/bin/"python$1"; do
