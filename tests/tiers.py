@@ -25,15 +25,16 @@ DURATIONS = ROOT / "build" / "test-durations"
 class Tier:
     """Folders of ``tests/`` that one target of the Makefile runs.
 
-    ``parallel``: its tests run beside each other, so none may compare a rate or a time. ``length``: how many
-    runs a simulation makes (``tests/length.py``). ``minutes``: on two cores, with everything built.
+    ``processes_per_core``: how many of its tests run beside each other, more where they wait for programs.
+    None of them may compare a rate or a time. 0: one after the other. ``length``: how many runs a simulation
+    makes (``tests/length.py``). ``minutes``: on two cores, with everything built.
     """
 
     target: str
     folders: tuple[str, ...]
     minutes: float
     what: str
-    parallel: bool = True
+    processes_per_core: float = 1.5
     length: str = "standard"
 
 
@@ -46,19 +47,19 @@ TIERS = (
         length="short",
     ),
     Tier("test-statistics", ("statistics",), 2, "simulations of estimators, fits and verdicts"),
-    Tier("test-campaigns", ("campaigns",), 6, "whole campaigns: faults, kills, loads, captures, SSH"),
-    Tier("test-technologies", ("technologies",), 4, "messages by every technology, with its real server"),
-    Tier("test-browser", ("browser",), 3, "report and explorer in Chromium"),
+    Tier("test-campaigns", ("campaigns",), 6, "whole campaigns: faults, kills, loads, captures, SSH", 2.5),
+    Tier("test-technologies", ("technologies",), 2, "messages by every technology, with its real server"),
+    Tier("test-browser", ("browser",), 5, "report and explorer in Chromium"),
     Tier(
-        "test-machines", ("machines", "guest"), 4, "engines of seven machines, sanitizers, valgrind, faults"
+        "test-machines", ("machines", "guest"), 3, "engines of seven machines, sanitizers, valgrind, faults"
     ),
-    Tier("test-release", ("release",), 4, "packages, image, wheel, documentation site"),
+    Tier("test-release", ("release",), 6, "packages, image, wheel, documentation site"),
     Tier(
         "test-lab",
         ("lab",),
-        11,
+        9,
         "rates and delays against an emulated WAN; nothing may run beside",
-        parallel=False,
+        processes_per_core=0,
     ),
 )
 
@@ -71,9 +72,8 @@ def find_tier(target: str) -> Tier:
 def list_arguments(tier: Tier) -> list[str]:
     """The arguments of pytest for a tier."""
     words = [str(TESTS / folder) for folder in tier.folders]
-    if tier.parallel:
-        # One process more than cores, since many tests wait for programs.
-        words += ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
+    if tier.processes_per_core:
+        words += ["-n", str(round(tier.processes_per_core * (os.cpu_count() or 1))), "--dist", "worksteal"]
     return words
 
 
