@@ -25,16 +25,15 @@ DURATIONS = ROOT / "build" / "test-durations"
 class Tier:
     """Folders of ``tests/`` that one target of the Makefile runs.
 
-    ``processes_per_core``: how many of its tests run beside each other, more where they wait for programs.
-    None of them may compare a rate or a time. 0: one after the other. ``length``: how many runs a simulation
-    makes (``tests/length.py``). ``minutes``: on two cores, with everything built.
+    ``parallel``: its tests run beside each other, so none may compare a rate or a time. ``length``: how many
+    runs a simulation makes (``tests/length.py``). ``minutes``: on two cores, with everything built.
     """
 
     target: str
     folders: tuple[str, ...]
     minutes: float
     what: str
-    processes_per_core: float = 1.5
+    parallel: bool = True
     length: str = "standard"
 
 
@@ -46,8 +45,8 @@ TIERS = (
         "every layer in short",
         length="short",
     ),
-    Tier("test-statistics", ("statistics",), 2, "simulations of estimators, fits and verdicts"),
-    Tier("test-campaigns", ("campaigns",), 6, "whole campaigns: faults, kills, loads, captures, SSH", 2.5),
+    Tier("test-statistics", ("statistics",), 3, "simulations of estimators, fits and verdicts"),
+    Tier("test-campaigns", ("campaigns",), 7, "whole campaigns: faults, kills, loads, captures, SSH"),
     Tier("test-technologies", ("technologies",), 2, "messages by every technology, with its real server"),
     Tier("test-browser", ("browser",), 5, "report and explorer in Chromium"),
     Tier(
@@ -59,7 +58,7 @@ TIERS = (
         ("lab",),
         9,
         "rates and delays against an emulated WAN; nothing may run beside",
-        processes_per_core=0,
+        parallel=False,
     ),
 )
 
@@ -72,8 +71,9 @@ def find_tier(target: str) -> Tier:
 def list_arguments(tier: Tier) -> list[str]:
     """The arguments of pytest for a tier."""
     words = [str(TESTS / folder) for folder in tier.folders]
-    if tier.processes_per_core:
-        words += ["-n", str(round(tier.processes_per_core * (os.cpu_count() or 1))), "--dist", "worksteal"]
+    if tier.parallel:
+        # One process more than cores, since many tests wait for programs.
+        words += ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
     return words
 
 
