@@ -41,7 +41,7 @@ TIERS = (
     Tier(
         "test",
         ("unit", "contract", "statistics", "golden", "scripts", "native", "integration", "ssh", "smoke"),
-        6,
+        7,
         "every layer in short",
         length="short",
     ),
@@ -52,7 +52,7 @@ TIERS = (
     Tier(
         "test-machines", ("machines", "guest"), 3, "engines of seven machines, sanitizers, valgrind, faults"
     ),
-    Tier("test-release", ("release",), 6, "packages, image, wheel, documentation site"),
+    Tier("test-release", ("release",), 4, "packages, image, wheel, documentation site"),
     Tier(
         "test-lab",
         ("lab",),
