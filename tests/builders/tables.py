@@ -141,3 +141,24 @@ def make_table(rng: np.random.Generator, count: int, *, noise: str = "normal", l
     table.exclude(lost, 0)
     table.exclude(np.flatnonzero(rng.random(count) < 0.03), 1)
     return table
+
+
+#: Of ``make_two_windows``.
+WINDOW_CYCLES = 12
+
+
+def make_two_windows() -> MadeTable:
+    """12 cycles of two windows, one after the other; the second run has 20 % more."""
+    rng = np.random.default_rng(8)
+    made = MadeTable(count=2 * WINDOW_CYCLES)
+    cycles, windows = np.repeat(np.arange(WINDOW_CYCLES), 2), np.tile([65536.0, 262144.0], WINDOW_CYCLES)
+    start = MadeColumn(name="started_utc", label="start", kind="time", role="identity")
+    made.add(start, np.arange(2 * WINDOW_CYCLES))
+    made.add(MadeColumn(name="cycle", label="cycle", role="identity"), cycles)
+    results = MadeColumn(name="results", label="results", role="identity", kind="category")
+    made.add(results, (cycles >= WINDOW_CYCLES / 2).astype(int), ("A", "B"))
+    made.add(MadeColumn(name="streams", label="streams"), np.full(2 * WINDOW_CYCLES, 4.0))
+    made.add(MadeColumn(name="window", label="window", unit="B"), windows)
+    rates = rng.lognormal(3, 0.05, 2 * WINDOW_CYCLES) * np.where(windows > 1e5, 1.2, 1.0)
+    made.add(MadeColumn(name="rate", label="rate", role="measured"), rates)
+    return made

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 from pathlab.cli.figures import write_single
 from pathlab.cli.running_table import format_trial_line
-from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.builders.results import make_quickstart
+from tests.builders.results import make_quickstart, write_results
 from tests.golden.conftest import Say
 from tests.unit.cli.test_live_messages import ANSWERED, MESSAGE_LEVELS
 
@@ -32,15 +30,7 @@ def test_a_trial_of_messages_says_what_it_measured_and_what_varies(say: Say) -> 
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results on the disk with series."""
     synthetic = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536)])
-    found = tmp_path_factory.mktemp("figures") / "results"
-    with Results.create(found, synthetic.campaign, synthetic.plan()) as results:
-        for number, record in enumerate(synthetic.records, 1):
-            frames = {kind: synthetic.series(number, kind) for kind in synthetic.series_kinds(number)}
-            tables = {
-                kind: pa.Table.from_pandas(frame, preserve_index=False) for kind, frame in frames.items()
-            }
-            results.add_trial(record, tables)
-    return found
+    return write_results(synthetic, tmp_path_factory.mktemp("figures") / "results")
 
 
 @pytest.fixture

@@ -5,31 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
 from pathlab.cli.commands.report import command
 from pathlab.cli.figures import write_single
 from pathlab.errors import UsageError
-from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.builders.results import make_quickstart
+from tests.builders.results import make_quickstart, write_results
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results on the disk with series."""
     synthetic = make_quickstart(cycles=2, levels=[(1, 65536), (4, 65536)])
-    found = tmp_path_factory.mktemp("figures") / "results"
-    with Results.create(found, synthetic.campaign, synthetic.plan()) as results:
-        for number, record in enumerate(synthetic.records, 1):
-            frames = {kind: synthetic.series(number, kind) for kind in synthetic.series_kinds(number)}
-            tables = {
-                kind: pa.Table.from_pandas(frame, preserve_index=False) for kind, frame in frames.items()
-            }
-            results.add_trial(record, tables)
-    return found
+    return write_results(synthetic, tmp_path_factory.mktemp("figures") / "results")
 
 
 @pytest.fixture

@@ -13,27 +13,14 @@ from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.exploration import Exploration, PointState
 from pathlab.study.exploration.view import View
-from tests.builders.tables import MadeColumn, MadeTable
+from tests.builders.tables import WINDOW_CYCLES, MadeTable, make_two_windows
 
-CYCLES = 12
+CYCLES = WINDOW_CYCLES
 
 
 @pytest.fixture
 def table() -> MadeTable:
-    """12 cycles of two windows, one after the other; the second run has 20 % more."""
-    rng = np.random.default_rng(8)
-    made = MadeTable(count=2 * CYCLES)
-    cycles, windows = np.repeat(np.arange(CYCLES), 2), np.tile([65536.0, 262144.0], CYCLES)
-    start = MadeColumn(name="started_utc", label="start", kind="time", role="identity")
-    made.add(start, np.arange(2 * CYCLES))
-    made.add(MadeColumn(name="cycle", label="cycle", role="identity"), cycles)
-    results = MadeColumn(name="results", label="results", role="identity", kind="category")
-    made.add(results, (cycles >= CYCLES / 2).astype(int), ("A", "B"))
-    made.add(MadeColumn(name="streams", label="streams"), np.full(2 * CYCLES, 4.0))
-    made.add(MadeColumn(name="window", label="window", unit="B"), windows)
-    rates = rng.lognormal(3, 0.05, 2 * CYCLES) * np.where(windows > 1e5, 1.2, 1.0)
-    made.add(MadeColumn(name="rate", label="rate", role="measured"), rates)
-    return made
+    return make_two_windows()
 
 
 def build(table: MadeTable, **given: Any) -> Exploration:
