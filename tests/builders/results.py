@@ -149,7 +149,7 @@ DEFAULTS: Settings = {"streams": 1, "window_bytes": None, "congestion": "cubic"}
 def plan_cycles(
     cells: Sequence[Settings], cycles: int, order: Callable[[int], Iterable[int]] = range
 ) -> Iterator[PlanRecord]:
-    """Every cell once in each cycle, from west to east; ``order`` gives places of so many cells in a cycle.
+    """Every cell once in each cycle, from west to east; ``order`` gives the places of the cells in a cycle.
 
     ``path_destination`` in a cell is where its path leads instead.
     """
