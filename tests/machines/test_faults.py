@@ -5,31 +5,20 @@ The engine under test is linked with ``native/tests/faults/faults.c``.
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.machines.faulty import assert_orderly, start_faulty
-from tests.native.engine import MS, TOKEN, Ending, Engine, Flag, assert_counters_agree
+from tests.machines.faulty import ENDS, Trial, assert_orderly, carry_faulty
+from tests.native.engine import MS, Flag, assert_complete, assert_counters_agree
 
 pytestmark = pytest.mark.engine
 
 STREAMS = 24
 BYTES = 24 * 200_000
-ENDS = ("receive", "send")
 
-COMMON: dict[str, Flag] = {
-    "token": TOKEN,
-    "streams": STREAMS,
-    "workers": 2,
-    "bytes": BYTES,
-    "interval_ns": 20 * MS,
-    "write_bytes": 16384,
-    "read_bytes": 16384,
-    "control": "stdin",
-}
+COMMON: dict[str, Flag] = {"streams": STREAMS, "workers": 2, "bytes": BYTES}
+COMMON |= {"write_bytes": 16384, "read_bytes": 16384}
 
 # Transient failures of a call by POSIX or the kernel's manual.
 PASSING = {
@@ -42,54 +31,12 @@ PASSING = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """How both ends of a trial ended (``sent`` is None when none listened), and which faults applied."""
-
-    received: Ending
-    sent: Ending | None
-    applied: tuple[str, ...]
-
-
-def _listening_port(receiver: Engine) -> int | None:
-    """None when the receiver ends before it listens."""
-    while (record := receiver.take()) is not None:
-        if record["type"] == "listening":
-            port: int = record["port"]
-            return port
-    return None
-
-
-def _carry(sender: Engine) -> Ending:
-    """Starts the sender once it is ready, if it becomes ready."""
-    while (record := sender.take()) is not None:
-        if record["type"] == "ready":
-            with contextlib.suppress(BrokenPipeError):  # it may have failed since
-                sender.send_line("go")
-            break
-    return sender.finish()
-
-
 def _try(end: str, faults: str, folder: Path, flags: dict[str, Flag], timeout_ns: int = 1000 * MS) -> Trial:
-    """One trial by bytes over loopback, with ``faults`` at one end. Every wait in it is bounded."""
-    applied = folder / "applied"
-    applied.unlink(missing_ok=True)
+    """One trial by bytes over loopback, with ``faults`` at one end."""
     common = {**COMMON, "drain_timeout_ns": timeout_ns, **flags}
-    of = {each: faults if each == end else "" for each in ENDS}
-    sent = None
-    with contextlib.ExitStack() as stack:
-        receiver = stack.enter_context(
-            start_faulty("receive", of["receive"], applied, port=0, bind="127.0.0.1", **common)
-        )
-        port = _listening_port(receiver)
-        if port is not None:
-            to: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "connect_timeout_ns": timeout_ns}
-            sent = _carry(stack.enter_context(start_faulty("send", of["send"], applied, **to, **common)))
-            if not sent.of("start"):
-                receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
-        received = receiver.finish()
-    lines = applied.read_text().splitlines() if applied.exists() else []
-    return Trial(received=received, sent=sent, applied=tuple(lines))
+    accepting: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, **common}
+    connecting: dict[str, Flag] = {"address": "127.0.0.1", "connect_timeout_ns": timeout_ns, **common}
+    return carry_faulty(end, faults, folder, accepting, connecting)
 
 
 def _list_passing() -> list[tuple[str, str, str]]:
@@ -113,9 +60,8 @@ def test_passing_fault_changes_nothing(end: str, call: str, what: str, when: str
     trial = _try(end, fault, tmp_path, flags, 60_000 * MS)
     assert trial.applied == (fault,)
     assert trial.sent is not None
+    assert_complete(trial.received, trial.sent)
     for ending in (trial.received, trial.sent):
-        assert (ending.status, ending.stderr) == (0, "")
-        assert ending.last["complete"] is True
         assert_counters_agree(ending, STREAMS)
     assert trial.received.last["total_bytes"] == trial.sent.last["total_bytes"]
     assert trial.sent.last["confirmed_bytes"] == trial.sent.last["total_bytes"]

@@ -12,11 +12,11 @@ from tests.native.engine import (
     MS,
     TOKEN,
     Flag,
+    assert_complete,
     assert_counters_agree,
     build_command,
     start_command,
 )
-from tests.native.test_directions import assert_complete
 
 pytestmark = pytest.mark.engine
 

@@ -5,67 +5,30 @@ The engine under test is linked with ``native/tests/faults/faults.c``.
 
 from __future__ import annotations
 
-import contextlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.machines.faulty import assert_orderly, start_faulty
-from tests.native.engine import MS, TOKEN, Ending, Engine, Flag
-from tests.native.messages import CARRIERS, assert_complete, find_leftovers, name_end
+from tests.machines.faulty import ENDS, Trial, assert_orderly, carry_faulty
+from tests.native.engine import MS, Flag
+from tests.native.messages import CARRIERS, assert_all_arrived, find_leftovers, name_end
 
 pytestmark = pytest.mark.engine
 
-COMMON: dict[str, Flag] = {"token": TOKEN, "interval_ns": 20 * MS, "control": "stdin"}
-ENDS = ("receive", "send")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Try:
-    """How both ends of a trial ended (``sent`` is None when none listened), and which faults applied."""
-
-    received: Ending
-    sent: Ending | None
-    applied: tuple[str, ...]
-
-
-def go_on(engine: Engine) -> Ending:
-    """Starts the sender once it is ready, if it becomes ready."""
-    while (record := engine.take()) is not None:
-        if record["type"] == "ready":
-            with contextlib.suppress(BrokenPipeError):  # it may have failed since
-                engine.send_line("go")
-            break
-    return engine.finish()
-
-
-def try_messages(transport: str, end: str, faults: str, folder: Path, drain_timeout_ns: int = MS) -> Try:
-    """One trial of 200 messages with replies, with ``faults`` at one end. Every wait in it is bounded."""
-    applied = folder / "applied"
-    applied.unlink(missing_ok=True)
+def try_messages(transport: str, end: str, faults: str, folder: Path, drain_timeout_ns: int = MS) -> Trial:
+    """One trial of 200 messages with replies, with ``faults`` at one end."""
     name = name_end(transport)
-    common = {**COMMON, "drain_timeout_ns": drain_timeout_ns}
-    of = {each: faults if each == end else "" for each in ENDS}
+    common: dict[str, Flag] = {"drain_timeout_ns": drain_timeout_ns}
     accepting: dict[str, Flag] = {"bind": name, "transport": CARRIERS[transport], **common}
     if CARRIERS[transport] == "tcp":
         accepting["port"] = 0
-    sent = None
-    with start_faulty("receive", of["receive"], applied, **accepting) as receiver:
-        while (record := receiver.take()) is not None and record["type"] == "hello":
-            pass
-        if record is not None and record["type"] == "listening":
-            to: dict[str, Flag] = {"address": name, "transport": transport, "port": record["port"] or 1}
-            load: dict[str, Flag] = {"message_bytes": 64, "bytes": 200 * 64, "reply": "yes"}
-            with start_faulty("send", of["send"], applied, **to, **load, **common) as sender:
-                sent = go_on(sender)
-            if not sent.of("start"):
-                receiver.close_stdin()  # there will be no trial; otherwise it has to end by itself
-        received = receiver.finish()
-    lines = applied.read_text().splitlines() if applied.exists() else []
+    load: dict[str, Flag] = {"message_bytes": 64, "bytes": 200 * 64, "reply": "yes"}
+    to: dict[str, Flag] = {"address": name, "transport": transport}
+    trial = carry_faulty(end, faults, folder, accepting, {**to, **load, **common})
     if CARRIERS[transport] == "unix":
         assert find_leftovers(name) == []
-    return Try(received=received, sent=sent, applied=tuple(lines))
+    return trial
 
 
 PASSING = [
@@ -84,7 +47,7 @@ def test_passing_fault_leaves_messages_as_they_are(
     trial = try_messages(transport, end, fault, tmp_path, 60_000 * MS)
     assert trial.applied == (fault,)
     assert trial.sent is not None
-    _, sent = assert_complete(trial.received, trial.sent)
+    _, sent = assert_all_arrived(trial.received, trial.sent)
     assert sent["received"] == [200]
 
 

@@ -13,12 +13,13 @@ from tests.native.engine import (
     TOKEN,
     Flag,
     assert_counters_agree,
-    receiving,
-    run,
-    sending,
+    assert_refused,
+    both_ready,
+    go,
     start,
 )
 from tests.native.messages import exchange
+from tests.native.pinging import check_all_answered, stop
 from tests.require import require
 
 pytestmark = [pytest.mark.engine]
@@ -41,28 +42,19 @@ def checked(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("transfer", ["copy", "zero-copy"])
 def test_a_trial_in_both_directions(checked: str, transfer: str) -> None:
-    flags: dict[str, Flag] = {
-        "streams": 3,
-        "rate_bits_per_s": 10_000_000,
-        "transfer": transfer,
-        "tcp_info": "raw",
-        "workers": 2,
-    }
-    with receiving(checked, **flags, duration_ns=LONGER_NS) as (receiver, port):
-        with sending(port, checked, **flags, direction="both", duration_ns=300 * MS) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            sender.send_line("go")
-            sent = sender.finish()
-        received = receiver.finish()
-    for end in (sent, received):
-        assert (end.status, end.stderr) == (0, "")
-        assert_counters_agree(end, 3)
+    flags: dict[str, Flag] = {"streams": 3, "workers": 2, "transfer": transfer}
+    flags |= {"rate_bits_per_s": 10_000_000, "tcp_info": "raw"}
+    connecting: dict[str, Flag] = {"direction": "both", "duration_ns": 300 * MS}
+    with both_ready({"duration_ns": LONGER_NS}, connecting, checked, **flags) as ends:
+        for end in go(*ends):
+            assert (end.status, end.stderr) == (0, "")
+            assert_counters_agree(end, 3)
 
 
 @pytest.mark.parametrize("transport", ["tcp", "udp", "pipe", "eventfd"])
 def test_messages_that_return(checked: str, transport: str) -> None:
     flags: dict[str, Flag] = {"messages_per_s": 500, "streams": 2, "encoding": "protobuf"}
+    flags |= {"warmup_ns": 40 * MS, "duration_ns": 120 * MS}
     for end in exchange(transport, {}, checked, reply="yes", **flags):
         assert (end.status, end.stderr) == (0, "")
 
@@ -70,16 +62,12 @@ def test_messages_that_return(checked: str, transport: str) -> None:
 @pytest.mark.parametrize("method", ["udp", "tcp"])
 def test_probes(checked: str, method: str) -> None:
     with start("echo", checked, bind="127.0.0.1", port=0, token=TOKEN, control="stdin") as echo:
-        echo.expect("hello")
-        port = echo.expect("listening")["port"]
+        port = echo.wait_for("listening")["port"]
         flags: dict[str, Flag] = {"method": method, "port": port, "token": TOKEN, "interval_ns": 5 * MS}
         flags["timeout_ns"] = 60_000 * MS
         with start("ping", checked, address="127.0.0.1", count=10, **flags) as ping:
-            probed = ping.finish()
-        echo.send_line("stop")
-        echoed = echo.finish()
-    assert [(end.status, end.stderr) for end in (probed, echoed)] == [(0, "")] * 2
-    assert probed.last["received"] == 10
+            check_all_answered(ping.finish(), 10)
+        stop(echo)
 
 
 def test_a_calibration_and_a_refusal(checked: str) -> None:
@@ -87,7 +75,4 @@ def test_a_calibration_and_a_refusal(checked: str) -> None:
         calibrated = calibration.finish()
     assert (calibrated.status, calibrated.stderr) == (0, "")
     with start("send", checked, address="127.0.0.1", port=1, congestion="no-such") as sender:
-        refused = sender.finish()
-    assert refused.status == 3
-    assert refused.stderr.count("\n") == 1
-    assert run("send").status == 2  # the plain engine ends with the same status
+        assert_refused(sender.finish(), 3, "congestion")

@@ -8,7 +8,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -17,7 +17,8 @@ from tests.require import require_engine
 
 MS = 1_000_000  # in nanoseconds
 #: Steady windows of a receiver and of its sender.
-SHORTER_NS, LONGER_NS = 150 * MS, 350 * MS
+SHORTER_NS, LONGER_NS = 60 * MS, 260 * MS
+LONG_NS = 60_000 * MS  # of a trial that does not end by itself
 TOKEN = "00112233445566778899aabbccddeeff"
 
 Record = dict[str, Any]
@@ -81,6 +82,11 @@ class Engine:
         record: Record = json.loads(line)
         self._seen.append(record)
         return record
+
+    @property
+    def latest(self) -> Record:
+        """The record that was taken last."""
+        return self._seen[-1]
 
     def expect(self, kind: str) -> Record:
         """The next record, which must be of this type."""
@@ -199,21 +205,52 @@ def sending(port: int, binary: str | None = None, /, **flags: Flag) -> Iterator[
         yield sender
 
 
+@contextlib.contextmanager
+def both_ready(
+    receiver_flags: Mapping[str, Flag] | None = None,
+    sender_flags: Mapping[str, Flag] | None = None,
+    binary: str | None = None,
+    /,
+    **flags: Flag,
+) -> Iterator[tuple[Engine, Engine]]:
+    """A receiver and a sender before "go"; ``flags`` go to both. Their ``ready`` records are the latest."""
+    with receiving(binary, **{**flags, **(receiver_flags or {})}) as (receiver, port):
+        to_sender = {name: value for name, value in flags.items() if name != "bind"}
+        with sending(port or 1, binary, **{**to_sender, **(sender_flags or {})}) as sender:
+            sender.expect("ready")
+            receiver.expect("ready")
+            yield receiver, sender
+
+
+def go(receiver: Engine, sender: Engine) -> tuple[Ending, Ending]:
+    """Start what is ready; how both ended by themselves."""
+    sender.send_line("go")
+    sent = sender.finish()
+    return receiver.finish(), sent
+
+
 def carry(
     *,
-    receiver_flags: dict[str, Flag] | None = None,
-    sender_flags: dict[str, Flag] | None = None,
+    receiver_flags: Mapping[str, Flag] | None = None,
+    sender_flags: Mapping[str, Flag] | None = None,
     **flags: Flag,
 ) -> tuple[Ending, Ending]:
     """One complete trial over loopback; ``flags`` go to both. How the receiver and the sender ended."""
-    with receiving(**{**flags, **(receiver_flags or {})}) as (receiver, port):
-        to_sender = {name: value for name, value in flags.items() if name != "bind"}
-        with sending(port, **{**to_sender, **(sender_flags or {})}) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            sender.send_line("go")
-            sent = sender.finish()
-        return receiver.finish(), sent
+    with both_ready(receiver_flags, sender_flags, **flags) as ends:
+        return go(*ends)
+
+
+def assert_complete(*ends: Ending) -> None:
+    for end in ends:
+        assert (end.status, end.stderr) == (0, "")
+        assert (end.last["complete"], end.last["reason"]) == (True, None)
+
+
+def assert_cut(ending: Ending, culprit: str) -> None:
+    """An incomplete result whose reason names the culprit, and one line on stderr with that reason."""
+    assert (ending.status, ending.last["complete"]) == (5, False)
+    assert culprit in ending.last["reason"]
+    assert ending.stderr == f"pathlab-engine: ended early: {ending.last['reason']}\n"
 
 
 def assert_counters_agree(end: Ending, streams: int) -> None:

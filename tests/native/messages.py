@@ -7,11 +7,22 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.native.engine import MS, Ending, Engine, Flag, Record, assert_counters_agree, receiving, sending
+from tests.native.engine import (
+    LONG_NS,
+    MS,
+    Ending,
+    Engine,
+    Flag,
+    Record,
+    assert_complete,
+    assert_counters_agree,
+    both_ready,
+    go,
+)
 from tests.require import require_mptcp
 
-DONE, USAGE, SETUP, ENDED = 0, 2, 3, 5
-LONG_NS = 60_000 * MS
+#: A receiver that takes the times of its sender.
+OPEN: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
 #: What carries messages, by its name and by the transport on which its streams are admitted. Others carry
 #: their own.
 CARRIERS = {
@@ -45,12 +56,9 @@ def meeting(
     address = str((receiver_flags or {}).get("bind", name_end(transport)))
     accepting: dict[str, Flag] = {"bind": address, "transport": CARRIERS.get(transport, transport)}
     accepting |= {"duration_ns": LONG_NS, **(receiver_flags or {})}
-    with receiving(binary, **accepting) as (receiver, port):
-        where: dict[str, Flag] = {"address": address, "transport": transport}
-        with sending(port or 1, binary, **{**where, "message_bytes": 64, **flags}) as sender:
-            sender.expect("ready")
-            receiver.expect("ready")
-            yield receiver, sender
+    connecting: dict[str, Flag] = {"address": address, "transport": transport, "message_bytes": 64, **flags}
+    with both_ready(accepting, connecting, binary) as ends:
+        yield ends
 
 
 def exchange(
@@ -61,22 +69,15 @@ def exchange(
     **flags: Flag,
 ) -> tuple[Ending, Ending]:
     """One complete trial with messages; how the receiver and the sender ended."""
-    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
-    short: dict[str, Flag] = {"warmup_ns": 40 * MS, "duration_ns": 120 * MS}
-    with meeting(transport, {**accepting, **(receiver_flags or {})}, binary, **{**short, **flags}) as (
-        receiver,
-        sender,
-    ):
-        sender.send_line("go")
-        sent = sender.finish()
-        return receiver.finish(), sent
+    short: dict[str, Flag] = {"warmup_ns": 20 * MS, "duration_ns": 60 * MS}
+    with meeting(transport, {**OPEN, **(receiver_flags or {})}, binary, **{**short, **flags}) as ends:
+        return go(*ends)
 
 
-def assert_complete(accepted: Ending, connected: Ending, streams: int = 1) -> tuple[Record, Record]:
+def assert_all_arrived(accepted: Ending, connected: Ending, streams: int = 1) -> tuple[Record, Record]:
     """What both results say about messages; both are complete, and all that was sent came, in order."""
+    assert_complete(accepted, connected)
     for end in (accepted, connected):
-        assert end.status == DONE, end.stderr
-        assert end.last["complete"], end.last
         assert_counters_agree(end, streams)
     received, sent = accepted.last["messages"], connected.last["messages"]
     assert received["missing"] == received["out_of_order"] == [0] * streams

@@ -42,8 +42,9 @@ def udp_flags(port: int, **flags: Flag) -> dict[str, Flag]:
 
 
 @contextmanager
-def echoing(bind: str = "127.0.0.1") -> Iterator[tuple[Engine, int]]:
-    with start("echo", bind=bind, port=0, token=TOKEN, control="stdin") as echo:
+def echoing(bind: str = "127.0.0.1", **flags: Flag) -> Iterator[tuple[Engine, int]]:
+    settings: dict[str, Flag] = {"port": 0, "token": TOKEN, "control": "stdin", **flags}
+    with start("echo", bind=bind, **settings) as echo:
         echo.expect("hello")
         yield echo, echo.expect("listening")["port"]
 
@@ -65,6 +66,12 @@ def stop(engine: Engine) -> Ending:
     ending = engine.finish()
     assert (ending.status, ending.last["complete"], ending.stderr) == (0, True, "")
     return ending
+
+
+def end_echo(echo: Engine) -> tuple[int, int]:
+    """How many probes it answered, and how many it refused."""
+    result = stop(echo).last
+    return result["echoed"], result["refused"]
 
 
 def check_probe_counts(ending: Ending, sent: int) -> None:

@@ -6,9 +6,22 @@ import socket
 
 import pytest
 
-from tests.native.engine import MS, Engine, assert_counters_agree, receiving, sending
+from tests.native.engine import (
+    MS,
+    Ending,
+    Engine,
+    Flag,
+    assert_counters_agree,
+    assert_cut,
+    both_ready,
+    carry,
+    receiving,
+    sending,
+)
+from tests.native.messages import name_end
 from tests.native.peers import (
     ANSWER,
+    CONFIRMATION,
     answering,
     build_answer,
     build_hello,
@@ -19,7 +32,6 @@ from tests.native.peers import (
 
 pytestmark = pytest.mark.engine
 
-DONE, ENDED = 0, 5
 RESET_AT_CLOSE = b"\1\0\0\0\0\0\0\0"  # struct linger
 
 
@@ -30,6 +42,11 @@ def _read_to_reset(connection: socket.socket) -> int:
         while piece := connection.recv(65536):
             count += len(piece)
     return count
+
+
+def _assert_done(end: Ending, *, reset_streams: int) -> None:
+    assert (end.status, end.last["complete"], end.last["reset_streams"]) == (0, True, reset_streams)
+    assert_counters_agree(end, len(end.last["total_bytes"]))
 
 
 def test_sender_gives_up_bytes_in_flight_after_the_drain_time() -> None:
@@ -52,24 +69,19 @@ def test_sender_gives_up_bytes_in_flight_after_the_drain_time() -> None:
             count += len(read_exactly(connection, 8_000))
             sent = sender.finish()
             count += _read_to_reset(connection)
-    assert sent.status == DONE
-    assert sent.last["complete"] is True
-    assert sent.last["reset_streams"] == 1
+    _assert_done(sent, reset_streams=1)
     assert sent.last["confirmed_bytes"] == [None]
     # Everything that the peer could read was acknowledged, and the rest is stated as undelivered.
     assert sent.last["undelivered_bytes"] == [sum(sent.last["total_bytes"]) - count]
     assert sent.last["undelivered_bytes"][0] > 0
-    assert_counters_agree(sent, 1)
 
 
 def test_no_byte_is_undelivered_when_all_arrive() -> None:
-    with receiving(streams=2) as (receiver, port), sending(port, streams=2) as sender:
-        sender.expect("ready")
-        sender.send_line("go")
-        sent, received = sender.finish(), receiver.finish()
+    received, sent = carry(streams=2)
     assert sent.last["undelivered_bytes"] == [0, 0]
-    assert sent.last["reset_streams"] == received.last["reset_streams"] == 0
     assert "undelivered_bytes" not in received.last
+    for end in (received, sent):
+        _assert_done(end, reset_streams=0)
 
 
 def _await_bytes(receiver: Engine, count: int) -> None:
@@ -91,11 +103,8 @@ def test_receiver_whose_sender_resets_after_the_steady_window_is_complete() -> N
         held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         held.close()
         received = receiver.finish()
-    assert received.status == DONE
-    assert received.last["complete"] is True
-    assert received.last["reset_streams"] == 1
+    _assert_done(received, reset_streams=1)
     assert received.last["total_bytes"] == [150]
-    assert_counters_agree(received, 1)
 
 
 def test_receiver_ends_by_itself_while_data_arrive() -> None:
@@ -111,9 +120,7 @@ def test_receiver_ends_by_itself_while_data_arrive() -> None:
             receiver.finish()
             held.recv(1)
         received = receiver.finish()
-    assert received.status == DONE
-    assert received.last["complete"] is True
-    assert received.last["reset_streams"] == 1
+    _assert_done(received, reset_streams=1)
     assert received.last["total_bytes"] in ([150], [100])
 
 
@@ -127,10 +134,10 @@ def test_one_stream_that_does_not_end_leaves_the_others_complete() -> None:
         assert read_exactly(whole, ANSWER.size) == build_answer(stream=1)
         receiver.wait_for("interval", phase="drain")
         whole.shutdown(socket.SHUT_WR)
-        assert read_exactly(whole, 9) == (70).to_bytes(8, "big")
+        assert read_exactly(whole, 9) == CONFIRMATION.pack(70)
         received = receiver.finish()
-    assert received.last["complete"] is True
-    assert (received.last["reset_streams"], received.last["total_bytes"]) == (1, [100, 70])
+    _assert_done(received, reset_streams=1)
+    assert received.last["total_bytes"] == [100, 70]
 
 
 def test_a_flow_by_bytes_has_to_deliver_them_all() -> None:
@@ -144,31 +151,16 @@ def test_a_flow_by_bytes_has_to_deliver_them_all() -> None:
             sender.expect("ready")
             sender.send_line("go")
             sent = sender.finish()
-    assert sent.status == ENDED
-    assert sent.last["complete"] is False
-    assert sent.last["reason"] == "the streams did not end within --drain-timeout-ns"
-    assert sent.last["total_bytes"] == [100_000]
-    assert sent.last["reset_streams"] == 1
+    assert_cut(sent, "--drain-timeout-ns")
+    assert (sent.last["total_bytes"], sent.last["reset_streams"]) == ([100_000], 1)
 
 
-@pytest.mark.parametrize(
-    ("flags", "limited"),
-    [({}, True), ({"rate_bits_per_s": 10**7}, True), ({"pacing": "user", "rate_bits_per_s": 10**7}, True)],
-)
-def test_unsent_bytes_are_limited_however_a_flow_is_paced(flags: dict[str, str | int], limited: bool) -> None:
-    with receiving(streams=1) as (receiver, port), sending(port, **flags) as sender:
-        assert sender.expect("ready")["unsent_limited"] is limited
-        sender.send_line("go")
-        assert sender.finish().status == receiver.finish().status == DONE
+RATE: dict[str, Flag] = {"rate_bits_per_s": 10**7}
 
 
-def test_a_transport_without_the_option_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    path = str(tmp_path_factory.mktemp("s") / "u")
-    with receiving(streams=1, transport="unix", bind=path) as (receiver, port):
-        del port
-        with sending(5210, transport="unix", address=path) as sender:
-            assert sender.expect("ready")["unsent_limited"] is False
-            sender.send_line("go")
-            sent = sender.finish()
-        assert receiver.finish().status == DONE
-    assert sent.last["undelivered_bytes"] == [0]
+@pytest.mark.parametrize("paced", [{}, RATE, {**RATE, "pacing": "user"}])
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_unsent_bytes_are_limited_where_the_transport_can(paced: dict[str, Flag], transport: str) -> None:
+    address = name_end(transport)
+    with both_ready({"bind": address}, {"address": address, **paced}, transport=transport) as (_, sender):
+        assert sender.latest["unsent_limited"] is (transport == "tcp")

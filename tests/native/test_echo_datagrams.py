@@ -8,15 +8,15 @@ import struct
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Flag, run, start
+from tests.native.engine import MS, TOKEN, run
 from tests.native.pinging import (
     LOOPBACKS,
     check_all_answered,
     check_probe_counts,
     echoing,
+    end_echo,
     require_address,
     require_raw_sockets,
-    stop,
     udp_flags,
 )
 from tests.native.probes import HEAD_BYTES, Head, build_probe, parse_probe, reply_to
@@ -30,10 +30,9 @@ def test_udp_to_the_echo(address: str) -> None:
     require_address(address)
     with echoing(address) as (echo, port):
         ending = run("ping", **udp_flags(port, address=address, count=20, payload_bytes=1000))
-        output = stop(echo)
+        assert end_echo(echo) == (20, 0)
     check_all_answered(ending, 20)
     assert ending.of("start")[0]["method"] == "udp"
-    assert (output.last["echoed"], output.last["refused"]) == (20, 0)
 
 
 def test_an_echo_returns_exactly_the_received_bytes() -> None:
@@ -53,11 +52,10 @@ def test_an_echo_returns_exactly_the_received_bytes() -> None:
             held_ns = parse_probe(answer).held_ns
             assert 0 < held_ns < 60 * 1000 * MS
             assert answer == reply_to(datagram, held_ns=held_ns)
-        output = stop(echo)
+        assert end_echo(echo) == (len(admitted), len(strange))
         peer.setblocking(False)
         with pytest.raises(BlockingIOError):
             peer.recv(65536)
-    assert (output.last["echoed"], output.last["refused"]) == (len(admitted), len(strange))
 
 
 def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never() -> None:
@@ -70,9 +68,8 @@ def test_a_replayed_request_is_answered_to_its_size_and_a_replayed_reply_never()
             peer.send(request)
             answers.append(peer.recv(65536))
             peer.send(answers[-1])
-        output = stop(echo)
+        assert end_echo(echo) == (3, 3)
     assert [len(answer) for answer in answers] == [200] * 3
-    assert (output.last["echoed"], output.last["refused"]) == (3, 3)
 
 
 def send_forged(request: bytes, source_port: int, destination_port: int) -> None:
@@ -87,21 +84,17 @@ def send_forged(request: bytes, source_port: int, destination_port: int) -> None
 def test_two_echoes_do_not_answer_each_other(token: str) -> None:
     """One forged datagram must not start an endless exchange of replies between two echoes."""
     require_raw_sockets()
-    settings: dict[str, Flag] = {"bind": "127.0.0.1", "port": 0, "control": "stdin", "token": token}
-    with start("echo", **settings) as first, start("echo", **settings) as second:
-        ports = [echo.wait_for("listening")["port"] for echo in (first, second)]
-        send_forged(build_probe(token=token or "0" * 32), ports[1], ports[0])
-        for port in ports:
+    with echoing(token=token) as (first, to_first), echoing(token=token) as (second, to_second):
+        send_forged(build_probe(token=token or "0" * 32), to_second, to_first)
+        for port in (to_first, to_second):
             check_all_answered(run("ping", **udp_flags(port, token=token, count=3)), 3)
-        ends = [stop(echo) for echo in (first, second)]
-    assert [(end.last["echoed"], end.last["refused"]) for end in ends] == [(4, 0), (3, 1)]
+        assert (end_echo(first), end_echo(second)) == ((4, 0), (3, 1))
 
 
 def test_a_wrong_token_gets_no_answer_and_is_counted() -> None:
     with echoing() as (echo, port):
         ending = run("ping", **udp_flags(port, token=TOKEN[:-1] + "0", count=5, timeout_ns=50 * MS))
-        output = stop(echo)
+        assert end_echo(echo) == (0, 5)
     assert ending.status == 0
     check_probe_counts(ending, 5)
     assert ending.last["received"] == 0
-    assert (output.last["echoed"], output.last["refused"]) == (0, 5)

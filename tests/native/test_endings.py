@@ -15,13 +15,17 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.native.engine import (
+    LONG_NS,
     MS,
     TOKEN,
     Ending,
     Engine,
     Flag,
+    assert_complete,
     assert_counters_agree,
+    assert_cut,
     assert_refused,
+    both_ready,
     build_command,
     receiving,
     run,
@@ -40,43 +44,25 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
-LONG_NS = 60_000 * MS  # a trial that must not end by itself
-DONE, SETUP, ENDED, RESOURCES = 0, 3, 5, 6
+SETUP, ENDED, RESOURCES = 3, 5, 6
+EARLY_END = "ended before the steady window"
+PEER_ENDED = "the peer ended it"
+Act = Callable[[Engine], None]
 
 
 @contextlib.contextmanager
-def running_trial(
-    *, receiver_flags: dict[str, Flag] | None = None, sender_flags: dict[str, Flag] | None = None
-) -> Iterator[tuple[Engine, Engine]]:
+def running_trial() -> Iterator[tuple[Engine, Engine]]:
     """Receiver and sender during a trial of a minute."""
-    flags: dict[str, Flag] = {"streams": 2, "duration_ns": LONG_NS}
-    with (
-        receiving(**{**flags, **(receiver_flags or {})}) as (receiver, port),
-        sending(port, **{**flags, **(sender_flags or {})}) as sender,
-    ):
-        sender.expect("ready")
-        receiver.expect("ready")
+    with both_ready(streams=2, duration_ns=LONG_NS) as (receiver, sender):
         sender.send_line("go")
         sender.wait_for("interval", phase="steady")
         receiver.wait_for("interval", phase="steady")
         yield receiver, sender
 
 
-def _assert_cut(ending: Ending, reason: str) -> None:
-    """An incomplete result with its reason and consistent counters."""
-    assert ending.status == ENDED
-    assert ending.last["complete"] is False
-    assert reason in ending.last["reason"]
-    assert ending.stderr == f"pathlab-engine: ended early: {ending.last['reason']}\n"
+def _assert_cut_and_counted(ending: Ending, culprit: str) -> None:
+    assert_cut(ending, culprit)
     assert_counters_agree(ending, len(ending.last["total_bytes"]))
-
-
-def _assert_receiver_saw_the_end(received: Ending) -> None:
-    """The sender's death is an end of file or a reset, depending on unread bytes: never a complete trial."""
-    assert received.status == ENDED
-    assert received.last["complete"] is False
-    assert received.last["reason"]
-    assert_counters_agree(received, 2)
 
 
 # Commands and signals
@@ -86,19 +72,17 @@ def test_stop_ends_the_sending_and_every_byte_arrives() -> None:
     with running_trial() as (receiver, sender):
         sender.send_line("stop")
         sent, received = sender.finish(), receiver.finish()
-    _assert_cut(sent, "stopped by the controller")
-    _assert_cut(received, "the sender ended before the steady window was over")
+    _assert_cut_and_counted(sent, "stopped by the controller")
+    _assert_cut_and_counted(received, EARLY_END)
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
 
 def test_stop_before_go() -> None:
-    with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
-        sender.expect("ready")
-        receiver.expect("ready")
+    with both_ready(streams=1) as (receiver, sender):
         sender.send_line("stop")
         sent, received = sender.finish(), receiver.finish()
-    _assert_cut(sent, "stopped by the controller")
-    _assert_cut(received, "the sender ended before it sent anything")
+    _assert_cut_and_counted(sent, "stopped by the controller")
+    _assert_cut_and_counted(received, "before it sent anything")
     assert sent.of("start") == received.of("start") == []
     assert sent.last["total_bytes"] == received.last["total_bytes"] == [0]
 
@@ -111,65 +95,45 @@ def _interrupt(engine: Engine) -> None:
     engine.process.send_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize(
-    ("end", "reason"),
-    [
-        (_terminate, "ended by a signal"),
-        (_interrupt, "ended by a signal"),
-        (Engine.close_stdin, "the controller is gone"),
-    ],
-)
-def test_sender_that_is_ended_writes_its_result(end: Callable[[Engine], None], reason: str) -> None:
-    with running_trial() as (receiver, sender):
-        end(sender)
-        _assert_cut(sender.finish(), reason)
-        _assert_receiver_saw_the_end(receiver.finish())
+def _kill(engine: Engine) -> None:
+    engine.process.kill()
 
 
+@pytest.mark.parametrize("victim", ["sender", "receiver"])
 @pytest.mark.parametrize(
-    ("end", "reason"), [(_terminate, "ended by a signal"), (Engine.close_stdin, "the controller is gone")]
+    ("end", "culprit"),
+    [(_terminate, "signal"), (_interrupt, "signal"), (Engine.close_stdin, "controller is gone"), (_kill, "")],
 )
-def test_receiver_that_is_ended_writes_its_result(end: Callable[[Engine], None], reason: str) -> None:
+def test_an_end_that_is_ended_writes_its_result(end: Act, culprit: str, victim: str) -> None:
     with running_trial() as (receiver, sender):
-        end(receiver)
-        _assert_cut(receiver.finish(), reason)
-        _assert_cut(sender.finish(), "the peer ended it")
+        ended, other = (sender, receiver) if victim == "sender" else (receiver, sender)
+        end(ended)
+        if culprit:
+            _assert_cut_and_counted(ended.finish(), culprit)
+        else:
+            assert ended.finish().status == -signal.SIGKILL
+        # The sender's death is an end of file or a reset, depending on unread bytes.
+        _assert_cut_and_counted(other.finish(), "" if victim == "sender" else PEER_ENDED)
 
 
 @pytest.mark.parametrize("end", [_terminate, Engine.close_stdin])
-def test_receiver_that_waits_can_be_ended(end: Callable[[Engine], None]) -> None:
+def test_receiver_that_waits_can_be_ended(end: Act) -> None:
     with receiving(streams=2) as (receiver, _):
         end(receiver)
         assert_refused(receiver.finish(), ENDED, "accept")
 
 
-def test_killed_sender() -> None:
-    with running_trial() as (receiver, sender):
-        sender.process.kill()
-        assert sender.finish().status == -signal.SIGKILL
-        _assert_receiver_saw_the_end(receiver.finish())
-
-
-def test_killed_receiver() -> None:
-    with running_trial() as (receiver, sender):
-        receiver.process.kill()
-        assert receiver.finish().status == -signal.SIGKILL
-        _assert_cut(sender.finish(), "the peer ended it")
-
-
 def test_a_receiver_that_starts_late_is_complete() -> None:
     """On a busy machine it may read the first byte when the sender's window is over already."""
-    with receiving(streams=1) as (receiver, port), sending(port, streams=1) as sender:
-        sender.expect("ready")
-        receiver.expect("ready")
+    with both_ready(streams=1) as (receiver, sender):
         os.kill(receiver.process.pid, signal.SIGSTOP)
         os.waitid(os.P_PID, receiver.process.pid, os.WSTOPPED)
         sender.send_line("go")
         sender.wait_for("interval", phase="drain")
         os.kill(receiver.process.pid, signal.SIGCONT)
         sent, received = sender.finish(), receiver.finish()
+    assert_complete(sent, received)
     for end in (sent, received):
-        assert (end.status, end.last["complete"], end.last["reason"]) == (DONE, True, None)
         assert_counters_agree(end, 1)
     assert received.last["total_bytes"] == sent.last["total_bytes"]
 
@@ -177,38 +141,22 @@ def test_a_receiver_that_starts_late_is_complete() -> None:
 # Limits and deadlines
 
 
-def test_limit_of_bytes_at_the_sender() -> None:
-    limit, write, workers = 3_000_000, 10_000, 2
-    with receiving(streams=4, duration_ns=LONG_NS) as (receiver, port):
-        with sending(
-            port, streams=4, volume_limit_bytes=limit, write_bytes=write, workers=workers, duration_ns=LONG_NS
-        ) as sender:
-            sender.expect("ready")
-            sender.send_line("go")
-            sent = sender.finish()
-        received = receiver.finish()
-    _assert_cut(sent, "--volume-limit-bytes")
-    _assert_cut(received, "the sender ended before the steady window was over")
-    assert limit <= sum(sent.last["total_bytes"]) <= limit + workers * write
-    assert received.last["total_bytes"] == sent.last["total_bytes"]
-
-
-def test_limit_of_bytes_at_the_receiver() -> None:
-    limit, read, workers = 3_000_000, 10_000, 2
-    flags: dict[str, Flag] = {
-        "streams": 4,
-        "volume_limit_bytes": limit,
-        "read_bytes": read,
-        "workers": workers,
-        "duration_ns": LONG_NS,
-    }
-    with receiving(**flags) as (receiver, port), sending(port, streams=4, duration_ns=LONG_NS) as sender:
-        sender.expect("ready")
+@pytest.mark.parametrize("limited", ["sender", "receiver"])
+def test_limit_of_bytes(limited: str) -> None:
+    limit, call_bytes, workers = 3_000_000, 10_000, 2
+    flags: dict[str, Flag] = {"volume_limit_bytes": limit, "workers": workers}
+    flags |= {"read_bytes": call_bytes} if limited == "receiver" else {"write_bytes": call_bytes}
+    accepting, connecting = (flags, {}) if limited == "receiver" else ({}, flags)
+    with both_ready(accepting, connecting, streams=4, duration_ns=LONG_NS) as (receiver, sender):
         sender.send_line("go")
-        received, sent = receiver.finish(), sender.finish()
-    _assert_cut(received, "--volume-limit-bytes")
-    _assert_cut(sent, "the peer ended it")
-    assert limit <= sum(received.last["total_bytes"]) <= limit + workers * read
+        ends = {"sender": sender.finish(), "receiver": receiver.finish()}
+    _assert_cut_and_counted(ends[limited], "--volume-limit-bytes")
+    assert limit <= sum(ends[limited].last["total_bytes"]) <= limit + workers * call_bytes
+    if limited == "sender":
+        _assert_cut_and_counted(ends["receiver"], EARLY_END)
+        assert ends["receiver"].last["total_bytes"] == ends["sender"].last["total_bytes"]
+    else:
+        _assert_cut_and_counted(ends["sender"], PEER_ENDED)
 
 
 def test_streams_that_never_connect() -> None:
@@ -238,8 +186,7 @@ def test_receiver_that_never_closes() -> None:
     ):
         sender.expect("ready")
         sender.send_line("go")
-        sent = sender.finish()
-    _assert_cut(sent, "--drain-timeout-ns")
+        _assert_cut_and_counted(sender.finish(), "--drain-timeout-ns")
 
 
 def test_sender_that_never_closes() -> None:
@@ -249,7 +196,7 @@ def test_sender_that_never_closes() -> None:
     ):
         received = receiver.finish()
         assert read_exactly(held, ANSWER.size) == build_answer()
-    _assert_cut(received, "--drain-timeout-ns")
+    _assert_cut_and_counted(received, "--drain-timeout-ns")
     assert received.last["total_bytes"] == [100]
 
 
@@ -264,7 +211,7 @@ def test_one_stream_that_is_reset_ends_the_trial() -> None:
         broken.close()
         received = receiver.finish()
         assert read_exactly(whole, ANSWER.size) == build_answer()
-    _assert_cut(received, "stream 1: the peer ended it: Connection reset by peer")
+    _assert_cut_and_counted(received, f"stream 1: {PEER_ENDED}")
 
 
 # The engine's surroundings are gone
@@ -339,5 +286,5 @@ def test_sender_is_done_when_the_peer_has_closed() -> None:
             while piece := connection.recv(1 << 20):
                 count += len(piece)
         sent = sender.finish()
-    assert sent.status == DONE
+    assert sent.status == 0
     assert sent.last["total_bytes"] == [count]

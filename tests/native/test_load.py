@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, Engine, build_command, run, start, start_command
+from tests.native.engine import (
+    MS,
+    Engine,
+    assert_refused,
+    both_ready,
+    build_command,
+    run,
+    start,
+    start_command,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -94,18 +103,8 @@ def test_a_load_gives_up_a_real_time_priority() -> None:
 
 
 def test_both_ends_of_a_flow_give_way_on_request() -> None:
-    with (
-        start("receive", port=0, bind="127.0.0.1", nice=19) as receiver,
-        start(
-            "send",
-            port=receiver.wait_for("listening")["port"],
-            address="127.0.0.1",
-            nice=19,
-            control="stdin",
-        ) as sender,
-    ):
-        for engine in (sender, receiver):
-            engine.wait_for("ready")
+    with both_ready(nice=19) as ends:
+        for engine in ends:
             assert {read_stat(task)[NICE_FIELD] for task in list_tasks(engine)} == {"19"}
 
 
@@ -122,7 +121,8 @@ def test_a_signal_ends_it_early_with_its_result() -> None:
         engine.wait_for("start")
         engine.process.send_signal(signal.SIGTERM)
         ending = engine.finish()
-    assert (ending.status, ending.last["complete"], ending.last["reason"]) == (5, False, "ended by a signal")
+    assert (ending.status, ending.last["complete"]) == (5, False)
+    assert "signal" in ending.last["reason"]
 
 
 def test_it_ends_with_its_controller_and_with_its_parent() -> None:
@@ -139,32 +139,10 @@ def test_it_ends_with_its_controller_and_with_its_parent() -> None:
             pass
 
 
-@pytest.mark.parametrize(
-    ("flags", "status", "text"),
-    [
-        ({}, 2, "nothing to do: --cpu for a number of threads, --disk for a folder, or both"),
-        ({"disk": HERE, "write_bytes": 5000}, 2, "--write-bytes must be a multiple of 4096"),
-        ({"disk": HERE, "write_bytes": 3 * 4096}, 2, "--file-bytes a multiple of --write-bytes"),
-        ({"cpu": 1, "nice": 0}, 2, "--nice"),
-        ({"disk": "/nonexistent"}, 3, "cannot use the folder '/nonexistent': No such file or directory"),
-        ({"disk": "/dev/shm"}, 3, "'/dev/shm' is in memory: name a folder on a disk"),
-        ({"disk": HERE, "file_bytes": 1 << 40}, 3, "MiB are needed (4 times the file)"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_with_one_line(
-    flags: dict[str, str | int], status: int, text: str
-) -> None:
-    ending = run("load", **flags)
-    assert ending.status == status
-    assert ending.stderr.count("\n") == 1
-    assert text in ending.stderr
-    assert ending.last["type"] == "error"
-
-
-def test_a_niceness_and_a_real_time_priority_exclude_each_other() -> None:
-    ending = run("send", address="127.0.0.1", message_bytes=64, priority=1, nice=19)
-    assert (ending.status, ending.stderr.count("\n")) == (2, 1)
-    assert "--nice and --priority exclude each other" in ending.stderr
+def test_a_file_without_room_is_refused() -> None:
+    ending = run("load", disk=HERE, file_bytes=1 << 40)
+    assert_refused(ending, 3, "disk")
+    assert "MiB are needed" in ending.stderr
 
 
 def test_a_full_disk_ends_it_with_what_was_done_until_then() -> None:
@@ -178,4 +156,5 @@ def test_a_full_disk_ends_it_with_what_was_done_until_then() -> None:
     assert (result["type"], result["complete"]) == ("result", False)
     assert result["disk"]["written_bytes"] == 3 * MIB
     assert error["stage"] == "disk"
-    assert result["reason"] == error["text"] == f"cannot write the file in '{HERE[:100]}': File too large"
+    assert result["reason"] == error["text"]
+    assert HERE[:100] in error["text"]

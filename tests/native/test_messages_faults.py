@@ -13,35 +13,36 @@ from pathlib import Path
 import pytest
 
 from tests.native.engine import (
+    LONG_NS,
     MS,
     TOKEN,
     Engine,
     Flag,
+    assert_complete,
+    assert_cut,
     assert_refused,
     build_command,
+    go,
     receiving,
     sending,
     start_command,
 )
 from tests.native.messages import (
     CARRIERS,
-    DONE,
-    ENDED,
     IN_ORDER,
-    LONG_NS,
-    assert_complete,
+    OPEN,
+    assert_all_arrived,
     assert_sent_or_given_up,
     find_leftovers,
     list_shared_memory,
     meeting,
     name_end,
 )
-from tests.native.peers import call, read_to_end
 from tests.require import require
 
 pytestmark = pytest.mark.engine
 
-PEER, RESOURCES = 4, 6
+PEER, ENDED, RESOURCES = 4, 5, 6
 BY_MEMORY = ["shared-memory", "eventfd"]
 KIB = 1024
 
@@ -65,59 +66,41 @@ def stop(engine: Engine) -> None:
 
 @pytest.mark.parametrize("transport", CARRIERS)
 @pytest.mark.parametrize("victim", ["sender", "receiver"])
-@pytest.mark.parametrize("reply", ["no", "yes"])
-@pytest.mark.parametrize("runs", [False, True])
+@pytest.mark.parametrize(("reply", "runs"), [("no", False), ("no", True), ("yes", True)])
 def test_an_end_that_dies_ends_the_other_and_leaves_nothing(
     transport: str, victim: str, reply: str, runs: bool
 ) -> None:
     name = name_end(transport)
-    with meeting(transport, {"bind": name}, reply=reply, duration_ns=LONG_NS) as (receiver, sender):
+    flags: dict[str, Flag] = {"reply": reply, "warmup_ns": 0, "duration_ns": LONG_NS}
+    with meeting(transport, {"bind": name}, **flags) as (receiver, sender):
         if runs:
             sender.send_line("go")
-            sender.wait_for("interval", phase="steady")
+            sender.wait_for("interval")
         dying, other = (sender, receiver) if victim == "sender" else (receiver, sender)
         os.kill(dying.process.pid, signal.SIGKILL)
         dying.process.wait()
         if other is sender and not runs:
             sender.send_line("go")
-        ending = other.finish()
-    assert ending.status == ENDED
-    assert not ending.last["complete"]
-    assert ending.last["reason"]
+        assert_cut(other.finish(), "")
     if CARRIERS[transport] == "unix":
         assert find_leftovers(name) == []
 
 
 @pytest.mark.parametrize("transport", CARRIERS)
-@pytest.mark.parametrize("reply", ["no", "yes"])
-@pytest.mark.parametrize("rate", [0, 10_000])
+@pytest.mark.parametrize(("reply", "rate"), [("no", 0), ("no", 10_000), ("yes", 0), ("yes", 10_000)])
 def test_sigterm_ends_an_end_whose_peer_stalls(transport: str, reply: str, rate: int) -> None:
-    flags: dict[str, Flag] = {"reply": reply, "messages_per_s": rate, "duration_ns": LONG_NS}
+    flags: dict[str, Flag] = {"reply": reply, "messages_per_s": rate, "warmup_ns": 0, "duration_ns": LONG_NS}
     with meeting(transport, **flags) as (receiver, sender):
         sender.send_line("go")
         sender.wait_for("interval")
         os.kill(receiver.process.pid, signal.SIGSTOP)
-        sender.wait_for("interval", phase="steady")
+        sender.wait_for("interval")
         os.kill(sender.process.pid, signal.SIGTERM)
         ending = sender.finish()
         os.kill(receiver.process.pid, signal.SIGCONT)
         assert receiver.finish().status == ENDED
     assert ending.status == ENDED
     assert ending.last["reason"]
-
-
-def test_a_silent_connection_is_closed_while_messages_flow() -> None:
-    """After the time for a handshake, not with the trial."""
-    with (
-        receiving(duration_ns=LONG_NS) as (receiver, port),
-        call(port) as silent,
-        sending(port, message_bytes=64, duration_ns=LONG_NS) as sender,
-    ):
-        sender.expect("ready")
-        sender.send_line("go")
-        receiver.wait_for("interval")
-        assert read_to_end(silent) == b""
-        assert receiver.process.poll() is sender.process.poll() is None
 
 
 # Ends that stall or fall behind
@@ -138,10 +121,7 @@ def test_sinks_that_stall_are_given_up_after_the_drain() -> None:
         endings = [sender.finish() for sender in senders]
     for (transport, reply), ending in zip(cases, endings, strict=True):
         case = f"{transport}, reply {reply}: {ending.last}"
-        assert (ending.status, ending.last["complete"]) == (ENDED, False), case
-        assert ending.last["reason"] == (
-            "nothing was delivered in either direction within --drain-timeout-ns of the stop"
-        ), case
+        assert_cut(ending, "--drain-timeout-ns")
         sent = ending.last["messages"]["sent"][0]
         assert sent == 1 if reply == "yes" else sent > 1, case
         if reply == "yes":
@@ -157,7 +137,7 @@ def test_datagrams_to_a_sink_that_stalls_are_lost(reply: str, rate: int) -> None
         stop(receiver)
         sender.send_line("go")
         ending = sender.finish()
-    assert (ending.status, ending.last["reason"]) == (DONE, None)
+    assert_complete(ending)
     found = ending.last["messages"]
     if reply == "yes":
         assert found["received"] == [0]
@@ -176,9 +156,9 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
     transport: str, flags: dict[str, Flag]
 ) -> None:
     """It stops for some intervals: the sender waits, with as much memory as before."""
-    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1}
-    settings: dict[str, Flag] = {"queue_bytes": 256 * KIB, "message_bytes": 1000, "warmup_ns": 0}
-    with meeting(transport, accepting, **settings, **flags, duration_ns=LONG_NS) as (receiver, sender):
+    settings: dict[str, Flag] = {"queue_bytes": 256 * KIB, "message_bytes": 1000, "interval_ns": 10 * MS}
+    times: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": LONG_NS}
+    with meeting(transport, OPEN, **settings, **flags, **times) as (receiver, sender):
         sender.send_line("go")
         receiver.wait_for("start")
         sender.wait_for("interval")
@@ -192,7 +172,7 @@ def test_a_receiver_that_falls_behind_loses_nothing_and_takes_no_memory(
         sender.send_line("stop")
         sent = sender.finish()
         accepted = receiver.finish()
-    assert sent.last["reason"] == "stopped by the controller"
+    assert_cut(sent, "stopped by the controller")
     received = accepted.last["messages"]
     assert received["received"] == sent.last["messages"]["sent"]
     assert received["missing"] == received["out_of_order"] == [0]
@@ -203,17 +183,14 @@ def test_a_relay_that_stalls_does_not_delay_the_sending_of_a_spinning_thread() -
     """What returns is late, what is sent is not."""
     flags: dict[str, Flag] = {"reply": "yes", "wait": "poll", "messages_per_s": 200, "message_bytes": 4096}
     short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 500 * MS, "interval_ns": 50 * MS}
-    with meeting("shared-memory", {"warmup_ns": -1, "duration_ns": -1}, **flags, **short) as (
-        receiver,
-        sender,
-    ):
+    with meeting("shared-memory", OPEN, **flags, **short) as (receiver, sender):
         sender.send_line("go")
         receiver.wait_for("start")
         stop(receiver)
         sender.wait_for("interval", index=8)
         os.kill(receiver.process.pid, signal.SIGCONT)
         sent, accepted = sender.finish(), receiver.finish()
-    assert_complete(accepted, sent)
+    assert_all_arrived(accepted, sent)
     outcome = sent.last["messages"]
     assert 8 * outcome["send_error_ns"]["median"] < outcome["round_trip_ns"]["max"]
 
@@ -223,15 +200,14 @@ def test_a_sender_that_stalls_at_the_end_sends_what_was_due(wait: str) -> None:
     """Nobody would see how late these messages are, if they were left out."""
     flags: dict[str, Flag] = {"reply": "yes", "wait": wait, "messages_per_s": 5000}
     short: dict[str, Flag] = {"warmup_ns": 0, "duration_ns": 500 * MS, "interval_ns": 50 * MS}
-    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1, "interval_ns": 50 * MS}
-    with meeting("tcp", accepting, **flags, **short) as (receiver, sender):
+    with meeting("tcp", {**OPEN, "interval_ns": 50 * MS}, **flags, **short) as (receiver, sender):
         sender.send_line("go")
         sender.wait_for("interval", index=8)
         os.kill(sender.process.pid, signal.SIGSTOP)
         receiver.wait_for("interval", phase="drain")
         os.kill(sender.process.pid, signal.SIGCONT)
         sent, accepted = sender.finish(), receiver.finish()
-    assert_complete(accepted, sent)
+    assert_all_arrived(accepted, sent)
     assert_sent_or_given_up(sent, due=2500, least_left=500)
     assert sent.last["messages"]["round_trip_ns"]["count"] == sent.last["messages"]["sent"][0]
 
@@ -243,11 +219,9 @@ def test_a_queue_that_is_smaller_than_what_a_relay_returns_at_once(transport: st
     flags: dict[str, Flag] = {"message_bytes": 65_536, "queue_bytes": 256 * KIB, "messages_per_s": 10**6}
     if wait == "block":
         flags["batch_bytes"] = 128 * KIB
-    accepting: dict[str, Flag] = {"warmup_ns": -1, "duration_ns": -1, "wait": wait}
-    with meeting(transport, accepting, reply="yes", wait=wait, **flags) as (receiver, sender):
-        sender.send_line("go")
-        sent = sender.finish()
-        assert_complete(receiver.finish(), sent)
+    flags |= {"reply": "yes", "wait": wait, "warmup_ns": 20 * MS, "duration_ns": 100 * MS}
+    with meeting(transport, {**OPEN, "wait": wait}, **flags) as ends:
+        assert_all_arrived(*go(*ends))
 
 
 # Memory
@@ -274,9 +248,8 @@ def test_queues_count_against_the_limit_of_memory(transport: str, limited: str) 
         received = receiver.finish()
     refused, other = (sent, received) if limited == "sender" else (received, sent)
     assert_refused(refused, RESOURCES, "queue")
-    assert (
-        "the queues of 3 streams take 25165824 bytes, more than --memory-limit-bytes" in refused.last["text"]
-    )
+    assert "25165824 bytes" in refused.last["text"]
+    assert "--memory-limit-bytes" in refused.last["text"]
     assert other.status in (PEER, ENDED, 3)
     assert find_leftovers(name) == []
 
@@ -299,11 +272,8 @@ def test_queues_beyond_the_free_memory_are_refused_before_they_are_made() -> Non
     with start_command(["sh", "-c", f"ulimit -f 100; exec {command}"]) as sender:
         ending = sender.finish()
     assert_refused(ending, RESOURCES, "queue")
-    assert re.fullmatch(
-        rf"the queues of 256 streams take {queues_bytes} bytes, more than the \d+ bytes of memory that are "
-        "free: use a smaller --queue-bytes or fewer streams",
-        ending.last["text"],
-    )
+    assert f" {queues_bytes} bytes" in ending.last["text"]
+    assert "--queue-bytes" in ending.last["text"]
 
 
 @pytest.mark.parametrize("transport", BY_MEMORY)
@@ -318,7 +288,7 @@ def test_shared_memory_that_cannot_be_had_ends_both(transport: str) -> None:
             sent = sender.finish()
         received = receiver.finish()
     assert_refused(received, RESOURCES, "queue", errno_name="EFBIG")
-    assert received.last["text"].startswith("no shared memory for a queue of 1048576 bytes")
+    assert "1048576 bytes" in received.last["text"]
     assert_refused(sent, PEER, "channel")
     assert find_leftovers(name) == []
 
@@ -327,15 +297,17 @@ def test_shared_memory_that_cannot_be_had_ends_both(transport: str) -> None:
 @pytest.mark.parametrize("transport", ["unix-datagram", "pipe", "eventfd"])
 def test_no_socket_file_is_left(transport: str, complete: bool, tmp_path: Path) -> None:
     path = tmp_path / "socket"
-    accepting: dict[str, Flag] = {"bind": str(path), "warmup_ns": -1, "duration_ns": -1}
-    with meeting(transport, accepting, warmup_ns=0, duration_ns=100 * MS) as (receiver, sender):
+    with meeting(transport, {"bind": str(path), **OPEN}, warmup_ns=0, duration_ns=50 * MS) as (
+        receiver,
+        sender,
+    ):
         assert path.is_socket()
         if complete:
             sender.send_line("go")
         else:
             sender.close()
         status = receiver.finish().status
-    assert status == (DONE if complete else ENDED)
+    assert status == (0 if complete else ENDED)
     assert not path.exists()
 
 

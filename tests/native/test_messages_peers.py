@@ -10,18 +10,31 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Engine, Flag, assert_refused, receiving, sending
-from tests.native.messages import ENDED, LONG_NS, name_end
+from tests.native.engine import (
+    LONG_NS,
+    MS,
+    TOKEN,
+    Ending,
+    Engine,
+    Flag,
+    assert_complete,
+    assert_cut,
+    assert_refused,
+    receiving,
+    sending,
+)
+from tests.native.messages import OPEN, name_end
 from tests.native.peers import (
     ANSWER,
     FORWARD,
     HELLO,
     REVERSE,
+    answering,
     build_answer,
     build_hello,
     call,
@@ -33,18 +46,31 @@ from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine
 
-PEER = 4
+PEER, ENDED = 4, 5
 REPLIES = 4
 QUEUE = 2**18
 UDP, PIPE, RING, EVENT = 1, 3, 4, 5
 #: Where a queue in shared memory has its counts, and its size before the data.
 WRITTEN, READ, HEAD_BYTES = 0, 128, 512
-BROKEN = "does not follow the protocol of messages"
-NO_MESSAGE = "it sent bytes that are no message"
-PART = "it sent a part of a message at the end or in a datagram"
-UNASKED = "it answered what was not sent"
-COUNTS = "it wrote impossible counts into a queue"
+NO_MESSAGE, PART, UNASKED, COUNTS = "no message", "part of a message", "not sent", "counts"
 ALL_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
+
+
+def assert_broken(ending: Ending, breach: str) -> None:
+    """The peer of stream 0 is named, and what it did."""
+    assert_cut(ending, "stream 0: the peer does not follow the protocol")
+    assert breach in ending.last["reason"]
+
+
+@contextlib.contextmanager
+def answering_tcp(**flags: Flag) -> Iterator[tuple[Engine, socket.socket]]:
+    """A sender of messages over IP whose stream is admitted by this test."""
+    with (
+        listening() as (listener, port),
+        sending(port, message_bytes=64, **flags) as sender,
+        answering(listener, build_answer()) as (stream, _),
+    ):
+        yield sender, stream
 
 
 @contextlib.contextmanager
@@ -125,7 +151,7 @@ def insist(port: int) -> None:
 
 
 def test_datagrams_of_other_senders_are_dropped() -> None:
-    with receiving(duration_ns=-1, warmup_ns=-1) as (receiver, port):
+    with receiving(**OPEN) as (receiver, port):
         with sending_datagrams(port, total_bytes=640) as (stream, data):
             insist(port)
             connect_data(stream, data)
@@ -134,33 +160,28 @@ def test_datagrams_of_other_senders_are_dropped() -> None:
             data.send(b"")
             assert read_to_end(stream) == struct.pack(">Q", 640)
         ending = receiver.finish()
-    assert ending.last["complete"], ending.last
+    assert_complete(ending)
     assert ending.last["messages"]["received"] == [10]
     assert ending.last["messages"]["missing"] == ending.last["messages"]["out_of_order"] == [0]
 
 
 def test_the_datagram_that_states_the_end_may_be_lost() -> None:
-    with receiving(duration_ns=-1, warmup_ns=-1) as (receiver, port):
+    with receiving(**OPEN) as (receiver, port):
         with sending_datagrams(port, total_bytes=640) as (stream, data):
             connect_data(stream, data)
             send_numbers(data, range(1, 11))
             stream.shutdown(socket.SHUT_WR)
             assert read_to_end(stream) == struct.pack(">Q", 640)
         ending = receiver.finish()
-    assert ending.last["complete"], ending.last
+    assert_complete(ending)
     assert ending.last["messages"]["missing"] == [1]
 
 
 def test_a_sender_of_datagrams_states_the_end_over_the_stream_as_well() -> None:
     with (
-        listening() as (listener, port),
-        sending(port, transport="udp", message_bytes=64, bytes=640) as sender,
-        listener.accept()[0] as stream,
+        answering_tcp(transport="udp", bytes=640) as (sender, stream),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as data,
     ):
-        stream.settimeout(PATIENCE_S)
-        read_exactly(stream, HELLO.size)
-        stream.sendall(build_answer())
         data.bind(("127.0.0.1", 0))
         connect_data(stream, data)
         sender.expect("ready")
@@ -177,8 +198,7 @@ def test_a_datagram_with_half_a_message_ends_the_trial() -> None:
         send_numbers(data, range(3))
         data.send(b"half")
         ending = receiver.finish()
-    assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {PART}"
+    assert_broken(ending, PART)
     assert ending.last["messages"]["received"] == [3]
 
 
@@ -192,16 +212,11 @@ def test_a_flood_of_other_answers_does_not_keep_the_sender(rate: int) -> None:
             with contextlib.suppress(OSError):
                 data.send(struct.pack(">I", 0) + bytes(60))
 
-    flags: dict[str, Flag] = {"transport": "udp", "message_bytes": 64, "reply": "yes", "messages_per_s": rate}
+    flags: dict[str, Flag] = {"transport": "udp", "reply": "yes", "messages_per_s": rate}
     with (
-        listening() as (listener, port),
-        sending(port, drain_timeout_ns=200 * MS, **flags) as sender,
-        listener.accept()[0] as stream,
+        answering_tcp(drain_timeout_ns=200 * MS, **flags) as (sender, stream),
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as data,
     ):
-        stream.settimeout(PATIENCE_S)
-        read_exactly(stream, HELLO.size)
-        stream.sendall(build_answer())
         data.bind(("127.0.0.1", 0))
         connect_data(stream, data)
         sender.expect("ready")
@@ -222,21 +237,13 @@ def test_a_flood_of_other_answers_does_not_keep_the_sender(rate: int) -> None:
 
 @pytest.mark.parametrize("number", [5000, 2**31 + 5, 2**32 - 1])
 def test_an_answer_to_what_was_never_sent_ends_the_trial(number: int) -> None:
-    flags: dict[str, Flag] = {"message_bytes": 64, "reply": "yes", "messages_per_s": 1}
-    with (
-        listening() as (listener, port),
-        sending(port, duration_ns=LONG_NS, **flags) as sender,
-        listener.accept()[0] as stream,
-    ):
-        read_exactly(stream, HELLO.size)
-        stream.sendall(build_answer())
+    with answering_tcp(duration_ns=LONG_NS, reply="yes", messages_per_s=1) as (sender, stream):
         sender.expect("ready")
         sender.send_line("go")
         assert read_exactly(stream, 64)[:4] == bytes(4)
         stream.sendall(struct.pack(">I", number) + bytes(60))
         ending = sender.finish()
-    assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {UNASKED}"
+    assert_broken(ending, UNASKED)
     assert ending.last["messages"]["round_trip_ns"]["count"] == 0
 
 
@@ -250,8 +257,7 @@ def test_bytes_that_are_no_message_end_the_trial(data: bytes, breach: str, reply
     with receiving(duration_ns=LONG_NS) as (receiver, port), call(port, hello + data) as stream:
         stream.shutdown(socket.SHUT_WR)
         ending = receiver.finish()
-    assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {breach}"
+    assert_broken(ending, breach)
 
 
 # Shared memory
@@ -272,8 +278,7 @@ def test_a_sender_that_writes_nonsense_into_the_queue(carrier: int, written: int
                 ending = receiver.finish()
             for descriptor in handed:
                 os.close(descriptor)
-    assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {COUNTS}"
+    assert_broken(ending, COUNTS)
     assert ending.last["messages"]["received"] == [0]
 
 
@@ -290,23 +295,20 @@ def test_a_receiver_that_writes_nonsense_into_the_queue(wait: str, read: int) ->
             ending = sender.finish()
         for descriptor in queues:
             os.close(descriptor)
-    assert ending.status == ENDED
-    assert ending.last["reason"] == f"stream 0: the peer {BROKEN}: {COUNTS}"
+    assert_broken(ending, COUNTS)
 
 
 def open_wrong(kind: str, path: Path) -> list[int]:
     """Descriptors that are not what a peer has to hand over."""
     path.write_bytes(bytes(HEAD_BYTES + QUEUE))
-    if kind == "files":
-        return [os.open(path, os.O_RDWR), os.open(path, os.O_RDWR)]
-    if kind == "one":
-        return [make_queue()]
-    if kind == "unsealed":
-        return [make_queue(seals=0), make_queue(seals=0)]
-    if kind == "small":
-        return [make_queue(size=HEAD_BYTES), make_queue(size=HEAD_BYTES)]
-    assert kind == "many"
-    return [make_queue() for _ in range(9)]
+    makers: dict[str, list[Callable[[], int]]] = {
+        "files": [lambda: os.open(path, os.O_RDWR)] * 2,
+        "one": [make_queue],
+        "unsealed": [lambda: make_queue(seals=0)] * 2,
+        "small": [lambda: make_queue(size=HEAD_BYTES)] * 2,
+        "many": [make_queue] * 9,
+    }
+    return [make() for make in makers[kind]]
 
 
 @pytest.mark.parametrize("transport", ["shared-memory", "eventfd", "pipe", "unix-datagram"])
@@ -325,21 +327,15 @@ def test_descriptors_that_are_not_what_was_agreed(transport: str, kind: str, tmp
 @pytest.mark.parametrize("transport", ["shared-memory", "pipe", "unix-datagram", "udp"])
 def test_a_peer_that_dies_before_it_has_shared_the_channel(transport: str) -> None:
     if transport == "udp":
-        with (
-            listening() as (listener, port),
-            sending(port, transport=transport, message_bytes=64) as sender,
-        ):
-            with listener.accept()[0] as stream:
-                read_exactly(stream, HELLO.size)
-                stream.sendall(build_answer())
-                read_exactly(stream, 2)
+        with answering_tcp(transport=transport) as (sender, stream):
+            read_exactly(stream, 2)
+            stream.close()
             ending = sender.finish()
     else:
         with answering_unix(transport=transport) as (sender, stream):
             stream.close()
             ending = sender.finish()
     assert_refused(ending, PEER, "channel")
-    assert "does not share what carries the messages" in ending.last["text"]
 
 
 def test_a_peer_that_never_shares_the_channel_is_given_up() -> None:

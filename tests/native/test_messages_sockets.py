@@ -7,8 +7,8 @@ import socket
 import pytest
 
 from tests.native.borrowing import EXPEDITED, EXPEDITED_CLASS, borrow_stream
-from tests.native.engine import MS, Flag, receiving, sending
-from tests.native.messages import CARRIERS, assert_complete, exchange
+from tests.native.engine import MS, Flag, both_ready
+from tests.native.messages import CARRIERS, assert_all_arrived, exchange
 
 pytestmark = pytest.mark.engine
 
@@ -17,12 +17,9 @@ WINDOW_BYTES = 65536
 
 def test_datagrams_have_the_window_the_marks_and_the_device_of_the_flow() -> None:
     flags: dict[str, Flag] = {"dscp": EXPEDITED, "window_bytes": WINDOW_BYTES, "device": "lo"}
-    with (
-        receiving(**flags) as (receiver, port),
-        sending(port, transport="udp", message_bytes=64, **flags) as sender,
-    ):
-        for engine in (sender, receiver):
-            (stated,) = engine.expect("ready")["sockets"]
+    with both_ready({}, {"transport": "udp", "message_bytes": 64}, **flags) as ends:
+        for engine in ends:
+            (stated,) = engine.latest["sockets"]
             assert stated["traffic_class"] == EXPEDITED_CLASS
             assert stated["sndbuf_bytes"] == stated["rcvbuf_bytes"] == 2 * WINDOW_BYTES
             assert (stated["mss_bytes"], stated["congestion"]) == (None, None)
@@ -37,8 +34,8 @@ def test_datagrams_have_the_window_the_marks_and_the_device_of_the_flow() -> Non
 
 @pytest.mark.parametrize("transport", CARRIERS)
 def test_the_figures_of_tcp_are_those_of_what_carries_the_messages(transport: str) -> None:
-    accepted, sent = exchange(transport, messages_per_s=1000, interval_ns=40 * MS)
-    assert_complete(accepted, sent)
+    accepted, sent = exchange(transport, messages_per_s=1000, interval_ns=20 * MS)
+    assert_all_arrived(accepted, sent)
     by_tcp = transport == "tcp"
     for end in (accepted, sent):
         (ready,) = end.of("ready")

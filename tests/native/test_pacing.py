@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from tests.native.engine import (
     MS,
-    TOKEN,
     Ending,
     Flag,
     Record,
-    assert_counters_agree,
-    assert_refused,
+    assert_complete,
+    both_ready,
     carry,
-    run,
 )
-from tests.native.test_directions import assert_complete
+from tests.native.messages import name_end
 
 pytestmark = pytest.mark.engine
 
@@ -66,8 +62,8 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
         warmup_ns=0,
         transfer=transfer,
         mss_bytes=MSS_BYTES,
-        receiver_flags={"duration_ns": 300 * MS},
-        sender_flags={"rate_bits_per_s": RATE, "pacing": pacing, "duration_ns": 400 * MS},
+        receiver_flags={"duration_ns": 150 * MS},
+        sender_flags={"rate_bits_per_s": RATE, "pacing": pacing, "duration_ns": 250 * MS},
     )
     write_bytes = sent.of("ready")[0]["write_bytes"]
     assert write_bytes == RATE // streams // 8 // 1000  # the rate's bytes of a millisecond
@@ -120,24 +116,24 @@ def test_both_at_once_each_end_keeps_to_its_own_rate() -> None:
 
 
 @pytest.mark.parametrize(
-    ("requested", "streams", "each"),
+    ("requested", "each"),
     [
-        ({"stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
-        ({"rate_bits_per_s": 30_000_000, "stream_rate_bits_per_s": 8_000_000}, 3, 8_000_000),
-        ({"rate_bits_per_s": 9_000_000, "stream_rate_bits_per_s": 8_000_000}, 3, 3_000_000),
-        ({"rate_bits_per_s": 10_000_000}, 3, 3_333_333),
-        ({"rate_bits_per_s": 1}, 3, 1),
+        ({"stream_rate_bits_per_s": 8_000_000}, 8_000_000),
+        ({"rate_bits_per_s": 30_000_000, "stream_rate_bits_per_s": 8_000_000}, 8_000_000),
+        ({"rate_bits_per_s": 9_000_000, "stream_rate_bits_per_s": 8_000_000}, 3_000_000),
+        ({"rate_bits_per_s": 10_000_000}, 3_333_333),
+        ({"rate_bits_per_s": 1}, 1),
     ],
 )
 @pytest.mark.parametrize("pacing", ["kernel", "user"])
-def test_rate_of_each_stream(requested: dict[str, Flag], streams: int, each: int, pacing: str) -> None:
+def test_rate_of_each_stream(requested: dict[str, Flag], each: int, pacing: str) -> None:
     received, sent = carry(
-        streams=streams,
+        streams=3,
         warmup_ns=0,
         mss_bytes=MSS_BYTES,
-        drain_timeout_ns=1000 * MS,  # what waits at a bit per second never leaves
-        receiver_flags={"duration_ns": 100 * MS},
-        sender_flags={**requested, "pacing": pacing, "duration_ns": 150 * MS},
+        drain_timeout_ns=500 * MS,  # what waits at a bit per second never leaves
+        receiver_flags={"duration_ns": 60 * MS},
+        sender_flags={**requested, "pacing": pacing, "duration_ns": 120 * MS},
     )
     assert _pacing(sent) == {
         "requested_bits_per_s": requested.get("rate_bits_per_s"),
@@ -153,56 +149,24 @@ def test_rate_of_each_stream(requested: dict[str, Flag], streams: int, each: int
     assert {stated["max_pacing_bytes_per_s"] for stated in sent.of("ready")[0]["sockets"]} == {granted}
 
 
-@pytest.mark.parametrize("pacing", ["kernel", "user"])
-@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
-def test_paced_bytes_are_exact(direction: str, pacing: str) -> None:
-    total = 1_000_001
-    paced: dict[str, Flag] = {
-        "bytes": total,
-        "warmup_ns": 0,
-        "rate_bits_per_s": RATE,
-        "pacing": pacing,
-        "mss_bytes": MSS_BYTES,
-    }
-    accepted, connected = carry(
-        streams=2, receiver_flags=paced, sender_flags={**paced, "direction": direction}
-    )
-    for end in (accepted, connected):
-        assert_complete(end)
-        assert_counters_agree(end, 2)
-        assert end.last["total_bytes"] == [500_001, 500_000]
-        # The bytes take their time at this rate.
-        least_ns = (total - 2 * (BURST_BYTES + WAITING_BYTES)) * 8 * NS_PER_S / RATE
-        assert _count_ns((accepted, connected), end, "drain") >= least_ns
-
-
-@pytest.mark.parametrize("transport", ["tcp", "unix"])
-def test_auto_paces_by_who_can(transport: str) -> None:
+@pytest.mark.parametrize(("transport", "by"), [("tcp", "kernel"), ("unix", "user")])
+def test_auto_paces_by_who_can(transport: str, by: str) -> None:
     """The kernel paces TCP; a Unix socket would accept the option without effect."""
-    name = f"@pathlab-{os.getpid()}-pacing"
-    unix = transport == "unix"
+    address = name_end(transport)
+    to_tcp: dict[str, Flag] = {"mss_bytes": MSS_BYTES} if transport == "tcp" else {}
     received, sent = carry(
         streams=1,
         transport=transport,
         warmup_ns=0,
-        receiver_flags={"duration_ns": 150 * MS, **({"bind": name} if unix else {})},
-        sender_flags={
-            "duration_ns": 200 * MS,
-            "rate_bits_per_s": RATE,
-            **({"address": name, "port": 1} if unix else {"mss_bytes": MSS_BYTES}),
-        },
+        receiver_flags={"duration_ns": 100 * MS, "bind": address},
+        sender_flags={"duration_ns": 150 * MS, "rate_bits_per_s": RATE, "address": address, **to_tcp},
     )
-    assert _pacing(sent)["by"] == ("user" if unix else "kernel")
+    assert _pacing(sent)["by"] == by
     _assert_within_rate(sent, received, RATE, slack_bytes=BURST_BYTES + WAITING_BYTES)
 
 
 def test_no_rate_no_pacing() -> None:
-    _, sent = carry(streams=1, pacing="user")
-    assert _pacing(sent) == {"requested_bits_per_s": None, "stream_bits_per_s": None, "by": None}
-    assert sent.of("ready")[0]["sockets"][0]["max_pacing_bytes_per_s"] is None
-
-
-def test_unknown_pacing() -> None:
-    ending = run("send", address="127.0.0.1", token=TOKEN, pacing="fair")
-    assert_refused(ending, 2, "options")
-    assert "--pacing: 'fair' is none of auto, kernel, user" in ending.stderr
+    with both_ready(streams=1, pacing="user") as (_, sender):
+        ready = sender.latest
+    assert ready["pacing"] == {"requested_bits_per_s": None, "stream_bits_per_s": None, "by": None}
+    assert ready["sockets"][0]["max_pacing_bytes_per_s"] is None

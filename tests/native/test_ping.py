@@ -75,15 +75,15 @@ def test_raw_probes_of_two_runs_do_not_mix() -> None:
 def test_a_thousand_a_second_keep_their_time() -> None:
     """No error adds up: at some time in the second half a probe is sent before the next one is due."""
     require_raw_sockets()
-    ending = run("ping", **{**RAW, "interval_ns": MS}, address="127.0.0.1", count=1000)
-    check_all_answered(ending, 1000)
+    ending = run("ping", **{**RAW, "interval_ns": MS}, address="127.0.0.1", count=500)
+    check_all_answered(ending, 500)
     errors_ns = [probe["sent_ns"] - probe["intended_ns"] for probe in ending.of("probe")]
-    assert min(errors_ns[500:]) < MS
+    assert min(errors_ns[250:]) < MS
     errors_ns.sort()
     stated_ns = ending.last["send_error_ns"]
     assert stated_ns["max"] == errors_ns[-1]
     # The median comes from a histogram and is at most 0.8 % high.
-    assert errors_ns[499] <= stated_ns["median"] <= 1.032 * errors_ns[499]
+    assert errors_ns[249] <= stated_ns["median"] <= 1.032 * errors_ns[249]
 
 
 @pytest.mark.netns
@@ -155,6 +155,10 @@ def test_a_missing_peer_is_loss_and_no_failure() -> None:
     assert (ending.last["received"], ending.last["send_errors"]) == (0, 0)
 
 
+def count_answers(ending: Ending) -> list[int]:
+    return [ending.last[name] for name in ("received", "duplicates", "late")]
+
+
 def test_a_second_answer_is_a_duplicate() -> None:
     with probed(interval_ns=FIRST_ONLY_NS) as (ping, peer):
         reply = reply_to(peer.recv(65536))
@@ -164,7 +168,7 @@ def test_a_second_answer_is_a_duplicate() -> None:
         peer.send(reply)
         ending = stop(ping)
     check_probe_counts(ending, 1)
-    assert [ending.last[name] for name in ("received", "duplicates", "late")] == [1, 3, 0]
+    assert count_answers(ending) == [1, 3, 0]
 
 
 def test_an_answer_after_the_time_out_is_late() -> None:
@@ -174,7 +178,7 @@ def test_an_answer_after_the_time_out_is_late() -> None:
         peer.send(reply)
         ending = stop(ping)
     check_probe_counts(ending, 1)
-    assert [ending.last[name] for name in ("received", "duplicates", "late")] == [0, 0, 1]
+    assert count_answers(ending) == [0, 0, 1]
 
 
 def test_other_messages_are_ignored() -> None:
@@ -198,7 +202,7 @@ def test_other_messages_are_ignored() -> None:
         ending = stop(ping)
     assert answered["sequence"] == 0
     check_probe_counts(ending, 1)
-    assert [ending.last[name] for name in ("received", "duplicates", "late")] == [1, 0, 0]
+    assert count_answers(ending) == [1, 0, 0]
 
 
 def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
@@ -213,7 +217,7 @@ def test_a_round_trip_is_as_long_as_the_peer_held_the_probe() -> None:
     assert probe["rtt_ns"] > 0.99 * held_ns  # of another clock
 
 
-REASONS = {"hang up": "the controller is gone", "SIGINT": "ended by a signal", "SIGTERM": "ended by a signal"}
+CULPRITS = {"hang up": "controller", "SIGINT": "signal", "SIGTERM": "signal"}
 
 
 def request_end(engine: Engine, how: str) -> None:
@@ -229,12 +233,14 @@ def check_end(ending: Ending, how: str) -> None:
     complete = how == "stop"
     assert ending.last["type"] == "result"
     assert (ending.status, ending.last["complete"]) == ((0, True) if complete else (5, False))
-    assert ending.last["reason"] == REASONS.get(how)
     if complete:
+        assert ending.last["reason"] is None
         check_probe_counts(ending, ending.last["sent"])
+    else:
+        assert CULPRITS[how] in ending.last["reason"]
 
 
-@pytest.mark.parametrize("how", ["stop", *REASONS])
+@pytest.mark.parametrize("how", ["stop", *CULPRITS])
 def test_it_ends_on_request(how: str) -> None:
     with echoing() as (_, port), start("ping", **udp_flags(port, count=10**9, control="stdin")) as ping:
         ping.wait_for("probe", sequence=2)
@@ -242,7 +248,7 @@ def test_it_ends_on_request(how: str) -> None:
         check_end(ping.finish(), how)
 
 
-@pytest.mark.parametrize("how", REASONS)
+@pytest.mark.parametrize("how", CULPRITS)
 def test_an_echo_ends_on_request_and_states_its_count(how: str) -> None:
     with echoing() as (echo, port):
         check_all_answered(run("ping", **udp_flags(port, count=3)), 3)
@@ -252,7 +258,7 @@ def test_an_echo_ends_on_request_and_states_its_count(how: str) -> None:
     assert (ending.last["echoed"], ending.last["refused"]) == (3, 0)
 
 
-@pytest.mark.parametrize("how", ["stop", *REASONS])
+@pytest.mark.parametrize("how", ["stop", *CULPRITS])
 def test_it_ends_on_request_before_it_sends_overdue_probes(how: str) -> None:
     with (
         echoing() as (_, port),
@@ -270,30 +276,6 @@ def test_it_ends_on_request_before_it_sends_overdue_probes(how: str) -> None:
     assert 0 < ending.last["sent"] < owed - 2000
 
 
-@pytest.mark.parametrize(
-    ("flags", "status", "named"),
-    [
-        ({"method": "sctp"}, 2, "--method: 'sctp'"),
-        ({"method": "tcp"}, 2, "--method tcp needs --port"),
-        ({"method": "tcp", "port": 9, "payload_bytes": 39}, 2, "at least 40 for tcp"),
-        ({"payload_bytes": 15}, 2, "--payload-bytes"),
-        ({"interval_ns": 99_999}, 2, "--interval-ns"),
-        ({"method": "udp"}, 2, "--method udp needs --port"),
-        ({"method": "udp", "port": 9, "token": TOKEN, "payload_bytes": 39}, 2, "at least 40 for udp"),
-        ({"port": 9, "token": "xyz"}, 2, "--token"),
-        ({**udp_flags(9), "interval_ns": 100_000, "timeout_ns": 3600 * 1000 * MS}, 2, "--timeout-ns"),
-        ({"address": "no/name"}, 2, "--address: 'no/name'"),
-        ({"bind": "192.0.2.77", "method": "udp", "port": 9, "token": TOKEN}, 3, "--bind"),
-    ],
-)
-def test_refusals_are_one_line(flags: dict[str, Flag], status: int, named: str) -> None:
-    ending = run("ping", **{"address": "127.0.0.1", "count": 1, **flags})
-    assert ending.status == status
-    assert named in ending.stderr
-    assert len(ending.stderr.splitlines()) == 1
-    assert ending.last["type"] == "error"
-
-
 @pytest.mark.netns
 def test_unreachable_address_is_named() -> None:
     require_namespaces()
@@ -304,10 +286,3 @@ def test_unreachable_address_is_named() -> None:
     # The C library's words: musl's and glibc's.
     assert re.search("cannot reach 198.18.7.7: Network (is )?unreachable", line)
     assert status == "status 3"
-
-
-def test_an_echo_port_already_taken() -> None:
-    with echoing() as (_, port):
-        ending = run("echo", bind="127.0.0.1", port=port, token=TOKEN)
-    assert ending.status == 3
-    assert f"port {port} of 127.0.0.1 is already taken" in ending.stderr

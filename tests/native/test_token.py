@@ -6,8 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.native.engine import MS, TOKEN, Engine, Flag, receiving, sending, start
-from tests.native.test_directions import assert_complete
+from tests.native.engine import (
+    MS,
+    TOKEN,
+    Engine,
+    Flag,
+    assert_complete,
+    assert_refused,
+    go,
+    receiving,
+    sending,
+    start,
+)
 
 pytestmark = pytest.mark.engine
 
@@ -33,8 +43,7 @@ def test_no_command_line_holds_the_token_of_a_whole_trial() -> None:
                 words = _words(engine)
                 assert b"--token\0stdin\0" in words
                 assert TOKEN.encode() not in words
-            sender.send_line("go")
-            sent, received = sender.finish(), receiver.finish()
+            received, sent = go(receiver, sender)
     assert_complete(sent, received)
     assert received.last["rejected"] == 0
     assert received.last["total_bytes"] == sent.last["total_bytes"] != [0, 0]
@@ -54,14 +63,13 @@ def test_an_end_given_the_token_by_hand_meets_one_that_reads_it() -> None:
         with sending(port, token="stdin") as other:
             other.send_line(OTHER_TOKEN)
             refused = other.finish()
-        assert (refused.status, refused.last["stage"]) == (4, "handshake")
+        assert_refused(refused, 4, "handshake")
         assert OTHER_TOKEN not in refused.stderr
         with sending(port, token="stdin") as sender:
             sender.send_line(TOKEN.upper())
             sender.expect("ready")
             assert receiver.expect("ready")["rejected"] == 1
-            sender.send_line("go")
-            assert_complete(sender.finish(), receiver.finish())
+            assert_complete(*go(receiver, sender))
 
 
 def test_probes_and_echo_take_it_too() -> None:
@@ -85,26 +93,17 @@ def test_probes_and_echo_take_it_too() -> None:
 
 @pytest.mark.parametrize("subcommand", ["send", "receive", "ping", "echo"])
 @pytest.mark.parametrize(
-    ("stderr_text", "status", "words"),
-    [
-        ("go\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
-        (f"{TOKEN}0\n", 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
-        ("x" * 5000, 2, "the first line of stdin must be the --token, 32 hexadecimal digits"),
-        (TOKEN, 5, "stdin ended before a complete --token"),
-        ("", 5, "stdin ended before a complete --token"),
-    ],
+    ("said", "status"), [("go\n", 2), (f"{TOKEN}0\n", 2), ("x" * 5000, 2), (TOKEN, 5), ("", 5)]
 )
-def test_an_invalid_token_ends_the_engine_unquoted(
-    subcommand: str, stderr_text: str, status: int, words: str
-) -> None:
+def test_an_invalid_token_ends_the_engine_unquoted(subcommand: str, said: str, status: int) -> None:
+    """Words and quoting: native/tests/base/test_token.c."""
     flags: dict[str, Flag] = {"address": "127.0.0.1"} if subcommand in ("send", "ping") else {}
     with start(subcommand, port=1 if flags else 0, token="stdin", **flags) as engine:
         stdin = engine.process.stdin
         assert stdin is not None
-        stdin.write(stderr_text)
+        stdin.write(said)
         engine.close_stdin()
         ended = engine.finish()
-    assert (ended.status, ended.last["type"], ended.last["stage"]) == (status, "error", "token")
-    assert words in ended.last["text"]
-    assert ended.stderr == f"pathlab-engine {subcommand}: {ended.last['text']}\n"
+    assert_refused(ended, status, "token")
+    assert "--token" in ended.stderr
     assert TOKEN not in ended.stderr

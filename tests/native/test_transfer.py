@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,111 +14,52 @@ from tests.native.engine import (
     TOKEN,
     Engine,
     Flag,
-    Record,
+    assert_complete,
     assert_counters_agree,
     build_command,
     carry,
+    go,
     receiving,
     sending,
     start_command,
 )
+from tests.native.messages import name_end
 from tests.native.peers import CONFIRMATION, answering, build_answer, listening, read_exactly
-from tests.native.test_directions import assert_complete
 from tests.require import require_mptcp
 
 pytestmark = pytest.mark.engine
 
-DISCARDS = {"tcp": "truncate", "mptcp": "truncate", "unix": "copy"}
-NO_DISCARD = "only TCP can discard received bytes in the kernel"
-NO_PIPES = "no pipes to splice from"
-
-
-def _describe(transport: str, *, sends: bool, receives: bool) -> Record:
-    """The transfer record of an end with zero-copy."""
-    receive = DISCARDS[transport] if receives else None
-    return {
-        "requested": "zero-copy",
-        "send": "splice" if sends else None,
-        "receive": receive,
-        "reason": NO_DISCARD if receive == "copy" else None,
-    }
-
-
-def _name_ends(transport: str, name: str) -> tuple[dict[str, Flag], dict[str, Flag]]:
-    """Flags of a listening receiver and of its sender."""
-    if transport == "unix":
-        return {"bind": f"@{name}"}, {"address": f"@{name}", "port": 1}
-    return {}, {}
-
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
-@pytest.mark.parametrize("transport", ["tcp", "mptcp", "unix"])
-def test_every_byte_is_counted_without_a_copy(transport: str, direction: str) -> None:
+@pytest.mark.parametrize(
+    ("transport", "discards"), [("tcp", "truncate"), ("mptcp", "truncate"), ("unix", "copy")]
+)
+def test_every_byte_is_counted_without_a_copy(transport: str, discards: str, direction: str) -> None:
+    """Only TCP can discard received bytes in the kernel: elsewhere a reason is stated."""
     if transport == "mptcp":
         require_mptcp()
-    streams, total = 3, 50_000_002
-    to_receiver, to_sender = _name_ends(transport, f"pathlab-{os.getpid()}-{direction}")
+    streams, total, name = 3, 20_000_002, name_end(transport)
+    flags: dict[str, Flag] = {"transfer": "zero-copy", "bytes": total, "warmup_ns": 0}
     accepted, connected = carry(
-        receiver_flags=to_receiver,
-        sender_flags={**to_sender, "direction": direction},
+        receiver_flags={"bind": name},
+        sender_flags={"address": name, "direction": direction},
         streams=streams,
         transport=transport,
-        transfer="zero-copy",
-        bytes=total,
-        warmup_ns=0,
+        **flags,
     )
     assert_complete(accepted, connected)
     forward, reverse = direction != "reverse", direction != "forward"
     for end, sends, receives in ((connected, forward, reverse), (accepted, reverse, forward)):
         assert_counters_agree(end, streams)
-        expected = _describe(transport, sends=sends, receives=receives)
-        assert end.of("ready")[0]["transfer"] == end.last["transfer"] == expected
-        assert end.last["total_bytes"] == [16_666_668, 16_666_667, 16_666_667]
+        stated = end.of("ready")[0]["transfer"]
+        assert stated == end.last["transfer"]
+        assert (stated["reason"] is not None) == (receives and discards == "copy")
+        sending_by, receiving_by = "splice" if sends else None, discards if receives else None
+        assert (stated["send"], stated["receive"]) == (sending_by, receiving_by)
+        assert stated["requested"] == "zero-copy"
+        assert end.last["total_bytes"] == [6_666_668, 6_666_667, 6_666_667]
         if direction == "both":
             assert end.last["total_sent_bytes"] == end.last["total_bytes"]
-
-
-@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
-@pytest.mark.parametrize("requested", ["copy", "zero-copy"])
-def test_ends_choose_apart(requested: str, direction: str) -> None:
-    """Only one end copies; by time, so that streams end within a page."""
-    other = {"copy": "zero-copy", "zero-copy": "copy"}[requested]
-    accepted, connected = carry(
-        streams=5,
-        receiver_flags={"transfer": requested, "duration_ns": 200 * MS},
-        sender_flags={"transfer": other, "direction": direction, "duration_ns": 200 * MS},
-    )
-    forward, reverse = direction != "reverse", direction != "forward"
-    for end in (accepted, connected):
-        assert end.of("result"), end.stderr
-        assert_counters_agree(end, 5)
-    assert (accepted.last["transfer"]["requested"], connected.last["transfer"]["requested"]) == (
-        requested,
-        other,
-    )
-    if forward:
-        sent = connected.last["total_sent_bytes" if reverse else "total_bytes"]
-        assert sent == accepted.last["total_bytes"]
-        assert sum(sent) > 0
-    if reverse:
-        sent = accepted.last["total_sent_bytes" if forward else "total_bytes"]
-        assert sent == connected.last["total_bytes"]
-        assert sum(sent) > 0
-
-
-@pytest.mark.parametrize(("write_bytes", "read_bytes"), [(1, 1), (777, 4096), (3_000_001, 2_000_003)])
-def test_sizes_of_calls_lose_nothing(write_bytes: int, read_bytes: int) -> None:
-    accepted, connected = carry(
-        streams=2,
-        transfer="zero-copy",
-        write_bytes=write_bytes,
-        read_bytes=read_bytes,
-        receiver_flags={"bytes": 100_001, "warmup_ns": 0},
-        sender_flags={"bytes": 100_001, "warmup_ns": 0},
-    )
-    assert_complete(accepted, connected)
-    assert accepted.last["total_bytes"] == connected.last["total_bytes"] == [50_001, 50_000]
-    assert connected.last["transfer"]["send"] == "splice"
 
 
 def test_spliced_data_does_not_repeat() -> None:
@@ -165,17 +105,9 @@ os.execv(sys.argv[3], sys.argv[3:])
 @contextlib.contextmanager
 def _sending_among(held: int, port: int, workers: int) -> Iterator[Engine]:
     """A sender that inherits ``held`` descriptors, of at most LIMIT."""
-    command = build_command(
-        "send",
-        address="127.0.0.1",
-        port=port,
-        token=TOKEN,
-        streams=workers,
-        workers=workers,
-        transfer="zero-copy",
-        duration_ns=100 * MS,
-        control="stdin",
-    )
+    where: dict[str, Flag] = {"address": "127.0.0.1", "port": port, "token": TOKEN, "control": "stdin"}
+    shape: dict[str, Flag] = {"streams": workers, "workers": workers, "duration_ns": 50 * MS}
+    command = build_command("send", transfer="zero-copy", **where, **shape)
     launcher = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(LIMIT), str(held)]
     with start_command([*launcher, *command]) as sender:
         sender.expect("hello")
@@ -202,11 +134,10 @@ def test_without_pipes_it_copies_and_states_it(workers: int, free: int) -> None:
         with _sending_among(LIMIT - (used - 6) - free, port, workers) as sender:
             ready = sender.expect("ready")
             pipes = [link for link in _descriptors(sender) if link.startswith("pipe:")]
-            sender.send_line("go")
-            sent = sender.finish()
-        received = receiver.finish()
-    expected = {"requested": "zero-copy", "send": "copy", "receive": None, "reason": NO_PIPES}
-    assert ready["transfer"] == sent.last["transfer"] == expected
+            received, sent = go(receiver, sender)
+    assert ready["transfer"] == sent.last["transfer"]
+    assert (ready["transfer"]["send"], ready["transfer"]["receive"]) == ("copy", None)
+    assert "pipes" in ready["transfer"]["reason"]
     assert len(set(pipes)) <= 3, "stdin, stdout and stderr alone"
     assert_complete(sent, received)
     assert sent.last["total_bytes"] == received.last["total_bytes"]

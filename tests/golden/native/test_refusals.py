@@ -1,0 +1,104 @@
+"""What the engine says of flags that it refuses: one line each, with its exit status and its stage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from tests.golden.conftest import Say
+from tests.native.engine import TOKEN, Flag, assert_refused, run
+
+pytestmark = pytest.mark.engine
+
+Row = Mapping[str, Flag]
+
+TO: Row = {"address": "127.0.0.1"}
+MESSAGES: Row = {**TO, "message_bytes": 64}
+UDP: Row = {"method": "udp", "port": 9, "token": TOKEN}
+#: What only TCP has, by the transports that refuse it.
+OF_TCP: tuple[Row, ...] = ({"congestion": "reno"}, {"mss_bytes": 1000}, {"no_delay": "yes"})
+PACED: Row = {"pacing": "kernel", "rate_bits_per_s": 1000}
+WITHOUT_WINDOW = ("pipe", "unix-datagram", "shared-memory", "eventfd")
+
+#: By subcommand; values and bounds of one flag alone: native/tests/base/test_options.c and its neighbours.
+REFUSED: dict[str, list[Row]] = {
+    "receive": [
+        {"speed": 1},
+        {"streams": 4097},
+        {"interval_ns": 1000},
+        {"bind": "no name"},
+        {"bind": "fe80::1%nosuch0", "port": 0},
+        {"control": "fifo"},
+        {"token": "secret"},
+        {"memory_limit_bytes": (16 << 20) - 1},
+        *({"pin": cores} for cores in ("0,", ",0", "a", "-1", "0-1", "1024", "0,,1")),
+        *({"transport": name, **of} for name in ("unix", "sctp", "vsock") for of in (*OF_TCP, PACED)),
+    ],
+    "send": [
+        {},
+        {"address": "no/name"},
+        {"address": "no-such-host.invalid", "port": 9},  # RFC 6761: never there
+        {"address": "::1", "window_bytes": -1},
+        {**TO, "pacing": "fair"},
+        {**TO, "tcp_info": "all"},
+        {**TO, "transport": "quic"},
+        {**TO, "transport": "sctp", "direction": "both"},
+        *({"transport": "vsock", "address": cid} for cid in ("localhost", "-1", "4294967296", "1.5")),
+        *({"transport": "unix", "address": path} for path in ("@", "x" * 108, "@" + "x" * 107)),
+        {**TO, "message_bytes": 3},
+        {**TO, "message_bytes": 65537},
+        {**TO, "reply": "yes"},
+        {**TO, "transport": "pipe"},
+        {**MESSAGES, "queue_bytes": 300_000},
+        {**MESSAGES, "batch_bytes": 2**20, "transport": "eventfd"},
+        {**MESSAGES, "direction": "both"},
+        {**MESSAGES, "streams": 257},
+        {**TO, "message_bytes": 65400, "transport": "udp"},
+        {**MESSAGES, "batch_max_delay_ns": 5},
+        {**MESSAGES, "placement": "fused", "reply": "yes"},
+        {**MESSAGES, "placement": "threaded"},
+        {**MESSAGES, "bytes": 100, "streams": 2},
+        *({**MESSAGES, "transport": "udp", **of} for of in (*OF_TCP, {"cork": "yes"})),
+        *({**MESSAGES, "transport": name, "window_bytes": 65536} for name in WITHOUT_WINDOW),
+        {**MESSAGES, "encoding": "json"},
+        {**MESSAGES, "wait": "sleep"},
+        {**MESSAGES, "receivers": "127.0.0.1:1"},
+        {**MESSAGES, "priority": 1, "nice": 19},
+        *(
+            {"message_bytes": 64, "receivers": listed}
+            for listed in ("10.0.0.1", "::1:5000", "[::1]", "10.0.0.1:0", "[]:1", "10.0.0.1:1,")
+        ),
+    ],
+    "ping": [
+        {**TO, "method": "sctp"},
+        {**TO, "method": "tcp"},
+        {**TO, "method": "tcp", "port": 9, "payload_bytes": 39},
+        {**TO, "payload_bytes": 15},
+        {**TO, "interval_ns": 99_999},
+        {**TO, "method": "udp"},
+        {**TO, **UDP, "payload_bytes": 39},
+        {**TO, "port": 9, "token": "xyz"},
+        {**TO, **UDP, "interval_ns": 100_000, "timeout_ns": 3_600_000_000_000},
+        {"address": "no/name"},
+    ],
+    "echo": [{"bind": "fe80::1%nosuch0", "port": 0}],
+    "load": [
+        {},
+        {"disk": "/tmp", "write_bytes": 5000},
+        {"disk": "/tmp", "write_bytes": 3 * 4096},
+        {"cpu": 1, "nice": 0},
+        {"disk": "/nonexistent"},
+        {"disk": "/dev/shm"},
+    ],
+}
+
+
+@pytest.mark.parametrize("subcommand", REFUSED)
+def test_flags_of(subcommand: str, say: Say) -> None:
+    for flags in REFUSED[subcommand]:
+        ending = run(subcommand, **flags)
+        error = ending.last
+        assert_refused(ending, ending.status, error["stage"], errno_name=error["errno_name"])
+        say(" ".join([f"{name}={value}" for name, value in flags.items()]))
+        say(f"  {ending.status} {error['stage']}: {error['text']}")
