@@ -1,4 +1,4 @@
-"""Admission of streams: tokens, stream numbers, versions, and unauthenticated peers."""
+"""Admission of streams: tokens, stream numbers, versions, directions, and unauthenticated peers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 from tests.native.engine import (
     LONG_NS,
+    MS,
     TOKEN,
     Flag,
     assert_complete,
@@ -267,3 +268,26 @@ def test_sender_is_not_ready_before_the_last_answer() -> None:
             sent = sender.finish()
     assert sent.of("ready") == []
     assert_refused(sent, 5, "connect")
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
+def test_a_receiver_without_flags_takes_all_settings_from_the_hello(direction: str) -> None:
+    settings: dict[str, Flag] = {"streams": 5, "warmup_ns": 20 * MS, "duration_ns": 40 * MS}
+    open_to_all: dict[str, Flag] = {"streams": 0, "direction": "any", "warmup_ns": -1, "duration_ns": -1}
+    with both_ready(open_to_all, direction=direction, **settings) as (receiver, sender):
+        stated = {"direction": direction, "bytes": None, **settings}
+        assert stated.items() <= receiver.latest.items()
+        assert_complete(*go(receiver, sender))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "requested"), [("forward", "reverse"), ("reverse", "both"), ("both", "forward")]
+)
+def test_another_direction_is_rejected(allowed: str, requested: str) -> None:
+    with receiving(streams=1, direction=allowed) as (receiver, port):
+        with sending(port, streams=1, direction=requested) as sender:
+            refused = sender.finish()
+        receiver.send_line("stop")
+        assert receiver.finish().status == 5
+    assert_refused(refused, 4, "handshake")
+    assert "direction" in refused.last["text"]

@@ -240,14 +240,6 @@ def check_end(ending: Ending, how: str) -> None:
         assert CULPRITS[how] in ending.last["reason"]
 
 
-@pytest.mark.parametrize("how", ["stop", *CULPRITS])
-def test_it_ends_on_request(how: str) -> None:
-    with echoing() as (_, port), start("ping", **udp_flags(port, count=10**9, control="stdin")) as ping:
-        ping.wait_for("probe", sequence=2)
-        request_end(ping, how)
-        check_end(ping.finish(), how)
-
-
 @pytest.mark.parametrize("how", CULPRITS)
 def test_an_echo_ends_on_request_and_states_its_count(how: str) -> None:
     with echoing() as (echo, port):

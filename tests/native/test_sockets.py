@@ -31,6 +31,7 @@ from tests.native.engine import (
     run,
     sending,
 )
+from tests.native.messages import CARRIERS, assert_all_arrived, exchange
 from tests.native.peers import listening
 from tests.native.pinging import LOOPBACKS, require_address
 from tests.require import require
@@ -39,6 +40,7 @@ pytestmark = pytest.mark.engine
 
 SETUP, ENDED, RESOURCES = 3, 5, 6
 RTT_OFFSET = 68  # of tcpi_rtt in the kernel's struct tcp_info, in us (linux/tcp.h)
+WINDOW_BYTES = 65536
 LEAST_LIMIT_BYTES = 16 << 20  # of --memory-limit-bytes
 NAMES = ("receive", "send")
 WHERE: dict[str, dict[str, Flag]] = {
@@ -152,6 +154,41 @@ def test_unknown_device(kind: str) -> None:
     assert "--device no-such-device" in ending.stderr
 
 
+# Messages
+
+
+def test_datagrams_have_the_window_the_marks_and_the_device_of_the_flow() -> None:
+    flags: dict[str, Flag] = {"dscp": EXPEDITED, "window_bytes": WINDOW_BYTES, "device": "lo"}
+    with both_ready({}, {"transport": "udp", "message_bytes": 64}, **flags) as ends:
+        for engine in ends:
+            (stated,) = engine.latest["sockets"]
+            assert stated["traffic_class"] == EXPEDITED_CLASS
+            assert stated["sndbuf_bytes"] == stated["rcvbuf_bytes"] == 2 * WINDOW_BYTES
+            assert (stated["mss_bytes"], stated["congestion"]) == (None, None)
+            with borrow_stream(engine, stated) as data:
+                assert data.getsockopt(socket.SOL_SOCKET, socket.SO_TYPE) == socket.SOCK_DGRAM
+                assert data.getsockopt(socket.IPPROTO_IP, socket.IP_TOS) == EXPEDITED_CLASS
+                for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                    assert data.getsockopt(socket.SOL_SOCKET, buffer) == 2 * WINDOW_BYTES
+                device = data.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16)
+                assert device.rstrip(b"\0") == b"lo"
+
+
+@pytest.mark.parametrize("transport", CARRIERS)
+def test_the_figures_of_tcp_are_those_of_what_carries_the_messages(transport: str) -> None:
+    accepted, sent = exchange(transport, messages_per_s=1000, interval_ns=20 * MS)
+    assert_all_arrived(accepted, sent)
+    by_tcp = transport == "tcp"
+    for end in (accepted, sent):
+        (ready,) = end.of("ready")
+        assert (ready["congestion"] is not None) == by_tcp
+        assert [line["mss_bytes"] is not None for line in ready["sockets"]] == [by_tcp]
+        for record in (*end.of("interval"), end.last):
+            known = {name for name, (value,) in record["tcp_info"].items() if value is not None}
+            assert ("bytes_sent" in known) == by_tcp
+            assert by_tcp or not known
+
+
 # Workers
 
 
@@ -186,22 +223,6 @@ def test_missing_core() -> None:
         for ending in (sender.finish(), receiver.finish()):
             assert_refused(ending, SETUP, "workers")
             assert f"--pin: core {absent} " in ending.stderr
-
-
-def test_work_of_every_worker_is_counted() -> None:
-    """A worker's usage before the start is in the result alone, so the intervals sum to at most that."""
-    received, sent = carry(streams=4, workers=2)
-    for end in (received, sent):
-        assert_complete(end)
-        intervals = end.of("interval")
-        assert intervals
-        for worker, in_all in enumerate(end.last["workers"]):
-            for key in ("wake_ups", "system_calls"):
-                steps = [record["workers"][worker][key] for record in intervals]
-                assert all(step >= 0 for step in steps), key
-                assert 0 < sum(steps) <= in_all[key], key
-            # A wake-up is the end of a wait, which is a system call itself.
-            assert in_all["system_calls"] >= in_all["wake_ups"]
 
 
 def test_waits_for_a_core_are_counted() -> None:

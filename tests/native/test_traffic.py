@@ -110,9 +110,13 @@ def test_workers_are_as_requested_and_never_more_than_streams(workers: int, stre
         assert end.of("ready")[0]["workers"] == used
         assert {len(record["workers"]) for record in [*end.of("interval"), end.last]} == {used}
         for worker, stated in enumerate(end.last["workers"]):
-            # Usage before the start is in the result alone.
-            for key in ("user_ns", "system_ns"):
-                assert stated[key] >= sum(interval["workers"][worker][key] for interval in end.of("interval"))
+            for key in ("user_ns", "system_ns", "wake_ups", "system_calls"):
+                steps = [interval["workers"][worker][key] for interval in end.of("interval")]
+                assert all(step >= 0 for step in steps), key
+                assert sum(steps) <= stated[key], key  # usage before the start is in the result alone
+                assert sum(steps) > 0 or key.endswith("_ns"), key
+            # A wake-up is the end of a wait, which is a system call itself.
+            assert stated["system_calls"] >= stated["wake_ups"]
     both = [*sent.last["workers"], *received.last["workers"]]
     assert 0 < sum(stated["user_ns"] + stated["system_ns"] for stated in both) / 1e9 <= charged_s
 
