@@ -11,6 +11,7 @@ from typing import Any
 
 from pathlab.lab.bonds import BondedLinks
 from pathlab.lab.lab import Lab
+from pathlab.lab.namespaces import Namespaces
 from pathlab.lab.topology import Link, LinkSettings, Topology
 
 ENGINE = "/bin/pathlab-engine"
@@ -41,26 +42,32 @@ def ping(lab: Lab, address: str, count: int) -> dict[str, Any]:
     return {"received": received, "least_ns": rtts[0]}
 
 
-def carry(lab: Lab, address: str, *flags: str, streams: int = 2) -> dict[str, Any]:
-    """One trial from a to b; the median rate of ten intervals at the receiver: a stall spoils one or two."""
-    common = ["--token", TOKEN, "--warmup", "500ms", "--duration", "2s", "--output", "json", *flags]
+def run_flow(
+    namespaces: Namespaces, address: str, accepting: list[str], connecting: list[str]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """One flow from a to b: the records of the sender, which may be refused, and of the receiver."""
+    common = ["--token", TOKEN, "--output", "json"]
     read_end, write_end = os.pipe()
     null = os.open(os.devnull, os.O_RDWR)
-    receiver = lab.namespaces.spawn(
-        "b",
-        [ENGINE, "receive", "--bind", address, "--port", "5210", "--interval", "200ms", *common],
-        (null, write_end, 2),
-    )
+    listen = [ENGINE, "receive", "--bind", address, *common, *accepting]
+    receiver = namespaces.spawn("b", listen, (null, write_end, 2))
     os.close(write_end)
     with os.fdopen(read_end) as lines:
         for line in lines:
             if json.loads(line)["type"] == "listening":
                 break
-        count = ["--streams", str(streams)]
-        send = [ENGINE, "send", "--address", address, "--port", "5210", *count, *common]
-        lab.namespaces.run("a", *send)
-        records = read_records(lines.read())
+        send = [ENGINE, "send", "--address", address, *common, *connecting]
+        said = namespaces.run("a", "sh", "-c", f"{' '.join(send)}; :")
+        received = read_records(lines.read())
     receiver.wait(10)
+    return [json.loads(line) for line in said.splitlines() if line.startswith("{")], received
+
+
+def carry(lab: Lab, address: str, *flags: str, streams: int = 2) -> dict[str, Any]:
+    """One trial from a to b; the median rate of ten intervals at the receiver: a stall spoils one or two."""
+    common = ["--warmup", "500ms", "--duration", "2s", *flags]
+    shape = ["--streams", str(streams), *common]
+    _, records = run_flow(lab.namespaces, address, ["--interval", "200ms", *common], shape)
     steady = [one for one in records if one["type"] == "interval" and one["phase"] == "steady"]
     rates = [sum(one["bytes"]) * 8e9 / (one["end_ns"] - one["start_ns"]) for one in steady]
     return {"bits_per_s": statistics.median(rates), "bytes": sum(records[-1]["total_bytes"])}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any
 
 from pathlab.lab.namespaces import Namespaces
+from tests.guest.netem_task import run_flow
 
-ENGINE = "/bin/pathlab-engine"
-TOKEN = "00112233445566778899aabbccddeeff"
 ADDRESS = "198.18.0.2"
 PACKETS_PER_S = 1000
 WARMUP_MS, DURATION_MS = 500, 1500
@@ -27,21 +25,8 @@ def connect(namespaces: Namespaces) -> None:
 
 def carry(namespaces: Namespaces, *flags: str) -> dict[str, Any]:
     """One flow from a to b: the last record of the sender and of the receiver, and the sender's `ready`."""
-    times = ["--warmup", f"{WARMUP_MS}ms", "--duration", f"{DURATION_MS}ms", "--output", "json"]
-    common = ["--token", TOKEN, "--transport", "udp", *times]
-    read_end, write_end = os.pipe()
-    null = os.open(os.devnull, os.O_RDWR)
-    receiver = namespaces.spawn("b", [ENGINE, "receive", "--bind", ADDRESS, *common], (null, write_end, 2))
-    os.close(write_end)
-    with os.fdopen(read_end) as lines:
-        for line in lines:
-            if json.loads(line)["type"] == "listening":
-                break
-        send = [ENGINE, "send", "--address", ADDRESS, "--datagram-bytes", "200", *common, *flags]
-        done = namespaces.run("a", "sh", "-c", f"{' '.join(send)}; :")
-        received = [json.loads(line) for line in lines.read().splitlines()]
-    receiver.wait(10)
-    sent = [json.loads(line) for line in done.splitlines() if line.startswith("{")]
+    times = ["--transport", "udp", "--warmup", f"{WARMUP_MS}ms", "--duration", f"{DURATION_MS}ms"]
+    sent, received = run_flow(namespaces, ADDRESS, times, [*times, "--datagram-bytes", "200", *flags])
     ready = next((record for record in sent if record["type"] == "ready"), None)
     return {"ready": ready, "sent": sent[-1], "received": received[-1] if received else None}
 
