@@ -4,52 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import json
-import queue
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from tests.lab.wires import ADDRESS_B, Namespace, Wires, address_tunnels, plug_cables
+from tests.native.engine import Engine, Record
 from tests.patience import PATIENCE_S
 from tests.require import require_engine
 
-Record = dict[str, Any]
 
-
-class Emulator:
+class Emulator(Engine):
     """One running ``pathlab-engine emulate``: commands go in, records come out. Waits are bounded."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self.process = process
-        self._records: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._records.put(json.loads(line))
-        self._records.put(None)
-
-    def expect(self, kind: str) -> Record:
-        """The next record, which must be of this type."""
-        record = self._records.get(timeout=PATIENCE_S)
-        assert record is not None, f"the emulator ended before '{kind}': {self.read_errors()}"
-        assert record["type"] == kind, record
-        return record
-
     def say(self, line: str) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        self.send_line(line)
 
     def hang_up(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
+        self.close_stdin()
 
     def ask_counters(self) -> Record:
         self.say("stats")
@@ -73,17 +47,7 @@ class Emulator:
         return self.process.wait(timeout=PATIENCE_S)
 
     def read_errors(self) -> str:
-        assert self.process.stderr is not None
-        return self.process.stderr.read()
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.wait(timeout=PATIENCE_S)
-        self._reader.join(timeout=PATIENCE_S)
-        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
-            assert stream is not None
-            with contextlib.suppress(BrokenPipeError):
-                stream.close()
+        return self.finish().stderr
 
 
 @contextlib.contextmanager

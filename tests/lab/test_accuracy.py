@@ -9,7 +9,6 @@ import shutil
 import statistics
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,9 +16,9 @@ from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, Topology
 from tests.lab.capture import Flow
 from tests.lab.fixtures import SharedLabs
-from tests.lab.labs import list_rates
+from tests.lab.labs import Record, exchange, list_rates
 from tests.lab.programs import run_in
-from tests.require import require, require_engine
+from tests.require import require
 
 PATH = Topology(
     hosts=("a", "b"),
@@ -32,7 +31,7 @@ FAST = Topology(
 )
 INTERFACE = "wan0"
 PORT = 5210
-CONGESTION = "reno"  # whose slow start does not end early where a stall delays packets
+CONGESTION = "reno"  # as the engine's; its slow start does not end early where a stall delays packets
 HELLO_BYTES = 84  # the engine's hello on each stream, which is no payload of its own (native/PROTOCOL.md)
 WARMUP_S = 1
 STEADY_S = 1
@@ -41,21 +40,12 @@ ROUNDS = 3  # a stall of the machine spoils the intervals of one
 #: A line of iperf3's server on an interval that counts, in kbit/s; [SUM] where there are several streams.
 INTERVAL_LINE = re.compile(r"^\[ *(SUM|\d+)\] .* ([\d.]+) Kbits/sec *$", re.MULTILINE)
 
-Record = dict[str, Any]
-
 
 def carry_with_engine(lab: Lab, streams: int) -> list[Record]:
-    """One flow from a to b; the receiver's records."""
-    engine, address = require_engine(), lab.topology.address("b", "a")
-    common = ["--port", str(PORT), "--congestion", CONGESTION, "--tcp-info", "none", "--output", "json"]
-    times = ["--warmup-ns", str(WARMUP_S * 10**9), "--duration-ns", str(STEADY_S * 10**9)]
-    common += ["--interval-ns", str(int(INTERVAL_S * 1e9))]
-    with run_in(lab, "b", engine, "receive", "--bind", address, *common) as receiver:
-        receiver.wait_for('"listening"')
-        shape = ["--address", address, "--streams", str(streams), *times]
-        with run_in(lab, "a", engine, "send", *shape, *common) as sender:
-            sender.finish()
-        return [json.loads(line) for line in receiver.finish().splitlines()]
+    """One flow from a to b by reno, in intervals of 100 ms; the receiver's records."""
+    times = ("--warmup", f"{WARMUP_S}s", "--duration", f"{STEADY_S}s")
+    shape = ("--port", str(PORT), "--streams", str(streams), "--tcp-info", "none")
+    return exchange(lab, *shape, extent=times)[1]
 
 
 def carry_with_iperf3(lab: Lab, streams: int) -> list[float]:

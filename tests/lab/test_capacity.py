@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.discover.capacity import OUT_OF_PACKETS, OUT_OF_TIME, PRECISE, CapacityOptions, measure_capacity
+from pathlab.discover.capacity import OUT_OF_TIME, PRECISE, CapacityOptions, measure_capacity
 from pathlab.lab.verdict import evaluate_lab, take_snapshot
 from tests.lab.labs import make_lab
 from tests.lab.paths import DELAYS_NS, chain, probing
@@ -52,12 +52,3 @@ def test_a_link_without_a_rate_is_undecided_with_a_bound() -> None:
         second.capacity_bits_per_s is not None and second.capacity_bits_per_s > 100e6
     )
     assert second.at_least_bits_per_s is None or second.at_least_bits_per_s > 20e6
-
-
-def test_the_budget_of_packets_holds() -> None:
-    options = CapacityOptions(target_ratio=1e-6, budget_packets=200, ceiling_bits_per_s=10**12)
-    with make_lab(chain((20, 20))) as lab, probing(lab, ("a", "c")) as prober:
-        result = measure_capacity(prober, (1, 2), 1500, options)
-    assert result.stopped == OUT_OF_PACKETS
-    assert result.packets == 192  # three rounds of 2 hops, 16 sizes, 2 probes
-    assert result.rounds == 3

@@ -12,17 +12,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.native.engine import (
-    MS,
-    Ending,
-    Engine,
-    Flag,
-    assert_counters_agree,
-    receiving,
-    sending,
-)
-from tests.native.peers import FORWARD, REVERSE, build_hello, call, read_to_end
-from tests.native.test_directions import assert_complete
+from tests.native.engine import MS, Ending, Engine, Flag, assert_complete, assert_counters_agree, both_ready
+from tests.native.peers import REVERSE, build_hello, call, read_to_end
 from tests.patience import PATIENCE_S
 
 # Alone: an engine that waits for a core serves unauthenticated peers too seldom for a trial of 1.25 s.
@@ -92,25 +83,16 @@ def _count_descriptors(engine: Engine) -> int:
 
 @contextlib.contextmanager
 def _running_trial(direction: str = "forward") -> Iterator[Trial]:
-    flags: dict[str, Flag] = {
-        "streams": STREAMS,
-        "bytes": STREAMS * STREAM_BYTES,
-        "warmup_ns": 0,
-        "interval_ns": 20 * MS,
-        "direction": direction,
-    }
+    flags: dict[str, Flag] = {"streams": STREAMS, "bytes": STREAMS * STREAM_BYTES, "warmup_ns": 0}
+    flags |= {"interval_ns": 20 * MS, "direction": direction}
     pace: dict[str, Flag] = {"rate_bits_per_s": RATE_BITS_PER_S, "pacing": "user"}
-    turned = direction == "reverse"
-    with (
-        receiving(**flags, **(pace if turned else {})) as (receiver, port),
-        sending(port, **flags, **({} if turned else pace)) as sender,
-        contextlib.ExitStack() as stack,
-    ):
-        sender.expect("ready")
-        ready = receiver.expect("ready")
+    accepting, connecting = (pace, {}) if direction == "reverse" else ({}, pace)
+    with both_ready(accepting, connecting, **flags) as (receiver, sender), contextlib.ExitStack() as stack:
+        ready = receiver.latest
         assert ready["rejected"] == 0
         # Each worker opens one more at its start: the statistics of its waits for a core.
         at_start = _count_descriptors(receiver) + ready["workers"]
+        port = ready["sockets"][0]["local_port"]
         trial = Trial(receiver=receiver, sender=sender, port=port, at_start=at_start)
         stack.callback(trial.close_peers)
         sender.send_line("go")
@@ -142,10 +124,7 @@ def _connect_peer(trial: Trial, data: bytes = b"") -> None:
         trial.count_descriptors()
 
 
-DIRECTIONS = pytest.mark.parametrize("direction", ["forward", "reverse"])
-
-
-@DIRECTIONS
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_unauthenticated_peers_that_never_send(direction: str) -> None:
     with _running_trial(direction) as trial:
         for _ in range(PEERS):
@@ -183,27 +162,25 @@ def test_unauthenticated_peers_that_send_byte_by_byte() -> None:
             assert read_to_end(peer) == b""
 
 
-@DIRECTIONS
-def test_unauthenticated_peers_with_another_token(direction: str) -> None:
-    size = STREAMS * STREAM_BYTES
-    flags = REVERSE if direction == "reverse" else FORWARD
-    hello = build_hello(streams=STREAMS, token=OTHER_TOKEN, flags=flags, total_bytes=size)
+SIZE = STREAMS * STREAM_BYTES
+
+
+@pytest.mark.parametrize(
+    ("direction", "hello"),
+    [
+        ("forward", build_hello(streams=STREAMS, token=OTHER_TOKEN, total_bytes=SIZE)),
+        ("reverse", build_hello(streams=STREAMS, token=OTHER_TOKEN, total_bytes=SIZE, flags=REVERSE)),
+        # Every stream is admitted: further peers with the token are rejected.
+        ("forward", build_hello(streams=STREAMS, stream=3, total_bytes=SIZE) + b"x" * 1000),
+    ],
+    ids=["another token", "another token in reverse", "too late"],
+)
+def test_unauthenticated_peers_that_send_a_hello(direction: str, hello: bytes) -> None:
     with _running_trial(direction) as trial:
         for _ in range(PEERS):
             _connect_peer(trial, hello)
         for peer in trial.peers:
             assert read_to_end(peer) == b"", "an unauthenticated peer gets no answer"
-        _finish(trial, connects=PEERS)
-
-
-def test_peers_with_the_right_token_are_too_late() -> None:
-    """Every stream is admitted: further peers with the token are rejected."""
-    hello = build_hello(stream=3, streams=STREAMS, total_bytes=STREAMS * STREAM_BYTES)
-    with _running_trial() as trial:
-        for _ in range(PEERS):
-            _connect_peer(trial, hello + b"x" * 1000)
-        for peer in trial.peers:
-            assert read_to_end(peer) == b""
         _finish(trial, connects=PEERS)
 
 

@@ -83,7 +83,6 @@ def test_random_loss_of_a_tenth_of_a_percent_is_above_a_hundredth(tmp_path: Path
     trial = {"warmup": "100ms", "duration": "6s"}
     found = search(tmp_path, {"rate": "100Mbit/s", "loss": "0.1%"}, search=rule, trial=trial)
     assert found.ending == SearchEnding.BELOW_LOWEST, found.text
-    assert found.text == "not found: more loss already at the lowest rate, 40 Mbit/s"
 
 
 def test_a_link_below_the_lowest_rate(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from pathlab.analysis.planning.hash_streams import NoStreams
 from pathlab.analysis.verdicts.bond_gain import BondVerdict, SumVerdict
 from pathlab.campaign.campaign_text import CampaignText
 from pathlab.campaign.load import load_campaign
-from pathlab.report.multipath_text import describe_multipath
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.multipath import BondWorth
@@ -111,7 +110,3 @@ def test_round_robin_over_unequal_links_collapses_and_the_reason_is_named(tmp_pa
     assert found.is_held_by_slowest
     assert found.best_link == "link-1"
     assert found.turn_limit_bits_per_s == pytest.approx(2 * 20e6 * 1448 / 1500, rel=0.03)
-    lead, *remarks = describe_multipath(study)
-    word = "No" if found.verdict is BondVerdict.HARMS else "Undecided"
-    assert lead.startswith(f"Is the bond worth it? {word} with round-robin-packets (0.")
-    assert any("as much over the slow link as over the fast one" in text for text in remarks)

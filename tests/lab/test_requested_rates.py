@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests.campaigns.measuring import SHORT, measure
-from tests.integration.conducting import AB, campaign_of, run, stored
-from tests.require import require_engine, require_namespaces
+from tests.integration.conducting import campaign_of, run, stored
+from tests.require import require_engine
 
 pytestmark = pytest.mark.engine
 
@@ -31,19 +31,6 @@ def test_both_directions_together_have_the_rate_of_the_budget(tmp_path: Path) ->
     assert forward / both == pytest.approx(2, rel=0.15)
 
 
-@pytest.mark.netns
-def test_each_direction_has_the_rate_of_its_own_link(tmp_path: Path) -> None:
-    require_namespaces()
-    links = [{"between": ["a", "b"], "rate": "40Mbit/s", "delay": "2ms", "reverse": {"rate": "10Mbit/s"}}]
-    lab = {"hosts": ["a", "b"], "links": links}
-    trial = {"warmup": "200ms", "duration": "500ms", "interval": "100ms"}
-    factors = {"streams": [1], "direction": ["forward", "reverse"], "congestion": ["reno"]}
-    run(campaign_of(lab=lab, paths=AB, factors=factors, trial=trial), tmp_path / "out")
-    forward, reverse = read_rates(tmp_path / "out")
-    assert forward / reverse == pytest.approx(4, rel=0.15)
-    assert "over-line-rate" not in stored(tmp_path / "out")[1].flags
-
-
 def test_iperf3_keeps_the_requested_rate(tmp_path: Path) -> None:
     factors = {
         **{"streams": [2], "engine": ["iperf3"], "congestion": ["reno"], "mss": ["1000B"]},
@@ -60,7 +47,7 @@ def measure_at(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, A
     done = measure(capsys, *options, "--json")
     assert done.status == 0, done.err
     document = json.loads(done.out)
-    assert document["limit"]["text"].startswith("Limited by: the requested rate (")
+    assert "the requested rate" in document["limit"]["text"]
     return dict(document["trial"])
 
 

@@ -104,20 +104,6 @@ def test_a_chain_is_found_in_both_directions(three_hops: Lab, method: str) -> No
 
 
 @pytest.mark.usefixtures("patient")
-def test_a_fingerprint_stays_and_distinguishes_directions(three_hops: Lab) -> None:
-    same = {find_route(three_hops, "ad", method).fingerprint for method in ("udp", "udp", "icmp")}
-    assert len(same) == 1  # of the hops alone
-    assert find_route(three_hops, "da").fingerprint not in same
-
-
-@pytest.mark.usefixtures("patient")
-def test_a_fingerprint_does_not_depend_on_the_number_of_flows(diamond: Lab) -> None:
-    routes = [find_route(diamond, "ae", flows=flows) for flows in (1, 2, 8)]
-    assert [route.balanced for route in routes] == [False, routes[1].balanced, True]
-    assert len({route.fingerprint for route in routes}) == 1
-
-
-@pytest.mark.usefixtures("patient")
 def test_flows_show_both_ways_of_a_balanced_route_and_each_keeps_to_one(diamond: Lab) -> None:
     route = find_route(diamond, "ae", flows=8)
     assert route.balanced
@@ -188,9 +174,7 @@ def test_a_target_behind_a_filter_ends_in_silence_and_says_so() -> None:
     assert report.route.stopped == "silence"
     assert not report.route.reached
     assert [hop.addresses for hop in report.route.hops] == [("198.18.0.2",)]
-    lost = {one.part: one.reason for one in report.lost}
-    assert lost["end of the route by udp"] == "no more answers; a filter may drop these probes"
-    assert lost["path MTU"] == "no method reached the target"
+    assert {"end of the route by udp", "path MTU"} <= {one.part for one in report.lost}
 
 
 def mtu_of(prober: RemoteProber) -> tuple[int | None, str | None, bool]:
@@ -239,7 +223,7 @@ def test_a_router_that_refuses_ends_the_route_and_is_named(three_hops: Lab) -> N
     assert not report.route.reached
     assert report.route.flows[0].hops == (("198.18.0.2",), ("198.18.0.6",))
     lost = {one.part: one.reason for one in report.lost}
-    assert lost["end of the route by udp"] == "a router refuses to forward: 198.18.0.6 code 13"
+    assert "198.18.0.6 code 13" in lost["end of the route by udp"]
 
 
 @pytest.mark.usefixtures("patient")

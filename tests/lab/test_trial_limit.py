@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 import pytest
 
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.campaign.load import build_campaign
-from pathlab.report.limit_text import format_limit
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.trial_limit import classify_record
+from pathlab.study.trial_limit import SingleLimit, classify_record
 from tests.require import require_engine, require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
@@ -49,10 +48,10 @@ DATA = {
 
 
 class Trial(NamedTuple):
-    """A trial, the sentence on its limit, and the bytes that its link delivered each way."""
+    """A trial, its limit, and the bytes that its link delivered each way."""
 
     record: TrialRecord
-    text: str
+    limit: SingleLimit
     delivered_bytes: dict[str, int]
 
 
@@ -74,7 +73,7 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trial]:
             limit = classify_record(results, trial_id, record, reverse=name == "reverse")
             links = results.series(trial_id, "lab_links")
             delivered = links[links["name"] == "delivered_bytes"].set_index("direction")["value"]
-            found[name] = Trial(record, format_limit(limit), dict(delivered))
+            found[name] = Trial(record, limit, dict(delivered))
     assert found.keys() == ROWS.keys()
     assert {trial.record.status for trial in found.values()} == {Status.COMPLETE}
     return found
@@ -97,34 +96,36 @@ def _find_name(settings: object) -> str:
 
 
 def test_the_window_is_named_with_its_product(trials: dict[str, Trial]) -> None:
-    record, text, _ = trials["window"]
+    record, limit, _ = trials["window"]
     assert record.loaded_rtt_mean_ns is not None
     assert record.loaded_rtt_mean_ns >= RTT_NS
     expected = pytest.approx(65536 * 8e9 / record.loaded_rtt_mean_ns, rel=0.15)
     assert record.throughput_bits_per_s == expected
     # Both ends have the same window: which of them the kernel's clock names differs from run to run.
-    product = r"\(64 KiB / \d\d(\.\d)? ms = \d+(\.\d+)? Mbit/s\)"
-    assert re.fullmatch(rf"Limited by: the .*(window|buffer) {product}", text), text
+    assert limit.verdict.limit in (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER)
+    assert limit.windows_rtt_ns is not None
+    assert limit.windows_bits_per_s == pytest.approx(65536 * 8e9 / limit.windows_rtt_ns)
 
 
 def test_the_path_is_named_with_what_the_link_leaves(trials: dict[str, Trial]) -> None:
-    record, text, _ = trials["path"]
+    record, limit, _ = trials["path"]
     assert record.throughput_bits_per_s == pytest.approx(0.965 * RATE_BITS_PER_S, rel=0.03)
-    assert text.startswith("Limited by: the path's capacity (19.")
-    assert text.endswith("of 19.3 Mbit/s that the lab's link leaves for data)")
+    assert limit.verdict.limit is Limit.PATH_CAPACITY
+    assert limit.reading.line_bits_per_s == pytest.approx(19.3e6, rel=0.005)
 
 
 def test_a_rate_is_of_all_streams_together(trials: dict[str, Trial]) -> None:
-    record, text, _ = trials["rate"]
+    record, limit, _ = trials["rate"]
     assert record.throughput_bits_per_s == pytest.approx(4e6, rel=0.06)
-    assert text.startswith("Limited by: the requested rate (")
-    assert text.endswith("of 4 Mbit/s)")
+    assert limit.verdict.at_requested_rate
+    assert limit.reading.requested_bits_per_s == 4e6
 
 
 def test_reverse_is_limited_by_the_way_back(trials: dict[str, Trial]) -> None:
-    record, text, _ = trials["reverse"]
+    record, limit, _ = trials["reverse"]
     assert record.throughput_bits_per_s == pytest.approx(0.965 * BACK_BITS_PER_S, rel=0.05)
-    assert "Limited by: the path's capacity (7." in text
+    assert limit.verdict.limit is Limit.PATH_CAPACITY
+    assert Flag.OVER_LINE_RATE not in record.flags
 
 
 def test_both_directions_are_counted_apart(trials: dict[str, Trial]) -> None:
