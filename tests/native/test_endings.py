@@ -1,15 +1,13 @@
-"""How runs end: commands, limits, deadlines, and processes that die."""
+"""How runs end: commands, limits, deadlines, and processes that die; without their parent: test_load.py."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import select
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -254,29 +252,6 @@ def test_output_that_goes_in_mid_trial() -> None:
             finally:
                 sender.kill()
         assert receiver.finish().status == ENDED
-
-
-def test_engine_dies_with_its_parent() -> None:
-    """The parent is killed and cannot clean up; the engine, which reads no commands, ends as well."""
-    parent_text = (
-        "import subprocess, sys\nsys.exit(subprocess.call(sys.argv[1:], stdin=subprocess.DEVNULL))\n"
-    )
-    command = build_command("receive", token=TOKEN, bind="127.0.0.1", port=0, accept_timeout_ns=LONG_NS)
-    with subprocess.Popen(
-        [sys.executable, "-I", "-c", parent_text, *command], stdout=subprocess.PIPE, text=True
-    ) as parent:
-        assert parent.stdout is not None
-        engine = os.pidfd_open(json.loads(parent.stdout.readline())["pid"])
-        try:
-            assert json.loads(parent.stdout.readline())["type"] == "listening"
-            parent.kill()
-            ended, _, _ = select.select([engine], [], [], PATIENCE_S)
-            assert ended, "the engine outlived its parent"
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                signal.pidfd_send_signal(engine, signal.SIGKILL)
-            os.close(engine)
-            parent.kill()
 
 
 def test_sender_is_done_when_the_peer_has_closed() -> None:

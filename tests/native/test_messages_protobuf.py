@@ -108,33 +108,26 @@ def build_bodies(size: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_engine_parses_what_googles_library_writes(size: int) -> None:
+@pytest.mark.parametrize("flags", [FORWARD, FORWARD | REVERSE | REPLIES], ids=["sink", "relay"])
+def test_the_engine_parses_what_googles_library_writes(size: int, flags: int) -> None:
     data = b"".join(put_length(body) for body in build_bodies(size))
-    hello = build_hello(messages=(size, 1, 0, QUEUE), total_bytes=4 * size, duration_ns=LONG_NS)
-    with receiving(**OPEN) as (receiver, port):
-        with call(port, hello + data) as stream:
-            stream.shutdown(socket.SHUT_WR)
-            answer = read_to_end(stream)
-            assert answer[: ANSWER.size] == build_answer()
-            assert int.from_bytes(answer[ANSWER.size :]) == len(data)
-        ending = receiver.finish()
-    assert_complete(ending)
-    assert ending.last["messages"]["received"] == [4]
-    assert ending.last["messages"]["missing"] == ending.last["messages"]["out_of_order"] == [0]
-
-
-@pytest.mark.parametrize("size", SIZES)
-def test_a_relay_returns_messages_of_googles_library(size: int) -> None:
-    data = b"".join(put_length(body) for body in build_bodies(size))
-    hello = build_hello(flags=FORWARD | REVERSE | REPLIES, messages=(size, 1, 0, QUEUE), total_bytes=4 * size)
+    messages = (size, 1, 0, QUEUE)
+    hello = build_hello(flags=flags, messages=messages, total_bytes=4 * size, duration_ns=LONG_NS)
     with receiving(**OPEN) as (receiver, port):
         with call(port, hello + data) as stream:
             assert read_exactly(stream, ANSWER.size) == build_answer()
             stream.shutdown(socket.SHUT_WR)
-            returned = parse_all(read_to_end(stream))
-        assert_complete(receiver.finish())
-    assert [message.number for message in returned] == [0, 1, 2, 3]
-    assert {message.content for message in returned} == {(bytes(range(256)) * 256)[: size - 4]}
+            answer = read_to_end(stream)
+        ending = receiver.finish()
+    assert_complete(ending)
+    assert ending.last["messages"]["received"] == [4]
+    assert ending.last["messages"]["missing"] == ending.last["messages"]["out_of_order"] == [0]
+    if flags == FORWARD:
+        assert int.from_bytes(answer) == len(data)
+    else:
+        returned = parse_all(answer)
+        assert [message.number for message in returned] == [0, 1, 2, 3]
+        assert {message.content for message in returned} == {(bytes(range(256)) * 256)[: size - 4]}
 
 
 def test_more_than_a_kilobyte_of_unknown_fields_is_refused() -> None:
