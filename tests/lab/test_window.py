@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from typing import Any
 
 import pytest
 
@@ -49,7 +48,7 @@ def test_goodput_times_rtt_is_the_requested_window() -> None:
             )
             pairs.append((window_bytes, sender, receiver))
         for window_bytes, sender, receiver in pairs:
-            sent = _last(sender.finish())
+            sent = json.loads(sender.finish().splitlines()[-1])
             received = [json.loads(line) for line in receiver.finish().splitlines()]
             least = 0.7 if window_bytes == SMALL_BYTES else 0.9
             assert least <= compute_rate(received) / 8 * RTT_S / window_bytes <= 1.2, window_bytes
@@ -57,9 +56,3 @@ def test_goodput_times_rtt_is_the_requested_window() -> None:
             goodput = sum(steady["bytes"]) * 1e9 / (steady["end_ns"] - steady["start_ns"])
             # What the engine itself calls the effective window, by the kernel's own round trip.
             assert sent["effective_window_bytes"][0] == pytest.approx(goodput * RTT_S, rel=0.1), window_bytes
-
-
-def _last(lines: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads(lines.splitlines()[-1])
-    assert record["type"] == "result", record
-    return record

@@ -24,7 +24,7 @@ from tests.native.engine import (
 
 pytestmark = pytest.mark.engine
 
-NICE_FIELD, POLICY_FIELD, SESSION_FIELD = 18, 40, 5  # of /proc/PID/stat, from 0
+NICE_FIELD, POLICY_FIELD = 18, 40  # of /proc/PID/stat, from 0
 MIB = 1 << 20
 HERE = str(Path(__file__).parent)  # on a disk, as the checkout is
 
