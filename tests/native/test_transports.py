@@ -112,8 +112,10 @@ def test_mptcp_is_used_only_on_request(transport: str) -> None:
 def test_mptcp_fallback_is_stated_as_tcp(accepting: str, connecting: str) -> None:
     require(_refusal_of_socket(socket.AF_INET, IPPROTO_MPTCP) is None, "MPTCP")
     spoken = "mptcp" if accepting == connecting else "tcp"
-    with both_ready({"transport": accepting}, {"transport": connecting, "streams": 3}) as ends:
+    settings: dict[str, Flag] = {"streams": 3, "duration_ns": 20 * MS, "warmup_ns": 0}
+    with both_ready({"transport": accepting, **OPEN}, {"transport": connecting, **settings}) as ends:
         assert [end.latest["transport"] for end in ends] == [spoken, spoken]
+        assert [end.last["type"] for end in go(*ends)] == ["result", "result"]
 
 
 def test_sctp_is_carried_or_clearly_refused() -> None:
