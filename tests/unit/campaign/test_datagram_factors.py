@@ -4,53 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from pathlab.campaign.constraints import parse_constraint
-from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.order import plan_rows
 from pathlab.engines.settings import find_refused, flow_options, list_settings
 from pathlab.engines.spec import Allowed
-from tests.builders.campaigns import list_mistakes, make_sample, make_spec
+from tests.builders.campaigns import make_sample, make_spec
 
 ALLOWED = Allowed(probe_method="icmp", congestion=None)
 FLOW: dict[str, Any] = {"transport": "udp"}
-
-
-@pytest.mark.parametrize(
-    ("factors", "key", "what"),
-    [
-        ({"datagram": 1000}, "datagram", "datagram without a UDP flow"),
-        ({"datagram": 1000, "message": 64, "transport": "udp"}, "datagram", "datagram without a UDP flow"),
-        ({"gso": True}, "gso", "gso without a UDP flow"),
-        ({"gro": True, "transport": "mptcp"}, "gro", "gro without a UDP flow"),
-        (
-            {"pacing": "1Mbit/s", "pacing_by": "txtime"},
-            "pacing_by",
-            "pacing_by 'txtime' without a UDP flow",
-        ),
-        ({"pacing_by": "user"}, "pacing_by", "pacing_by without pacing"),
-        ({**FLOW, "pacing_by": "txtime"}, "pacing_by", "pacing_by without pacing"),
-        ({"ecn": "ECT0"}, "ecn", "ecn without UDP, as the kernel sets these bits of TCP"),
-        ({**FLOW, "write": "1KiB"}, "write", "write with a UDP flow, which has datagram"),
-        ({**FLOW, "zero_copy": True}, "zero_copy", "zero_copy with a UDP flow"),
-        ({**FLOW, "transfer": "1MB"}, "transfer", "transfer with a UDP flow, which may lose some of it"),
-        ({**FLOW, "congestion": "reno"}, "congestion", "congestion without TCP"),
-        ({**FLOW, "mss": 536}, "mss", "mss without TCP"),
-        ({**FLOW, "no_delay": True}, "no_delay", "no_delay without TCP"),
-        ({**FLOW, "cork": True}, "cork", "cork without message"),
-        ({**FLOW, "reply": True}, "reply", "reply without message"),
-    ],
-)
-def test_what_a_udp_flow_excludes_is_refused_with_the_way_out(
-    factors: dict[str, Any], key: str, what: str
-) -> None:
-    mistakes = list_mistakes(factors={"streams": 1, **factors})
-    start = f"factors.{key}: native does not support {what}; expected where = "
-    (mistake,) = (one for one in mistakes if one.startswith(start))
-    parsed = parse_constraint(mistake.removeprefix(start).strip('"'))
-    assert key in parsed.factors
-    assert parsed.holds({name: factor.default for name, factor in FACTORS_BY_KEY.items()})
 
 
 def test_udp_flows_of_every_kind_are_taken() -> None:

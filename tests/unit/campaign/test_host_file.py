@@ -72,28 +72,6 @@ def test_how_one_gets_in_is_not_kept_and_does_not_make_another_campaign(tmp_path
     assert load_campaign(write(tmp_path, hosts=elsewhere)).digest != first.digest
 
 
-@pytest.mark.parametrize(
-    ("line", "named"),
-    [
-        ('port_rang = "1"', "hosts.alpha.port_rang: is not a known key; did you mean 'port_range'"),
-        ('password = "x"', "hosts.alpha.password: is not a known key"),
-        ("port = 0", "hosts.alpha.port"),
-        ('port_range = "5300-5201"', "hosts.alpha.port_range"),
-        ('measure_addresses = ["name"]', "hosts.alpha.measure_addresses.0: 'name' is not a numeric address"),
-        ('address = "-oProxyCommand=x"', "hosts.alpha.address"),
-        ("cpus = [1, 1]", "names a processor twice"),
-    ],
-)
-def test_mistakes_in_the_file_are_named_by_file_and_key(tmp_path: Path, line: str, named: str) -> None:
-    path = tmp_path / "hosts.toml"
-    address = "" if line.startswith("address") else 'address = "a"\n'
-    path.write_text(f"[hosts.alpha]\n{address}{line}\n")
-    with pytest.raises(CampaignError) as caught:
-        read_host_file(path)
-    assert any(named in mistake for mistake in caught.value.mistakes), caught.value.mistakes
-    assert all(str(path) in mistake for mistake in caught.value.mistakes)
-
-
 @pytest.mark.parametrize("text", ["[hosts", "x = 1"])
 def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "hosts.toml").write_text(text)

@@ -13,6 +13,7 @@ from pathlab.campaign.campaign_text import CampaignText, read_campaign
 from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.errors import CampaignError
 from tests.builders.campaigns import make_tables
+from tests.known import known
 
 
 def make_data() -> dict[str, Any]:
@@ -39,8 +40,7 @@ def test_units_become_numbers_in_the_names_unit() -> None:
     assert campaign.trial.duration_ns == 2_000_000_000
     assert campaign.factors.levels("window_bytes") == (65_536, None)
     assert campaign.factors.levels("congestion") == (None,)
-    assert campaign.lab is not None
-    link = campaign.lab.links[0]
+    link = known(campaign.lab).links[0]
     assert (link.rate_bits_per_s, link.delay_ns, link.queue_bytes) == (40_000_000, 20_000_000, 250_000)
     assert (link.loss_ratio, link.mtu_bytes) == (0.0, 1500)
     assert campaign.host_names == ("local", "east", "west")
@@ -50,11 +50,8 @@ def test_a_single_level_needs_no_brackets() -> None:
     data = make_data()
     data["factors"] = {"streams": 8, "window": "64k", "congestion": "bbr"}
     factors = build_campaign(data, label="f.toml").factors
-    assert (factors.levels("streams"), factors.levels("window_bytes"), factors.levels("congestion")) == (
-        (8,),
-        (65_536,),
-        ("bbr",),
-    )
+    levels = [factors.levels(name) for name in ("streams", "window_bytes", "congestion")]
+    assert levels == [(8,), (65_536,), ("bbr",)]
 
 
 def test_every_mistake_is_reported_at_once() -> None:
@@ -68,22 +65,13 @@ def test_every_mistake_is_reported_at_once() -> None:
     assert sorted(keys) == ["colour", "factors.streams.0", "paths.0.source", "trial.interval", "trial.warmup"]
 
 
-@pytest.mark.parametrize("junk", ["x", [], [1], {"a": 1}, True, 1.5])
-@pytest.mark.parametrize("key", ["paths", "hosts", "factors", "trial", "probes", "lab", "cycles"])
-def test_any_junk_in_a_table_is_a_mistake_and_never_a_crash(key: str, junk: object) -> None:
-    data = make_data()
-    data[key] = junk
-    assert any(mistake.startswith(f"f.toml:{key}") for mistake in mistakes_of(data))
-
-
 def test_overrides_take_effect_and_are_named_when_wrong() -> None:
     campaign = load_campaign(
         "quickstart", ["factors.streams=[3]", "trial.duration=5s", "lab.links.0.rate=10M"]
     )
     assert campaign.factors.levels("streams") == (3,)
     assert campaign.trial.duration_ns == 5_000_000_000
-    assert campaign.lab is not None
-    assert campaign.lab.links[0].rate_bits_per_s == 10_000_000
+    assert known(campaign.lab).links[0].rate_bits_per_s == 10_000_000
     with pytest.raises(CampaignError) as caught:
         load_campaign("quickstart", ["cycles=0", "cycles", "paths.3.source=a", "name.x=1"])
     assert [mistake.split(": ")[0] for mistake in caught.value.mistakes] == [

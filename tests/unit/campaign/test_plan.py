@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.campaign.budget import (
@@ -57,6 +57,7 @@ def test_cells_are_every_combination() -> None:
     assert (cells[-1].streams, cells[-1].window_bytes, cells[-1].congestion) == (3, None, "reno")
 
 
+@settings(max_examples=20)
 @given(seed=st.integers(0, 2**53 - 1))
 def test_each_cycle_holds_every_cell_of_every_path_once(seed: int) -> None:
     rows = plan_rows(make_campaign(seed=seed))
@@ -76,13 +77,13 @@ def test_cycles_and_seeds_are_drawn_afresh() -> None:
 
 
 def test_every_place_is_equally_likely() -> None:
-    """Chi-square of one cell's place over 4800 draws: 23 degrees of freedom, 0.1 % critical value 49.7."""
+    """Chi-square of one cell's place over 1200 draws: 23 degrees of freedom, 0.1 % critical value 49.7."""
     places: Counter[int] = Counter()
-    for seed in range(1600):
+    for seed in range(400):
         rows = plan_rows(make_campaign(seed=seed))
         wanted = ("a", "b", 1, 65_536, "cubic")
         places.update(row.row % 24 for row in rows if cell_of(row) == wanted)
-    expected = 4800 / 24
+    expected = 1200 / 24
     assert sum((places[place] - expected) ** 2 / expected for place in range(24)) < 49.7
 
 

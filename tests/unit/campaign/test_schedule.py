@@ -64,7 +64,7 @@ def starts_at(host: str) -> Callable[[PlanRow], bool]:
     return lambda row: row.path.source == host
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=40)
 @given(
     pairs=st.lists(st.sampled_from(PAIRS), min_size=1, max_size=7, unique=True),
     lanes=st.integers(1, 4),
@@ -125,7 +125,7 @@ def play(rows: tuple[PlanRow, ...], lanes: int, times: dict[int, int]) -> int:
     return now
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=25)
 @given(
     pairs=st.lists(st.sampled_from(PAIRS), min_size=1, max_size=7, unique=True),
     lanes=st.integers(1, 4),

@@ -122,21 +122,3 @@ def mistakes_of(text: str, *overrides: str) -> CampaignError:
     with pytest.raises(CampaignError) as caught:
         load_campaign(CampaignText(label="f.toml", text=text), overrides)
     return caught.value
-
-
-@pytest.mark.parametrize(
-    ("override", "part"),
-    [
-        ("duration=2s", "--set 'duration=2s': is not a known key here; did you mean 'factors.duration'"),
-        ("tria.duration=2s", "--set 'tria.duration=2s': is not a known key; did you mean 'trial'?"),
-        ("trial.duratoin=2s", "--set 'trial.duratoin=2s': is not a known key; did you mean 'duration'?"),
-        ("trial.duration=2", "--set 'trial.duration=2': 2 has no unit; expected a time"),
-        ("x", "--set 'x': expected key=value"),
-    ],
-)
-def test_a_bad_override_has_a_hint_of_its_own(override: str, part: str) -> None:
-    sound = CAMPAIGN.replace('duration = "1s"\n', "").replace("[1, 0]", "[1]").replace('"1"', '"1s"')
-    error = mistakes_of(sound, override)
-    assert part in error.mistakes[0]
-    assert str(error.hint).startswith("write --set TABLE.KEY=VALUE")
-    assert "Correct the file" in str(mistakes_of(CAMPAIGN, override).hint)  # where the file is wrong, too
