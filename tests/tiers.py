@@ -27,6 +27,7 @@ class Tier:
 
     ``parallel``: its tests run beside each other, so none may compare a rate or a time. ``length``: how many
     runs a simulation makes (``tests/length.py``). ``minutes``: on two cores, with everything built.
+    ``dist``: how pytest-xdist shares tests out; by file where those of a file wait for one thing to be made.
     """
 
     target: str
@@ -35,6 +36,7 @@ class Tier:
     what: str
     parallel: bool = True
     length: str = "standard"
+    dist: str = "worksteal"
 
 
 TIERS = (
@@ -52,7 +54,7 @@ TIERS = (
     Tier(
         "test-machines", ("machines", "guest"), 3, "engines of seven machines, sanitizers, valgrind, faults"
     ),
-    Tier("test-release", ("release",), 4, "packages, image, wheel, documentation site"),
+    Tier("test-release", ("release",), 4, "packages, image, wheel, documentation site", dist="loadfile"),
     Tier(
         "test-lab",
         ("lab",),
@@ -73,7 +75,7 @@ def list_arguments(tier: Tier) -> list[str]:
     words = [str(TESTS / folder) for folder in tier.folders]
     if tier.parallel:
         # One process more than cores, since many tests wait for programs.
-        words += ["-n", str((os.cpu_count() or 1) + 1), "--dist", "worksteal"]
+        words += ["-n", str((os.cpu_count() or 1) + 1), "--dist", tier.dist]
     return words
 
 

@@ -13,14 +13,7 @@ from pathlab import __version__
 from release.image import PROGRAMS as IMAGE_PROGRAMS
 from tests.checkout import copy_checkout
 
-IDENTITY = (
-    "-c",
-    "user.name=Maintainer",
-    "-c",
-    "user.email=maintainer@pathlab.org",
-    "-c",
-    "commit.gpgsign=false",
-)
+IDENTITY = {"user.name": "Maintainer", "user.email": "maintainer@pathlab.org", "commit.gpgsign": "false"}
 TIME = "2026-11-22T00:00:00Z"
 MAKING_SECONDS = 900
 ENVIRONMENT = {**os.environ, "LC_ALL": "C.UTF-8", "MANWIDTH": "80", "MAN_KEEP_FORMATTING": ""}
@@ -37,7 +30,8 @@ class Done:
 
 def run_git(folder: Path, *words: str) -> str:
     """Run git with an identity of its own and return its output."""
-    command = ["git", *IDENTITY, *words]
+    options = [word for key, value in IDENTITY.items() for word in ("-c", f"{key}={value}")]
+    command = ["git", *options, *words]
     environment = {**os.environ, "GIT_COMMITTER_DATE": TIME, "GIT_AUTHOR_DATE": TIME}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
     return done.stdout
@@ -53,14 +47,9 @@ def commit_checkout(folder: Path) -> Path:
             text.replace("\n## Unreleased\n", f"\n## {__version__} - 2026-11-22\n"), encoding="utf-8"
         )
     run_git(folder, "init", "--quiet")
-    commit_all(folder)
-    return folder
-
-
-def commit_all(folder: Path) -> None:
-    """Commit every file of a folder."""
     run_git(folder, "add", "--all")
     run_git(folder, "commit", "--quiet", "--message", "Release")
+    return folder
 
 
 def can_build_image() -> bool:
@@ -89,13 +78,11 @@ def find(dist: Path, pattern: str) -> Path:
     return path
 
 
-def release(checkout: Path, into: Path, *words: str, path: str | None = None) -> Done:
-    """``make release`` without the set-up of an environment; ``path`` replaces PATH."""
-    environment = {**os.environ, **({} if path is None else {"PATH": path})}
+def release(checkout: Path, into: Path, *words: str) -> Done:
+    """``make release`` without the set-up of an environment."""
     done = subprocess.run(
         [sys.executable, "-m", "release", "--into", str(into), *words],
         cwd=checkout,
-        env=environment,
         capture_output=True,
         text=True,
         timeout=MAKING_SECONDS,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.store.results import Results
+from tests.builders.results import write_results
 from tests.builders.sweeps import make_sweep
 from tests.release.tree_copy import ROOT, TreeCopy
 from tests.require import require, require_engine
@@ -147,9 +147,7 @@ command(["analyze", folder, "--only", "list"], standalone_mode=False)
 
 def test_an_analysis_takes_its_function_and_its_entry(tree: TreeCopy) -> None:
     made = make_sweep(3, levels=[(1, 65536)], change=lambda one: replace(one, throughput_bits_per_s=25e6))
-    with Results.create(tree.folder / "results", made.campaign, made.plan()) as results:
-        for record in made.records:
-            results.add_trial(record, {})
+    write_results(made, tree.folder / "results")
     tree.insert("pathlab/study/costs.py", MEDIANS, before="def describe_cells(")
     tree.insert("pathlab/study/analyses.py", MEDIAN_ENTRY, before="    def against_reference(")
     frame, encoded, *printed = tree.run(USE_OF_AN_ANALYSIS).splitlines()
@@ -219,58 +217,6 @@ def test_an_engine_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatc
     assert min(reported["probes"]) > 0
 
 
-USE_OF_A_TECHNOLOGY = """
-import json
-from pathlib import Path
-from pathlab.api import open as open_results
-from pathlab.campaign.load import build_campaign
-from pathlab.campaign.schema import build_json_schema
-from pathlab.errors import CampaignError
-from pathlab.runner.campaign.run import CampaignSource, run_campaign
-
-data = {
-    "format": 1, "name": "birds", "title": "Birds", "seed": 1,
-    "paths": [{"source": "local", "destination": "local"}],
-    "factors": {"streams": 1, "engine": ["parrot"], "message": "64B", "reply": True, "no_delay": True,
-                "placement": "process"},
-    "trial": {"warmup": "0ms", "duration": "200ms"},
-    "probes": {"interval": "10ms", "unloaded": 1},
-}
-reported = {"known": "parrot" in build_json_schema()["$defs"]["Combination"]["properties"]["engine"]["enum"]}
-try:
-    build_campaign(data | {"factors": {**data["factors"], "message": "8KiB"}}, label="f")
-except CampaignError as error:
-    reported["refused"] = error.mistakes
-outcome = run_campaign(CampaignSource(campaign=build_campaign(data, label="f"), text=""), Path("out"), print)
-reported["complete"] = outcome.complete
-with open_results("out") as results:
-    (record,) = results.records()
-reported |= {"failure": record.failure, "flags": record.flags, "round_trips": record.round_trips,
-             "hop": record.adapter_hop_ns, "missing": record.messages_missing}
-print(json.dumps(reported))
-"""
-
-
-@pytest.mark.engine
-def test_a_technology_takes_one_file(tree: TreeCopy, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is known to campaigns, refused beyond its limits, started, asked and stored."""
-    require_engine()
-    require(shutil.which("perl"), "perl on the PATH")
-    monkeypatch.setenv("PATHLAB_ENGINE", str(ROOT / "native" / "build" / "pathlab-engine"))
-    tree.write("agents/adapters/parrot.pl", (ROOT / "tests/contract/parrot.pl").read_text("utf-8"))
-    assert tree.changed_files() == ["agents/adapters/parrot.pl"]
-    reported = json.loads(tree.run(USE_OF_A_TECHNOLOGY).splitlines()[-1])
-    assert reported["known"]
-    where = "where = \"engine != 'parrot' or message <= 4KiB\""
-    assert reported["refused"] == [
-        f"f:factors.engine: parrot does not support messages above 4 KiB; expected {where}"
-    ]
-    assert (reported["complete"], reported["failure"], reported["missing"]) == (1, None, 0)
-    assert reported["round_trips"] > 0
-    assert reported["hop"] > 0
-    assert "adapter-hop" in reported["flags"]  # two pipes take longer than 3 % of a round trip over TCP
-
-
 MEASURE_A_FAILURE = """
 import dataclasses, datetime, json, pathlib
 from pathlab.campaign.cell import PlannedCell
@@ -331,14 +277,6 @@ import pathlib
 load_format("greeting").export(Selection(results=None, trials=()), pathlib.Path("out"))
 print("greeting" in EXPORT_FORMATS, pathlib.Path("out").read_text())
 """
-
-
-def test_an_exporter_takes_one_file(tree: TreeCopy) -> None:
-    tree.write("pathlab/store/exporters/greeting.py", GREETING)
-    assert tree.run(EXPORT_A_GREETING) == "True 0 trials\n"
-    assert tree.changed_files() == ["pathlab/store/exporters/greeting.py"]
-
-
 PINGER = """
 from pathlab.store.imported_trial import Measurement, build_probe
 
@@ -367,10 +305,20 @@ with pathlab.open("results") as results:
 """
 
 
-def test_an_importer_takes_one_file(tree: TreeCopy) -> None:
-    tree.write("pathlab/store/importers/pinger.py", PINGER)
-    assert tree.run(IMPORT_A_PING).splitlines()[-1] == "pinger 12500000.0"
-    assert tree.changed_files() == ["pathlab/store/importers/pinger.py"]
+@pytest.mark.parametrize(
+    ("path", "source", "use", "printed"),
+    [
+        ("pathlab/store/exporters/greeting.py", GREETING, EXPORT_A_GREETING, "True 0 trials"),
+        ("pathlab/store/importers/pinger.py", PINGER, IMPORT_A_PING, "pinger 12500000.0"),
+    ],
+    ids=["exporter", "importer"],
+)
+def test_an_exporter_or_importer_takes_one_file(
+    tree: TreeCopy, path: str, source: str, use: str, printed: str
+) -> None:
+    tree.write(path, source)
+    assert tree.run(use).splitlines()[-1] == printed
+    assert tree.changed_files() == [path]
 
 
 TALLY = """
@@ -403,9 +351,7 @@ with pathlab.open("results") as results:
 
 def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) -> None:
     made = make_sweep(1, levels=[(1, 65536)])
-    with Results.create(tree.folder / "results", made.campaign, made.plan()) as results:
-        for record in made.records:
-            results.add_trial(record, {})
+    write_results(made, tree.folder / "results")
     tree.write("pathlab/report/sections/tally.py", TALLY)
     tree.insert("pathlab/report/sections/chapters.py", "    tally,\n", before="    technologies,\n)")
     tree.insert(

@@ -1,8 +1,7 @@
-"""Every file of a release is installed and run, as its users do it."""
+"""Every file of a release is installed and run, as its users do it; nothing of the checkout is used."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import platform
@@ -11,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -24,9 +24,9 @@ from tests.machines.engines import MACHINES
 from tests.native.engine import MS, start
 from tests.release.making import ENVIRONMENT, MAKING_SECONDS, can_build_image, find, release, run
 from tests.release.wheels import check_content, check_engines, check_sources
-from tests.require import require
+from tests.require import require, require_namespaces
 
-#: The first test waits for the whole release to be made.
+#: The first test waits for the whole release to be made, so one process runs all of them (tests/tiers.py).
 pytestmark = pytest.mark.timeout(MAKING_SECONDS)
 
 
@@ -65,13 +65,6 @@ def test_the_release_note_is_the_changelogs_section(dist: Path, released_checkou
     assert note in changelog
 
 
-def test_the_wheel_measures_from_another_folder(dist: Path, tmp_path: Path) -> None:
-    program = install(find(dist, "*-py3-none-any.whl"), tmp_path / "environment")
-    assert run(program, "--version", folder=tmp_path) == f"pathlab {__version__}\n"
-    (tmp_path / "elsewhere").mkdir()
-    assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
-
-
 def test_the_wheel_has_the_engines_of_every_machine(dist: Path) -> None:
     wheel = find(dist, "*.whl")
     assert wheel.name == f"pathlab-{__version__}-py3-none-any.whl"
@@ -92,6 +85,7 @@ def test_the_source_distribution_builds_and_measures(dist: Path, tmp_path: Path)
     check_content(wheel)
     program = install(wheel, tmp_path / "environment")
     (tmp_path / "elsewhere").mkdir()
+    assert run(program, "--version", folder=tmp_path) == f"pathlab {__version__}\n"
     assert_complete(run(program, *MEASURE, folder=tmp_path / "elsewhere"))
 
 
@@ -127,26 +121,16 @@ def test_the_debian_package_installs_runs_and_leaves_nothing(dist: Path, tmp_pat
     assert [path for path in (root / "usr").rglob("*") if path.is_file()] == []
 
 
-def test_debian_packages_hold_the_engine_of_their_machine(dist: Path) -> None:
+def test_debian_packages_hold_the_engine_of_their_machine(dist: Path, tmp_path: Path) -> None:
     for machine, architecture in ARCHITECTURES.items():
         package = find(dist, f"pathlab-engine_*_{architecture}.deb")
-        fields = dict(
-            line.split(": ", 1)
-            for line in run("dpkg-deb", "--field", package, "Package", "Version", "Architecture").splitlines()
-        )
-        assert fields == {
-            "Package": "pathlab-engine",
-            "Version": f"{__version__}-1",
-            "Architecture": architecture,
-        }
-        packed = subprocess.run(
-            ["dpkg-deb", "--fsys-tarfile", package], capture_output=True, check=True
-        ).stdout
-        engine = subprocess.run(
-            ["tar", "-xO", "./usr/bin/pathlab-engine"], input=packed, capture_output=True, check=True
-        ).stdout
-        bare = find(dist, f"pathlab-engine-*-{machine}").read_bytes()
-        assert hashlib.sha256(engine).digest() == hashlib.sha256(bare).digest()
+        names = ("Package", "Version", "Architecture")
+        fields = run("dpkg-deb", "--field", package, *names).splitlines()
+        stated = dict(zip(names, ("pathlab-engine", f"{__version__}-1", architecture), strict=True))
+        assert fields == [f"{name}: {value}" for name, value in stated.items()]
+        run("dpkg-deb", "--extract", package, tmp_path / machine)
+        engine = tmp_path / machine / "usr/bin/pathlab-engine"
+        assert engine.read_bytes() == find(dist, f"pathlab-engine-*-{machine}").read_bytes()
 
 
 def test_lintian_finds_nothing_in_the_debian_package(dist: Path) -> None:
@@ -243,3 +227,124 @@ def test_a_commit_gives_the_same_bytes_twice(dist: Path, tmp_path: Path, release
     again = set((tmp_path / "again" / "SHA256SUMS").read_text().splitlines())
     first = {line for line in (dist / "SHA256SUMS").read_text().splitlines() if "-oci-" not in line}
     assert again == first
+
+
+MEASURE_BRIEFLY = (
+    "-m",
+    "pathlab",
+    "measure",
+    "local",
+    "--time=300ms",
+    "--warmup=100ms",
+    "--unloaded=0",
+    "--json",
+)
+# Mounts the folder $1 read-only, and runs the rest of the arguments.
+READ_ONLY = """
+mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" || exit 99
+touch "$1/file" 2>/dev/null && exit 98
+shift
+exec "$@"
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of packages with the wheel, without what it needs."""
+    packages = tmp_path_factory.mktemp("installed") / "packages"
+    words = ("-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target")
+    run(sys.executable, *words, packages, find(dist, "*.whl"))
+    return packages
+
+
+@pytest.fixture
+def packages(installed: Path, tmp_path: Path) -> Path:
+    """A copy of them for a test that changes it."""
+    return shutil.copytree(installed, tmp_path / "packages")
+
+
+def run_installed(
+    packages: Path, *words: str, prefix: Sequence[str] = (), **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """This Python with the installed wheel, in a folder that is not the checkout."""
+    variables = {name: value for name, value in os.environ.items() if name != "PATHLAB_ENGINE"}
+    home = packages.parent / "home"
+    home.mkdir(exist_ok=True)
+    variables |= {"PYTHONPATH": str(packages), "HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+    return subprocess.run(
+        [*prefix, sys.executable, *words],
+        cwd=home,
+        env={**variables, "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+def assert_refused(done: subprocess.CompletedProcess[str], *texts: str) -> None:
+    """Exit status 3, one line with the texts, and one with the fix."""
+    assert done.returncode == 3, done.stderr
+    line, fix = done.stderr.splitlines()
+    for text in texts:
+        assert text in line
+    assert fix.startswith("  fix: ")
+    assert "make engine" not in fix
+
+
+@pytest.mark.netns
+def test_it_measures_from_packages_that_are_read_only(installed: Path) -> None:
+    require_namespaces()
+    user = () if os.getuid() == 0 else ("--map-root-user",)
+    prefix = ("unshare", *user, "--mount", "sh", "-c", READ_ONLY, "sh", str(installed))
+    done = run_installed(installed, *MEASURE_BRIEFLY, prefix=prefix)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["trial"]["status"] == "complete"
+
+
+def test_it_has_an_engine_for_hosts_of_every_machine(installed: Path) -> None:
+    program = (
+        "from pathlab.remote.engine import *\n"
+        f"for machine in {list(MACHINES)}: print(find_engine_of_machine(machine))\n"
+        "print(find_engine())\n"
+    )
+    done = run_installed(installed, "-c", program)
+    native = installed / "pathlab" / "_native"
+    machines = [*MACHINES, find_own_machine()]
+    assert done.stdout.splitlines() == [str(native / f"pathlab-engine-{machine}") for machine in machines]
+
+
+def test_its_command_for_the_engine_is_the_packed_engine(installed: Path) -> None:
+    done = run_installed(installed, str(installed / "bin" / "pathlab-engine"), "--version")
+    assert done.stdout.startswith("pathlab-engine "), done.stderr
+
+
+def test_an_engine_that_was_tampered_with_is_one_line(packages: Path) -> None:
+    engine = packages / "pathlab" / "_native" / f"pathlab-engine-{find_own_machine()}"
+    data = bytearray(engine.read_bytes())
+    data[-1] ^= 1
+    engine.write_bytes(data)
+    assert_refused(run_installed(packages, *MEASURE_BRIEFLY), f"{engine} was changed", "SHA-256")
+
+
+def leave_out_own_engine(packages: Path) -> None:
+    manifest = packages / "pathlab" / "_native" / "engines.json"
+    digests = json.loads(manifest.read_text())
+    del digests[find_own_machine()]
+    manifest.write_text(json.dumps(digests))
+
+
+def test_a_machine_without_an_engine_and_a_compiler_is_one_line(packages: Path, tmp_path: Path) -> None:
+    leave_out_own_engine(packages)
+    machines = ", ".join(sorted(set(MACHINES) - {find_own_machine()}))
+    done = run_installed(packages, *MEASURE_BRIEFLY, PATH=str(tmp_path))
+    assert_refused(done, f"no engine for {find_own_machine()} (only for {machines})", "no C compiler")
+
+
+@pytest.mark.long
+def test_a_machine_without_an_engine_builds_its_own(packages: Path, tmp_path: Path) -> None:
+    leave_out_own_engine(packages)
+    done = run_installed(packages, *MEASURE_BRIEFLY)
+    assert done.returncode == 0, done.stderr
+    (built,) = (tmp_path / "home" / "cache" / "pathlab").glob("pathlab-engine-*")
+    assert built.stat().st_mode & 0o777 == 0o700

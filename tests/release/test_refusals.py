@@ -4,75 +4,54 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pathlab import __version__
-from release.__main__ import replace_folder
+from release.__main__ import check_folder, replace_folder, write_release
 from release.commands import ReleaseError
 from release.commit import check_versions, read_version
 from release.notes import find_section
 from tests.checkout import ROOT
-from tests.release.making import commit_all, release, run_git
-
-
-def replace(name: str, old: str, new: str, *, committed: bool = True) -> Callable[[Path], None]:
-    """A change of a checkout."""
-
-    def change(checkout: Path) -> None:
-        path = checkout / name
-        text = path.read_text(encoding="utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new), encoding="utf-8")
-        if committed:
-            commit_all(checkout)
-
-    return change
+from tests.release.making import release, run_git
 
 
 @pytest.mark.parametrize(
-    ("change", "message", "fix"),
+    ("name", "old", "new"),
     [
-        (
-            replace("CHANGELOG.md", f"## {__version__}", "## Unreleased"),
-            f"CHANGELOG.md has no section about version {__version__}",
-            f"name the section of its changes '## {__version__} - DATE'",
-        ),
-        (
-            replace("CITATION.cff", f"version: {__version__}", "version: 0.0.9"),
-            f"CITATION.cff states 0.0.9, pathlab/_version.py {__version__}",
-            f"state {__version__} in both",
-        ),
-        (
-            replace("native/src/base/program.h", f'PL_VERSION "{__version__}"', 'PL_VERSION "9.0"'),
-            f"native/src/base/program.h states 9.0, pathlab/_version.py {__version__}",
-            f"state {__version__} in both",
-        ),
-        (
-            replace("README.md", "# PathLab", "# Changed", committed=False),
-            "1 files differ from the newest commit, such as README.md",
-            "git status",
-        ),
+        ("CITATION.cff", f"version: {__version__}", "version: 9.0"),
+        ("native/src/base/program.h", f'PL_VERSION "{__version__}"', 'PL_VERSION "9.0"'),
     ],
-    ids=["no section", "citation", "engine", "changed file"],
 )
-def test_a_checkout_that_is_no_release_is_refused(
-    tmp_path: Path, released_checkout: Path, change: Callable[[Path], None], message: str, fix: str
+def test_a_file_that_states_another_version_is_named(tmp_path: Path, name: str, old: str, new: str) -> None:
+    for path in ("CITATION.cff", "native/src/base/program.h"):
+        text = (ROOT / path).read_text(encoding="utf-8")
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text.replace(old, new) if path == name else text, encoding="utf-8")
+    with pytest.raises(
+        ReleaseError, match=f"^{name} states 9.0, pathlab/_version.py {__version__}"
+    ) as caught:
+        check_versions(tmp_path, __version__)
+    assert caught.value.fix.startswith(f"state {__version__} in both")
+
+
+def test_a_changed_file_ends_the_release_and_leaves_the_folder(
+    tmp_path: Path, released_checkout: Path
 ) -> None:
-    checkout = tmp_path / "checkout"
+    checkout, into = tmp_path / "checkout", tmp_path / "dist"
     run_git(tmp_path, "clone", "--quiet", str(released_checkout), str(checkout))
-    change(checkout)
-    into = tmp_path / "dist"
+    (checkout / "README.md").write_text("# Changed", encoding="utf-8")
     into.mkdir()
     (into / "pathlab-0.0.1.whl").touch()
     done = release(checkout, into, "--no-image")
-    assert done.status == 3
-    first, second = done.errors
-    assert first == f"pathlab: {message}."
-    assert second.startswith("  fix: ")
-    assert fix in second
+    assert (done.status, done.errors) == (
+        3,
+        [
+            "pathlab: 1 files differ from the newest commit, such as README.md.",
+            "  fix: commit them or put them aside: git status",
+        ],
+    )
     assert [path.name for path in into.iterdir()] == ["pathlab-0.0.1.whl"]
 
 
@@ -81,17 +60,11 @@ def test_every_file_that_states_the_version_agrees() -> None:
     check_versions(ROOT, __version__)
 
 
-def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path, released_checkout: Path) -> None:
+def test_a_folder_with_other_files_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "thesis.txt").touch()
-    done = release(released_checkout, tmp_path)
-    assert (done.status, done.errors) == (
-        3,
-        [
-            f"pathlab: '{tmp_path}' has other files, such as thesis.txt.",
-            "  fix: name an empty folder with --into",
-        ],
-    )
-    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+    with pytest.raises(ReleaseError, match=r"such as thesis\.txt") as caught:
+        check_folder(tmp_path)
+    assert caught.value.fix == "name an empty folder with --into"
 
 
 def test_a_folder_that_cannot_be_replaced_keeps_its_files(
@@ -116,17 +89,12 @@ def test_a_folder_that_cannot_be_replaced_keeps_its_files(
 
 
 def test_programs_that_are_missing_are_named_with_their_packages(
-    tmp_path: Path, released_checkout: Path
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "git").symlink_to(str(shutil.which("git")))
-    done = release(released_checkout, tmp_path / "dist", path=str(programs))
-    assert done.status == 3
-    assert done.errors == [
-        "pathlab: no 'dpkg-deb', 'mmdebstrap', 'buildah' here, needed for a release.",
-        "  fix: Debian: apt-get install dpkg mmdebstrap buildah",
-    ]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ReleaseError, match=r"no 'git', 'dpkg-deb', 'mmdebstrap', 'buildah' here") as caught:
+        write_release(tmp_path / "dist", with_image=True)
+    assert caught.value.fix == "Debian: apt-get install git dpkg mmdebstrap buildah"
 
 
 CHANGELOG = """# Changelog
