@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
-from tests.statistics.noise import draw_autoregressive
 
 Rows = NDArray[np.float64]
 
@@ -52,18 +51,11 @@ def number_trials(cycles: int, cells: int = len(STREAMS)) -> tuple[Rows, Rows]:
 
 
 def draw_factors(kind: str, rng: np.random.Generator, cycles: int, cells: int = len(STREAMS)) -> Rows:
-    """Factors of mean 1 for each trial, cycle by cycle: 10 % normal, skewed, or shared by a cycle."""
-    size = (cycles, cells)
-    if kind == "normal":
-        factors = 1 + 0.1 * rng.normal(size=size)
-    elif kind == "log-normal":
-        factors = rng.lognormal(-0.045, 0.3, size=size)
-    elif kind == "shared":
-        factors = 1 + 0.07 * rng.normal(size=size) + 0.07 * rng.normal(size=(cycles, 1))
-    else:
-        # Unit innovations at 0.5 have variance 4/3.
-        factors = 1 + 0.1 * np.sqrt(0.75) * draw_autoregressive(rng, cells, cycles).T
-    return np.maximum(factors, 0.0).ravel()
+    """Factors of mean 1 for each trial, cycle by cycle: 10 % ``normal``, half of it ``shared`` by a cycle."""
+    noise = rng.normal(size=(cycles, cells))
+    if kind == "shared":
+        noise = 0.7 * noise + 0.7 * rng.normal(size=(cycles, 1))
+    return np.maximum(1 + 0.1 * noise, 0.0).ravel()
 
 
 def simulate(

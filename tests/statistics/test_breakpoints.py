@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import find_breakpoint
+from tests.length import choose_runs
 from tests.statistics.breakpoint_samples import AFTER, BEFORE, BREAK, simulate
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
@@ -48,7 +49,7 @@ CASES = [
 def test_level_power_and_coverage(
     kind: str, cycles: int, trials: int, request: pytest.FixtureRequest
 ) -> None:
-    runs = 1000 if request.node.get_closest_marker("long") else 25
+    runs = 1000 if request.node.get_closest_marker("long") else choose_runs(25, short=15)
     rng = np.random.default_rng([cycles, trials, runs])
     straight = [simulate(kind, cycles, trials, rng, broken=False) for _ in range(runs)]
     tested = [result for result in straight if result.break_p is not None]
@@ -79,7 +80,7 @@ def test_no_break_leaves_one_line() -> None:
     assert np.array(found.corners) == pytest.approx(np.stack([ends, np.polyval(np.polyfit(x, y, 1), ends)]).T)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5)
 @given(st.integers(0, 10**6), st.floats(-1e3, 1e3), st.floats(0.01, 100))
 def test_break_follows_shift_and_scale_and_ignores_the_order(seed: int, shift: float, scale: float) -> None:
     rng = np.random.default_rng(seed)

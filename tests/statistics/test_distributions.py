@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fits.distributions import Distribution, DistributionFit, fit_distributions
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.noise import SIZES, check_coverage
 from tests.statistics.r_values import read_columns, read_r
 
@@ -43,7 +43,7 @@ def test_fits_are_rs(distribution: Distribution) -> None:
 
 @pytest.mark.parametrize(
     ("n", "runs"),
-    [(5, choose_runs(40, short=15)), *(pytest.param(n, 1000, marks=pytest.mark.long) for n in SIZES)],
+    [(5, choose_runs(40, short=15)), *list_long(SIZES, runs=1000)],
 )
 @pytest.mark.parametrize("distribution", list(Distribution))
 def test_intervals_cover(distribution: Distribution, n: int, runs: int) -> None:
@@ -72,7 +72,7 @@ def test_the_true_law_ranks_first_in_large_samples(distribution: Distribution) -
     assert first.count(distribution) >= 7
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.integers(1, 10**6), min_size=5, max_size=30, unique=True), st.floats(1e-6, 1e6))
 def test_ranks_and_distances_ignore_scale_and_order(values: list[int], scale: float) -> None:
     samples = np.array(values, dtype=float)

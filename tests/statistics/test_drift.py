@@ -61,7 +61,7 @@ def test_level_and_power(n: int, runs: int) -> None:
         check_share(blamed, runs, 0.001, 0.07)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.integers(1, 10**6), min_size=10, max_size=30), st.integers(1, 1000))
 def test_scale_does_not_matter(values: list[int], scale: int) -> None:
     times = np.arange(len(values)) * 60.0

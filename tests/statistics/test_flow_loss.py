@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.trial_loss import BURST_ASSUMED_PACKETS, TrialLoss
 from pathlab.study.datagram_trial import BLOCKS_MAX, LOSS_RUNS, Bins, find_loss_runs, pool_with_runs
+from tests.known import known
 from tests.length import choose_runs
 from tests.statistics.noise import check_share
 
@@ -51,14 +52,11 @@ def estimate_loss(lost: NDArray[np.bool_]) -> TrialLoss:
 @pytest.mark.parametrize(
     ("burst", "bursts", "within_ratio"),
     [
-        *[(1, expected, 1.0) for expected in (1, 4, 100)],
-        *[(BURST_ASSUMED_PACKETS, expected, 1.0) for expected in (1, 2, 4, 16)],
-        *[(20, expected, 1.0) for expected in (4, 8, 40)],
-        *[(100, expected, 1.0) for expected in (4, 8)],
-        *[(20, expected, 0.3) for expected in (4, 15, 100)],
-        *[(300, expected, 0.3) for expected in (4, 12)],
-        *[(1500, 4, within_ratio) for within_ratio in (0.05, 0.3)],  # nearly four blocks long
-        (8, 4, 1.0),
+        *[(1, expected, 1.0) for expected in (1, 100)],
+        *[(BURST_ASSUMED_PACKETS, expected, 1.0) for expected in (1, 4, 16)],
+        *[(20, expected, 0.3) for expected in (4, 100)],
+        *((8, 4, 1.0), (20, 40, 1.0), (100, 4, 1.0), (300, 12, 0.3)),
+        (1500, 4, 0.05),  # nearly four blocks long
     ],
 )
 def test_coverage_of_one_flow(burst: float, bursts: int, within_ratio: float, runs: int) -> None:
@@ -76,7 +74,5 @@ def test_many_single_losses_are_no_bursts() -> None:
     """Bursts that were seen to be short are not assumed to be longer."""
     lost = draw_losses(np.random.default_rng(3), PACKETS, 0.01, 1, 1.0)
     found = estimate_loss(lost).interval_ratio
-    assert found.low is not None
-    assert found.high is not None
     independent = 2 * 1.96 * math.sqrt(0.01 * 0.99 / PACKETS)
-    assert found.high - found.low == pytest.approx(independent, rel=0.25)
+    assert known(found.high) - known(found.low) == pytest.approx(independent, rel=0.25)

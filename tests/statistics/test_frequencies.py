@@ -49,7 +49,7 @@ def test_intervals_cover(n: int, runs: int) -> None:
     check_coverage([climb.offset_interval for climb in climbs], float(offset))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 1000))
 def test_fits_follow_the_unit_and_ignore_the_order(seed: int, scale: int) -> None:
     samples = np.random.default_rng(seed).exponential(3.0, 60)

@@ -10,14 +10,13 @@ import pytest
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.verdicts.gain_limit import GainLimit, find_gain_limit
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 
 from .noise import check_share, draw_autoregressive
 
 SIZES = tuple(4 * 2**power for power in range(13))
 COVERAGE_RATIO = 0.92
 RUNS = choose_runs(250, short=30)
-CASES = [(n, correlation) for n in (7, 13, 60) for correlation in (0.0, 0.7)]
 
 
 def make_gains(slope: float) -> np.ndarray:
@@ -50,12 +49,13 @@ def hold(found: GainLimit, truth: tuple[float, float]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("n", "correlation", "runs"),
-    [pytest.param(*case, RUNS) for case in CASES]
-    + [pytest.param(*case, 3000, marks=pytest.mark.long) for case in CASES],
+    ("n", "correlation", "slope", "runs"),
+    [
+        *((*case, RUNS) for case in ((7, 0.7, 1.0), (13, 0.0, 2.0), (60, 0.7, 2.0))),
+        *list_long((7, 13, 60), (0.0, 0.7), (1.0, 2.0), runs=3000),
+    ],
 )
-@pytest.mark.parametrize("slope", [1.0, 2.0])
-def test_the_limit_lies_between_the_two_sizes(n: int, correlation: float, runs: int, slope: float) -> None:
+def test_the_limit_lies_between_the_two_sizes(n: int, correlation: float, slope: float, runs: int) -> None:
     rng = np.random.default_rng([n, int(10 * correlation), int(slope)])
     gains = make_gains(slope)
     truth = find_truth(gains)

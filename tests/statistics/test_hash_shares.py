@@ -14,11 +14,11 @@ from tests.length import choose_runs
 
 from .noise import check_share
 
-RUNS = choose_runs(150, short=20)
+RUNS = choose_runs(150, short=12)
 #: Streams, members, trials.
 SHAPES = [
-    *((1, 2, 9), (2, 2, 7), (8, 2, 1), (8, 2, 7), (16, 4, 7)),
-    *(pytest.param(shape, marks=pytest.mark.long) for shape in ((32, 2, 7), (3, 8, 5))),
+    *((1, 2, 9), (8, 2, 1), (8, 2, 7), (16, 4, 7)),
+    *(pytest.param(shape, marks=pytest.mark.long) for shape in ((2, 2, 7), (32, 2, 7), (3, 8, 5))),
 ]
 
 
@@ -31,44 +31,28 @@ def draw(rng: np.random.Generator, shape: tuple[int, int, int], fixed: float, me
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_a_good_hash_is_rarely_called_polarised(shape: tuple[int, int, int]) -> None:
-    rng = np.random.default_rng(shape)
+@pytest.mark.parametrize(
+    ("fixed", "wrong"), [(0.0, {HashVerdict.POLARISED}), (0.5, {HashVerdict.BAD_LUCK, HashVerdict.EVEN})]
+)
+def test_neither_a_good_hash_nor_a_polarised_one_is_often_misjudged(
+    fixed: float, wrong: set[HashVerdict], shape: tuple[int, int, int]
+) -> None:
+    rng = np.random.default_rng([*shape, round(2 * fixed)])
     counted = used = 0
     for _ in range(RUNS):
-        table = draw(rng, shape, 0.0)
-        counted += evaluate_counts(table, rng=rng).verdict is HashVerdict.POLARISED
-        used += evaluate_used(table > 0, [shape[0]] * shape[2]).verdict is HashVerdict.POLARISED
+        table = draw(rng, shape, fixed, member=shape[1] - 1)
+        counted += evaluate_counts(table, rng=rng).verdict in wrong
+        used += evaluate_used(table > 0, [shape[0]] * shape[2]).verdict in wrong
     check_share(counted, RUNS, 0.0, 0.05)
     check_share(used, RUNS, 0.0, 0.05)
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_a_polarised_hash_is_rarely_called_bad_luck(shape: tuple[int, int, int]) -> None:
-    rng = np.random.default_rng([*shape, 1])
-    counted = used = 0
-    acquitted = {HashVerdict.BAD_LUCK, HashVerdict.EVEN}
-    for _ in range(RUNS):
-        table = draw(rng, shape, 0.5, member=shape[1] - 1)
-        counted += evaluate_counts(table, rng=rng).verdict in acquitted
-        used += evaluate_used(table > 0, [shape[0]] * shape[2]).verdict in acquitted
-    check_share(counted, RUNS, 0.0, 0.05)
-    check_share(used, RUNS, 0.0, 0.05)
-
-
-def test_streams_that_share_a_fate_are_found_although_no_member_is_preferred() -> None:
-    """All streams of a trial on one member, another one in each trial."""
-    rng = np.random.default_rng(3)
-    table = np.array([[8, 0], [0, 8]] * 3)
-    assert evaluate_counts(table, rng=rng).verdict is HashVerdict.POLARISED
-    assert evaluate_used(table > 0, [8] * 6).verdict is HashVerdict.POLARISED
-
-
-def test_both_tests_find_a_hash_that_uses_one_member() -> None:
-    rng = np.random.default_rng(4)
-    for streams, members, trials in [(8, 2, 3), (4, 4, 6)]:
-        table = draw(rng, (streams, members, trials), 1.0)
-        assert evaluate_counts(table, rng=rng).verdict is HashVerdict.POLARISED
-        assert evaluate_used(table > 0, [streams] * trials).verdict is HashVerdict.POLARISED
+@pytest.mark.parametrize("table", [[[8, 0], [0, 8]] * 3, [[8, 0]] * 3, [[4, 0, 0, 0]] * 6], ids=str)
+def test_streams_that_share_a_fate_are_found(table: list[list[int]]) -> None:
+    """All streams of a trial on one member: always the same, or another one in each trial."""
+    counts = np.array(table)
+    assert evaluate_counts(counts, rng=np.random.default_rng(3)).verdict is HashVerdict.POLARISED
+    assert evaluate_used(counts > 0, list(counts.sum(axis=1))).verdict is HashVerdict.POLARISED
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (3.0, 1.0), (1.0, 1.0, 1.0), (5.0, 3.0, 1.0)], ids=str)

@@ -35,14 +35,8 @@ def test_batches_reach_the_minimum_that_scipy_finds(family: Family) -> None:
             distance: np.ndarray = np.sqrt(weights[row]) * (targets[row] - curve(parameters[None])[0])
             return distance
 
-        peer = optimize.least_squares(
-            distances,
-            np.clip(start[0], bounds[0], bounds[1]),
-            bounds=bounds,
-            xtol=1e-14,
-            ftol=1e-14,
-            gtol=1e-14,
-        )
+        limits = dict.fromkeys(("xtol", "ftol", "gtol"), 1e-14)
+        peer = optimize.least_squares(distances, np.clip(start[0], *bounds), bounds=bounds, **limits)
         assert found.squares[row] <= 2 * peer.cost * (1 + 1e-6)
         assert float(np.sum(distances(found.parameters[row]) ** 2)) == pytest.approx(found.squares[row])
 
@@ -60,7 +54,7 @@ def test_a_bound_holds_and_stops_the_search() -> None:
     assert found.converged[0]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(0, 1000), min_size=6, max_size=6),
     st.lists(st.integers(1, 9), min_size=6, max_size=6),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.fits.load_knee import LoadKnee, find_load_knee
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.noise import check_share
 
 RATES = np.array([1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5])
@@ -26,11 +26,7 @@ def simulate(cycles: int, noise_ratio: float, rng: np.random.Generator) -> LoadK
     [
         (6, 0.05, choose_runs(60)),
         (20, 0.15, choose_runs(60)),
-        *(
-            pytest.param(cycles, noise_ratio, 1000, marks=pytest.mark.long)
-            for cycles in (6, 8, 12, 20, 40)
-            for noise_ratio in (0.05, 0.15, 0.3)
-        ),
+        *list_long((6, 8, 12, 20, 40), (0.05, 0.15, 0.3), runs=1000),
     ],
 )
 def test_interval_covers(cycles: int, noise_ratio: float, runs: int) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from pathlab.analysis.planning.loss_search import (
     SearchState,
     evaluate_search,
 )
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.loss_samples import decide_rate, draw_trials
 from tests.statistics.noise import RUNS, check_share
 
@@ -35,15 +37,16 @@ def run_search(rule: SearchRule, path: Path) -> SearchState:
     return state
 
 
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("enough", [1, 8])
-@pytest.mark.parametrize("trials_max", [3, 5, 8])
-@pytest.mark.parametrize("burst", [1, 4, 10])
+@pytest.mark.parametrize(
+    ("burst", "trials_max", "enough", "runs"),
+    [
+        *((*case, RUNS[0]) for case in ((1, 3, 8), (1, 8, 1), (4, 5, 1), (10, 3, 1), (10, 8, 8))),
+        *list_long((1, 4, 10), (3, 5, 8), (1, 8), runs=2000),
+    ],
+)
 def test_false_decisions_with_bursts(burst: int, trials_max: int, enough: int, runs: int) -> None:
     """With as few packets as the rule admits, or more, a loss near the limit rarely gets a false verdict."""
-    rule = SearchRule(
-        loss_ratio=1e-3, lowest_bits_per_s=10**7, highest_bits_per_s=10**8, trials_max=trials_max
-    )
+    rule = dataclasses.replace(RULE, trials_max=trials_max)
     rng = np.random.default_rng([burst, trials_max, enough])
     packets = enough * rule.packets_per_trial
     for loss_ratio, wrong in ((1.02e-3, RateVerdict.BELOW), (0.98e-3, RateVerdict.ABOVE)):
@@ -92,16 +95,11 @@ def link(rng: np.random.Generator, capacity: int, loss_ratio: float, burst: floa
     return carry
 
 
-@pytest.mark.parametrize("scale", ["log", "linear"])
-@pytest.mark.parametrize("capacity", [12_300_000, 48_600_000, 97_000_000])
-def test_capacity_of_a_link_is_found(capacity: int, scale: str) -> None:
-    rule = SearchRule(
-        loss_ratio=1e-3,
-        lowest_bits_per_s=10**7,
-        highest_bits_per_s=10**8,
-        scale="log" if scale == "log" else "linear",
-        trials_max=8,
-    )
+@pytest.mark.parametrize(
+    ("capacity", "scale"), [(12_300_000, "log"), (48_600_000, "linear"), (97_000_000, "log")]
+)
+def test_capacity_of_a_link_is_found(capacity: int, scale: Literal["log", "linear"]) -> None:
+    rule = dataclasses.replace(RULE, scale=scale, trials_max=8)
     state = run_search(rule, link(np.random.default_rng(capacity), capacity, 0.0))
     assert state.ending == SearchEnding.FOUND
     assert state.below_bits_per_s is not None

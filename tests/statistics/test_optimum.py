@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.noise import check_share
 from tests.statistics.sweeps import STREAMS, draw_factors, number_trials
 
@@ -29,7 +29,7 @@ def simulate(cycles: int, rng: np.random.Generator) -> OptimalStreams:
         (5, choose_runs(80)),
         (21, choose_runs(80)),
         (200, choose_runs(15, short=5)),
-        *(pytest.param(cycles, 1000, marks=pytest.mark.long) for cycles in (5, 10, 21, 200)),
+        *list_long((5, 10, 21, 200), runs=1000),
     ],
 )
 def test_interval_covers(cycles: int, runs: int) -> None:
@@ -42,18 +42,3 @@ def test_interval_covers(cycles: int, runs: int) -> None:
     if cycles == 200:
         widths = [interval.high - interval.low for interval in decided if interval.high and interval.low]
         assert float(np.median(widths)) <= 1
-
-
-def test_order_does_not_matter() -> None:
-    streams, numbers = number_trials(8)
-    rng = np.random.default_rng(3)
-    rates = np.tile(RATES, 8) * draw_factors("normal", rng, 8)
-    rises = np.tile(RISES, 8) * draw_factors("normal", rng, 8)
-    order = rng.permutation(rates.size)
-    first = find_optimal_streams(streams, rates, rises, cycles=numbers, rng=np.random.default_rng(1))
-    second = find_optimal_streams(
-        streams[order], rates[order], rises[order], cycles=numbers[order], rng=np.random.default_rng(1)
-    )
-    assert first.streams == second.streams
-    assert first.interval == second.interval
-    assert first.cost_ns_per_bit_per_s == pytest.approx(second.cost_ns_per_bit_per_s)

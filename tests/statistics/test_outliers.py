@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.outliers import name_outliers
-from tests.statistics.noise import check_share
 
 RISING = [4, 7, 5, 9, 8, 12, 10, 11, 15, 13, 14, 18, 16, 17, 21, 19, 20, 24, 22, 23.5]
 
@@ -20,14 +18,7 @@ def test_fences_are_rs() -> None:
     assert found.places == ()
 
 
-def test_few_normal_samples_are_named() -> None:
-    """The share of a normal beyond 3.5 standard deviations."""
-    rng = np.random.default_rng(4)
-    named = sum(len(name_outliers(row).places) for row in rng.normal(size=(100, 2000)))
-    check_share(named, 200_000, 0.000465 * 0.95, 0.000465 * 1.1)
-
-
-@settings(deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.integers(-(10**6), 10**6), min_size=5, max_size=40), st.integers(1, 100), st.integers(-99, 99)
 )

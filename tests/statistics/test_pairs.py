@@ -1,8 +1,7 @@
-"""Streams against windows: verdicts keep their level, find what is there and say when they cannot."""
+"""Streams against windows: verdicts that agree with their intervals, and say when they cannot decide."""
 
 from __future__ import annotations
 
-import math
 import random
 
 import numpy as np
@@ -12,28 +11,18 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.cycles import cycles_beyond
-from pathlab.analysis.verdicts.pairs import (
-    PairVerdict,
-    compare_pairs,
-    correct_comparisons,
-)
-from tests.length import choose_runs
-from tests.statistics.noise import RUNS, check_coverage, check_share, draw_cycles
+from pathlab.analysis.verdicts.pairs import PairVerdict, compare_pairs, correct_comparisons
+from tests.known import known
+from tests.statistics.noise import draw_cycles
 
 
 def test_each_verdict() -> None:
     rng = np.random.default_rng(1)
     more = compare_pairs(*draw_cycles(rng, 25, 1.4))
-    assert (more.verdict, more.words, more.undecided, more.more_cycles) == (
-        PairVerdict.STREAMS,
-        "more streams win",
-        None,
-        None,
-    )
-    assert more.ratio is not None
-    assert more.ratio > 1.2
-    assert more.shift.shift is not None
-    assert more.shift.shift > 0
+    assert (more.verdict, more.words) == (PairVerdict.STREAMS, "more streams win")
+    assert (more.undecided, more.more_cycles) == (None, None)
+    assert known(more.ratio) > 1.2
+    assert known(more.shift.shift) > 0
     less = compare_pairs(*draw_cycles(rng, 25, 0.7))
     assert (less.verdict, less.words) == (PairVerdict.WINDOWS, "larger windows win")
     same = compare_pairs(*draw_cycles(rng, 25, 1.01, spread=0.01))
@@ -45,32 +34,6 @@ def test_each_verdict() -> None:
     assert (open_.small, more.small) == (True, False)
 
 
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [6, 10, 21])
-def test_a_wrong_winner_is_rare_and_a_true_one_is_found(n: int, runs: int) -> None:
-    rng = np.random.default_rng([n, runs])
-    winners = (PairVerdict.STREAMS, PairVerdict.WINDOWS)
-    equal = [compare_pairs(*draw_cycles(rng, n, spread=0.3)).verdict in winners for _ in range(runs)]
-    check_share(sum(equal), runs, 0.0, 0.05)
-    ratio = 1.5 if n >= 10 else 3.0  # what fewer show of their correlation is nothing
-    better = [
-        compare_pairs(*draw_cycles(rng, n, ratio, 0.05)).verdict is PairVerdict.STREAMS
-        for _ in range(runs // 4)
-    ]
-    check_share(sum(better), len(better), 0.9, 1 - 1e-9)
-
-
-def test_thirteen_cycles_decide_a_difference_of_thirty_percent() -> None:
-    """Noise of 3 %: what is allowed for the order of the cycles does not make everything undecided."""
-    rng = np.random.default_rng(13)
-    found = [compare_pairs(*draw_cycles(rng, 13, 1.3, 0.03)).verdict for _ in range(100)]
-    assert set(found) == {PairVerdict.STREAMS}
-    seven = [
-        compare_pairs(*draw_cycles(rng, 7, 1.3, 0.03)).verdict is PairVerdict.STREAMS for _ in range(100)
-    ]
-    assert sum(seven) >= 80
-
-
 def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
     """Sorted halves make a step: the same pairs in another order tell of a winner."""
     rng = np.random.default_rng(5)
@@ -80,12 +43,12 @@ def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
     assert compare_pairs(np.exp(logs), np.ones(40)).verdict is PairVerdict.UNDECIDED
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25)
 @given(
     st.lists(
         st.lists(st.tuples(st.integers(800, 1200), st.integers(800, 1200)), min_size=6, max_size=16),
         min_size=1,
-        max_size=5,
+        max_size=4,
     )
 )
 def test_verdicts_and_intervals_never_contradict_each_other(
@@ -98,35 +61,14 @@ def test_verdicts_and_intervals_never_contradict_each_other(
         if low is None or high is None or one.shift.interval.low is None or one.shift.interval.high is None:
             assert one.verdict not in (PairVerdict.STREAMS, PairVerdict.WINDOWS)
             continue
-        assert one.ratio is not None
-        assert low <= one.ratio <= high
+        assert low <= known(one.ratio) <= high
         within = low > 1 / 1.05 and high < 1.05
         assert (one.verdict is PairVerdict.EQUIVALENT) is within
         if not within:
             assert (one.verdict is PairVerdict.STREAMS) is (low > 1) is (one.shift.interval.low > 0)
             assert (one.verdict is PairVerdict.WINDOWS) is (high < 1) is (one.shift.interval.high < 0)
-            assert one.p_value is not None
-            assert (one.p_value < 0.05) is (one.verdict is not PairVerdict.UNDECIDED)
+            assert (known(one.p_value) < 0.05) is (one.verdict is not PairVerdict.UNDECIDED)
         assert one.equivalence.equivalent is within
-
-
-@pytest.mark.parametrize("runs", RUNS)
-def test_a_difference_at_the_margin_is_called_equivalent_no_more_often_than_alpha(runs: int) -> None:
-    rng = np.random.default_rng(runs)
-    found = [
-        compare_pairs(*draw_cycles(rng, 21, 1.05, spread=0.02)).verdict is PairVerdict.EQUIVALENT
-        for _ in range(runs)
-    ]
-    check_share(sum(found), runs, 0.0, 0.025)
-
-
-@pytest.mark.parametrize("runs", [choose_runs(100), pytest.param(1000, marks=pytest.mark.long)])
-@pytest.mark.parametrize("n", [6, 10, 21, 200])
-def test_intervals_of_ratio_and_equivalence_cover(n: int, runs: int) -> None:
-    rng = np.random.default_rng([n, runs, 7])
-    found = [compare_pairs(*draw_cycles(rng, n, 1.2)) for _ in range(runs)]
-    check_coverage([one.ratio_interval for one in found], 1.2, least=0.95, most=1 - 1e-9)
-    check_coverage([one.equivalence.interval for one in found], math.log(1.2), least=0.95, most=1 - 1e-9)
 
 
 def test_holm_takes_back_a_lone_finding_among_many() -> None:
@@ -145,14 +87,11 @@ def test_holm_takes_back_a_lone_finding_among_many() -> None:
     # Its interval is judged at the corrected level, too.
     assert (corrected[-1].ratio_interval.low or 2.0) < 1.0 < (alone.ratio_interval.low or 0.0)
     assert corrected[-1].ratio_interval.confidence_ratio == pytest.approx(1 - 0.05 / 20)
-    assert corrected[-1].p_value is not None
-    assert alone.p_value is not None
-    assert corrected[-1].p_value > alone.p_value
+    assert known(corrected[-1].p_value) > known(alone.p_value)
     assert corrected[-1].words.startswith("undecided")
     # With 5 % for this pair alone its 12 cycles had sufficed; what is promised holds at the corrected level.
     assert alone.more_cycles is None
-    assert alone.pilot is not None
-    assert corrected[-1].more_cycles == cycles_beyond(alone.pilot, alpha_ratio=0.05 / 20)
+    assert corrected[-1].more_cycles == cycles_beyond(known(alone.pilot), alpha_ratio=0.05 / 20)
     assert (corrected[-1].more_cycles or 0) > 1
     strong = compare_pairs(*draw_cycles(rng, 30, 2.0))
     assert correct_comparisons([*noise, strong])[-1].verdict is PairVerdict.STREAMS
@@ -171,7 +110,7 @@ def test_pairing_sees_what_cycles_hide() -> None:
 RATES = st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**6)), min_size=6, max_size=30)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25)
 @given(RATES, st.integers(1, 10**6), st.randoms(use_true_random=False))
 def test_verdict_ignores_scale_and_order_and_mirrors(
     pairs: list[tuple[int, int]], scale: int, shuffler: random.Random

@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits.per_hop import (
-    Floor,
-    Floors,
-    HopEstimates,
-    estimate_hops,
-    fit_line,
-)
+from pathlab.analysis.fits.per_hop import Floor, Floors, HopEstimates, estimate_hops, fit_line
 from pathlab.analysis.libraries import stats
 from pathlab.discover.capacity import CapacityOptions, measure_capacity
 from tests.builders.paths import DELAYS_NS, RATES, SIZES, SimulatedPath, Wait, draw_hops
-from tests.length import choose_runs
-from tests.statistics.noise import RUNS, check_share
+from tests.length import choose_runs, list_long
+from tests.statistics.noise import RUNS, check_coverage, check_share
 
 #: Waits (ns) that probes meet: often none, always some, host stalls, a queue that half of them find full.
 WAITS: dict[str, Wait] = {
@@ -34,21 +28,20 @@ def simulate(wait: Wait, repeats: int, runs: int, rates: tuple[float, ...] = RAT
     return [estimate_hops(draw_hops(rng, repeats, wait, rates)) for _ in range(runs)]
 
 
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("repeats", [8, 20, 60])
-@pytest.mark.parametrize("name", sorted(WAITS))
-def test_intervals_of_the_capacity_hold_the_truth(name: str, repeats: int, runs: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "repeats", "runs"),
+    [
+        *((name, 20, RUNS[0]) for name in WAITS),
+        *((name, repeats, RUNS[0]) for name, repeats in (("exponential", 8), ("half-queued", 60))),
+        *list_long(WAITS, (8, 20, 60), runs=2000),
+    ],
+)
+def test_intervals_of_capacity_and_latency_hold_the_truth(name: str, repeats: int, runs: int) -> None:
     found = simulate(WAITS[name], repeats, runs)
     for index, rate in enumerate(RATES):
-        intervals = [estimates.hops[index].capacity_interval for estimates in found]
-        assert all(interval.decided for interval in intervals)
-        check_share(sum(interval.contains(rate) for interval in intervals), runs, 0.92, 0.98)
-
-
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("name", sorted(WAITS))
-def test_intervals_of_the_latency_hold_it_beyond_the_first_hop(name: str, runs: int) -> None:
-    found = simulate(WAITS[name], 20, runs)
+        check_coverage([estimates.hops[index].capacity_interval for estimates in found], rate)
+    if repeats != 20:
+        return
     for index, delay_ns in enumerate(DELAYS_NS[1:], start=1):
         held = sum(estimates.hops[index].latency_interval.contains(delay_ns) for estimates in found)
         check_share(held, runs, 0.92, 0.98)

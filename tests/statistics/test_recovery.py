@@ -26,8 +26,8 @@ def test_the_leukemia_data_of_freireich() -> None:
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [6, 9, 25, 60])
-@pytest.mark.parametrize("window", [math.inf, 3.0, 1.3])
+@pytest.mark.parametrize("n", [6, 25, 60])
+@pytest.mark.parametrize("window", [math.inf, 1.3])
 def test_bounds_hold_the_median(n: int, window: float, runs: int) -> None:
     """Exponential times of median 1; the window ends at a seeded moment between ``window`` and twice that."""
     rng = np.random.default_rng([n, int(10 * min(window, 100)), runs])
@@ -45,16 +45,3 @@ def test_bounds_hold_the_median(n: int, window: float, runs: int) -> None:
     check_share(held, runs, 0.95, 1.0)
     if n == 60:
         assert decided > 0.95 * runs
-
-
-def test_the_median_of_all_is_near_the_truth_where_that_of_the_recovered_is_not() -> None:
-    rng = np.random.default_rng(8)
-    ours, naive = [], []
-    for _ in range(300):
-        times = rng.exponential(1 / math.log(2), 40)
-        known = times <= 1.5
-        found = kaplan_meier_median(np.minimum(times, 1.5), known)
-        ours.append(1.5 if found is None else found)
-        naive.append(float(np.median(times[known])))
-    assert abs(float(np.mean(ours)) - 1) < 0.05
-    assert float(np.mean(naive)) < 0.7

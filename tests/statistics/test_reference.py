@@ -9,6 +9,7 @@ from pathlab.analysis.estimators.fairness import jain_index
 from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.quantiles import median_interval, median_interval_minimum, quartiles
 from pathlab.analysis.estimators.throughput import effective_window
+from pathlab.analysis.libraries import stats
 from pathlab.store.steady import measure_steady
 
 
@@ -28,6 +29,18 @@ def test_wilson_interval_is_newcombes(lost: int, sent: int, low: float, high: fl
     assert loss.loss_ratio == lost / sent
     assert loss.interval_ratio.low == pytest.approx(low, abs=5e-5)
     assert loss.interval_ratio.high == pytest.approx(high, abs=5e-5)
+
+
+@pytest.mark.parametrize("n", [5, 10, 21, 200])
+def test_wilson_interval_holds_most_ratios_as_often_as_it_says_and_rare_losses_less(n: int) -> None:
+    """Summed over all outcomes, not drawn."""
+    intervals = [probe_loss(n, n - lost).interval_ratio for lost in range(n + 1)]
+    ratios = np.linspace(1e-4, 0.5, 2000)
+    held = np.array([[interval.contains(ratio) for interval in intervals] for ratio in ratios])
+    coverage = np.sum(stats.binom.pmf(np.arange(n + 1), n, ratios[:, None]) * held, axis=1)
+    assert 0.95 <= np.mean(coverage) <= 0.956
+    assert 0.83 <= np.min(coverage) <= 0.86
+    assert 0.15 < n * ratios[np.argmin(coverage)] < 0.2
 
 
 def test_quartiles_are_rs_type_7() -> None:

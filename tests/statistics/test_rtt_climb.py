@@ -17,7 +17,7 @@ def times(n: int) -> np.ndarray:
     return np.arange(n) * 50e6
 
 
-@pytest.mark.parametrize("periods", [2.0, 3.5, 5.0])
+@pytest.mark.parametrize("periods", [2.0, 3.5])
 def test_a_saw_tooth_is_no_climb(periods: float) -> None:
     """A window that grows until a loss halves it: the end is high, and so it was before."""
     at = np.linspace(0, periods, 400)
@@ -25,8 +25,7 @@ def test_a_saw_tooth_is_no_climb(periods: float) -> None:
     assert found.rising is False
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
-@pytest.mark.parametrize("n", [20, 40, 200])
+@pytest.mark.parametrize(("n", "correlation"), [(20, 0.0), (20, 0.8), (40, 0.5), (200, 0.8)])
 def test_noise_is_hardly_ever_a_climb(n: int, correlation: float) -> None:
     """Noise of 10 ms about a level that stands; rises below the margin do not count."""
     rng = np.random.default_rng([n, round(10 * correlation)])

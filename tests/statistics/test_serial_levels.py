@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,20 +18,20 @@ from pathlab.analysis.estimators.serial_levels import (
 )
 from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 
-from .noise import check_share, draw_autoregressive, draw_log_normal
+from .noise import check_share, draw_autoregressive
 from .test_serial_targets import draw_gaussian, draw_heavy
 
-SHORT = [pytest.param(n, choose_runs(runs)) for n, runs in ((7, 300), (13, 300), (60, 200), (200, 100))]
-LONG = [pytest.param(n, 3000, marks=pytest.mark.long) for n in (7, 13, 19, 40, 60, 100, 200)]
+SIZES: list[Any] = [(n, choose_runs(runs)) for n, runs in ((7, 300), (13, 300), (200, 100))]
+SIZES += list_long((7, 13, 19, 40, 60, 100, 200), runs=3000)
 #: Enough samples of p90 have both order statistics.
-QUANTILE_SIZES = [pytest.param(n, choose_runs(runs)) for n, runs in ((40, 300), (100, 200), (300, 100))]
-LONG_QUANTILES = [pytest.param(n, 2000, marks=pytest.mark.long) for n in (36, 60, 100, 300)]
+QUANTILE_SIZES: list[Any] = [(n, choose_runs(runs)) for n, runs in ((40, 300), (300, 100))]
+QUANTILE_SIZES += list_long((36, 60, 100, 300), runs=2000)
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
-@pytest.mark.parametrize(("n", "runs"), SHORT + LONG)
+@pytest.mark.parametrize(("n", "runs"), SIZES)
 def test_means_are_held(n: int, runs: int, correlation: float) -> None:
     """Never too seldom; short series are wider, since they cannot show how independent they are."""
     rng = np.random.default_rng([n, runs, round(10 * correlation)])
@@ -42,18 +43,8 @@ def test_means_are_held(n: int, runs: int, correlation: float) -> None:
         check_share(sum(one.contains(0.0) for one in decided), len(decided), least, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("n", "runs"), [(200, choose_runs(200)), pytest.param(1000, 1000, marks=pytest.mark.long)]
-)
-def test_long_independent_series_are_held_as_often_as_promised(n: int, runs: int) -> None:
-    rng = np.random.default_rng([n, runs, 1])
-    rows = draw_log_normal(rng, runs, n)
-    truth = math.exp(0.3**2 / 2)
-    check_share(sum(serial_mean(row).interval.contains(truth) for row in rows), runs, 0.93, 0.98)
-
-
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
-@pytest.mark.parametrize(("n", "runs"), QUANTILE_SIZES + LONG_QUANTILES)
+@pytest.mark.parametrize(("n", "runs"), QUANTILE_SIZES)
 def test_quantiles_are_held(n: int, runs: int, correlation: float) -> None:
     rng = np.random.default_rng([n, runs, round(10 * correlation), 2])
     spread = 1 / math.sqrt(1 - correlation**2)
@@ -68,7 +59,7 @@ def test_quantiles_are_held(n: int, runs: int, correlation: float) -> None:
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5])
-@pytest.mark.parametrize(("n", "runs"), SHORT + LONG)
+@pytest.mark.parametrize(("n", "runs"), SIZES)
 def test_bands_hold_the_whole_distribution(n: int, runs: int, correlation: float) -> None:
     rng = np.random.default_rng([n, runs, round(10 * correlation), 3])
     rows = np.sort(draw_autoregressive(rng, runs, n, correlation) * math.sqrt(1 - correlation**2), axis=1)

@@ -21,7 +21,7 @@ WINNERS = (PairVerdict.STREAMS, PairVerdict.WINDOWS)
 SIZES = (7, 13, 19, 60, 200)
 CORRELATIONS = (0.0, 0.3, 0.5, 0.7)
 #: Many short series and few long ones: so many runs of each size, always and at full length.
-ALWAYS = {7: 300, 13: 300, 19: 300, 60: 150, 200: 80}
+ALWAYS = {7: 300, 13: 300, 60: 150, 200: 80}
 FULLY = {7: 3000, 13: 3000, 19: 3000, 60: 2000, 200: 1000}
 
 
@@ -48,10 +48,10 @@ NOISE: dict[str, Callable[[np.random.Generator, int, int, float], Rows]] = {
     "heavy": draw_heavy,
 }
 SHORT = [
-    pytest.param(name, n, correlation, choose_runs(ALWAYS[n]))
+    pytest.param(name, n, correlation, choose_runs(ALWAYS[n], short=30))
     for name, n, correlation in (
-        *(("gaussian", n, correlation) for n in SIZES for correlation in (0.0, 0.7)),
-        *((name, n, 0.7) for name in ("skewed", "heavy") for n in (7, 13)),
+        *(("gaussian", n, 0.7) for n in ALWAYS),
+        *(("gaussian", 7, 0.0), ("gaussian", 60, 0.0), ("skewed", 13, 0.7), ("heavy", 7, 0.7)),
     )
 ]
 LONG = [
@@ -92,26 +92,16 @@ def test_targets_hold(name: str, n: int, correlation: float, runs: int) -> None:
         check_share(count, runs - open_ones[part], COVERAGE_RATIO, 1.0)
 
 
-def test_independent_cycles_would_be_told_apart_by_chance() -> None:
-    """What the targets are about: with 13 correlated cycles a test for independent ones goes wrong often."""
-    rng = np.random.default_rng(3)
-    first, second = (draw_gaussian(rng, 300, 13, 0.7) for _ in range(2))
-    spread = np.sqrt((first.var(axis=1, ddof=1) + second.var(axis=1, ddof=1)) / 13)
-    apart = np.abs(first.mean(axis=1) - second.mean(axis=1)) > 2.06 * spread
-    check_share(int(apart.sum()), 300, 0.3, 0.5)
-
-
-@pytest.mark.parametrize("n", [13, 60])
-def test_independent_cycles_still_decide(n: int) -> None:
-    """3 % of noise: a difference of 30 % is decided with 13 cycles, one of 10 % with 13 in most campaigns."""
-    rng = np.random.default_rng(n)
-    noise = 0.03 * rng.normal(size=(2, 100, n))
-    for ratio, least in ((1.3, 100), (1.1, 80)):
-        ours, theirs = np.exp(noise[0] + math.log(ratio)), np.exp(noise[1])
-        decided_count = sum(
-            compare_pairs(one, other).verdict is PairVerdict.STREAMS
-            for one, other in zip(ours, theirs, strict=True)
-        )
-        assert decided_count >= least
-        groups = [compare_groups(other, one) for one, other in zip(ours, theirs, strict=True)]
-        assert sum((found.interval_ratio.low or 0.0) > 1.0 for found in groups) >= least
+@pytest.mark.parametrize(
+    ("n", "ratio", "least_ratio"), [(7, 1.3, 0.8), (13, 1.3, 1.0), (13, 1.1, 0.8), (60, 1.1, 0.8)]
+)
+def test_independent_cycles_still_decide(n: int, ratio: float, least_ratio: float) -> None:
+    """3 % of noise: what is allowed for the order of the cycles does not make everything undecided."""
+    runs = choose_runs(100)
+    noise = 0.03 * np.random.default_rng(n).normal(size=(2, runs, n))
+    sides = list(zip(np.exp(noise[0] + math.log(ratio)), np.exp(noise[1]), strict=True))
+    verdicts = [compare_pairs(ours, theirs).verdict for ours, theirs in sides]
+    assert verdicts.count(PairVerdict.STREAMS) >= least_ratio * runs
+    if n >= 13:
+        groups = [compare_groups(theirs, ours).interval_ratio.low or 0.0 for ours, theirs in sides]
+        assert sum(low > 1.0 for low in groups) >= least_ratio * runs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.serial import bound_order
 from pathlab.analysis.estimators.shifts import critical_rank, hodges_lehmann
 from pathlab.analysis.libraries import stats
-from tests.statistics.noise import NOISES, RUNS, check_coverage, check_share
+from tests.statistics.noise import RUNS, check_coverage
 
 # The data of the example of R's wilcox.test: Hollander and Wolfe 1973, p. 29.
 FIRST = np.array([1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30])
@@ -58,20 +60,7 @@ def test_critical_ranks_are_rs() -> None:
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [6, 10, 21, 200])
-@pytest.mark.parametrize("name", sorted(NOISES))
-def test_shift_interval_covers(name: str, n: int, runs: int) -> None:
-    rng = np.random.default_rng([n, runs])
-    draw = NOISES[name]
-    differences = draw(rng, runs, n) + 7.0 - draw(rng, runs, n)
-    found = [hodges_lehmann(row) for row in differences]
-    check_coverage([one.interval for one in found], 7.0, least=0.95, most=1 - 1e-9)
-    moved = sum(one.shift is not None and one.shift > 7.0 for one in found)
-    check_share(moved, runs, 0.5, 0.5)
-
-
-@pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [10, 21, 200])
+@pytest.mark.parametrize("n", [10, 200])
 @pytest.mark.parametrize("common", [0.0, 1.0])
 def test_cliffs_delta_interval_covers(common: float, n: int, runs: int) -> None:
     """Two normals half a standard deviation apart; what the pair shares leaves the truth less far from 0."""
@@ -96,29 +85,28 @@ def test_cliffs_delta_by_r_and_by_hand() -> None:
 DIFFERENCES = st.lists(st.integers(-(10**6), 10**6), min_size=6, max_size=60)
 
 
-@settings(deadline=None)
+@settings(max_examples=40)
 @given(DIFFERENCES, st.integers(-(10**6), 10**6), st.integers(1, 1000), st.randoms(use_true_random=False))
-def test_shift_follows_shift_and_scale(values: list[int], shift: int, scale: int, shuffler: object) -> None:
+def test_shift_follows_shift_and_scale(
+    values: list[int], shift: int, scale: int, shuffler: random.Random
+) -> None:
     before = hodges_lehmann(values)
     moved = [value * scale + shift for value in values]
     if len(values) < 10:  # from there on their order tells their correlation
-        shuffler.shuffle(moved)  # type: ignore[attr-defined]
+        shuffler.shuffle(moved)
     after = hodges_lehmann(moved)
     assert before.shift is not None
     assert after.shift == pytest.approx(before.shift * scale + shift, abs=1e-3)
-    if (
-        before.interval.low is not None
-        and before.interval.high is not None
-        and after.interval.low is not None
-    ):
-        assert after.interval.low == pytest.approx(before.interval.low * scale + shift, abs=1e-3)
-        assert after.interval.high == pytest.approx(before.interval.high * scale + shift, abs=1e-3)
-        assert before.interval.low <= before.shift <= before.interval.high
+    low, high = before.interval.low, before.interval.high
+    if low is not None and high is not None and after.interval.decided:
+        ends = pytest.approx((low * scale + shift, high * scale + shift), abs=1e-3)
+        assert (after.interval.low, after.interval.high) == ends
+        assert low <= before.shift <= high
     mirrored = hodges_lehmann([-value for value in values])
     assert mirrored.p_value == (None if before.p_value is None else pytest.approx(before.p_value))
 
 
-@settings(deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=60))
 def test_delta_mirrors_and_its_interval_holds_it(pairs: list[tuple[int, int]]) -> None:
     first, second = [pair[0] for pair in pairs], [pair[1] for pair in pairs]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.tails import Tail, estimate_tail
 from pathlab.analysis.libraries import stats
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.noise import check_share, draw_autoregressive
 
 SAMPLES, LEVEL_SD, SAMPLE_SD, BIN_RATIO = 4000, 0.2, 0.5, 1.008
@@ -31,13 +31,8 @@ def simulate(trials: int, correlation: float, rng: np.random.Generator) -> Tail:
     ("trials", "correlation", "runs"),
     [
         (8, 0.0, choose_runs(100)),
-        (20, 0.0, choose_runs(60)),
         (20, 0.7, choose_runs(60)),
-        *(
-            pytest.param(trials, correlation, 600, marks=pytest.mark.long)
-            for trials in (6, 8, 12, 20, 40)
-            for correlation in (0.0, 0.5, 0.7)
-        ),
+        *list_long((6, 8, 12, 20, 40), (0.0, 0.5, 0.7), runs=600),
     ],
 )
 def test_intervals_cover(trials: int, correlation: float, runs: int) -> None:

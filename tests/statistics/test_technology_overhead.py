@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
 from tests.builders.technologies import FACTS, Technology, make_adapter, make_technology_results
-from tests.length import choose_runs
+from tests.length import choose_runs, list_long
 from tests.statistics.noise import check_share
 
 FACTOR = 5.0
@@ -20,17 +18,13 @@ BENEATH = (Technology(per_byte_ns=0.0), Technology({"wait": "poll"}, per_byte_ns
 
 
 @pytest.mark.parametrize(
-    ("runs", "cycles", "correlation"),
+    ("cycles", "correlation", "runs"),
     [
-        *((choose_runs(120, short=12), *case) for case in ((7, 0.0), (20, 0.7))),
-        *(pytest.param(120, *case, marks=pytest.mark.long) for case in ((7, 0.7), (20, 0.0))),
-        *(
-            pytest.param(1200, *case, marks=pytest.mark.long)
-            for case in itertools.product((7, 20), (0.0, 0.7))
-        ),
+        *((*case, choose_runs(120, short=12)) for case in ((7, 0.0), (20, 0.7))),
+        *list_long((7, 20), (0.0, 0.7), runs=1200),
     ],
 )
-def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlation: float) -> None:
+def test_intervals_of_overhead_hold_the_factor(cycles: int, correlation: float, runs: int) -> None:
     """Every size is a run: each has trials of its own."""
     sizes = min(runs, SIZES_MAX)
     redis = make_adapter("redis", FACTOR * 4_000.0, 0.0)
@@ -55,9 +49,10 @@ def test_intervals_of_overhead_hold_the_factor(runs: int, cycles: int, correlati
     check_share(held, decided, 0.92, 1.0)
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.7])
-@pytest.mark.parametrize("runs", [choose_runs(40, short=8), pytest.param(400, marks=pytest.mark.long)])
-def test_a_load_that_does_nothing_is_seldom_found(runs: int, correlation: float) -> None:
+@pytest.mark.parametrize(
+    ("correlation", "runs"), [(0.7, choose_runs(40, short=6)), *list_long((0.0, 0.7), runs=400)]
+)
+def test_a_load_that_does_nothing_is_seldom_found(correlation: float, runs: int) -> None:
     """Of all campaigns, at most 7 % have a verdict that is wrong in one of the 4 rows of a metric."""
     levels = [{"background": load} for load in ("none", "disk", "cpu")]
     redis = make_adapter("redis", 20_000.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
@@ -48,10 +49,10 @@ def test_slope_is_scipys_and_its_interval_inverts_the_test() -> None:
     found = find_trend(values, places)
     assert found.slope == pytest.approx(float(stats.theilslopes(values, places).slope))
     assert found.change == pytest.approx(11 * (found.slope or 0.0))
-    low, high = found.slope_interval.low, found.slope_interval.high
+    interval = found.slope_interval
+    low, high, coverage = interval.low, interval.high, interval.coverage_ratio
     assert low is not None
     assert high is not None
-    coverage = found.slope_interval.coverage_ratio
     assert coverage is not None
     assert 0.95 <= coverage < 0.97
 
@@ -64,8 +65,7 @@ def test_slope_is_scipys_and_its_interval_inverts_the_test() -> None:
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize("n", [5, 10, 21, 200])
-@pytest.mark.parametrize("name", sorted(NOISES))
+@pytest.mark.parametrize(("name", "n"), [("normal", 5), ("log-normal", 10), ("normal", 200)])
 def test_level_and_coverage_without_correlation(name: str, n: int, runs: int) -> None:
     noise = NOISES[name](np.random.default_rng([n, runs]), runs, n)
     found = [find_trend(row) for row in noise]
@@ -76,26 +76,12 @@ def test_level_and_coverage_without_correlation(name: str, n: int, runs: int) ->
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize(("n", "correlation"), [(7, 0.7), (13, 0.7), (21, 0.5), (40, 0.7), (200, 0.7)])
+@pytest.mark.parametrize(("n", "correlation"), [(7, 0.7), (21, 0.5), (200, 0.7)])
 def test_level_and_coverage_under_correlation(n: int, correlation: float, runs: int) -> None:
     series = draw_autoregressive(np.random.default_rng([n, runs]), runs, n, correlation)
     found = [find_trend(row) for row in series]
     check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.0, 0.07)
     check_coverage([one.slope_interval for one in found], 0.0, least=0.92, most=1 - 1e-9)
-
-
-def test_without_the_correction_correlation_would_pass_for_a_trend() -> None:
-    series = draw_autoregressive(np.random.default_rng(1), 400, 100)
-    naive = sum(float(stats.kendalltau(np.arange(100), row).pvalue) < 0.05 for row in series)
-    assert naive > 0.15 * 400
-
-
-@pytest.mark.parametrize("runs", RUNS)
-def test_power_against_a_slope(runs: int) -> None:
-    """A rise of five standard deviations over 21 samples is as good as always seen."""
-    rng = np.random.default_rng(runs)
-    found = [find_trend(row + np.linspace(0, 5, 21)) for row in rng.normal(size=(runs, 21))]
-    check_share(sum(one.p_value is not None and one.p_value < 0.05 for one in found), runs, 0.9, 1 - 1e-9)
 
 
 def durations_campaign(rng: np.random.Generator, cycles: int, change: float) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +108,7 @@ def test_bound_of_durations_covers_and_keeps_its_level(runs: int) -> None:
 
 
 @pytest.mark.parametrize("runs", RUNS)
-@pytest.mark.parametrize(("cycles", "correlation"), [(7, 0.7), (13, 0.7), (21, 0.0), (60, 0.7)])
+@pytest.mark.parametrize(("cycles", "correlation"), [(7, 0.7), (21, 0.0), (60, 0.7)])
 def test_bound_of_durations_withstands_correlation(cycles: int, correlation: float, runs: int) -> None:
     """Every duration wanders by itself over the cycles, and all of them together by what a cycle shares."""
     rng = np.random.default_rng([runs, cycles])
@@ -142,7 +128,7 @@ def test_bound_of_durations_withstands_correlation(cycles: int, correlation: flo
 SERIES = st.lists(st.integers(-(10**4), 10**4), min_size=6, max_size=40)
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(SERIES, st.integers(-(10**4), 10**4), st.integers(1, 100))
 def test_trend_follows_shift_and_scale_and_mirrors(values: list[int], shift: int, scale: int) -> None:
     found, moved = find_trend(values), find_trend([value * scale + shift for value in values])
@@ -159,16 +145,15 @@ def test_trend_follows_shift_and_scale_and_mirrors(values: list[int], shift: int
         assert found.slope_interval.contains(found.slope)
 
 
-@settings(deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=6, max_size=40),
     st.randoms(use_true_random=False),
 )
 def test_order_of_measurement_is_no_matter_where_positions_are_not_time(
-    pairs: list[tuple[int, int]], shuffler: object
+    pairs: list[tuple[int, int]], shuffler: random.Random
 ) -> None:
-    shuffled = list(pairs)
-    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
+    shuffled = shuffler.sample(pairs, len(pairs))
     found, moved = (find_trend(*np.array(one, dtype=float).T[::-1]) for one in (pairs, shuffled))
     assert moved.p_value == pytest.approx(found.p_value)
     assert moved.slope == pytest.approx(found.slope)

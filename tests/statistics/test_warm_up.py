@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.interval import Undecided
@@ -58,7 +58,6 @@ def test_a_rate_that_never_settles_is_said_to_do_so() -> None:
     assert (found.undecided, found.detected_ns, found.sufficient) == (Undecided.NOT_SETTLED, None, None)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 1000))
 def test_scale_does_not_matter(seed: int, scale: int) -> None:
     counts = np.random.default_rng(seed).integers(1, 10**6, 120).astype(float)
