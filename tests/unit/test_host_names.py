@@ -45,13 +45,8 @@ def test_what_no_name_can_be_is_named(name: str, fault: str) -> None:
     ("text", "fault"),
     [
         *(("user@", ""), ("@host", ""), ("host:", ""), ("host:ssh", ""), ("fe80::1", ""), ("[fe80::1", "")),
-        *(
-            ("host:0", "port 0"),
-            ("host:65536", "port 65536"),
-            (f"host:{'9' * 5000}", ""),
-            ("me@a..b:22", "an empty label"),
-        ),
-        *(("two words", "a space"), ("[1:2]:22", "not an IPv6 address")),
+        *(("host:0", "port 0"), ("host:65536", "port 65536"), (f"host:{'9' * 5000}", "")),
+        *(("me@a..b:22", "an empty label"), ("[1:2]:22", "not an IPv6 address")),
     ],
 )
 def test_what_is_no_destination_is_refused(text: str, fault: str) -> None:

@@ -28,10 +28,10 @@ ROWS = (
 def render(
     width: int, rows: tuple[tuple[str, ...], ...] = ROWS, title: str = "", elsewhere: str = ""
 ) -> list[str]:
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    PrintedTable(columns=COLUMNS, rows=rows, title=title, elsewhere=elsewhere).print_to(console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
+    screen = io.StringIO()
+    table = PrintedTable(columns=COLUMNS, rows=rows, title=title, elsewhere=elsewhere)
+    table.print_to(Console(file=screen, width=width, color_system=None))
+    return screen.getvalue().splitlines()
 
 
 def test_what_all_rows_share_stands_above_and_empty_columns_are_left_out() -> None:
@@ -99,7 +99,7 @@ def test_a_number_stays_on_a_line_with_its_unit() -> None:
 
 
 def test_a_paragraph_continues_below_its_beginning() -> None:
-    console = Console(file=io.StringIO(), width=14, color_system=None)
-    console.print(PrintedParagraph("one two three four", mark="• "))
-    assert isinstance(console.file, io.StringIO)
-    assert console.file.getvalue().splitlines() == ["• one two", "  three four"]
+    screen = io.StringIO()
+    paragraph = PrintedParagraph("one two three four", mark="• ")
+    Console(file=screen, width=14, color_system=None).print(paragraph)
+    assert screen.getvalue().splitlines() == ["• one two", "  three four"]

@@ -80,20 +80,8 @@ def test_the_schema_is_printed() -> None:
     assert json.loads(ask("schema", "--json").output)["$schema"].startswith("https://json-schema.org/")
 
 
-IN_LAB = [
-    "mine-2",
-    'A "title"',
-    "lab",
-    "lan",
-    "yes",
-    "1..8 step x2",
-    "64KiB, auto",
-    "reno",
-    "",
-    "5s",
-    "3",
-    "17",
-]
+IN_LAB = ["mine-2", 'A "title"', "lab", "lan", "yes", "1..8 step x2"]
+IN_LAB += ["64KiB, auto", "reno", "", "5s", "3", "17"]
 BETWEEN = ["far-away", "", "hosts", "local", "far.example", "192.0.2.7", "no", "4", "", "", "", "", "", ""]
 
 

@@ -34,6 +34,7 @@ from pathlab.runner.events import (
     describe_event,
 )
 from tests.builders.trials import make_record
+from tests.known import known
 
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
 DONE = make_record(
@@ -47,21 +48,16 @@ DONE = make_record(
     flags=("lab", "control"),
 )
 NOW_S = 1000.0
+START = TrialStarted(
+    row=0, source="a", destination="b", streams=2, window_bytes=65536, estimate_ns=5 * 10**9, settings=LEVELS
+)
 STARTED = CampaignStarted(
     name="sweep", folder=Path("out"), rows=2, done=0, estimate_ns=10**10, work_ns=10**10
 )
 EVENTS: list[Event] = [
     STARTED,
     Waiting(reason="outside the hours", until_utc="2026-01-05T22:00:00+00:00"),
-    TrialStarted(
-        row=0,
-        source="a",
-        destination="b",
-        streams=2,
-        window_bytes=65536,
-        estimate_ns=5 * 10**9,
-        settings=LEVELS,
-    ),
+    START,
     RateNow(row=0, bits_per_s=3e7, elapsed_ns=10**8),
     RttNow(row=0, rtt_ns=5 * 10**7),
     RetransmissionsNow(row=0, segments=12),
@@ -89,10 +85,9 @@ def test_on_a_terminal_the_cells_and_sparks_stand_below() -> None:
 
 def draw(view: LiveView, width: int) -> list[str]:
     """What the live part shows now."""
-    console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(view)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
+    screen = io.StringIO()
+    Console(file=screen, width=width, color_system=None).print(view)
+    return screen.getvalue().splitlines()
 
 
 def make_view(events: Iterable[Event] = ()) -> LiveView:
@@ -105,11 +100,8 @@ def make_view(events: Iterable[Event] = ()) -> LiveView:
 
 def make_full_view() -> LiveView:
     """A trial of a path of which one was measured before."""
-    view = make_view([STARTED])
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view(start)
-    view(TrialEnded(record=DONE, settings=LEVELS))
-    view(replace(start, row=1, streams=16))
+    ended = TrialEnded(record=DONE, settings=LEVELS)
+    view = make_view([STARTED, START, ended, replace(START, row=1, streams=16)])
     for number in range(60):
         view(RateNow(row=1, bits_per_s=38.6e6, elapsed_ns=number * 10**8))
         view(RttNow(row=1, rtt_ns=52_900_000))
@@ -140,7 +132,7 @@ def test_the_bar_is_dropped_before_any_digit() -> None:
 
 
 def test_a_lost_probe_is_said_and_no_idle_rtt_is_made_up() -> None:
-    view = make_view([next(event for event in EVENTS if isinstance(event, TrialStarted))])
+    view = make_view([START])
     view(RttNow(row=0, rtt_ns=None))
     assert draw(view, 80)[0].startswith("RTT lost ")
     assert "idle" not in draw(view, 80)[0]
@@ -152,10 +144,9 @@ def test_the_time_left_begins_with_the_preparation() -> None:
 
 
 def test_a_repeated_trial_adds_to_the_time_left() -> None:
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view = make_view([STARTED, start, TrialEnded(record=DONE, settings=LEVELS)])
+    view = make_view([STARTED, START, TrialEnded(record=DONE, settings=LEVELS)])
     assert draw(view, 80)[-1].endswith(" 0:05 left")
-    view(replace(start, attempt=2))
+    view(replace(START, attempt=2))
     assert draw(view, 80)[-1].endswith(" 0:10 left")
 
 
@@ -189,9 +180,7 @@ def test_a_pause_is_shown_and_is_no_progress() -> None:
     now_s = NOW_S
     screen = io.StringIO()
     view = LiveView(Console(file=screen, width=100), clock=lambda: now_s)
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    end = next(event for event in EVENTS if isinstance(event, TrialEnded))
-    for event in (STARTED, start, replace(end, record=replace(end.record, plan_row=start.row)), Paused()):
+    for event in (STARTED, START, TrialEnded(record=DONE, settings=LEVELS), Paused()):
         view(event)
     (before,) = draw(view, 100)[-1:]
     now_s += 3600
@@ -207,11 +196,10 @@ def test_a_pause_is_shown_and_is_no_progress() -> None:
 
 def test_events_of_other_threads_do_not_disturb_a_drawing() -> None:
     view = make_view([STARTED])
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
 
     def run_trials() -> None:
-        for row in range(6000):
-            view(replace(start, row=row))
+        for row in range(1500):
+            view(replace(START, row=row))
             view(RateNow(row=row, bits_per_s=1e6, elapsed_ns=1))
             if row >= 50:
                 view(TrialEnded(record=make_record(plan_row=row - 50, status="failed"), settings=LEVELS))
@@ -226,7 +214,7 @@ def test_events_of_other_threads_do_not_disturb_a_drawing() -> None:
     finally:
         runner.join()
         sys.setswitchinterval(before)
-    assert "trial 6000/2" in draw(view, 80)[-1]
+    assert "trial 1500/2" in draw(view, 80)[-1]
 
 
 def test_the_table_gives_an_interval_from_six_trials_on() -> None:
@@ -234,12 +222,8 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     assert table.build() is None
     for number in range(6):
         table.add(make_record(throughput_bits_per_s=1e6 * (10 + number)), {})
-    console = Console(file=io.StringIO(), width=120)
-    built = table.build()
-    assert built is not None
-    console.print(built)
-    screen = console.file
-    assert isinstance(screen, io.StringIO)
+    screen = io.StringIO()
+    Console(file=screen, width=120).print(known(table.build()))
     assert "12.5 Mbit/s" in screen.getvalue()
     # Independent trials would have 10 to 15; six cannot rule out that they repeat each other.
     assert "5.87–19.1 Mbit/s" in screen.getvalue()

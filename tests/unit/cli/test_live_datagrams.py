@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from pathlab.cli.running_table import format_trial_line
-from pathlab.runner.events import LossesNow, RateNow, RttNow, TrialEnded, TrialStarted
+from pathlab.runner.events import LossesNow, RateNow, RttNow, TrialEnded
 from tests.builders.trials import make_record
-from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view
+from tests.unit.cli.test_live import START, STARTED, draw, make_view
 
 LEVELS = {"streams": 4, "window_bytes": None, "congestion": None, "transport": "udp", "gso": True}
 FLOW = make_record(
@@ -30,8 +30,7 @@ def test_a_udp_trial_states_its_loss() -> None:
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_live_view_shows_the_loss_so_far(width: int) -> None:
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view = make_view([STARTED, replace(start, settings=LEVELS)])
+    view = make_view([STARTED, replace(START, settings=LEVELS)])
     view(RateNow(row=0, bits_per_s=99e6, elapsed_ns=10**8))
     view(RttNow(row=0, rtt_ns=40_000_000))
     assert "loss" not in "".join(draw(view, width))
@@ -42,13 +41,12 @@ def test_the_live_view_shows_the_loss_so_far(width: int) -> None:
     lines = draw(view, width)
     assert max(map(len, lines)) <= width
     assert "loss 1.5 %" in "".join(lines)
-    view(replace(start, row=1, settings=LEVELS))
+    view(replace(START, row=1, settings=LEVELS))
     assert "loss" not in "".join(draw(view, width))
 
 
 def test_the_table_pools_the_loss_of_a_combination() -> None:
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view = make_view([STARTED, replace(start, settings=LEVELS)])
+    view = make_view([STARTED, replace(START, settings=LEVELS)])
     for record in (FLOW, replace(FLOW, udp_sent_packets=300_000, udp_lost_packets=500)):
         view(TrialEnded(record=record, settings=LEVELS))
     shown = " ".join(" ".join(draw(view, 120)).split())

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from pathlab.runner.events import RateNow, TrialEnded, TrialStarted
+from pathlab.runner.events import RateNow, TrialEnded
 from tests.builders.trials import make_record
-from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view
+from tests.unit.cli.test_live import START, STARTED, draw, make_view
 
 MESSAGE_LEVELS = {
     "streams": 1,
@@ -36,8 +36,7 @@ ANSWERED = make_record(
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_live_view_counts_messages(width: int) -> None:
-    start = next(event for event in EVENTS if isinstance(event, TrialStarted))
-    view = make_view([replace(STARTED, varied=VARIED), replace(start, settings=MESSAGE_LEVELS)])
+    view = make_view([replace(STARTED, varied=VARIED), replace(START, settings=MESSAGE_LEVELS)])
     view(RateNow(row=0, bits_per_s=64 * 8 * 1.5e6, elapsed_ns=10**8))
     lines = draw(view, width)
     assert "1.5 M/s" in "".join(lines)
@@ -51,6 +50,6 @@ def test_the_live_view_counts_messages(width: int) -> None:
     assert " 2 1.98 k/s 10 µs 1.58 ms " in shown  # the delays are those of the trial that kept its rate
     assert "placement=process" in shown
     assert "dRTT" not in shown
-    view(replace(start, settings={**MESSAGE_LEVELS, "encoding": "protobuf"}))
+    view(replace(START, settings={**MESSAGE_LEVELS, "encoding": "protobuf"}))
     view(RateNow(row=0, bits_per_s=1.5e6, elapsed_ns=10**8))
     assert "1.5 Mbit/s" in "".join(draw(view, 80))

@@ -11,10 +11,10 @@ from tests.unit.study.test_references import COLUMN, NAME, make_messages
 
 
 def test_each_level_has_both_sides_and_a_dash_for_what_is_missing() -> None:
-    console = Console(file=io.StringIO(), width=140, color_system=None)
+    screen = io.StringIO()
+    console = Console(file=screen, width=140, color_system=None)
     render_overlays(NAME, make_messages(7).against_reference(NAME, COLUMN), console)
-    assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    text = screen.getvalue()
     assert f"{NAME}, {COLUMN}, compared with 1 × 64 KiB: west → east" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line.strip()[:1].isdigit()}
     assert rows["4"] == ["4", "7", "120", "Mbit/s", "112–128", "Mbit/s", "60", "Mbit/s", "2", "1.72–2.33"]
@@ -23,7 +23,6 @@ def test_each_level_has_both_sides_and_a_dash_for_what_is_missing() -> None:
 
 
 def test_without_a_level_in_common_a_line_says_so() -> None:
-    console = Console(file=io.StringIO(), width=140, color_system=None)
-    render_overlays(NAME, (), console)
-    assert isinstance(console.file, io.StringIO)
-    assert "nothing to compare" in console.file.getvalue()
+    screen = io.StringIO()
+    render_overlays(NAME, (), Console(file=screen, width=140, color_system=None))
+    assert "nothing to compare" in screen.getvalue()

@@ -29,16 +29,12 @@ def stored(folder: Path) -> Iterator[StudiedResults]:
 
 
 def test_a_figure_is_written_and_its_path_printed(folder: Path, tmp_path: Path) -> None:
-    for name, start in (
-        ("trial-3", b"<?xml"),
-        ("throughput-streams-1", b"<?xml"),
-        ("contributions-1-4-64KiB", b"<?xml"),
-    ):
+    for name in ("trial-3", "throughput-streams-1", "contributions-1-4-64KiB"):
         out = tmp_path / f"{name}.svg"
         result = CliRunner().invoke(command, [str(folder), "--figure", name, "--out", str(out)])
         assert result.exit_code == 0, result.output
         assert result.output == f"{out}\n"
-        assert out.read_bytes().startswith(start)
+        assert out.read_bytes().startswith(b"<?xml")
 
 
 def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest.CaptureFixture[str]) -> None:
@@ -54,15 +50,9 @@ def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest
 @pytest.mark.parametrize(
     ("name", "out", "style", "message"),
     [
-        (
-            "throughput-stream-1",
-            "a.svg",
-            None,
-            "no figure 'throughput-stream-1'; did you mean 'throughput-streams-1'",
-        ),
+        ("throughput-stream-1", "a.svg", None, "did you mean 'throughput-streams-1'"),
         ("trial-99", "a.svg", None, "no trial 99"),
         ("trial-1", "a.gif", None, r"a\.gif' does not end in"),
-        ("trial-1", "nowhere/a.svg", None, "no folder"),
         ("trial-1", "a.csv", "x.mplstyle", "--style does not apply to .csv"),
         ("trial-1", "a.svg", "x.mplstyle", "No such file"),
         ("list", "a.svg", None, "takes no --out"),

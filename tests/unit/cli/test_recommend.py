@@ -14,7 +14,8 @@ from tests.command_line import call
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_results(make_message_results(), tmp_path_factory.mktemp("messages") / "results")
+    messages = make_message_results(rates=(None, 5_000, 200_000), cycles=7)
+    return write_results(messages, tmp_path_factory.mktemp("messages") / "results")
 
 
 def test_without_targets_there_is_the_front_of_each_size(

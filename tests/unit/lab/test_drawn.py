@@ -41,10 +41,9 @@ STAR = Topology(
 
 
 def print_lines(plan: Topology, width: int = 200) -> list[str]:
-    console = Console(file=io.StringIO(), width=width)
-    print_lab(plan, console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().splitlines()
+    screen = io.StringIO()
+    print_lab(plan, Console(file=screen, width=width))
+    return screen.getvalue().splitlines()
 
 
 @pytest.mark.parametrize("name", ["bufferbloat", "star", "three-hops", "two-links"])

@@ -8,13 +8,7 @@ import pytest
 from starlette.requests import Request
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.serve.answers import (
-    RequestRefused,
-    answer_json,
-    describe_refusal,
-    read_count,
-    read_number,
-)
+from pathlab.serve.answers import RequestRefused, answer_json, describe_refusal, read_count, read_number
 
 
 def ask_with(query: str) -> Request:
@@ -37,15 +31,12 @@ def test_a_number_out_of_range_is_refused_with_its_range(given: str) -> None:
         assert raised.value.status == 400
 
 
-def test_a_number_that_is_missing_is_named() -> None:
-    with pytest.raises(RequestRefused, match="'n' is missing in the address"):
-        read_number(ask_with("m=1"), "n", low=0, high=1)
-
-
-def test_a_count_has_no_fraction() -> None:
+def test_a_count_has_no_fraction_and_what_is_missing_is_named() -> None:
     assert read_count(ask_with("n=3"), "n", low=0, high=5) == 3
     with pytest.raises(RequestRefused, match="'n' is a whole number from 0 to 5"):
         read_count(ask_with("n=2.5"), "n", low=0, high=5)
+    with pytest.raises(RequestRefused, match="'n' is missing in the address"):
+        read_number(ask_with("m=1"), "n", low=0, high=1)
 
 
 def test_json_holds_any_text_and_no_infinity() -> None:

@@ -11,12 +11,13 @@ from pathlab.serve.library import ResultsLibrary
 from tests.builders.results import make_quickstart, write_results
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("results") / "all"
     for day in (1, 2, 3):
         results = make_quickstart(cycles=1, created_utc=f"2026-01-0{day}T00:00:00Z")
-        write_results(results, tmp_path / "all" / str(day))
-    return tmp_path / "all"
+        write_results(results, found / str(day))
+    return found
 
 
 def test_a_set_is_read_once_and_the_one_used_least_goes(
@@ -67,4 +68,4 @@ def test_results_that_can_be_read_are_served_beside_those_that_cannot(folder: Pa
     with pytest.raises(StoreError, match="is damaged"):
         ResultsLibrary.find([torn])
     with pytest.raises(UsageError, match="are two folders of results"):
-        ResultsLibrary.find([folder, tmp_path])
+        ResultsLibrary.find([folder, folder.parent])

@@ -13,15 +13,16 @@ from pathlab.study.exploration.explored_results import ExploredResults
 from tests.builders.results import make_quickstart, write_results
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Results ``one`` with two links to them, and a link to the folder itself, which all come before it."""
-    write_results(make_quickstart(cycles=1), tmp_path / "all" / "one")
-    (tmp_path / "all" / "latest").symlink_to("one")
-    (tmp_path / "all" / "again").mkdir()
-    (tmp_path / "all" / "again" / "results.db").symlink_to(Path("..", "one", "results.db"))
-    (tmp_path / "all" / "loop").symlink_to(tmp_path / "all")
-    return tmp_path / "all"
+    found = tmp_path_factory.mktemp("results") / "all"
+    write_results(make_quickstart(cycles=1), found / "one")
+    (found / "latest").symlink_to("one")
+    (found / "again").mkdir()
+    (found / "again" / "results.db").symlink_to(Path("..", "one", "results.db"))
+    (found / "loop").symlink_to(found)
+    return found
 
 
 def test_a_catalogue_lists_results_once_at_their_own_place(folder: Path) -> None:
