@@ -128,6 +128,12 @@ def test_bound_of_durations_withstands_correlation(cycles: int, correlation: flo
 SERIES = st.lists(st.integers(-(10**4), 10**4), min_size=6, max_size=40)
 
 
+def test_few_places_have_a_slope_and_no_interval() -> None:
+    """Of five samples at one place and a sixth elsewhere only five pairs have a slope."""
+    found = find_trend([1, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 1])
+    assert (found.slope, found.slope_interval.undecided) == (3.0, Undecided.TOO_FEW_SAMPLES)
+
+
 @settings(max_examples=30)
 @given(SERIES, st.integers(-(10**4), 10**4), st.integers(1, 100))
 def test_trend_follows_shift_and_scale_and_mirrors(values: list[int], shift: int, scale: int) -> None:
