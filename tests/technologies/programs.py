@@ -9,11 +9,13 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tests.built import build_once
+from tests.known import known
 from tests.machines.engines import NATIVE, make_native
 from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
@@ -93,23 +95,26 @@ class ProgramEnding:
 
 
 @contextlib.contextmanager
-def running(language: str, end: str, **settings: Any) -> Iterator[subprocess.Popen[str]]:
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    command = find_command(language, end, {"name": "stub", **settings})
-    with subprocess.Popen(command, text=True, cwd=ROOT, **pipes) as process:  # type: ignore[call-overload]
+def start_program(words: list[str], stderr: int | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A program that reads lines and writes records, as the agent starts it; it is killed at the end."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": stderr}
+    with subprocess.Popen(words, text=True, cwd=ROOT, **pipes) as process:  # type: ignore[call-overload]
         try:
             yield process
         finally:
             process.kill()
 
 
+def running(language: str, end: str, **settings: Any) -> AbstractContextManager[subprocess.Popen[str]]:
+    return start_program(find_command(language, end, {"name": "stub", **settings}), subprocess.PIPE)
+
+
 def await_end(process: subprocess.Popen[str]) -> ProgramEnding:
     """Its end while its stdin stays open, as the agent's."""
     stdin, process.stdin = process.stdin, None
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
-    assert stdin is not None
     with contextlib.suppress(BrokenPipeError):
-        stdin.close()
+        known(stdin).close()
     return ProgramEnding(process.returncode, [json.loads(line) for line in stdout.splitlines()], stderr)
 
 
@@ -125,10 +130,10 @@ def tell(process: subprocess.Popen[str], *lines: str) -> None:
     process.stdin.flush()
 
 
-def read_until(process: subprocess.Popen[str], kind: str) -> dict[str, Any]:
-    assert process.stdout is not None
-    for line in process.stdout:
+def read_until(process: subprocess.Popen[str], *kinds: str) -> dict[str, Any]:
+    """The next record of one of the kinds."""
+    for line in known(process.stdout):
         record: dict[str, Any] = json.loads(line)
-        if record["type"] == kind:
+        if record["type"] in kinds:
             return record
-    raise AssertionError(f"no {kind} record: {process.stderr.read() if process.stderr else ''}")
+    raise AssertionError(f"no record of {kinds}: {process.stderr.read() if process.stderr else ''}")

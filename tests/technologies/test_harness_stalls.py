@@ -9,10 +9,10 @@ import re
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.known import known
 from tests.patience import PATIENCE_S
 from tests.technologies.programs import (
     ENDED,
@@ -42,9 +42,8 @@ STALLED = r"no reply for \d+\.\d"
 
 def await_hanging(process: subprocess.Popen[str], streams: int) -> None:
     """Until so many streams of the stub await a reply that does not come."""
-    assert process.stderr is not None
     while streams > 0:
-        line = process.stderr.readline()
+        line = known(process.stderr).readline()
         assert line, "it ended before it hung"
         streams -= line == "hangs\n"
 
@@ -94,31 +93,22 @@ def test_streams_without_a_first_reply_end_the_program() -> None:
 
 
 def end_by(how: str, process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
     if how == "signal":
         os.kill(process.pid, signal.SIGTERM)  # send_signal() would wait for one that has ended already
     else:
-        process.stdin.close()
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
-    ("how", "reason"), [("signal", "ended by a signal"), ("end of stdin", "the controller is gone")]
-)
-def test_a_program_that_awaits_first_replies_can_be_ended(language: str, how: str, reason: str) -> None:
-    with running(language, "ask", variant="mute", streams=2, stall_ns=60_000 * MS) as process:
-        await_hanging(process, 2)
-        end_by(how, process)
-        result = read_until(process, "result")
-        assert process.wait(PATIENCE_S) == ENDED
-    assert (result["complete"], result["reason"]) == (False, reason)
+        known(process.stdin).close()
 
 
 @pytest.mark.parametrize(
+    ("language", "variant"), [*((language, "mute") for language in LANGUAGES), ("java", "warm-mute")]
+)
+@pytest.mark.parametrize(
     ("how", "reason"), [("signal", "ended by a signal"), ("end of stdin", "the controller is gone")]
 )
-def test_a_program_that_awaits_the_reply_to_an_untimed_request_can_be_ended(how: str, reason: str) -> None:
-    with running("java", "ask", variant="warm-mute", streams=2, stall_ns=60_000 * MS) as process:
+def test_a_program_that_awaits_first_replies_can_be_ended(
+    language: str, variant: str, how: str, reason: str
+) -> None:
+    with running(language, "ask", variant=variant, streams=2, stall_ns=60_000 * MS) as process:
         await_hanging(process, 2)
         end_by(how, process)
         result = read_until(process, "result")
@@ -147,15 +137,6 @@ def test_a_trial_whose_streams_hang_can_be_ended_and_waits_without_cpu(how: str)
             assert re.match(STALLED, result["reason"]), language
             assert result["messages"]["missing"] == [1, 1], language
             assert spent_s < 0.5, f"{language} spins while it waits"
-
-
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_a_fault_of_the_first_reply_is_said_to_be_of_it(language: str) -> None:
-    end = run_program(language, "ask", variant="brief")
-    error: dict[str, Any] = end.find("error")
-    assert (end.status, error["stage"]) == (PEER, "reply")
-    wanted = "the first request: a reply of 63 bytes" if language != "pipe" else "a reply of length 63"
-    assert error["text"].startswith(wanted)
 
 
 def test_a_stall_is_stated_alike_in_any_language(monkeypatch: pytest.MonkeyPatch) -> None:

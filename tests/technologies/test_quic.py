@@ -11,13 +11,14 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 import pytest
 
 from tests.require import require
 from tests.technologies.builds import ROOT, build_adapter
+from tests.technologies.programs import read_until, start_program, tell
 
 ADDRESS = "127.0.0.1"
 NAMES = ("quic", "quic-aioquic")
@@ -34,43 +35,24 @@ def program(request: pytest.FixtureRequest) -> Words:
     return [sys.executable, str(ROOT / "agents" / "adapters" / "quic_aioquic.py")]
 
 
-@contextmanager
-def start(program: Words, role: str, **settings: Any) -> Iterator[subprocess.Popen[str]]:
-    words = [*program, role, json.dumps(settings)]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def wait_for(process: subprocess.Popen[str], *kinds: str) -> dict[str, Any]:
-    """The next record of one of the kinds."""
-    assert process.stdout is not None
-    records: Iterator[dict[str, Any]] = map(json.loads, process.stdout)
-    return next(record for record in records if record["type"] in kinds)
+def start(program: Words, role: str, **settings: Any) -> AbstractContextManager[subprocess.Popen[str]]:
+    return start_program([*program, role, json.dumps(settings)])
 
 
 @contextmanager
 def answering(program: Words) -> Iterator[tuple[subprocess.Popen[str], int]]:
     with start(program, "answer", address=ADDRESS) as server:
-        yield server, wait_for(server, "listening")["port"]
+        yield server, read_until(server, "listening")["port"]
 
 
 def ask(program: Words, port: int, message_bytes: int) -> dict[str, Any]:
     """The result of some requests, one after the other."""
     settings = {"port": port, "bytes": message_bytes, "requests": REQUESTS, "stall_ns": 6 * 10**10}
     with start(program, "ask", address=ADDRESS, **settings) as client:
-        first = wait_for(client, "ready", "error")
+        first = read_until(client, "ready", "error")
         assert first["type"] == "ready", first
-        go(client)
-        return wait_for(client, "result")
-
-
-def go(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("go\n")
-    process.stdin.flush()
+        tell(client, "go")
+        return read_until(client, "result")
 
 
 class BadPath:
@@ -158,7 +140,7 @@ def test_that_nobody_listens_is_told_at_once(program: Words) -> None:
         closed.bind((ADDRESS, 0))
         closed.connect(closed.getsockname())
         with start(program, "ask", address=ADDRESS, port=closed.getsockname()[1]) as client:
-            error = wait_for(client, "ready", "error")
+            error = read_until(client, "ready", "error")
     assert (error["type"], error["stage"]) == ("error", "connect")
     assert "refused" in error["text"]
 
@@ -167,11 +149,11 @@ def test_a_server_that_is_killed_ends_the_trial(program: Words) -> None:
     with answering(program) as (server, port):
         settings = {"port": port, "duration_ns": 60 * 10**9, "interval_ns": 10**7, "stall_ns": 6 * 10**10}
         with start(program, "ask", address=ADDRESS, **settings) as client:
-            assert wait_for(client, "ready", "error")["type"] == "ready"
-            go(client)
-            wait_for(client, "round_trips")
+            assert read_until(client, "ready", "error")["type"] == "ready"
+            tell(client, "go")
+            read_until(client, "round_trips")
             server.kill()
-            error = wait_for(client, "error", "result")
+            error = read_until(client, "error", "result")
             assert (error["type"], error["stage"]) == ("error", "reply")
             assert "refused" in error["text"]
-            assert not wait_for(client, "result")["complete"]
+            assert not read_until(client, "result")["complete"]
