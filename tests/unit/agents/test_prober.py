@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 import time
@@ -58,8 +59,13 @@ def closed_port() -> Iterator[int]:
 def run_batch(
     flows: list[Any], requested: Batch, interrupted: Callable[[], bool] = lambda: False
 ) -> list[Record]:
+    """All records of a batch; the flows are closed with it."""
     records: list[Record] = []
-    Prober(flows, records.append, interrupted).run(requested)
+    try:
+        Prober(flows, records.append, interrupted).run(requested)
+    finally:
+        for flow in flows:
+            flow.close()
     assert records[-1]["type"] == "batch-end"
     return records
 
@@ -72,11 +78,7 @@ def open_flow(port: int, address: str = "127.0.0.1", number: int = 0) -> Flow:
 def test_a_closed_port_answers_each_probe_with_the_kernels_stamp(closed_port: int, address: str) -> None:
     flows = [open_flow(closed_port, address, number) for number in range(3)]
     began_ns = time.monotonic_ns()
-    try:
-        records = run_batch(flows, batch(flows=(0, 1, 2), repeats=4, sizes_bytes=(100, 1400)))
-    finally:
-        for flow in flows:
-            flow.close()
+    records = run_batch(flows, batch(flows=(0, 1, 2), repeats=4, sizes_bytes=(100, 1400)))
     elapsed_ns = time.monotonic_ns() - began_ns
     *probes, end = records
     assert len(probes) == 24
@@ -94,36 +96,29 @@ def test_a_closed_port_answers_each_probe_with_the_kernels_stamp(closed_port: in
 
 
 def test_flows_keep_their_ports_and_fall_back_where_one_is_taken(closed_port: int) -> None:
+    def open_from(port: int) -> tuple[bool, int]:
+        target = Target(address="127.0.0.1", method="udp", port=closed_port, source_port=port)
+        with contextlib.closing(Flow(target, 0)) as flow:
+            return flow.kept_port, flow.source_port
+
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
-        flow = Flow(Target(address="127.0.0.1", method="udp", port=closed_port, source_port=port), 0)
-        try:
-            assert not flow.kept_port
-            assert flow.source_port != port
-        finally:
-            flow.close()
-    flow = Flow(Target(address="127.0.0.1", method="udp", port=closed_port, source_port=port), 0)
-    try:
-        assert flow.kept_port
-        assert flow.source_port == port
-    finally:
-        flow.close()
+        kept, other = open_from(port)
+        assert not kept
+        assert other != port
+    assert open_from(port) == (True, port)
 
 
 def test_no_answer_in_time_is_null_and_not_a_time(listener: socket.socket) -> None:
     flow = open_flow(listener.getsockname()[1])
-    try:
-        probe, end = run_batch([flow], batch(timeout_ns=SHORT_NS))
-    finally:
-        flow.close()
+    probe, end = run_batch([flow], batch(timeout_ns=SHORT_NS))
     assert (probe["rtt_ns"], probe["stamps"], probe["kind"], probe["source"]) == (None, None, None, None)
     assert probe["unsent"] is None
     assert end["complete"] is True
 
 
 def test_an_answer_to_a_probe_given_up_is_late_and_nobody_elses(listener: socket.socket) -> None:
-    flow = open_flow(listener.getsockname()[1])
     answered: list[Record] = []
 
     def answer_the_first(record: Record) -> None:
@@ -133,22 +128,16 @@ def test_an_answer_to_a_probe_given_up_is_late_and_nobody_elses(listener: socket
             data, source = listener.recvfrom(2000)
             listener.sendto(data, source)
 
-    try:
+    with contextlib.closing(open_flow(listener.getsockname()[1])) as flow:
         Prober([flow], answer_the_first, lambda: False).run(batch(repeats=2, timeout_ns=SHORT_NS))
-    finally:
-        flow.close()
     first, second, end = answered
-    assert (first["rtt_ns"], second["rtt_ns"]) == (None, None)
-    assert end["late"] == 1
+    assert (first["rtt_ns"], second["rtt_ns"], end["late"]) == (None, None, 1)
 
 
 def test_a_probe_larger_than_the_first_link_is_not_sent_and_says_why() -> None:
     flow = ScriptedFlow([])
     flow.refusal = errno.EMSGSIZE
-    try:
-        probe, _ = run_batch([flow], batch(sizes_bytes=(9000,)))
-    finally:
-        flow.close()
+    probe, _ = run_batch([flow], batch(sizes_bytes=(9000,)))
     assert probe["unsent"] == "EMSGSIZE"
     assert probe["rtt_ns"] is None
 
@@ -161,10 +150,7 @@ def test_an_interruption_ends_a_batch_early(listener: socket.socket) -> None:
         requested.append(1)
         return len(requested) > 2
 
-    try:
-        records = run_batch([flow], batch(repeats=50, timeout_ns=SHORT_NS), interrupted)
-    finally:
-        flow.close()
+    records = run_batch([flow], batch(repeats=50, timeout_ns=SHORT_NS), interrupted)
     assert records[-1]["complete"] is False
     assert len(records) <= 3
 
@@ -218,35 +204,27 @@ def reply(number: int | None, received_ns: int | None, bits: int = 32) -> Reply:
 
 def test_a_quote_too_short_to_name_its_probe_is_that_of_the_only_one_under_way() -> None:
     flow = ScriptedFlow([lambda _number, sent_ns: [reply(None, sent_ns + 1000)]])
-    try:
-        probe, end = run_batch([flow], batch())
-    finally:
-        flow.close()
+    probe, end = run_batch([flow], batch())
     assert probe["rtt_ns"] == 1000
     assert end["ambiguous"] == 0
 
 
 def test_a_short_quote_after_a_loss_is_nobodys() -> None:
     flow = ScriptedFlow([lambda _n, _s: [], lambda _number, sent_ns: [reply(None, sent_ns + 1000)]])
-    try:
-        first, second, end = run_batch([flow], batch(repeats=2, timeout_ns=SHORT_NS))
-    finally:
-        flow.close()
+    first, second, end = run_batch([flow], batch(repeats=2, timeout_ns=SHORT_NS))
     assert (first["rtt_ns"], second["rtt_ns"]) == (None, None)
     assert end["ambiguous"] == 1
 
 
 def test_sixteen_bits_of_a_number_are_compared_with_sixteen() -> None:
-    flow = ScriptedFlow([lambda number, sent_ns: [reply(number & 0xFFFF, sent_ns + 500, 16)]])
-    prober_records: list[Record] = []
-    prober = Prober([flow], prober_records.append, lambda: False)  # type: ignore[list-item]
-    prober._last_number = 70_000
-    try:
+    records: list[Record] = []
+    with contextlib.closing(
+        ScriptedFlow([lambda number, sent_ns: [reply(number & 0xFFFF, sent_ns + 500, 16)]])
+    ) as flow:
+        prober = Prober([flow], records.append, lambda: False)  # type: ignore[list-item]
+        prober._last_number = 70_000
         prober.run(batch())
-    finally:
-        flow.close()
-    assert prober_records[0]["number"] == 70_001
-    assert prober_records[0]["rtt_ns"] == 500
+    assert (records[0]["number"], records[0]["rtt_ns"]) == (70_001, 500)
 
 
 @pytest.mark.parametrize("offset_ns", [None, -5, 0])
@@ -255,10 +233,7 @@ def test_a_missing_or_impossible_stamp_is_replaced_and_named(offset_ns: int | No
         return [reply(number, None if offset_ns is None else sent_ns + offset_ns)]
 
     flow = ScriptedFlow([answer])
-    try:
-        probe, _ = run_batch([flow], batch())
-    finally:
-        flow.close()
+    probe, _ = run_batch([flow], batch())
     assert probe["stamps"] == "user"
     assert probe["rtt_ns"] > 0
 
@@ -272,10 +247,7 @@ def test_a_clock_that_was_set_meanwhile_spoils_no_round_trip(monkeypatch: pytest
         return [reply(number, sent_ns + 3_600_000_000_000)]
 
     flow._answers = [answer]
-    try:
-        probe, end = run_batch([flow], batch())
-    finally:
-        flow.close()
+    probe, end = run_batch([flow], batch())
     assert probe["stamps"] == "user"
     assert 0 < probe["rtt_ns"] < 3_600_000_000_000
     assert end["clock_step_ns"] > 3_599_000_000_000

@@ -77,42 +77,22 @@ def test_hardware_counts_stand_apart_and_64_bits_of_packets_replace_32() -> None
         attribute(6, b""),
         attribute(99, b"of a later kernel"),
     )
-    body = qdisc_body(
-        2, 0, 1, attribute(1, b"fq_codel\0"), attribute(0x8007, b"".join(stats)), attribute(3, b"old")
-    )
+    kind, old = attribute(1, b"fq_codel\0"), attribute(3, b"old")
+    body = qdisc_body(2, 0, 1, kind, attribute(0x8007, b"".join(stats)), old)
     qdiscs: dict[QdiscId, Qdisc] = {}
     assert parse_datagram(message(36, body) + DONE, qdiscs)
-    assert qdiscs[QdiscId(2, 0, 1)] == Qdisc(
-        kind="fq_codel",
-        counts={
-            "bytes": 10**13,
-            "packets": 2**32 + 5,
-            "hw_bytes": 70,
-            "hw_packets": 7,
-            "drops": 3,
-            "requeues": 4,
-            "overlimits": 5,
-        },
-        backlog_bytes=2,
-        qlen=1,
-    )
+    counts = {"bytes": 10**13, "packets": 2**32 + 5, "hw_bytes": 70, "hw_packets": 7}
+    counts |= {"drops": 3, "requeues": 4, "overlimits": 5}
+    assert qdiscs == {QdiscId(2, 0, 1): Qdisc(kind="fq_codel", counts=counts, backlog_bytes=2, qlen=1)}
 
 
 def test_a_qdisc_without_statistics_has_none_rather_than_zeros() -> None:
     qdiscs: dict[QdiscId, Qdisc] = {}
     parse_datagram(message(36, qdisc_body(2, 0, ROOT, attribute(1, b"odd\0"))), qdiscs)
     reading = QdiscReading(qdiscs=qdiscs, interfaces={2: "eth0"})
-    assert compare_qdiscs(reading, reading) == [
-        {
-            "interface": "eth0",
-            "handle": "0:",
-            "parent": "root",
-            "kind": "odd",
-            **dict.fromkeys(("bytes", "packets", "drops", "requeues", "overlimits")),
-            "backlog_bytes": None,
-            "qlen": None,
-        }
-    ]
+    nothing = dict.fromkeys(("bytes", "packets", "drops", "requeues", "overlimits", "backlog_bytes", "qlen"))
+    identity = {"interface": "eth0", "handle": "0:", "parent": "root", "kind": "odd"}
+    assert compare_qdiscs(reading, reading) == [{**identity, **nothing}]
 
 
 def test_what_answers_another_question_is_passed_over() -> None:
@@ -124,9 +104,8 @@ def test_what_answers_another_question_is_passed_over() -> None:
 
 @pytest.mark.parametrize("kind", [2, 3])
 def test_the_kernels_refusal_is_an_error_with_its_number(kind: int) -> None:
-    refusal = message(kind, struct.pack("=i", -errno.EPERM) + bytes(16))
-    with pytest.raises(PermissionError, match="Operation not permitted") as caught:
-        parse_datagram(refusal, {})
+    with pytest.raises(PermissionError) as caught:
+        parse_datagram(message(kind, struct.pack("=i", -errno.EPERM) + bytes(16)), {})
     assert caught.value.errno == errno.EPERM
 
 
@@ -135,19 +114,13 @@ def test_a_dump_that_others_changed_is_recognised() -> None:
         parse_datagram(message(3, bytes(4), flags=0x12), {})
 
 
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (RECORDED[:100], "netlink message"),
-        (struct.pack("=IHHII", 8, 36, 2, 1, 0), "netlink message"),
-        (message(36, b"short"), "a qdisc of 5 bytes"),
-        (message(36, qdisc_body(1, 0, 0, struct.pack("=HH", 3, 1))), "an attribute of 3 bytes"),
-        (message(36, qdisc_body(1, 0, 0, struct.pack("=HH", 40, 1))), "an attribute of 40 bytes"),
-    ],
+BROKEN = (
+    RECORDED[:100],
+    struct.pack("=IHHII", 8, 36, 2, 1, 0),
+    message(36, b"short"),
+    message(36, qdisc_body(1, 0, 0, struct.pack("=HH", 3, 1))),
+    message(36, qdisc_body(1, 0, 0, struct.pack("=HH", 40, 1))),
 )
-def test_a_broken_datagram_is_refused(data: bytes, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        parse_datagram(data, {})
 
 
 @given(st.binary(max_size=200), st.integers(min_value=0, max_value=len(RECORDED)))
@@ -160,35 +133,18 @@ def test_any_bytes_end_in_qdiscs_or_a_known_error(data: bytes, keep: int) -> Non
 
 
 def test_differences_and_levels_by_interface_and_handle() -> None:
-    later = TBF._replace(
-        counts={"bytes": 4000, "packets": 4, "drops": 2, "requeues": 0, "overlimits": 30},
-        backlog_bytes=0,
-        qlen=0,
-    )
-    here, replaced, gone, new = (
-        QdiscId(3, 0x80010000, ROOT),
-        QdiscId(3, 0x00100000, 0x80010001),
-        QdiscId(4, 0x80020000, ROOT),
-        QdiscId(5, 0x80030000, ROOT),
-    )
+    counts = {"bytes": 4000, "packets": 4, "drops": 2, "requeues": 0, "overlimits": 30}
+    later = TBF._replace(counts=counts, backlog_bytes=0, qlen=0)
+    here, replaced = QdiscId(3, 0x80010000, ROOT), QdiscId(3, 0x00100000, 0x80010001)
+    gone, new = QdiscId(4, 0x80020000, ROOT), QdiscId(5, 0x80030000, ROOT)
+    other = TBF._replace(kind="fq")
     before = QdiscReading(qdiscs={here: TBF, replaced: TBF, gone: TBF}, interfaces={3: "v0", 4: "v1"})
-    after = QdiscReading(
-        qdiscs={here: later, replaced: TBF._replace(kind="fq"), new: TBF}, interfaces={3: "v0", 5: "v2"}
-    )
+    after = QdiscReading(qdiscs={here: later, replaced: other, new: TBF}, interfaces={3: "v0", 5: "v2"})
+    identity = {"interface": "v0", "handle": "8001:", "parent": "root", "kind": "tbf"}
+    grown = {"bytes": 3000, "packets": 3, "requeues": 0, "overlimits": 21}
+    backwards = {"drops": None}
     assert compare_qdiscs(before, after) == [
-        {
-            "interface": "v0",
-            "handle": "8001:",
-            "parent": "root",
-            "kind": "tbf",
-            "bytes": 3000,
-            "packets": 3,
-            "drops": None,  # went backwards
-            "requeues": 0,
-            "overlimits": 21,
-            "backlog_bytes": 0,
-            "qlen": 0,
-        }
+        {**identity, **grown, **backwards, "backlog_bytes": 0, "qlen": 0}
     ]
     child = QdiscReading(qdiscs={replaced: TBF}, interfaces={3: "v0"})
     (entry,) = compare_qdiscs(child, child)

@@ -65,20 +65,6 @@ def test_this_kernel_states_its_loopback() -> None:
     assert set(nic_drops.read_nic_drops()["lo"]) == set(nic_drops.COUNTERS)
 
 
-SNMP6 = """\
-Ip6InReceives                   \t123
-Udp6InDatagrams                 \t7
-Udp6RcvbufErrors                \t2
-UdpLite6InErrors                \t9
-"""
-
-
-def test_udp_over_ipv6_is_read_by_name() -> None:
-    assert udp.parse_snmp6(SNMP6) == {"Udp6InDatagrams": 7, "Udp6RcvbufErrors": 2}
-    with pytest.raises(ValueError, match="not a name and a number"):
-        udp.parse_snmp6("Udp6InErrors\n")
-
-
 def test_without_ipv6_udp_has_the_counters_of_ipv4(monkeypatch: pytest.MonkeyPatch) -> None:
     def read(path: str) -> str:
         if path.endswith("snmp6"):
