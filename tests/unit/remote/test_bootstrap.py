@@ -15,6 +15,7 @@ import pytest
 from pathlab.errors import HostError
 from pathlab.remote import bootstrap
 from pathlab.remote.engine import build_source_zip
+from tests.unit.remote.test_machines import write_header
 
 
 def make_engine(path: Path) -> Path:
@@ -65,6 +66,14 @@ def test_another_build_goes_beside_the_own_one(tmp_path: Path) -> None:
     names = {name: part["name"] for name, part in parts.request["parts"].items()}
     assert names["against"].startswith("pathlab-engine-")
     assert names["against"] != names["engine"]
+
+
+def test_a_build_for_another_machine_is_refused_before_it_is_sent(tmp_path: Path) -> None:
+    foreign = write_header(tmp_path / "foreign", 22, little_endian=False)  # s390x
+    delivery = bootstrap.Delivery(engine=make_engine(tmp_path / "engine"), against=foreign)
+    with pytest.raises(HostError, match="s390x") as caught:
+        bootstrap.build_delivery(delivery, "x86_64", "alpha")
+    assert (caught.value.host, caught.value.stage) == ("alpha", "engine")
 
 
 def test_the_command_holds_nothing_that_shells_read_differently() -> None:

@@ -25,8 +25,9 @@ def make_key(folder: Path, kind: str, passphrase: str = "") -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa-pem"])
-@pytest.mark.parametrize("passphrase", ["", PASSPHRASE])
+@pytest.mark.parametrize(
+    ("kind", "passphrase"), [("ed25519", ""), ("ed25519", PASSPHRASE), ("ecdsa", ""), ("rsa-pem", PASSPHRASE)]
+)
 def test_keys_are_read_and_only_locked_ones_ask(tmp_path: Path, kind: str, passphrase: str) -> None:
     requested: list[str] = []
 
