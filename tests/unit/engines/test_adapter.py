@@ -11,7 +11,7 @@ import pytest
 from pathlab.agents.adapters.manifest import Manifest, read_manifest_file
 from pathlab.campaign.order import PlanRow
 from pathlab.engines import adapter, base
-from pathlab.engines.adapter import AdapterEngine, build_adapter_engine
+from pathlab.engines.adapter import NEXT_STEPS, build_adapter_engine
 from pathlab.engines.base import EngineContext, TrialObserver, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import Allowed, TrialSpec
@@ -101,17 +101,6 @@ class ScriptedSession:
         return HostError("gone", host=self.host, stage=Stage.AGENT) if self.dead else None
 
 
-@dataclasses.dataclass
-class Pair:
-    """An engine between two scripted hosts."""
-
-    engine: AdapterEngine
-    sending: ScriptedSession
-    receiving: ScriptedSession
-    log: list[str]
-    rates: list[float]
-
-
 @pytest.fixture(autouse=True)
 def _parrots(monkeypatch: pytest.MonkeyPatch) -> None:
     known: dict[str, Manifest] = {one.name: one for one in read_manifest_file("parrot.py", SOURCE)}
@@ -121,35 +110,38 @@ def _parrots(monkeypatch: pytest.MonkeyPatch) -> None:
     load_engine.cache_clear()
 
 
-def make_pair(
-    asked: list[dict[str, Any]] = ASKED,
-    answered: list[dict[str, Any]] = ANSWERED,
-    *,
-    name: str = "parrot",
-    **levels: Any,
-) -> Pair:
-    spec = make_parrot_spec(**levels)
-    log: list[str] = []
-    rates: list[float] = []
-    sending, receiving = ScriptedSession("a", asked, log), ScriptedSession("b", answered, log)
-    nothing: Callable[..., None] = lambda *_: None  # noqa: E731
-    observer = TrialObserver(
-        rate=lambda rate, _at: rates.append(rate), rtt=nothing, retransmissions=nothing, traffic=nothing,
-        losses=nothing, idle=nothing,
-    )  # fmt: skip
-    engine = build_adapter_engine(name)(
-        EngineContext(
-            spec=spec,
-            allowed=Allowed(probe_method="icmp", congestion=None),
-            sending=cast("Session", sending),
-            receiving=cast("Session", receiving),
-            token="",
-            observer=observer,
-            keep=lambda job: log.append(f"kept {job._host}"),  # type: ignore[attr-defined]
-            end_probes=lambda: log.append("probes end"),
+class Pair:
+    """An engine between two scripted hosts."""
+
+    def __init__(
+        self,
+        asked: list[dict[str, Any]] = ASKED,
+        answered: list[dict[str, Any]] = ANSWERED,
+        *,
+        name: str = "parrot",
+        **levels: Any,
+    ) -> None:
+        self.log: list[str] = []
+        self.rates: list[float] = []
+        self.sending = ScriptedSession("a", asked, self.log)
+        self.receiving = ScriptedSession("b", answered, self.log)
+        nothing: Callable[..., None] = lambda *_: None  # noqa: E731
+        ignored = ("rtt", "retransmissions", "traffic", "losses", "idle")
+        observer = TrialObserver(
+            rate=lambda rate, _at: self.rates.append(rate), **dict.fromkeys(ignored, nothing)
         )
-    )
-    return Pair(engine=engine, sending=sending, receiving=receiving, log=log, rates=rates)
+        self.engine = build_adapter_engine(name)(
+            EngineContext(
+                spec=make_parrot_spec(**levels),
+                allowed=Allowed(probe_method="icmp", congestion=None),
+                sending=cast("Session", self.sending),
+                receiving=cast("Session", self.receiving),
+                token="",
+                observer=observer,
+                keep=lambda job: self.log.append(f"kept {job._host}"),  # type: ignore[attr-defined]
+                end_probes=lambda: self.log.append("probes end"),
+            )
+        )
 
 
 def make_parrot_spec(**levels: Any) -> TrialSpec:
@@ -163,7 +155,7 @@ def make_parrot_spec(**levels: Any) -> TrialSpec:
 
 
 def test_the_server_is_started_first_and_told_to_go_first_and_to_stop_last() -> None:
-    pair = make_pair()
+    pair = Pair()
     pair.engine.prepare()
     assert pair.log == ["b answer parrot", "kept b", "a ask parrot", "kept a"]
     pair.log.clear()
@@ -172,7 +164,7 @@ def test_the_server_is_started_first_and_told_to_go_first_and_to_stop_last() -> 
     assert pair.log == ["b go", "a go", "b stop"]
     both = {"contract": 1, "name": "parrot", "variant": "", "address": PATH.destination_address, "bytes": 64,
             "streams": 2, "priority": 5}  # fmt: skip
-    pair = make_pair(streams=2, priority=5, cpus_sender="0-1", cpus_receiver="3", message_rate_per_s=500)
+    pair = Pair(streams=2, priority=5, cpus_sender="0-1", cpus_receiver="3", message_rate_per_s=500)
     pair.engine.prepare()
     receiving = dict(pair.receiving.started)
     assert receiving.pop("seconds") > 3
@@ -187,14 +179,14 @@ def test_the_server_is_started_first_and_told_to_go_first_and_to_stop_last() -> 
 
 
 def test_a_variant_is_named_and_a_loaded_server_may_take_longer() -> None:
-    pair = make_pair(name="small-parrot", background="cpu")
+    pair = Pair(name="small-parrot", background="cpu")
     pair.engine.prepare()
     assert (pair.sending.started["name"], pair.sending.started["variant"]) == ("small-parrot", "small-parrot")
     assert pair.sending.started["stall_ns"] == 5 * 10**9
 
 
 def test_replies_are_shown_while_they_come() -> None:
-    pair = make_pair()
+    pair = Pair()
     pair.engine.prepare()
     assert pair.sending.on_record is not None
     for record in ASKED:
@@ -206,7 +198,7 @@ def test_replies_are_shown_while_they_come() -> None:
 def build_trial(
     asked: list[dict[str, Any]] = ASKED, answered: list[dict[str, Any]] = ANSWERED, **levels: Any
 ) -> TrialRecord:
-    pair = make_pair(asked, answered, **levels)
+    pair = Pair(asked, answered, **levels)
     pair.engine.prepare()
     sender, receiver = pair.engine.collect()
     return record_trial(make_parrot_spec(**levels), TrialData(sender=sender, receiver=receiver), {})
@@ -238,7 +230,7 @@ def test_cpu_time_that_was_lost_with_a_child_is_no_figure() -> None:
 
 
 def test_settings_that_were_not_granted_are_flags_and_own_ones_are_listed() -> None:
-    pair = make_pair()
+    pair = Pair()
     pair.engine.prepare()
     ready = [next(one for one in end if one["type"] == "ready") for end in pair.engine.collect()]
     lines = {line["name"]: line for line in list_settings(make_parrot_spec(), *ready)}
@@ -259,13 +251,13 @@ def test_a_hop_above_three_percent_of_the_median_is_flagged(hop_ns: float | None
     assert is_hop_long(make_record(adapter_hop_ns=hop_ns, round_trip_median_ns=5000.0)) == long
     assert not is_hop_long(make_record(adapter_hop_ns=hop_ns))
     ready = {**READY, "adapter": {**READY["adapter"], "hop_ns": hop_ns}}  # type: ignore[dict-item]
-    assert build_trial([ready if one is READY else one for one in ASKED]).adapter_hop_ns == hop_ns
     record = build_trial([ready if one is READY else one for one in ASKED])
+    assert record.adapter_hop_ns == hop_ns
     assert Flag.ADAPTER_HOP not in record.flags  # there is no median
 
 
 def fail(asked: list[dict[str, Any]], answered: list[dict[str, Any]] = ANSWERED) -> HostError:
-    pair = make_pair(asked, answered)
+    pair = Pair(asked, answered)
     with pytest.raises(HostError) as caught:
         pair.engine.prepare()
         pair.engine.run()
@@ -273,27 +265,36 @@ def fail(asked: list[dict[str, Any]], answered: list[dict[str, Any]] = ANSWERED)
     return caught.value
 
 
-def test_a_failure_is_the_technologys_with_its_stage_and_with_the_servers_words() -> None:
-    build = {"type": "error", "stage": "build", "text": "parrot.c:1: no feathers"}
-    error = fail(ASKED, [build])
-    assert (error.stage, error.host) == (Stage.ADAPTER, "b")
-    assert error.reason == "parrot: build: parrot.c:1: no feathers"
-    stall = {"type": "error", "stage": "stall", "text": "no reply within 1 s"}
-    error = fail([READY, stall])
-    assert (error.host, error.reason) == ("a", "parrot: stall: no reply within 1 s")
-    assert error.hint is not None
-    assert error.hint.startswith("look for a lost request")
-    killed = {"type": "error", "stage": "exit", "text": "the server was killed by SIGKILL"}
-    error = fail([READY, stall], [ANSWERED[0], killed])
-    assert error.reason.endswith("; the server's end: exit: the server was killed by SIGKILL")
-    assert fail([]).hint is None
-    assert fail([]).reason == "parrot: ended with status 4"
-    early = {**ASKED[-1], "complete": False, "reason": "stopped"}
-    assert fail([READY, early]).reason == "parrot: the sender did not finish: stopped"
+STALL = {"type": "error", "stage": "stall", "text": "no reply within 1 s"}
+KILLED = {"type": "error", "stage": "exit", "text": "the server was killed by SIGKILL"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "host", "stage", "words"),
+    [
+        (ASKED, [{"type": "error", "stage": "build", "text": "p.c:1: no"}], "b", "build", "build: p.c:1: no"),
+        ([READY, STALL], ANSWERED, "a", "stall", "stall: no reply within 1 s"),
+        ([READY, STALL], [ANSWERED[0], KILLED], "a", "stall", "exit: the server was killed by SIGKILL"),
+        ([], ANSWERED, "a", None, "ended with status 4"),
+        ([READY, {**ASKED[-1], "complete": False, "reason": "stopped"}], ANSWERED, "a", None, "stopped"),
+    ],
+)
+def test_a_failure_is_the_technologys_with_its_stage_and_with_the_servers_words(
+    asked: list[dict[str, Any]], answered: list[dict[str, Any]], host: str, stage: str | None, words: str
+) -> None:
+    pair = Pair(asked, answered)
+    with pytest.raises(HostError) as caught:
+        pair.engine.prepare()
+        pair.engine.run()
+        pair.engine.check_ends()
+    assert (caught.value.stage, caught.value.host) == (Stage.ADAPTER, host)
+    assert caught.value.reason.startswith(f"parrot: {stage or ''}")
+    assert caught.value.reason.endswith(words)
+    assert caught.value.hint == (NEXT_STEPS[stage] if stage else None)
 
 
 def test_a_host_that_is_gone_is_not_the_technologys_failure() -> None:
-    pair = make_pair(ASKED, [])
+    pair = Pair(ASKED, [])
     pair.receiving.dead = True
     with pytest.raises(HostError) as caught:
         pair.engine.prepare()

@@ -18,11 +18,7 @@ from tests.builders.campaigns import PATH, make_spec
 
 TOKEN = "0" * 32
 S = 10**9
-ANSWERS: dict[str, dict[str, Any]] = {
-    "listening": {"type": "listening", "port": 5201},
-    "ready": {"type": "ready"},
-    "result": {"type": "result", "complete": True},
-}
+INTERVAL = {"type": "interval", "phase": "steady", "start_ns": 0, "end_ns": S, "bytes": [125]}
 
 
 class ScriptedJob:
@@ -30,7 +26,11 @@ class ScriptedJob:
 
     def __init__(self, host: str, log: list[str]) -> None:
         self.host, self._log = host, log
-        self.answers = dict(ANSWERS)
+        self.answers: dict[str, dict[str, Any]] = {
+            "listening": {"type": "listening", "port": 5201},
+            "ready": {"type": "ready"},
+            "result": {"type": "result", "complete": True},
+        }
         self.records = [{"type": "hello"}]
 
     def wait_for(self, record_type: str, _timeout_s: float) -> dict[str, Any]:
@@ -41,35 +41,8 @@ class ScriptedJob:
         self._log.append(f"{self.host} {line}")
 
 
-@dataclasses.dataclass
-class ScriptedSession:
-    """A host that starts such engines and keeps what they were started with."""
-
-    host: str
-    log: list[str]
-    started: dict[str, dict[str, Any]]
-    jobs: dict[str, ScriptedJob]
-    on_record: dict[str, Callable[[dict[str, Any]], None]]
-
-    def start_engine(
-        self,
-        subcommand: str,
-        options: dict[str, Any],
-        *,
-        seconds: float,
-        token: str,
-        build: str,
-        on_record: Callable[[dict[str, Any]], None],
-    ) -> ScriptedJob:
-        assert (seconds > 0, token, build) == (True, TOKEN, "this")
-        self.log.append(f"{self.host} {subcommand}")
-        self.started[self.host], self.on_record[self.host] = options, on_record
-        self.jobs[self.host] = ScriptedJob(self.host, self.log)
-        return self.jobs[self.host]
-
-
 class Stage:
-    """An engine between the host that sends the counted data and the one that receives them."""
+    """An engine between scripted hosts: what was started on each, what was said, and what was reported."""
 
     def __init__(self, spec: TrialSpec) -> None:
         self.log: list[str] = []
@@ -81,7 +54,6 @@ class Stage:
         self.losses: list[tuple[int, int]] = []
         self.probes_ended = 0
         self.kept: list[object] = []
-        sending, receiving = (self._open_session(role) for role in ("sender", "receiver"))
         observer = TrialObserver(
             rate=lambda rate, at_ns: self.rates.append((rate, at_ns)),
             rtt=lambda _rtt_ns: None,
@@ -89,6 +61,10 @@ class Stage:
             losses=lambda lost, received: self.losses.append((lost, received)),
             traffic=lambda: None,
             idle=lambda: None,
+        )
+        sending, receiving, *sinks = (
+            cast("Session", ScriptedSession(host, self))
+            for host in ("sender", "receiver", *(sink.host for sink in spec.path.sinks))
         )
         self.engine = NativeEngine(
             EngineContext(
@@ -100,27 +76,45 @@ class Stage:
                 observer=observer,
                 keep=self.kept.append,
                 end_probes=self._end_probes,
-                sinks=tuple(
-                    cast(
-                        "Session",
-                        ScriptedSession(sink.host, self.log, self.started, self.jobs, self.on_record),
-                    )
-                    for sink in spec.path.sinks
-                ),
+                sinks=tuple(sinks),
             )
         )
-
-    def _open_session(self, host: str) -> Session:
-        session = ScriptedSession(host, self.log, self.started, self.jobs, self.on_record)
-        return cast("Session", session)
 
     def _end_probes(self) -> None:
         self.probes_ended += 1
 
 
-def test_retransmissions_are_reported_when_they_change() -> None:
-    stage = make_stage()
+@dataclasses.dataclass
+class ScriptedSession:
+    """A host that starts such engines and keeps what they were started with."""
+
+    host: str
+    stage: Stage
+
+    def start_engine(self, subcommand: str, options: dict[str, Any], **given: Any) -> ScriptedJob:
+        assert (given["seconds"] > 0, given["token"], given["build"]) == (True, TOKEN, "this")
+        stage, host = self.stage, self.host
+        stage.log.append(f"{host} {subcommand}")
+        stage.started[host], stage.on_record[host] = options, given["on_record"]
+        stage.jobs[host] = ScriptedJob(host, stage.log)
+        return stage.jobs[host]
+
+
+def prepare(spec: TrialSpec) -> Stage:
+    """An engine whose ends have been started."""
+    stage = Stage(spec)
     stage.engine.prepare()
+    return stage
+
+
+def choose_direction(direction: str = "forward", connect_from: str = "sender") -> TrialSpec:
+    spec = make_spec({"duration": "1s", "warmup": "1s"}, direction=direction)
+    path = dataclasses.replace(PATH, connect_from=connect_from, destination_ports="5201-5300")
+    return dataclasses.replace(spec, path=path)
+
+
+def test_retransmissions_are_reported_when_they_change() -> None:
+    stage = prepare(choose_direction())
     for counts in ([0, 0], [0, 0], [2, None], [2, 3], [2, 3], [None, None]):
         info = {"total_retrans_segments": counts}
         stage.on_record["sender"]({"type": "interval", "phase": "steady", "tcp_info": info})
@@ -129,20 +123,12 @@ def test_retransmissions_are_reported_when_they_change() -> None:
 
 
 def test_losses_of_a_udp_flow_are_reported_after_each_interval() -> None:
-    stage = make_stage()
-    stage.engine.prepare()
-    interval = {"type": "interval", "phase": "steady", "bytes": [0, 0], "start_ns": 0, "end_ns": 10**8}
+    stage = prepare(choose_direction())
     for lost, received in (([2, 0], [8, 10]), ([-3, 0], [13, 10]), ([1, 1], [9, 9])):
-        stage.on_record["receiver"]({**interval, "datagrams": {"received": received, "lost": lost}})
-    stage.on_record["receiver"](interval)
-    stage.on_record["sender"]({**interval, "datagrams": {"sent": [10, 10]}})
+        stage.on_record["receiver"]({**INTERVAL, "datagrams": {"received": received, "lost": lost}})
+    stage.on_record["receiver"](INTERVAL)
+    stage.on_record["sender"]({**INTERVAL, "datagrams": {"sent": [10, 10]}})
     assert stage.losses == [(2, 18), (0, 41), (1, 59)]
-
-
-def make_stage(direction: str = "forward", connect_from: str = "sender") -> Stage:
-    spec = make_spec({"duration": "1s", "warmup": "1s"}, direction=direction)
-    path = dataclasses.replace(PATH, connect_from=connect_from, destination_ports="5201-5300")
-    return Stage(dataclasses.replace(spec, path=path))
 
 
 @pytest.mark.parametrize(
@@ -158,8 +144,7 @@ def make_stage(direction: str = "forward", connect_from: str = "sender") -> Stag
 def test_the_end_that_does_not_connect_listens_first(
     direction: str, connect_from: str, listening: str, bind: str, stated: str
 ) -> None:
-    stage = make_stage(direction, connect_from)
-    stage.engine.prepare()
+    stage = prepare(choose_direction(direction, connect_from))
     connecting = "sender" if listening == "receiver" else "receiver"
     assert stage.log[:3] == [f"{listening} receive", f"{listening} listening", f"{connecting} send"]
     assert f"{connecting} go" not in stage.log  # no data move yet
@@ -174,8 +159,7 @@ MESSAGE: dict[str, Level] = {"message_bytes": 64, "message_rate_per_s": 500, "wa
 
 
 def test_the_end_that_connects_is_told_about_messages() -> None:
-    stage = Stage(make_spec({}, **MESSAGE, reply=True, batch_bytes=8192, encoding="protobuf"))
-    stage.engine.prepare()
+    stage = prepare(make_spec({}, **MESSAGE, reply=True, batch_bytes=8192, encoding="protobuf"))
     sent, received = stage.started["sender"], stage.started["receiver"]
     both = {"wait": "poll", "priority": 3}
     own = {"message-bytes": 64, "messages-per-s": 500, "batch-bytes": 8192, "encoding": "protobuf"}
@@ -188,9 +172,8 @@ def test_the_end_that_connects_is_told_about_messages() -> None:
 def test_local_transports_meet_at_an_abstract_name(transport: str) -> None:
     names = set()
     for _ in range(2):
-        stage = Stage(make_spec({}, message_bytes=64, transport=transport))
-        stage.engine.prepare()
-        sent, received = stage.started["sender"], stage.started["receiver"]
+        started = prepare(make_spec({}, message_bytes=64, transport=transport)).started
+        sent, received = started["sender"], started["receiver"]
         assert (sent["transport"], received["transport"]) == (transport, "unix")
         assert sent["address"] == received["bind"]
         assert received["bind"].startswith("@pathlab-")
@@ -203,30 +186,27 @@ def test_local_transports_meet_at_an_abstract_name(transport: str) -> None:
 
 @pytest.mark.parametrize("placement", ["threaded", "fused"])
 def test_one_program_is_both_ends(placement: str) -> None:
-    stage = Stage(make_spec({}, message_bytes=64, placement=placement))
-    stage.engine.prepare()
+    stage = prepare(make_spec({}, message_bytes=64, placement=placement))
     (options,) = stage.started.values()
     assert options["placement"] == placement
     assert options.keys().isdisjoint({"address", "bind", "port"})
     stage.engine.run()
     assert stage.log[-3:] == ["sender go", "sender result", "sender result"]
-    interval = {"type": "interval", "phase": "steady", "start_ns": 0, "end_ns": S, "bytes": [125]}
-    stage.on_record["sender"](interval)
+    stage.on_record["sender"](INTERVAL)
     assert stage.rates == [(1000.0, S)]
     sent, received = stage.engine.collect()
     assert sent == received == [{"type": "hello"}]
     stage.engine.check_ends()
 
 
-def make_fan_out() -> Stage:
+def prepare_fan_out() -> Stage:
     spec = make_spec({}, streams=6, message_bytes=64)
     sinks = (TrialSink(host="c", address="192.0.2.3", ports="6000-6001"), TrialSink(host="d", address="::2"))
-    return Stage(dataclasses.replace(spec, path=dataclasses.replace(PATH, sinks=sinks)))
+    return prepare(dataclasses.replace(spec, path=dataclasses.replace(PATH, sinks=sinks)))
 
 
 def test_every_receiver_of_a_fan_out_gets_its_share_of_the_streams() -> None:
-    stage = make_fan_out()
-    stage.engine.prepare()
+    stage = prepare_fan_out()
     for host, address, ports in (("receiver", "192.0.2.2", "0"), ("c", "192.0.2.3", "6000-6001")):
         options = stage.started[host]
         assert (options["bind"], options["port"], options["streams"]) == (address, ports, 2)
@@ -238,34 +218,15 @@ def test_every_receiver_of_a_fan_out_gets_its_share_of_the_streams() -> None:
     assert stage.kept == [stage.jobs[host] for host in ("receiver", "c", "d", "sender")]
     stage.log.clear()
     stage.engine.run()
-    assert stage.log == [
-        *("sender go", "sender result", "receiver result", "c result", "d result"),
-    ]
-
-
-def test_the_rate_of_a_fan_out_is_that_of_all_receivers() -> None:
-    stage = make_fan_out()
-    stage.engine.prepare()
-    interval = {"type": "interval", "phase": "steady", "start_ns": 0, "end_ns": S, "bytes": [125, 0]}
-    for host in ("c", "d", "receiver"):
-        stage.on_record[host](interval)
-    assert stage.rates == [(3000.0, S)]
-
-
-def test_a_receiver_of_a_fan_out_that_did_not_finish_is_named() -> None:
-    stage = make_fan_out()
-    stage.engine.prepare()
-    stage.engine.check_ends()
+    assert stage.log == ["sender go", "sender result", "receiver result", "c result", "d result"]
     assert stage.engine.collect()[1] == [{"type": "hello"}]
-    stage.jobs["d"].answers["result"] = {"complete": False, "reason": "volume limit"}
-    with pytest.raises(HostError, match="the receiver did not finish: volume limit") as caught:
-        stage.engine.check_ends()
-    assert (caught.value.host, caught.value.stage) == ("d", "engine")
+    for host in ("c", "d", "receiver"):
+        stage.on_record[host]({**INTERVAL, "bytes": [125, 0]})
+    assert stage.rates == [(3000.0, S)]  # of all receivers
 
 
 def test_the_connecting_end_starts_and_stops_both() -> None:
-    stage = make_stage("reverse")
-    stage.engine.prepare()
+    stage = prepare(choose_direction("reverse"))
     stage.log.clear()
     stage.engine.run()
     stage.engine.stop()
@@ -273,9 +234,8 @@ def test_the_connecting_end_starts_and_stops_both() -> None:
 
 
 def test_records_show_the_rate_and_end_the_loaded_probes_with_the_steady_window() -> None:
-    stage = make_stage()
-    stage.engine.prepare()
-    interval = {"type": "interval", "phase": "steady", "start_ns": S, "end_ns": 2 * S, "bytes": [100, 25]}
+    stage = prepare(choose_direction())
+    interval = {**INTERVAL, "start_ns": S, "end_ns": 2 * S, "bytes": [100, 25]}
     stage.on_record["receiver"](interval)
     stage.on_record["receiver"]({**interval, "start_ns": 2 * S})  # an empty span has no rate
     assert stage.rates == [(1000.0, 2 * S)]
@@ -287,15 +247,16 @@ def test_records_show_the_rate_and_end_the_loaded_probes_with_the_steady_window(
 
 
 def test_an_end_that_did_not_finish_is_named_with_its_reason() -> None:
-    stage = make_stage()
+    stage = Stage(choose_direction())
     assert stage.engine.collect() == ([], [])
     stage.engine.prepare()
-    stage.engine.check_ends()
-    stage.jobs["receiver"].answers["result"] = {"complete": False, "reason": "volume limit"}
-    with pytest.raises(HostError, match="the receiver did not finish: volume limit") as caught:
-        stage.engine.check_ends()
-    assert (caught.value.host, caught.value.stage) == ("receiver", "engine")
-    stage.jobs["sender"].answers["result"] = {"complete": False, "reason": None}
-    with pytest.raises(HostError, match="the sender did not finish: ended early"):
-        stage.engine.check_ends()
     assert stage.engine.collect() == ([{"type": "hello"}], [{"type": "hello"}])
+    for one, host in ((stage, "receiver"), (prepare_fan_out(), "d")):
+        one.engine.check_ends()
+        one.jobs[host].answers["result"] = {"complete": False, "reason": "volume limit"}
+        with pytest.raises(HostError, match=r"receiver .*: volume limit") as caught:
+            one.engine.check_ends()
+        assert (caught.value.host, caught.value.stage) == (host, "engine")
+    stage.jobs["sender"].answers["result"] = {"complete": False, "reason": None}
+    with pytest.raises(HostError, match="sender"):
+        stage.engine.check_ends()
