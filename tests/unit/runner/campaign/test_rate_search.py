@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from pathlab.runner.campaign.interruption import Interruption
 from pathlab.runner.campaign.rate_search import RateSearches
 from pathlab.runner.campaign.resumption import refuse_other_plan
 from pathlab.runner.campaign.run import plan_records
-from pathlab.runner.events import RunNotice, SearchNow
+from pathlab.runner.events import Event, RunNotice, SearchNow
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.study.rate_searches import list_searches
@@ -28,6 +29,11 @@ from tests.builders.searches import (
 )
 from tests.builders.stored import create_results
 
+ONE_SEARCH: dict[str, Any] = {
+    "cycles": 1,
+    "factors": {"streams": 1, "transport": "udp", "datagram": 1000},
+}
+
 
 def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding | None, int | None]]:
     assert campaign.search is not None
@@ -35,62 +41,67 @@ def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding
     return [(one.state.ending, one.state.below_bits_per_s) for one in found]
 
 
-def test_every_search_of_every_cycle_ends(tmp_path: Path) -> None:
-    campaign = make_search_campaign()
-    with create_results(tmp_path, campaign) as results:
-        assert len(results.plan()) == 4
-        ending, cycles, searches, events = run_searches(results, campaign, count_link(48e6))
-        assert ending is None
-        assert searches.list_unfinished() == []
-        assert searches.count_unplanned() == 0
-        found = list_stored(results, campaign)
-        assert [state for state, _ in found] == [SearchEnding.FOUND] * 4
-        assert all(below is not None and 46e6 < below <= 48e6 / 0.99 for _, below in found)
-        assert results.unfinished() == []
-        assert [row.row for row in results.plan()] == list(range(len(results.plan())))
-    assert check_results(tmp_path).faults == ()
-    # Each cycle is over before the next one begins, and its searches take turns.
-    assert [row.cycle for row in cycles.measured] == sorted(row.cycle for row in cycles.measured)
-    assert len({row.cell.gso for row in cycles.measured[:2]}) == 2
-    assert cycles.new_cycles.count(True) == 2
-    steps = [event for event in events if isinstance(event, SearchNow)]
-    assert (steps[0].rate_bits_per_s, steps[0].trial, steps[0].below_bits_per_s) == (10**7, 1, None)
-    assert steps[-1].below_bits_per_s is not None
-    notices = [event.text for event in events if isinstance(event, RunNotice) and event.kind == "search"]
-    assert len(notices) == 4
-    assert notices[0].startswith("local to local, gso ")
-    assert "cycle 1: loss ≤ 1 % up to 4" in notices[0]
+@dataclass
+class Whole:
+    """A run of two searches in each of two cycles that nothing ended, and what it stored."""
+
+    results: Results
+    cycles: FakeCycles
+    events: list[Event]
 
 
 @pytest.fixture(scope="module")
-def whole_plan(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[int, str]]:
-    """Cycle and settings of every row of a search that nothing ended."""
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Whole]:
+    campaign, folder = make_search_campaign(), tmp_path_factory.mktemp("whole")
+    with create_results(folder, campaign) as results:
+        assert len(results.plan()) == 4
+        ending, cycles, searches, events = run_searches(results, campaign, count_link(48e6))
+        assert (ending, searches.list_unfinished(), searches.count_unplanned()) == (None, [], 0)
+    assert check_results(folder).faults == ()
+    with Results.open(folder) as results:
+        yield Whole(results, cycles, events)
+
+
+def test_every_search_of_every_cycle_ends(whole: Whole) -> None:
+    results, measured = whole.results, whole.cycles.measured
+    found = list_stored(results, make_search_campaign())
+    assert [state for state, _ in found] == [SearchEnding.FOUND] * 4
+    assert all(below is not None and 46e6 < below <= 48e6 / 0.99 for _, below in found)
+    assert results.unfinished() == []
+    assert [row.row for row in results.plan()] == list(range(len(results.plan())))
+    # Each cycle is over before the next one begins, and its searches take turns.
+    assert [row.cycle for row in measured] == sorted(row.cycle for row in measured)
+    assert len({row.cell.gso for row in measured[:2]}) == 2
+    assert whole.cycles.new_cycles.count(True) == 2
+    steps = [event for event in whole.events if isinstance(event, SearchNow)]
+    assert (steps[0].rate_bits_per_s, steps[0].trial, steps[0].below_bits_per_s) == (10**7, 1, None)
+    assert steps[-1].below_bits_per_s is not None
+    notices = [event for event in whole.events if isinstance(event, RunNotice) and event.kind == "search"]
+    assert len(notices) == 4
+
+
+def test_a_run_that_ended_is_continued_where_it_was(whole: Whole, tmp_path: Path) -> None:
+    """All runs together measure what one would: no trial is lost, none repeated."""
     campaign = make_search_campaign()
-    with create_results(tmp_path_factory.mktemp("whole"), campaign) as results:
-        run_searches(results, campaign, count_link(48e6))
-        return sorted((row.cycle, str(row.settings)) for row in results.plan())
-
-
-@pytest.mark.parametrize("stop_after", [0, 1, 5, 20, 43])
-def test_a_run_that_ended_is_continued_where_it_was(
-    tmp_path: Path, whole_plan: list[tuple[int, str]], stop_after: int
-) -> None:
-    """Both runs together measure what one would: no trial is lost, none repeated."""
-    campaign, parts = make_search_campaign(), tmp_path / "parts"
-    with create_results(parts, campaign) as results:
-        ending, _, searches, _ = run_searches(results, campaign, count_link(48e6), stop_after)
-        assert ending == "stopped"
-        assert searches.list_unfinished()
-    with Results.open(parts, write=True) as results:
-        refuse_other_plan(results, campaign, plan_records(campaign))
-        run_searches(results, campaign, count_link(48e6))
-        assert sorted((row.cycle, str(row.settings)) for row in results.plan()) == whole_plan
+    create_results(tmp_path, campaign).close()
+    for stop_after in (0, 1, 4, 15, 23, None):
+        with Results.open(tmp_path, write=True) as results:
+            refuse_other_plan(results, campaign, plan_records(campaign))
+            ending, _, searches, _ = run_searches(results, campaign, count_link(48e6), stop_after)
+            assert ending == (None if stop_after is None else "stopped")
+            assert bool(searches.list_unfinished()) == (stop_after is not None)
+    with Results.open(tmp_path) as results:
+        assert list_plan(results) == list_plan(whole.results)
         assert len(results.records()) == len(results.plan())
         assert results.unfinished() == []
 
 
+def list_plan(results: Results) -> list[tuple[int, str]]:
+    return sorted((row.cycle, str(row.settings)) for row in results.plan())
+
+
 def test_a_run_killed_between_two_trials_has_no_open_row_and_goes_on(tmp_path: Path) -> None:
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
+    campaign = make_search_campaign(**ONE_SEARCH)
     with create_results(tmp_path, campaign) as results:
         run_searches(results, campaign, count_link(48e6), stop_after=4)
         (row,) = results.unfinished()  # planned before its trial
@@ -120,7 +131,7 @@ def test_a_search_whose_trial_fails_waits_for_the_next_run(tmp_path: Path) -> No
 
 
 def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> None:
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
+    campaign = make_search_campaign(**ONE_SEARCH)
     link = count_link(1e9)
 
     class Limited(FakeCycles):

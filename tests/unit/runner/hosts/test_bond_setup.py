@@ -63,16 +63,7 @@ def test_an_existing_bond_is_read_and_its_members_are_known() -> None:
     bond.undo()
 
 
-@pytest.mark.parametrize(
-    "after",
-    [
-        make_bond(mode="balance-rr"),
-        make_bond(members={"eth0": {"state": "up"}}),
-        make_bond(members={**make_bond()["bond0"]["members"], "eth1": {"state": "down", "failures": 1}}),
-        {},
-        None,
-    ],
-)
+@pytest.mark.parametrize("after", [make_bond(mode="balance-rr"), {}, None])
 def test_a_bond_that_changed_during_the_trial_is_marked(after: dict[str, Any] | None) -> None:
     bond = make_row_bond(Hosts(make_bond(), {}, after), bond="existing")
     bond.set_up(PATH)
@@ -81,11 +72,11 @@ def test_a_bond_that_changed_during_the_trial_is_marked(after: dict[str, Any] | 
     assert bond.reading.changed
 
 
-def test_hosts_without_a_bond_are_refused_in_one_line_that_says_where_to_look() -> None:
-    with pytest.raises(HostError, match="neither local nor far has a bond") as caught:
+def test_hosts_without_a_bond_are_refused() -> None:
+    with pytest.raises(HostError) as caught:
         make_row_bond(Hosts({}, None), bond="existing").set_up(PATH)
-    assert "/proc/net/bonding" in str(caught.value.hint)
     assert caught.value.stage == "network"
+    assert "/proc/net/bonding" in str(caught.value.hint)
 
 
 def test_a_host_without_a_bond_is_measured_as_it_is_by_other_levels() -> None:

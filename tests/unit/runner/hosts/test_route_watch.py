@@ -17,26 +17,14 @@ from pathlab.runner.hosts import route_watch as routes
 from pathlab.runner.hosts.route_watch import FRESH_S, RENEW_S, RouteWatch
 from pathlab.runner.trial.choreography import TrialData
 from tests.builders.campaigns import make_sample
+from tests.builders.paths import sample_route
 
 PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destination_address="192.0.2.9")
 
 
 def route_over(*hops: str) -> Route:
     flow = FlowPath(flow=0, source_port=1, hops=tuple((hop,) if hop else () for hop in hops), reached=True)
-    return Route(
-        method="udp",
-        address="192.0.2.9",
-        local_address="192.0.2.1",
-        privilege="ordinary",
-        hops=(),
-        flows=(flow,),
-        stopped="reached",
-        fingerprint="".join(hops),
-        kept_ports=True,
-        late=0,
-        ambiguous=0,
-        stamps=("kernel-receive",),
-    )
+    return dataclasses.replace(sample_route(), flows=(flow,), fingerprint="".join(hops))
 
 
 class Readings:

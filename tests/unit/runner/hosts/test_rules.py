@@ -1,4 +1,4 @@
-"""Failures, safety limits, schedule, cool-down, stop rule and changes, without a packet."""
+"""Safety limits, schedule, cool-down, stop rule and changes, without a packet."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.schedule import Schedule
 from pathlab.runner.campaign.cool_down import IdleWatch
-from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.precision import Precision, name_cell
 from pathlab.runner.hosts.changes import find_changes, is_other_route
 from pathlab.runner.trial.safety_limit import SafetyWatch
-from pathlab.store.records import HostRecord, JournalRecord
+from pathlab.store.records import HostRecord, JournalRecord, TrialRecord
 from tests.builders.campaigns import make_sample
 from tests.builders.trials import make_record
 
@@ -46,61 +45,6 @@ def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
     assert not any(watch.add(unsent) for _ in range(100))
 
 
-def test_lab_limited_trials_are_measured_again_while_there_are_retries() -> None:
-    failures, limited = Failures(retries=0, lab_retries=2), make_record(flags=("lab", "lab-limited"))
-    assert not failures.use_lab_retry(make_record(flags=("lab", "busy-core")))
-    assert [failures.use_lab_retry(limited) for _ in range(3)] == [True, True, False]
-
-
-def test_failures_are_retried_at_most_so_often() -> None:
-    failures = Failures(retries=1)
-    failed = make_record(status="failed", failed_stage="engine", failure="x")
-    assert failures.add(failed, "a") is None
-    assert failures.may_retry(0)
-    assert failures.add(failed, "a") is None
-    assert not failures.may_retry(0)
-
-
-def test_a_host_that_keeps_failing_is_quarantined_and_the_others_go_on() -> None:
-    failures = Failures(retries=0)
-    found = [
-        failures.add(make_record(plan_row=n, status="failed", failed_stage="agent", failure="gone"), "b")
-        for n in range(3)
-    ]
-    assert found == [None, None, ("b",)]
-    assert failures.is_quarantined("a", "b")
-    assert failures.is_quarantined("b", "c")
-    assert not failures.is_quarantined("a", "c")
-    failures.release_quarantined()
-    assert not failures.is_quarantined("a", "b")
-    again = make_record(plan_row=9, status="failed", failed_stage="agent", failure="gone")
-    assert failures.add(again, "b") is not None  # one trial was its chance
-
-
-def test_a_success_forgives_and_a_network_failure_is_the_pairs() -> None:
-    failures = Failures(retries=0)
-    failed = make_record(status="failed", failed_stage="network", failure="refused")
-    failures.add(failed, "a")
-    failures.add(failed, "a")
-    failures.add(make_record(), None)
-    assert failures.add(failed, "a") is None
-    failures.add(failed, "a")
-    assert failures.add(failed, "a") == ("a", "b")
-    assert not failures.is_quarantined("a", "c")
-
-
-def test_a_lab_that_keeps_failing_is_quarantined_for_good() -> None:
-    failures = Failures(retries=5, lab_hosts=("a", "b"))
-    dead = make_record(status="failed", failed_stage="lab", failure="x")
-    elsewhere = make_record(path_source="c", path_destination="d")
-    assert [failures.add(dead, "lab"), failures.add(dead, "lab")] == [None, None]
-    assert failures.add(make_record(), None) is None  # a trial in the lab made anew, from a to b
-    assert [failures.add(one, "lab") for one in (dead, elsewhere, dead)] == [None] * 3
-    assert failures.add(dead, "lab") is not None
-    failures.release_quarantined()
-    assert failures.is_quarantined("a", "b")
-
-
 def rows_of(campaign: Campaign) -> list[PlanRow]:
     return list(plan_rows(campaign))
 
@@ -124,6 +68,9 @@ def test_no_host_is_in_two_trials_at_once() -> None:
 def test_one_lane_keeps_the_order_and_retries_come_last() -> None:
     rows = rows_of(campaign_of())
     schedule = Schedule(rows, lanes=1)
+    first = schedule.take()
+    assert first is not None
+    schedule.restore(first)  # it may not start yet, and waits in front
     taken = []
     while (row := schedule.take()) is not None:
         taken.append(row.row)
@@ -134,14 +81,6 @@ def test_one_lane_keeps_the_order_and_retries_come_last() -> None:
     assert schedule.running == 0
 
 
-def test_a_row_that_may_not_start_waits_in_front() -> None:
-    schedule = Schedule(rows_of(campaign_of()), lanes=1)
-    row = schedule.take()
-    assert row is not None
-    schedule.restore(row)
-    assert schedule.take() is row
-
-
 def test_the_queue_has_drained_when_three_probes_in_a_row_are_idle() -> None:
     watch = IdleWatch(40 * MS)
     seen = [watch.add(probe(rtt)) for rtt in (40 * MS, 41 * MS, 90 * MS, 40 * MS, None, 40 * MS, 41 * MS)]
@@ -149,17 +88,26 @@ def test_the_queue_has_drained_when_three_probes_in_a_row_are_idle() -> None:
     assert watch.add(probe(40 * MS))
 
 
+def start_precision(**extra: Any) -> tuple[Precision, list[PlanRow]]:
+    """The rule of a campaign of one or two streams from six cycles on, and the rows of its plan."""
+    campaign = campaign_of(until="5% of the median", cycles_min=6, **extra)
+    rows = rows_of(campaign)
+    return Precision(campaign, {row.row: row for row in rows}), rows
+
+
+def measure(row: PlanRow, rate: float, **changes: Any) -> TrialRecord:
+    return make_record(plan_row=row.row, cycle=row.cycle, throughput_bits_per_s=rate, **changes)
+
+
 def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_count() -> None:
-    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=20)
-    rows = {row.row: row for row in rows_of(campaign)}
-    precision = Precision(campaign, rows)
-    narrow, wide = rows_of(campaign)[0], rows_of(campaign)[1]
-    for cycle in range(8):
-        for row, value in ((narrow, 100.0 + cycle % 2), (wide, 100.0 * (1 + cycle % 3))):
-            twin = next(r for r in rows.values() if r.cycle == cycle and name_cell(r) == name_cell(row))
-            precision.add([make_record(plan_row=twin.row, cycle=cycle, throughput_bits_per_s=value)])
+    precision, rows = start_precision(cycles_max=20)
+    narrow, wide = (name_cell(row) for row in rows[:2])
+    for row in rows:
+        if row.cycle < 8 and name_cell(row) in (narrow, wide):
+            spread = row.cycle % 2 if name_cell(row) == narrow else 100.0 * (row.cycle % 3)
+            precision.add([measure(row, 100.0 + spread)])
     assert precision.list_done(5) == frozenset()
-    assert precision.list_done(8) == {name_cell(narrow)}
+    assert precision.list_done(8) == {narrow}
     decision = precision.evaluate(8)
     assert decision is not None
     assert not decision.stop
@@ -167,32 +115,17 @@ def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_coun
 
 @pytest.mark.parametrize("flag", ["lab-limited", "host-limited", "congestion-not-granted", "window-short"])
 def test_trials_that_the_report_excludes_say_nothing_about_precision(flag: str) -> None:
-    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=20)
-    rows = {row.row: row for row in plan_rows(campaign)}
-    precision = Precision(campaign, rows)
+    precision, rows = start_precision(cycles_max=20)
     precision.add(
-        make_record(
-            plan_row=row.row,
-            cycle=row.cycle,
-            throughput_bits_per_s=1e6 + row.cycle,
-            flags=(flag,) if row.cell.streams == 1 else (),
-        )
-        for row in rows.values()
+        measure(row, 1e6 + row.cycle, flags=(flag,) if row.cell.streams == 1 else ()) for row in rows
     )
-    done = {row.cell.streams for row in rows.values() if name_cell(row) in precision.list_done(12)}
+    done = {row.cell.streams for row in rows if name_cell(row) in precision.list_done(12)}
     assert done == {2}
 
 
 def test_failed_trials_and_control_rows_say_nothing_about_precision() -> None:
-    control = {"streams": 1, "every": 2}
-    campaign = campaign_of(until="5% of the median", cycles_min=6, cycles_max=6, control=control)
-    rows = {row.row: row for row in rows_of(campaign)}
-    precision = Precision(campaign, rows)
-    for row in rows.values():
-        status = "complete" if row.control else "failed"
-        precision.add(
-            [make_record(plan_row=row.row, cycle=row.cycle, throughput_bits_per_s=1.0, status=status)]
-        )
+    precision, rows = start_precision(cycles_max=6, control={"streams": 1, "every": 2})
+    precision.add(measure(row, 1.0, status="complete" if row.control else "failed") for row in rows)
     decision = precision.evaluate(6)
     assert decision is not None
     assert {cell.n for cell in decision.cells} == {0}

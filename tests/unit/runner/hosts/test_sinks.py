@@ -1,4 +1,4 @@
-"""Further receivers of a path, and trials on one host: hosts, shares of links, limits and quarantines."""
+"""Further receivers of a path, and trials on one host: hosts, shares of links, limits."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ from pathlab.campaign.order import plan_rows
 from pathlab.campaign.schedule import Schedule
 from pathlab.engines.spec import TrialPath, TrialSink
 from pathlab.errors import HostError
-from pathlab.runner.campaign.failures import Failures
 from pathlab.runner.campaign.link_shares import share_links
 from pathlab.runner.campaign.row import choose_family
 from pathlab.runner.hosts.environment import list_hosts
 from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.store.records import HostRecord
 from tests.builders.campaigns import make_sample
-from tests.builders.trials import make_record
 
 STAR = {"source": "a", "destination": "b", "sinks": ["c", "d"]}
 S = 10**9
@@ -86,17 +84,6 @@ def test_the_windows_of_every_receiver_are_compared_with_its_limits() -> None:
     near = make_star({"source": "a", "destination": "b"}, window="1MiB", placement="process")
     reported = find_short_windows(plan_rows(near), hosts)
     assert [line.split(" grants")[0] for line in reported] == ["a", "a"]  # it sends and receives
-
-
-def test_a_quarantined_sink_leaves_out_the_path_until_a_trial_with_it_succeeds() -> None:
-    failures = Failures(retries=0)
-    failed = make_record(status="failed", failed_stage="agent", failure="gone")
-    assert [failures.add(failed, "c", ("c", "d")) for _ in range(3)][-1] == ("c",)
-    assert failures.is_quarantined("a", "b", "c", "d")
-    assert not failures.is_quarantined("a", "b")
-    failures.release_quarantined()
-    failures.add(make_record(), None, ("c", "d"))
-    assert failures.add(failed, "c", ("c", "d")) is None  # counted anew
 
 
 def test_the_family_holds_for_every_receiver() -> None:

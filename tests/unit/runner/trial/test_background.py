@@ -117,50 +117,48 @@ def test_rates_are_of_the_steady_window_on_the_clock_of_the_host() -> None:
 
 def test_without_a_length_the_window_ends_with_the_traffic() -> None:
     job = FakeJob("load", load_records(100, [1, 1, 0, 0]))
-    assert run(
-        make_plan("cpu", FakeSession("b", [100, 104], {"load": job})), 1, None
-    ).cpu_ratio == pytest.approx(1 / 3)
+    rates = run(make_plan("cpu", FakeSession("b", [100, 104], {"load": job})), 1, None)
+    assert rates.cpu_ratio == pytest.approx(1 / 3)
 
 
 def test_of_two_hosts_the_lesser_one_is_stated_and_a_busy_disk_is_not_quiet() -> None:
-    jobs = [
-        FakeJob("load", load_records(100, [1.0, 1.0], quiet=True, quiet_after_ns=0)),
-        FakeJob("load", load_records(700, [0.25, 0.25], quiet=False, quiet_after_ns=None)),
-    ]
-    hosts = [
-        FakeSession(name, [begin, begin + 2], {"load": job})
-        for name, begin, job in zip("ab", (100, 700), jobs, strict=True)
-    ]
+    first = FakeJob("load", load_records(100, [1.0, 1.0], quiet=True, quiet_after_ns=0))
+    second = FakeJob("load", load_records(700, [0.25, 0.25], quiet=False, quiet_after_ns=None))
+    hosts = FakeSession("a", [100, 102], {"load": first}), FakeSession("b", [700, 702], {"load": second})
     assert run(make_plan("cpu", *hosts), 0, 2) == BackgroundRates(cpu_ratio=0.25, quiet=False)
 
 
 def test_a_network_load_is_what_its_receiver_counts() -> None:
+    spans = [{"start_ns": n * S, "end_ns": (n + 1) * S} for n in range(3)]
     received = [{"type": "start", "monotonic_ns": 40 * S}, {"type": "listening", "port": 5201}]
-    received += [
-        {"type": "interval", "start_ns": n * S, "end_ns": (n + 1) * S, "bytes": [125]} for n in range(3)
-    ]
+    received += [{"type": "interval", **span, "bytes": [125]} for span in spans]
     receiver = FakeJob("receive", [*received, {"type": "result"}])
-    sender = FakeJob(
-        "send", [{"type": "ready"}, {"type": "start", "monotonic_ns": 9 * S}, {"type": "result"}]
-    )
-    source, sink = (
-        FakeSession("c", [9, 12], {"send": sender}),
-        FakeSession("d", [40, 43], {"receive": receiver}),
-    )
-    assert run(make_plan("network", network=(source, sink)), 1, 2) == BackgroundRates(
-        network_bits_per_s=1000.0
-    )
+    sent: list[dict[str, Any]] = [
+        {"type": "ready"},
+        {"type": "start", "monotonic_ns": 9 * S},
+        {"type": "result"},
+    ]
+    sender = FakeJob("send", sent)
+    source = FakeSession("c", [9, 12], {"send": sender})
+    sink = FakeSession("d", [40, 43], {"receive": receiver})
+    rates = run(make_plan("network", network=(source, sink)), 1, 2)
+    assert rates == BackgroundRates(network_bits_per_s=1000.0)
     assert sender.commands == ["go", "stop"]
     ((_, options),) = source.started
     assert (options["nice"], options["rate-bits-per-s"], options["port"]) == (19, 10_000_000, 5201)
     assert sink.started[0][1]["bind"] == "10.0.0.2"
 
 
-def test_weak_is_below_a_share_of_what_it_did_alone() -> None:
+@pytest.mark.parametrize(
+    ("rates", "weak"),
+    [
+        ({"cpu_ratio": 0.19, "disk_bytes_per_s": 50.0}, True),
+        ({"cpu_ratio": 0.2, "disk_bytes_per_s": 50.0}, False),
+        ({"network_bits_per_s": 1.0}, False),  # not measured alone
+    ],
+)
+def test_weak_is_below_a_share_of_what_it_did_alone(rates: dict[str, Any], weak: bool) -> None:
     alone = BackgroundRates(cpu_ratio=1.0, disk_bytes_per_s=100.0)
-    assert BackgroundRates(cpu_ratio=0.19, disk_bytes_per_s=50.0).is_weak(alone, 0.2)
-    assert not BackgroundRates(cpu_ratio=0.2, disk_bytes_per_s=50.0).is_weak(alone, 0.2)
-    assert BackgroundRates(cpu_ratio=0.19).is_weak(
-        BackgroundRates(cpu_ratio=0.3), 0.2
-    )  # others had the cores
-    assert not BackgroundRates(network_bits_per_s=1.0).is_weak(alone, 0.2)  # not measured alone
+    assert BackgroundRates(**rates).is_weak(alone, 0.2) == weak
+    others_had_the_cores = BackgroundRates(cpu_ratio=0.3)
+    assert BackgroundRates(cpu_ratio=0.19).is_weak(others_had_the_cores, 0.2)

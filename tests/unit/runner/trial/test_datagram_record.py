@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from pathlab.runner.trial.choreography import TrialData
@@ -25,25 +27,32 @@ QUIET = [make_host_sample(n * STEP_NS) for n in range(1, 13)]
 
 def test_both_ends_counts_of_the_steady_window_are_the_columns() -> None:
     record = build_udp_record(make_udp_sender(), make_udp_receiver(), counters=QUIET)
-    assert (record.udp_sent_packets, record.udp_received_packets, record.udp_lost_packets) == (2000, 1990, 10)
-    assert (record.udp_duplicate_packets, record.udp_reordered_packets) == (2, 5)
-    assert (record.udp_refused_packets, record.udp_foreign_packets) == (3, 7)
-    rates = (
-        record.udp_offered_packets_per_s,
-        record.udp_sent_packets_per_s,
-        record.udp_received_packets_per_s,
+    columns = {name: value for name, value in asdict(record).items() if name.startswith("udp_")}
+    assert columns == {
+        "udp_offered_packets_per_s": 2000.0,
+        "udp_sent_packets": 2000,
+        "udp_sent_packets_per_s": 2000.0,
+        "udp_refused_packets": 3,
+        "udp_pacing_error_median_ns": 1_500.0,
+        "udp_pacing_error_p99_ns": 40_000.0,
+        "udp_pacing_error_max_ns": 900_000.0,
+        "udp_received_packets": 1990,
+        "udp_received_packets_per_s": 1980.0,
+        "udp_lost_packets": 10,
+        "udp_lost_host_packets": 4,
+        "udp_lost_path_packets": 6,
+        "udp_duplicate_packets": 2,
+        "udp_reordered_packets": 5,
+        "udp_foreign_packets": 7,
+        "udp_jitter_ns": 4000,
+        "udp_reorder_extent_max_packets": 301,
+        "udp_late_time_max_ns": 90_111,
+        "udp_n_reordered_3_packets": 2,
+    }
+    assert (record.datagram_bytes, record.throughput_bits_per_s) == (
+        DATAGRAM_BYTES,
+        1980 * 8 * DATAGRAM_BYTES,
     )
-    assert rates == (2000.0, 2000.0, 1980.0)
-    assert record.throughput_bits_per_s == 1980 * 8 * DATAGRAM_BYTES
-    assert (record.datagram_bytes, record.udp_jitter_ns) == (DATAGRAM_BYTES, 4000)
-    errors = (
-        record.udp_pacing_error_median_ns,
-        record.udp_pacing_error_p99_ns,
-        record.udp_pacing_error_max_ns,
-    )
-    assert errors == (1_500.0, 40_000.0, 900_000.0)
-    assert (record.udp_reorder_extent_max_packets, record.udp_late_time_max_ns) == (301, 90_111)
-    assert record.udp_n_reordered_3_packets == 2
     assert record.sender_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 2000)
     assert record.receiver_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 1980)
     assert (record.undelivered_bytes, record.window_effective_bytes) == (None, None)
@@ -54,21 +63,14 @@ def test_of_both_directions_each_end_has_the_cost_of_the_counted_one() -> None:
     sender, receiver = make_udp_sender(), make_udp_receiver()
     idle = {"user_ns": 1_000_000, "system_ns": 0, "waiting_ns": 0, "spun_ns": 0}
     for end, place in ((sender, 0), (receiver, 1)):
-        for one in end:
-            if one["type"] == "interval":
-                one["workers"] = [*one["workers"][:place], idle, *one["workers"][place:]]
+        for one in (one for one in end if one["type"] == "interval"):
+            one["workers"] = [*one["workers"][:place], idle, *one["workers"][place:]]
     record = build_udp_record(sender, receiver, spec=make_udp_spec(direction="both"))
     assert record.sender_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 2000)
     assert record.receiver_cpu_ns_per_packet == pytest.approx(10 * 8_000_000 / 1980)
 
 
-def test_a_stream_of_bytes_has_no_figures_of_datagrams() -> None:
-    spec = make_udp_spec(transport="tcp")
-    record = build_udp_record(make_udp_sender(), make_udp_receiver(), spec=spec)
-    assert (record.udp_sent_packets, record.datagram_bytes, record.udp_lost_host_packets) == (None,) * 3
-
-
-def test_an_end_that_stated_nothing_leaves_its_columns_empty() -> None:
+def test_what_was_not_stated_leaves_its_columns_empty() -> None:
     record = build_udp_record(make_udp_sender(), [])
     assert (record.udp_sent_packets, record.udp_sent_packets_per_s) == (2000, 2000)
     assert (record.udp_received_packets, record.udp_lost_packets, record.udp_jitter_ns) == (None,) * 3
@@ -76,35 +78,34 @@ def test_an_end_that_stated_nothing_leaves_its_columns_empty() -> None:
     assert record.udp_n_reordered_3_packets is None
     record = build_udp_record([], make_udp_receiver())
     assert (record.udp_sent_packets, record.datagram_bytes, record.udp_lost_packets) == (None, None, 10)
+    stream = build_udp_record(make_udp_sender(), make_udp_receiver(), spec=make_udp_spec(transport="tcp"))
+    assert (stream.udp_sent_packets, stream.datagram_bytes, stream.udp_lost_host_packets) == (None,) * 3
 
 
-def test_loss_of_the_receiving_host_is_what_its_counters_explain() -> None:
-    def split(*, socket: int | None, counters: list[dict[str, object]]) -> tuple[int | None, int | None]:
-        receiver = make_udp_receiver(socket_drops=socket)
-        record = build_udp_record(make_udp_sender(), receiver, counters=counters)
-        return record.udp_lost_host_packets, record.udp_lost_path_packets
+@pytest.mark.parametrize(
+    ("socket", "samples", "loss"),
+    [
+        (4, QUIET, (4, 6)),
+        (4, [*QUIET, make_host_sample(5 * STEP_NS, softnet=3)], (7, 3)),
+        # once, though a bond counts its member's
+        (4, [*QUIET, make_host_sample(5 * STEP_NS, softnet=3, missed=2)], (9, 1)),
+        (40, QUIET, (10, 0)),  # no more than was lost
+        (4, [make_host_sample(STEP_NS, softnet=5), *QUIET[1:]], (4, 6)),  # before the window
+        (4, [*QUIET, make_host_sample(STEP_NS + 1, softnet=5)], (9, 1)),
+        # without a counter the part of the path is not known
+        (4, [], (4, None)),
+        (None, [], (None, None)),
+        (4, [*QUIET, make_host_sample(5 * STEP_NS, softnet=None)], (4, None)),
+    ],
+)
+def test_loss_of_the_receiving_host_is_what_its_counters_explain(
+    socket: int | None, samples: list[dict[str, object]], loss: tuple[int | None, int | None]
+) -> None:
+    record = build_udp_record(make_udp_sender(), make_udp_receiver(socket_drops=socket), counters=samples)
+    assert (record.udp_lost_host_packets, record.udp_lost_path_packets) == loss
 
-    assert split(socket=4, counters=QUIET) == (4, 6)
-    backlog = [*QUIET, make_host_sample(5 * STEP_NS, softnet=3)]
-    assert split(socket=4, counters=backlog) == (7, 3)
-    ring = [*QUIET, make_host_sample(5 * STEP_NS, softnet=3, missed=2)]
-    assert split(socket=4, counters=ring) == (9, 1)  # once, though a bond counts its member's
-    assert split(socket=40, counters=QUIET) == (10, 0)  # no more than was lost
-    before = [make_host_sample(STEP_NS, softnet=5), *QUIET[1:]]
-    assert split(socket=4, counters=before) == (4, 6)
-    edge = [*QUIET, make_host_sample(STEP_NS + 1, softnet=5)]
-    assert split(socket=4, counters=edge) == (9, 1)
 
-
-def test_without_a_counter_the_part_of_the_path_is_not_known() -> None:
-    receiver = make_udp_receiver(socket_drops=4)
-    record = build_udp_record(make_udp_sender(), receiver)  # no counters of the host
-    assert (record.udp_lost_host_packets, record.udp_lost_path_packets) == (4, None)
-    nothing = build_udp_record(make_udp_sender(), make_udp_receiver(socket_drops=None))
-    assert (nothing.udp_lost_host_packets, nothing.udp_lost_path_packets) == (None, None)
-    unread = [*QUIET, make_host_sample(5 * STEP_NS, softnet=None)]
-    record = build_udp_record(make_udp_sender(), receiver, counters=unread)
-    assert (record.udp_lost_host_packets, record.udp_lost_path_packets) == (4, None)
+def test_loss_that_one_counter_explains_needs_no_other() -> None:
     assert HostDrops(socket=12, backlog=None, ring=None).split_loss(10) == (10, 0)
     assert HostDrops(socket=None, backlog=None, ring=None).split_loss(0) == (None, 0)
     assert HostDrops(socket=0, backlog=0, ring=0).split_loss(0) == (0, 0)

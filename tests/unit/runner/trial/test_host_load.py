@@ -78,12 +78,9 @@ def test_what_a_record_does_not_tell_is_not_measured(
 ) -> None:
     found = measure([], make_records(*workers))
     assert found == HostLoad(engine_core_ratio=own, waiting_ratio=waiting)
-
-
-def test_nothing_said_is_nothing_measured() -> None:
     assert measure(make_samples(0.5), []) == HostLoad()
     assert measure(make_samples(None), make_records()) == HostLoad(busiest_core_ratio=0.0)
-    stood_still = make_records(thread(1, 1, 1), end_ns=0, start_ns=0)
+    stood_still = make_records(*workers, end_ns=0, start_ns=0)
     assert measure([], stood_still) == HostLoad()
 
 
@@ -101,12 +98,9 @@ def find_flags(spec: TrialSpec, waiting_ns: int, **pacing: int | None) -> tuple[
     return record_trial(spec, data).flags
 
 
-def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts() -> None:
+def test_a_trial_whose_threads_wait_for_a_shared_core_is_the_hosts_unless_a_rate_was_requested() -> None:
     assert find_flags(SPEC, 60_000_000) == ("busy-core", "host-limited")
     assert find_flags(SPEC, 10_000_000) == ("busy-core",)
-
-
-def test_a_requested_rate_is_not_the_hosts() -> None:
     paced = dataclasses.replace(SPEC, cell=dataclasses.replace(SPEC.cell, pacing_bits_per_s=8_000_000))
     assert find_flags(paced, 60_000_000) == ("busy-core",)
     capped = dataclasses.replace(SPEC, rate_cap_bits_per_s=8_000_000)

@@ -111,31 +111,22 @@ def test_messages_that_return_are_counted_by_the_sender() -> None:
 def test_a_quantile_of_too_few_is_not_stated() -> None:
     late = {"median": 15, "p99": 900, "max": 5_000}
     totals: Record = {"sent": [10, 10], "send_calls": [1, 1], "send_error_ns": late}
-    sender = make_end(
-        [10, 9], stated={"offered_per_s": 20}, **totals, round_trip_ns=describe_round_trips([7] * 19)
-    )
+    totals["round_trip_ns"] = describe_round_trips([7] * 19)
+    sender = make_end([10, 9], stated={"offered_per_s": 20}, **totals)
     record = build(make_spec(reply=True), sender, make_end([10, 10], **RECEIVED))
     assert (record.round_trips, record.round_trip_max_ns, record.round_trip_median_ns) == (19, 7, None)
-    assert (record.send_late_median_ns, record.send_late_p99_ns, record.send_late_max_ns) == (
-        None,
-        None,
-        5_000,
-    )
+    late_ns = (record.send_late_median_ns, record.send_late_p99_ns, record.send_late_max_ns)
+    assert late_ns == (None, None, 5_000)
 
 
-def test_no_round_trip_is_a_count_of_0_without_figures() -> None:
+def test_what_was_not_stated_has_no_figures() -> None:
     sender = make_end([0, 0], **SENT, round_trip_ns=describe_round_trips([]))
     record = build(make_spec(reply=True), sender, make_end([0, 0], **RECEIVED))
     assert (record.round_trips, record.round_trip_min_ns, record.round_trip_mean_ns) == (0, None, None)
-
-
-def test_a_stream_of_bytes_has_no_figures_of_messages() -> None:
-    record = build(make_spec(message_bytes=None), make_end([1, 1], **SENT), make_end([1, 1], **RECEIVED))
+    ends = make_end([1003, 1000], **SENT), make_end([995, 1000], **RECEIVED)
+    record = build(make_spec(message_bytes=None), *ends)  # a stream of bytes
     assert (record.messages_per_s, record.messages_total, record.sender_cpu_ns_per_message) == (None,) * 3
-
-
-def test_a_trial_that_failed_keeps_what_one_end_stated() -> None:
-    record = build(make_spec(), make_end([1003, 1000], **SENT)[:-1], make_end([995, 1000], **RECEIVED))
+    record = build(make_spec(), ends[0][:-1], ends[1])  # the sender failed
     assert (record.messages_total, record.messages_missing, record.send_calls) == (2000, 2, None)
     assert record.sender_cpu_ns_per_message is None
     nothing = build(make_spec(), [], [])
@@ -163,20 +154,25 @@ def test_a_rate_below_the_offered_one_is_flagged(
     assert (Flag.RATE_MISSED in record.flags) == missed
 
 
-def test_a_rate_of_one_way_is_what_the_receiver_got() -> None:
-    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **SENT_ON_TIME)
-    for arrived, missed in (([1000, 1000], False), ([970, 970], True)):
-        record = build(make_spec(message_rate_per_s=2000), sender, make_end(arrived, **RECEIVED))
-        assert (Flag.RATE_MISSED in record.flags) == missed
-
-
-def test_a_sender_that_left_messages_unsent_missed_the_rate() -> None:
-    """What came in the steady window was due in part in the warm-up, and the last messages were not sent."""
-    for sent, missed in ([1100, 1090], False), ([1088, 1087], True):
-        totals = {**SENT, "sent": sent}
-        sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **totals)
-        record = build(make_spec(message_rate_per_s=2000), sender, make_end([1000, 1000], **RECEIVED))
-        assert (Flag.RATE_MISSED in record.flags) == missed
+@pytest.mark.parametrize(
+    ("sent", "arrived", "missed"),
+    [
+        ([1100, 1105], [1000, 1000], False),
+        ([1100, 1105], [970, 970], True),
+        ([1100, 1090], [1000, 1000], False),
+        (
+            [1088, 1087],
+            [1000, 1000],
+            True,
+        ),  # it left the last messages unsent, others were due in the warm-up
+    ],
+)
+def test_a_rate_of_one_way_is_what_was_sent_and_what_the_receiver_got(
+    sent: list[int], arrived: list[int], missed: bool
+) -> None:
+    sender = make_end([1000, 1000], stated={"offered_per_s": 2000}, **{**SENT, "sent": sent})
+    record = build(make_spec(message_rate_per_s=2000), sender, make_end(arrived, **RECEIVED))
+    assert (Flag.RATE_MISSED in record.flags) == missed
 
 
 @pytest.mark.parametrize(("spun_ns", "spent_ns"), [(0, 10_000_000), (9_000_000, 1_000_000), (10_500_000, 0)])
@@ -190,10 +186,9 @@ def make_two_receivers(second_ns: tuple[int, int], counts: tuple[int, int]) -> l
     """Of a stream each; the second one's steady window is ``second_ns`` by its clock."""
     ends = [make_end([count], received=[count], missing=[0]) for count in counts]
     for end in ends:
+        end[0]["streams"] = 1
         for record in end[2:-1]:
             record |= {"bytes": [0], "messages": [0], "tcp_info": {}}
-        end[0]["streams"] = 1
-    for end in ends:
         end[-1]["total_bytes"] = end[-1]["total_bytes"][:1]
         for name in ("warmup", "drain"):
             end[-1]["phases"][name] |= {"bytes": [0], "messages": [0]}
@@ -249,9 +244,7 @@ def test_series_have_messages_and_round_trips() -> None:
         ("steady", 1, 2, 8.0),
     ]
     assert sum_histograms(series["round_trips"]).values.tolist() == [5, 7, 9]
-    bytes_only = [{**one, "messages": None} for one in sender]
-    for one in bytes_only:
-        del one["messages"]
+    bytes_only = [{name: value for name, value in one.items() if name != "messages"} for one in sender]
     assert "messages" not in build_series(TrialData(sender=bytes_only))["sender_intervals"].column_names
 
 
@@ -261,13 +254,10 @@ def find_flags(
     """The flags of 2000 messages a second, 1.6 Mbit/s, by a thread that has a core to itself."""
     thread = {"user_ns": int(STEP_NS * busy_ratio), "system_ns": 0, "waiting_ns": waiting_ns, "spun_ns": 0}
     offered = levels.get("message_rate_per_s")
-    ends = [
-        make_end([1000, 1000], stated={"offered_per_s": offered}, **totals) for totals in (SENT, RECEIVED)
-    ]
-    for records in ends:
-        for one in records:
-            if "workers" in one:
-                one["workers"] = [thread]
+    stated = {"offered_per_s": offered}
+    ends = [make_end([1000, 1000], stated=stated, **totals) for totals in (SENT, RECEIVED)]
+    for one in (one for records in ends for one in records if "workers" in one):
+        one["workers"] = [thread]
     cores = [{"core": 0, "idle_ratio": 1 - busy_ratio}]
     samples = [
         {"time_ns": (n + 1) * STEP_NS, "span_ns": STEP_NS, "cores": cores, "nics": [], "qdiscs": []}

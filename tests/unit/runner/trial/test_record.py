@@ -39,26 +39,27 @@ def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str,
     return record_trial(make_spec(direction=direction), data, {})
 
 
-def test_the_way_back_is_what_the_sending_end_received_in_its_own_window() -> None:
-    record = build("both", [make_result([300, 100], 2_000_000_000)], [make_result([700, 300], 10**9)])
+BACK = [make_result([300, 100], 2_000_000_000)]
+#: A second in which 1000 bytes came.
+THERE = [make_result([700, 300], 10**9)]
+
+
+@pytest.mark.parametrize(
+    ("direction", "sender", "received", "rate"),
+    [
+        ("both", BACK, 400, 1_600.0),  # in the window of the end that sends
+        ("forward", BACK, None, None),  # what such an end alone states as bytes is what its kernel took
+        ("reverse", BACK, None, None),
+        ("both", [], None, None),
+        ("both", [make_result([0, 0], 0)], None, None),  # it ended early
+    ],
+)
+def test_the_way_back_is_what_the_sending_end_received(
+    direction: str, sender: list[dict[str, Any]], received: int | None, rate: float | None
+) -> None:
+    record = build(direction, sender, THERE)
     assert record.throughput_bits_per_s == 8_000.0
-    assert record.received_reverse_steady_bytes == 400
-    assert record.throughput_reverse_bits_per_s == 1_600.0
-
-
-@pytest.mark.parametrize("direction", ["forward", "reverse"])
-def test_traffic_one_way_has_no_way_back(direction: str) -> None:
-    """What a sending end alone states as bytes is what its kernel took."""
-    record = build(direction, [make_result([300, 100], 10**9)], [make_result([700, 300], 10**9)])
-    assert record.throughput_bits_per_s == 8_000.0
-    assert (record.received_reverse_steady_bytes, record.throughput_reverse_bits_per_s) == (None, None)
-
-
-@pytest.mark.parametrize("sender", [[], [make_result([0, 0], 0)]])
-def test_a_way_back_that_ended_early_is_not_reported(sender: list[dict[str, Any]]) -> None:
-    record = build("both", sender, [make_result([700, 300], 10**9)])
-    assert record.throughput_bits_per_s == 8_000.0
-    assert (record.received_reverse_steady_bytes, record.throughput_reverse_bits_per_s) == (None, None)
+    assert (record.received_reverse_steady_bytes, record.throughput_reverse_bits_per_s) == (received, rate)
 
 
 @pytest.mark.parametrize(
@@ -108,39 +109,39 @@ def test_what_was_sent_again_in_the_steady_window(
     """The kernel's counter goes on over the whole trial; the column of the whole trial stays as it was."""
     intervals = [make_interval(phase, counts) for phase, counts in readings]
     final = {**make_result([900, 900], 10**9), "tcp_info": {"total_retrans_segments": [20, 20]}}
-    record = build("forward", [*intervals, final], [make_result([700, 300], 10**9)])
+    record = build("forward", [*intervals, final], THERE)
     assert record.retransmitted_steady_segments == again
     assert record.retransmitted_segments == 40
 
 
+UNDELIVERED = ("undelivered-data",)
+
+
 @pytest.mark.parametrize(
-    ("direction", "missing_bytes"),
-    [("forward", 1800 - 1000), ("reverse", 1800 - 1000), ("both", 1800 - 1000 + 1800 - 400)],
+    ("direction", "sender", "receiver", "missing_bytes", "flags"),
+    [
+        *((direction, BACK, THERE, 1800 - 1000, UNDELIVERED) for direction in ("forward", "reverse")),
+        ("both", BACK, THERE, 1800 - 1000 + 1800 - 400, UNDELIVERED),
+        ("forward", [make_result([1, 1], 10**9)], [make_result([900, 900], 10**9)], 0, ()),
+        ("forward", THERE, [], None, ()),
+        ("forward", [], THERE, None, ()),
+    ],
 )
-def test_undelivered_bytes_are_those_sent_and_not_received(direction: str, missing_bytes: int) -> None:
-    sender, receiver = make_result([300, 100], 10**9), make_result([700, 300], 10**9)
-    record = build(direction, [sender], [receiver])
-    assert record.undelivered_bytes == missing_bytes
-    assert record.flags == ("undelivered-data",)
+def test_undelivered_bytes_are_those_sent_and_not_received(
+    direction: str,
+    sender: list[dict[str, Any]],
+    receiver: list[dict[str, Any]],
+    missing_bytes: int | None,
+    flags: tuple[str, ...],
+) -> None:
+    record = build(direction, sender, receiver)
+    assert (record.undelivered_bytes, record.flags) == (missing_bytes, flags)
 
 
-def test_a_trial_whose_data_all_arrived_bears_no_flag() -> None:
-    record = build("forward", [make_result([1, 1], 10**9)], [make_result([900, 900], 10**9)])
-    assert (record.undelivered_bytes, record.flags) == (0, ())
-
-
-def test_undelivered_bytes_are_unknown_without_both_counts_and_no_flag_of_a_failed_trial() -> None:
-    whole = make_result([700, 300], 10**9)
-    assert build("forward", [whole], []).undelivered_bytes is None
-    assert build("forward", [], [whole]).undelivered_bytes is None
-    data = TrialData(sender=[whole], receiver=[whole])
+def test_undelivered_bytes_are_no_flag_of_a_failed_trial_and_unknown_of_iperf3() -> None:
+    """iperf3 does not wait for what is under way."""
+    data = TrialData(sender=THERE, receiver=THERE)
     ended = {"status": "failed", "stage": "engine", "reason": "it did"}
-    failed = record_trial(make_spec(direction="forward"), data, {}, **ended)
+    failed = record_trial(make_spec(), data, {}, **ended)
     assert (failed.undelivered_bytes, failed.flags) == (800, ())
-
-
-def test_iperf3_does_not_wait_for_what_is_under_way() -> None:
-    spec = make_spec(engine="iperf3")
-    data = TrialData(sender=[make_result([1, 1], 10**9)], receiver=[make_result([1, 1], 10**9)])
-    record = record_trial(spec, data, {})
-    assert record.undelivered_bytes is None
+    assert record_trial(make_spec(engine="iperf3"), data, {}).undelivered_bytes is None
