@@ -1,6 +1,6 @@
 """A controller that stops at a stage of a trial: run inside a lab, its first argument names the stage.
 
-Prints ``at STAGE`` once there and goes on when stdin says so; prints ``failed STAGE HOST: …`` in one line.
+Prints ``at STAGE`` once there and waits until something fails; prints ``failed STAGE HOST: …`` in one line.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def require_sshd() -> str:
 
 
 class Program:
-    """A program in the controller's node: its stdin, and its stdout and stderr line by line."""
+    """A program in the controller's node: its stdout and stderr line by line; its stdin stays open."""
 
     def __init__(self, process: LabProcess, stdin: int, stdout: int) -> None:
         self.process = process
@@ -78,10 +78,6 @@ class Program:
         self.process.wait(PATIENCE_S)
         self._stdin.close()
         self._stdout.close()
-
-    def say(self, line: str) -> None:
-        """Give it one line."""
-        self._stdin.write(f"{line}\n".encode())
 
     def read_line(self) -> str:
         """Its next line, empty at its end."""
@@ -104,7 +100,6 @@ class SshLab:
         self._sshd = require_sshd()
         self._stack = contextlib.ExitStack()
         self._dial_lock = threading.Lock()
-        self.servers: dict[str, LabProcess] = {}
 
     def __enter__(self) -> SshLab:
         self._stack.callback(self.namespaces.close)
@@ -157,19 +152,11 @@ class SshLab:
         """Run a command inside the lab."""
         return self.namespaces.run(node, *argv)
 
-    def start_server(self, name: str, more: str = "", *, port: int = PORT) -> LabProcess:
+    def start_server(self, name: str, more: str = "", *, port: int = PORT) -> None:
         """Start an SSH server on a host and wait until it listens."""
         config = self.folder / f"{name}-{port}-{uuid.uuid4().hex[:6]}.conf"
-        config.write_text(
-            CONFIG.format(
-                port=port,
-                address=self.address(name),
-                base=BASE,
-                host=name,
-                mark=f"{MARK}={self.mark}",
-                more=more,
-            )
-        )
+        given = {"port": port, "address": self.address(name), "host": name, "more": more}
+        config.write_text(CONFIG.format(**given, base=BASE, mark=f"{MARK}={self.mark}"))
         log = self.folder / f"{name}-{port}.log"
         command = [self._sshd, "-D", "-E", str(BASE / log.name), "-f", str(BASE / config.name)]
         before = log.read_text().count("Server listening") if log.exists() else 0
@@ -182,8 +169,6 @@ class SshLab:
             assert process.wait(0.02) is None, log.read_text()
         else:
             raise AssertionError(f"sshd does not listen: {log.read_text()}")
-        self.servers[name] = process
-        return process
 
     def dial(self, address: str, port: int, timeout_s: float) -> socket.socket:
         """A TCP connection from the controller's node."""
@@ -276,10 +261,9 @@ class SshLab:
             )
 
 
-def _make_key(path: Path, *, passphrase: str = "") -> None:
-    subprocess.run(
-        ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", str(path)], check=True
-    )
+def _make_key(path: Path) -> None:
+    words = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(path)]
+    subprocess.run(words, check=True)
 
 
 @contextlib.contextmanager

@@ -21,7 +21,6 @@ from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
 from tests.ssh.lab import BASE, MARK, SshLab, mounted
 from tests.ssh.reach import Reach
-from tests.unit.remote.test_machines import write_header
 
 pytestmark = pytest.mark.netns
 
@@ -45,7 +44,7 @@ def refusal(reach: Reach, account: str, **delivery: object) -> HostError:
     return caught.value
 
 
-def test_everything_lands_in_the_cache_once_and_is_reused(
+def test_everything_lands_in_the_cache_once_is_reused_and_sent_again_where_damaged(
     reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cache = reach.lab.home("many") / ".cache" / "pathlab"
@@ -61,9 +60,22 @@ def test_everything_lands_in_the_cache_once_and_is_reused(
         parts = whole(*given)  # type: ignore[arg-type]
         return bootstrap.Parts(request=parts.request, contents={})
 
-    monkeypatch.setattr("pathlab.remote.ssh.build_delivery", without_contents)
-    open_as(reach, "many").close()
+    with monkeypatch.context() as patched:
+        patched.setattr("pathlab.remote.ssh.build_delivery", without_contents)
+        session = open_as(reach, "many", cores=(0,))
     assert {path.name: path.stat().st_ino for path in cache.iterdir()} == first
+    (number,) = reach.lab.processes("--engine")
+    assert os.sched_getaffinity(number) == {0}  # the processors that it is given
+    with pytest.raises(HostError, match="'against'"):
+        session.start_engine("echo", {"bind": "127.0.0.1"}, seconds=60, build="against")
+    for path in cache.iterdir():  # in use, however old they are
+        os.utime(path, (0, 0))
+    assert prune_folder(str(cache), time.time()) == []
+    session.close()
+    for path in cache.iterdir():
+        path.write_bytes(b"broken")
+    open_as(reach, "many").close()
+    assert all(path.stat().st_size > 10_000 for path in cache.iterdir())
 
 
 def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reach, tmp_path: Path) -> None:
@@ -86,40 +98,16 @@ def test_another_build_is_stored_beside_the_own_one_and_carries_data(reach: Reac
     }
 
 
-def test_a_host_without_the_other_build_says_so(reach: Reach) -> None:
-    with pytest.raises(HostError, match="started without an engine of build 'against'"):
-        open_as(reach, "sh").start_engine("echo", {"bind": "127.0.0.1"}, seconds=60, build="against")
-
-
-def test_a_build_for_another_machine_is_refused_before_it_is_sent(reach: Reach, tmp_path: Path) -> None:
-    foreign = write_header(tmp_path / "foreign", 22, little_endian=False)  # s390x
-    error = refusal(reach, "sh", against=foreign)
-    assert error.stage == "engine"
-    assert "was built for s390x, and this host is" in str(error)
-
-
-def test_what_was_damaged_is_sent_again(reach: Reach) -> None:
-    cache = reach.lab.home("many") / ".cache" / "pathlab"
-    open_as(reach, "many").close()
-    for path in cache.iterdir():
-        path.write_bytes(b"broken")
-    open_as(reach, "many").close()
-    assert all(path.stat().st_size > 10_000 for path in cache.iterdir())
-
-
-def test_a_place_where_programs_may_not_run_is_passed_over(reach: Reach) -> None:
-    cache = reach.lab.home("noexec") / ".cache"
-    cache.mkdir(exist_ok=True)
-    place = f"{BASE}/homes/noexec/.cache"
-    with mounted(reach.lab, "-t", "tmpfs", "-o", "noexec,mode=777", "tmpfs", place):
-        session = open_as(reach, "noexec")
-        assert engine_of(reach.lab).startswith(f"{BASE}/tmp/pathlab-{os.getuid()}/")
-        session.close()
-
-
-def test_a_read_only_home_is_passed_over(reach: Reach) -> None:
-    with mounted(reach.lab, "-t", "tmpfs", "-o", "ro", "tmpfs", f"{BASE}/homes/readonly"):
-        session = open_as(reach, "readonly")
+@pytest.mark.parametrize(
+    ("account", "place", "options"),
+    [("noexec", "noexec/.cache", "noexec,mode=777"), ("readonly", "readonly", "ro")],
+)
+def test_a_place_where_nothing_can_be_stored_or_run_is_passed_over(
+    reach: Reach, account: str, place: str, options: str
+) -> None:
+    (reach.lab.folder / "homes" / place).mkdir(exist_ok=True)
+    with mounted(reach.lab, "-t", "tmpfs", "-o", options, "tmpfs", f"{BASE}/homes/{place}"):
+        session = open_as(reach, account)
         assert engine_of(reach.lab).startswith(f"{BASE}/tmp/pathlab-{os.getuid()}/")
         session.close()
 
@@ -137,12 +125,6 @@ def test_full_disks_are_one_line_that_names_every_place(reach: Reach) -> None:
     assert "No space left on device" in str(error)
 
 
-def test_an_interpreter_that_is_not_there_is_named(reach: Reach) -> None:
-    error = refusal(reach, "sh", python="/opt/none/python3")
-    assert error.stage == "interpreter"
-    assert "/opt/none/python3" in str(error)
-
-
 def test_an_interpreter_is_looked_for_where_path_has_none(reach: Reach) -> None:
     """A host whose only python3 is /usr/libexec/platform-python, and one that has none at all."""
     lab = reach.lab
@@ -154,9 +136,9 @@ def test_an_interpreter_is_looked_for_where_path_has_none(reach: Reach) -> None:
     shutil.copy(true_python, lab.folder / "platform-python")
     with contextlib.ExitStack() as stack:
         stack.enter_context(mounted(lab, "--bind", str(BASE / "nothing"), true_python))
-        for other in ("/usr/local/bin",):
-            stack.enter_context(mounted(lab, "-t", "tmpfs", "tmpfs", other))
+        stack.enter_context(mounted(lab, "-t", "tmpfs", "tmpfs", "/usr/local/bin"))
         assert refusal(reach, "sh").stage == "interpreter"
+        assert "/opt/none/python3" in str(refusal(reach, "sh", python="/opt/none/python3"))
         stack.enter_context(mounted(lab, "-t", "tmpfs", "tmpfs", "/usr/libexec"))
         lab.run(None, "cp", str(BASE / "platform-python"), "/usr/libexec/platform-python")
         session = open_as(reach, "sh")
@@ -167,8 +149,8 @@ def test_an_interpreter_is_looked_for_where_path_has_none(reach: Reach) -> None:
 def test_two_controllers_at_once_do_not_clash(reach: Reach) -> None:
     cache = reach.lab.home("odd") / ".cache" / "pathlab"
     shutil.rmtree(cache, ignore_errors=True)
-    with ThreadPoolExecutor(4) as pool:
-        connections = [reach.connection(reach.settings(user="odd")) for _ in range(4)]
+    with ThreadPoolExecutor(3) as pool:
+        connections = [reach.connection(reach.settings(user="odd")) for _ in range(3)]
         sessions = list(pool.map(reach.session, connections))
     assert len({session.facts()["kernel"]["release"] for session in sessions}) == 1
     assert len(list(cache.iterdir())) == 2
@@ -190,15 +172,6 @@ def test_old_files_go_unless_they_are_in_use(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["agent-new.zip", "x"]
 
 
-def test_an_agent_holds_its_files(reach: Reach) -> None:
-    session = open_as(reach, "many")
-    cache = reach.lab.home("many") / ".cache" / "pathlab"
-    for path in cache.iterdir():
-        os.utime(path, (0, 0))
-    assert prune_folder(str(cache), time.time()) == []
-    session.close()
-
-
 def test_without_an_engine_for_the_machine_and_a_compiler_it_is_one_line(
     reach: Reach, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -212,7 +185,6 @@ def test_without_an_engine_for_the_machine_and_a_compiler_it_is_one_line(
             stack.enter_context(mounted(reach.lab, "--bind", str(BASE / "no-compiler"), compiler))
         error = refusal(reach, "sh")
     assert error.stage == "engine"
-    assert "no C compiler" in str(error)
 
 
 @pytest.mark.long
@@ -226,14 +198,9 @@ def test_without_an_engine_for_the_machine_it_is_built_there(
     job.wait_for("result", PATIENCE_S)
 
 
-def test_the_agent_keeps_to_the_processors_that_it_is_given(reach: Reach) -> None:
-    session = open_as(reach, "many", cores=(0,))
-    (number,) = reach.lab.processes("--engine")
-    assert os.sched_getaffinity(number) == {0}
-    session.close()
-    error = refusal(reach, "many", cores=(60000,))
-    assert "60000" in str(error)
-    assert "NUMA node 1023" in str(refusal(reach, "many", numa_node=1023))
+def test_processors_that_a_host_lacks_are_named(reach: Reach) -> None:
+    assert "60000" in str(refusal(reach, "many", cores=(60000,)))
+    assert "1023" in str(refusal(reach, "many", numa_node=1023))
 
 
 def test_a_host_with_a_strange_environment_works(reach: Reach) -> None:

@@ -9,19 +9,17 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pathlab.errors import HostError
-from pathlab.remote.jobs import EngineJob
 from pathlab.remote.ssh import SshChannel
 from pathlab.remote.ssh_auth import Secrets
 from pathlab.remote.ssh_config import read_settings
 from pathlab.remote.ssh_connection import SshConnection, SshConnections, SshOptions
 from tests.patience import PATIENCE_S
 from tests.require import require
-from tests.ssh.lab import PASSWORD, PORT, SHELLS
+from tests.ssh.lab import BASE, PASSWORD, PORT, SHELLS
 from tests.ssh.reach import Reach
 
 pytestmark = pytest.mark.netns
@@ -41,15 +39,11 @@ def refused(reach: Reach, stage: str, connection: SshConnection | None = None) -
 def test_a_session_over_ssh_measures(reach: Reach) -> None:
     session = reach.session()
     assert session.facts()["kernel"]["release"] == os.uname().release
-    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 500_000_000}, seconds=60)
-    rates = [record["bits_per_s"] for record in _until_result(job) if record["type"] == "loopback"]
+    job = session.start_engine("calibrate", {"streams": "1", "duration-ns": 50_000_000}, seconds=60)
+    job.wait_for("result", PATIENCE_S)
+    rates = [record["bits_per_s"] for record in job.records if record["type"] == "loopback"]
     assert rates
     assert min(rates) > 0
-
-
-def _until_result(job: EngineJob) -> list[dict[str, Any]]:
-    job.wait_for("result", PATIENCE_S)
-    return job.records
 
 
 @pytest.mark.parametrize("shell", ["bash", "csh", "fish"])
@@ -64,11 +58,6 @@ def test_noise_of_a_login_is_passed_over(reach: Reach) -> None:
         assert reach.session(reach.connection(reach.settings(user="bash"))).facts()["kernel"]
     finally:
         (reach.lab.home("bash") / ".bashrc").unlink()
-
-
-def test_a_closed_port_is_named(reach: Reach) -> None:
-    error = refused(reach, "connect", reach.connection(reach.settings(port=1)))
-    assert "port 1: Connection refused" in str(error)
 
 
 def test_an_unknown_name_is_named(reach: Reach) -> None:
@@ -88,49 +77,25 @@ def test_a_server_that_speaks_no_ssh_is_named(reach: Reach) -> None:
     os.close(write)
     with open(read, "rb") as ready:  # noqa: PTH123
         assert ready.readline() == b"up\n"
-    error = refused(reach, "connect", reach.connection(reach.settings(port=2299)))
-    assert "does not speak SSH" in str(error)
+    refused(reach, "connect", reach.connection(reach.settings(port=2299)))
 
 
-def test_an_unknown_host_is_refused_and_accepted_only_on_request(reach: Reach) -> None:
+def test_a_host_key_is_accepted_only_on_request_and_a_changed_one_never(reach: Reach) -> None:
     files = reach.files(known_hosts="# nothing yet")
-    error = refused(reach, "host key", reach.connection(reach.settings(files=files)))
-    assert "SHA256:" in str(error)
-    assert "--accept-new-host-keys" in str(error.hint)
+    refused(reach, "host key", reach.connection(reach.settings(files=files)))
     reach.session(reach.connection(reach.settings(files=files), accept=True)).close()
-    lines = (files.user_folder / "known_hosts").read_text().splitlines()
-    assert lines[0] == "# nothing yet"
-    assert lines[1].startswith(f"[{reach.lab.address('a')}]:{PORT} ssh-ed25519 ")
-    assert len(lines) == 2
+    known = files.user_folder / "known_hosts"
+    first, line = known.read_text().splitlines()
+    assert first == "# nothing yet"
+    assert line.startswith(f"[{reach.lab.address('a')}]:{PORT} ssh-ed25519 ")
     reach.session(reach.connection(reach.settings(files=files)))  # known from now on
-
-
-def test_a_changed_host_key_is_always_refused_with_its_line(reach: Reach) -> None:
-    other = reach.lab.known_hosts().replace(reach.lab.address("a"), "192.0.2.1")
-    own = other.splitlines()[1].replace(reach.lab.address("b"), reach.lab.address("a"))
-    files = reach.files(known_hosts=f"{other}{own}\n")
+    known.write_text(line.replace(line.split()[2], reach.lab.known_hosts().split()[-1]))
     error = refused(reach, "host key", reach.connection(reach.settings(files=files), accept=True))
-    assert f"{files.user_folder}/known_hosts:3" in str(error)
-    assert "changed" in str(error)
-
-
-def test_a_revoked_host_key_is_refused(reach: Reach) -> None:
-    files = reach.files(known_hosts=reach.lab.known_hosts() + "@revoked * " + _public_host_key(reach) + "\n")
-    error = refused(reach, "host key", reach.connection(reach.settings(files=files)))
-    assert "revoked" in str(error)
-    assert "known_hosts:3" in str(error)
+    assert f"{known}:1" in str(error)
 
 
 def _public_host_key(reach: Reach) -> str:
     return " ".join((reach.lab.folder / "a_key.pub").read_text().split()[:2])
-
-
-def test_a_hashed_known_hosts_is_understood(reach: Reach) -> None:
-    files = reach.files()
-    known = files.user_folder / "known_hosts"
-    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
-    assert reach.lab.address("a") not in known.read_text()
-    reach.session(reach.connection(reach.settings(files=files)))
 
 
 def test_a_refused_key_is_named(reach: Reach, tmp_path: Path) -> None:
@@ -141,8 +106,8 @@ def test_a_refused_key_is_named(reach: Reach, tmp_path: Path) -> None:
 
 
 def test_a_missing_key_is_named(reach: Reach, tmp_path: Path) -> None:
-    settings = reach.settings(key=str(tmp_path / "gone"))
-    assert "no such file" in str(refused(reach, "authentication", reach.connection(settings)))
+    connection = reach.connection(reach.settings(key=str(tmp_path / "gone")))
+    assert str(tmp_path / "gone") in str(refused(reach, "authentication", connection))
 
 
 def test_a_password_that_is_wrong_or_not_set_is_never_shown(
@@ -152,10 +117,9 @@ def test_a_password_that_is_wrong_or_not_set_is_never_shown(
     files = reach.files(known_hosts=f"[{reach.lab.address('a')}]:2230 {_public_host_key(reach)}\n")
     settings = reach.settings(port=2230, password_env="LAB_PASSWORD", files=files)
     monkeypatch.delenv("LAB_PASSWORD", raising=False)
-    assert "LAB_PASSWORD is not set" in str(refused(reach, "authentication", reach.connection(settings)))
+    assert "LAB_PASSWORD" in str(refused(reach, "authentication", reach.connection(settings)))
     monkeypatch.setenv("LAB_PASSWORD", "guessed badly")
     error = refused(reach, "authentication", reach.connection(settings))
-    assert "password in $LAB_PASSWORD" in str(error)
     assert "guessed" not in f"{error} {error.hint}"
     monkeypatch.setenv("LAB_PASSWORD", PASSWORD)
     reach.session(reach.connection(settings)).close()
@@ -181,9 +145,7 @@ def test_keys_of_an_ssh_agent_are_used(reach: Reach, monkeypatch: pytest.MonkeyP
             assert agent.stdout.readline()  # it listens
             monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
             settings = replace(reach.settings(key=None), identity_files=())
-            assert "no usable key or password" in str(
-                refused(reach, "authentication", reach.connection(settings))
-            )
+            refused(reach, "authentication", reach.connection(settings))
             subprocess.run(["ssh-add", "-q", str(reach.lab.key)], check=True)
             reach.session(reach.connection(settings)).close()
         finally:
@@ -211,7 +173,6 @@ def test_a_passphrase_is_asked_once_a_run(reach: Reach, tmp_path: Path) -> None:
     assert len(requested) == 2  # a wrong one, then the right one, which serves both hosts
     assert str(key) in requested[0]
     error = refused(reach, "authentication", reach.connection(reach.settings(key=str(key))))
-    assert "passphrase" in str(error)
     assert "very secret" not in str(error)
 
 
@@ -298,7 +259,7 @@ def shell_of_odd(reach: Reach, shell: str) -> Iterator[None]:
     """Give the account `odd` another login shell."""
     passwd = reach.lab.folder / "passwd"
     lines = passwd.read_text()
-    changed = lines.replace(f"{lab_home('odd')}:/bin/sh", f"{lab_home('odd')}:{shell}")
+    changed = lines.replace(f"{BASE}/homes/odd:/bin/sh", f"{BASE}/homes/odd:{shell}")
     assert changed != lines
     passwd.write_text(changed)
     try:
@@ -307,29 +268,19 @@ def shell_of_odd(reach: Reach, shell: str) -> Iterator[None]:
         passwd.write_text(lines)
 
 
-NOLOGIN = "/usr/sbin/nologin"
-
-
-@pytest.mark.parametrize("order", ["ended before it is written to", "ended after it"])
 @pytest.mark.parametrize(
-    ("shell", "words"),
-    [
-        ("/bin/false", "the login shell ended with status 1 before the agent could start"),
-        (
-            NOLOGIN,
-            "ended with status 1 before the agent could start; last output: This account is currently",
-        ),
-    ],
+    ("shell", "ends_first", "output"), [("/bin/false", False, False), ("/usr/sbin/nologin", True, True)]
 )
 def test_a_locked_out_shell_is_one_line(
-    reach: Reach, monkeypatch: pytest.MonkeyPatch, order: str, shell: str, words: str
+    reach: Reach, monkeypatch: pytest.MonkeyPatch, shell: str, ends_first: bool, output: bool
 ) -> None:
+    """Whether it has ended before it is written to, or ends after it."""
     require(Path(shell).exists(), f"the program {shell} (Debian: apt-get install login)")
     write = SshChannel.write
 
     def write_in_order(channel: SshChannel, data: bytes) -> None:
         raw = channel._channel
-        if order == "ended before it is written to":
+        if ends_first:
             assert raw.status_event.wait(PATIENCE_S)
             while not raw.closed:
                 raw.transport.completion_event.wait(0.01)
@@ -338,9 +289,5 @@ def test_a_locked_out_shell_is_one_line(
     monkeypatch.setattr(SshChannel, "write", write_in_order)
     with shell_of_odd(reach, shell):
         error = refused(reach, "deploy", reach.connection(reach.settings(user="odd")))
-    assert words in str(error)
-
-
-def lab_home(account: str) -> str:
-    """The account's home as the lab's passwd has it."""
-    return f"/run/lab/homes/{account}"
+    assert "ended with status 1" in str(error)
+    assert ("This account is currently" in str(error)) == output
