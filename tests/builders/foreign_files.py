@@ -8,6 +8,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pathlab.store.imported_trial import ImportedTrial
+from pathlab.store.importing import read_file
+
 Node = dict[str, Any]
 BEGIN_S = 1_700_000_000  # 2023-11-14T22:13:20Z
 
@@ -352,6 +355,13 @@ def write_sample(folder: Path, name: str) -> Path:
     path = folder / f"{name}.json"
     path.write_bytes(gzip.compress(data, mtime=0) if name == "flent" else data)
     return path
+
+
+def read_node(folder: Path, node: Any) -> list[ImportedTrial]:
+    """The trials of a file with this node, or with this text."""
+    path = folder / "given.json"
+    path.write_text(node if isinstance(node, str) else json.dumps(node), encoding="utf-8")
+    return list(read_file(path).trials)
 
 
 def change(node: Node, path: str, value: Any) -> Node:

@@ -132,6 +132,12 @@ def build_interface(
     return build_block(1, struct.pack(f"{order}HHI", link, 0, snap_bytes) + options, order)
 
 
+def write_pcapng(path: Path, *blocks: bytes, options: bytes = b"") -> Path:
+    """A pcapng file of a section, an interface of Ethernet with these options, and further blocks."""
+    path.write_bytes(build_section() + build_interface(options=options) + b"".join(blocks))
+    return path
+
+
 def build_enhanced(
     units: int,
     data: bytes,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import hashlib
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.runner.campaign.run import plan_records
 from pathlab.store.records import HostRecord, OriginRecord, PlanRecord
 from pathlab.store.results import Results
+from pathlab.store.series import decode_series
 from tests.builders.results import make_campaign
 from tests.builders.series import make_end_intervals, make_probes
 from tests.builders.trials import make_record
@@ -113,6 +118,23 @@ def fill_results(folder: Path) -> Path:
         )
         results.add_trial(other, {"unloaded_probes": make_probes(5)}, origin=ORIGIN)
     return folder
+
+
+def change_database(folder: Path, statement: str, *values: object) -> Path:
+    """Change a results file behind the program's back; return the folder."""
+    with contextlib.closing(sqlite3.connect(folder / "results.db")) as connection, connection:
+        connection.execute(statement, values)
+    return folder
+
+
+def replace_series(folder: Path, kind: str, change: Callable[[pa.Table], bytes]) -> Path:
+    """Put other bytes in the place of a series, with their digest; return the folder."""
+    with contextlib.closing(sqlite3.connect(folder / "results.db")) as connection:
+        (blob,) = connection.execute("SELECT blob FROM series WHERE kind = ?", (kind,)).fetchone()
+    changed = change(decode_series(kind, blob))
+    digest = hashlib.sha256(changed).hexdigest()
+    update = "UPDATE series SET blob = ?, sha256 = ? WHERE kind = ?"
+    return change_database(folder, update, changed, digest, kind)
 
 
 def create_results(folder: Path, campaign: Campaign) -> Results:

@@ -13,9 +13,8 @@ from pathlab.errors import StoreError
 from tests.builders.packets import (
     build_block,
     build_enhanced,
-    build_interface,
-    build_section,
     write_pcap,
+    write_pcapng,
 )
 from tests.golden.conftest import Say
 from tests.unit.captures.test_files import make_pcapng, read_all
@@ -24,9 +23,8 @@ from tests.unit.captures.test_files import make_pcapng, read_all
 def test_damage_of_a_block_between_packets_keeps_those_before(say: Say, tmp_path: Path) -> None:
     other = bytearray(build_block(5, struct.pack("<III", 0, 0, 0)))
     other[-1] = 1
-    path = tmp_path / "a.pcapng"
     packet = build_enhanced(1, b"x")
-    path.write_bytes(build_section() + build_interface() + packet * 3 + bytes(other) + packet)
+    path = write_pcapng(tmp_path / "a.pcapng", packet * 3, bytes(other), packet)
     notes, found = read_all(path)
     assert len(found) == 3
     say(notes.damage or "")
@@ -60,6 +58,22 @@ def test_a_cut_pcapng_is_read_up_to_there(say: Say, tmp_path: Path) -> None:
     notes, found = read_all(path)
     assert len(found) == 9
     say(notes.damage or "")
+
+
+@pytest.mark.parametrize("data", [b"", b"hello world", b"\x1f\x8b\x08\0"])
+def test_files_that_are_no_captures(say: Say, tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "a.pcap"
+    path.write_bytes(data)
+    with pytest.raises(StoreError) as caught:
+        open_capture(path)
+    say(caught.value)
+
+
+@pytest.mark.parametrize("name", ["none.pcap", "."])
+def test_a_missing_file_and_a_folder_are_named(say: Say, tmp_path: Path, name: str) -> None:
+    with pytest.raises(StoreError) as caught:
+        open_capture(tmp_path / name)
+    say(caught.value)
 
 
 def test_a_pipe_is_refused_before_it_is_opened(say: Say, tmp_path: Path) -> None:

@@ -11,9 +11,8 @@ import pytest
 from pathlab.errors import StoreError
 from pathlab.store.archive import list_results
 from pathlab.store.check import check_results
-from tests.builders.stored import fill_results
+from tests.builders.stored import change_database, fill_results
 from tests.golden.conftest import Say
-from tests.unit.store.test_archive import damage
 
 
 def test_a_listing_names_what_reads_and_why_others_do_not(say: Say, tmp_path: Path) -> None:
@@ -22,7 +21,7 @@ def test_a_listing_names_what_reads_and_why_others_do_not(say: Say, tmp_path: Pa
     (tmp_path / "text").mkdir()
     (tmp_path / "text" / "results.db").write_text("hello")
     fill_results(tmp_path / "newer")
-    damage(tmp_path / "newer", "UPDATE meta SET value = '99' WHERE name = 'format_version'")
+    change_database(tmp_path / "newer", "UPDATE meta SET value = '99' WHERE name = 'format_version'")
     (tmp_path / "other").mkdir()
     sqlite3.connect(tmp_path / "other" / "results.db").close()
     fill_results(tmp_path / "too" / "deep" / "down")
@@ -69,8 +68,7 @@ def test_no_folder_is_one_line(say: Say, tmp_path: Path) -> None:
     ],
 )
 def test_each_kind_of_damage_is_named(say: Say, tmp_path: Path, statement: str) -> None:
-    folder = fill_results(tmp_path / "stored")
-    damage(folder, statement)
+    folder = change_database(fill_results(tmp_path / "stored"), statement)
     say(check_results(folder).faults)
 
 
@@ -94,5 +92,5 @@ def test_each_kind_of_damage_is_named(say: Say, tmp_path: Path, statement: str) 
 )
 def test_every_column_is_checked_and_its_place_named(say: Say, tmp_path: Path, statement: str) -> None:
     fill_results(tmp_path)
-    damage(tmp_path, statement)
+    change_database(tmp_path, statement)
     say(check_results(tmp_path).faults[0])

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-import sqlite3
+import dataclasses
+import gzip
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pathlab import __version__
 from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.exporting import Selection, load_format, select_trials
 from pathlab.store.results import Results
-from tests.builders.stored import fill_results, make_results
+from tests.builders.stored import (
+    CAMPAIGN,
+    COMPLETE,
+    PLAN,
+    change_database,
+    fill_results,
+    make_results,
+)
 from tests.golden.conftest import Say
-from tests.unit.store.exporters.test_export import export
+from tests.unit.store.exporters.test_export import BOTH_ENDS, CPU, export
 
 
 @pytest.fixture
@@ -23,12 +33,37 @@ def results(tmp_path: Path) -> Iterator[Results]:
         yield opened
 
 
+def read_text(path: Path) -> str:
+    """A file as text, JSON with one value a line."""
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode("utf-8")
+    text = text.replace(__version__, "VERSION")
+    return json.dumps(json.loads(text), indent=1) if path.suffix in (".gz", ".json") else text
+
+
+def read_files(place: Path) -> dict[str, str]:
+    files = sorted(place.iterdir()) if place.is_dir() else [place]
+    return {path.name: read_text(path) for path in files}
+
+
+@pytest.mark.parametrize("name", ["csv", "flent", "iperf3", "jsonl", "openmetrics"])
+def test_files_of_a_format(say: Say, tmp_path: Path, results: Results, name: str) -> None:
+    """Every figure as it is stored, empty where nothing was measured."""
+    say(read_files(export(results, name, tmp_path / "out")))
+
+
+@pytest.mark.parametrize("name", ["flent", "iperf3"])
+def test_files_of_a_reversed_trial_are_the_clients_view(say: Say, tmp_path: Path, name: str) -> None:
+    settings = {**PLAN[0].settings, "direction": "reverse", "transport": "mptcp"}
+    planned = dataclasses.replace(PLAN[0], settings=settings)
+    with Results.create(tmp_path / "stored", CAMPAIGN, [planned]) as stored:
+        stored.add_trial(dataclasses.replace(COMPLETE, **CPU), BOTH_ENDS)
+        say(read_files(export(stored, name, tmp_path / "out")))
+
+
 def test_a_damaged_series_leaves_nothing_behind(say: Say, tmp_path: Path) -> None:
-    folder = fill_results(tmp_path / "stored")
-    connection = sqlite3.connect(folder / "results.db")
-    connection.execute("UPDATE series SET blob = x'00' WHERE kind = 'loaded_probes'")
-    connection.commit()
-    connection.close()
+    damage = "UPDATE series SET blob = x'00' WHERE kind = 'loaded_probes'"
+    folder = change_database(fill_results(tmp_path / "stored"), damage)
     with Results.open(folder) as results:
         for name in ("parquet", "csv", "jsonl", "flent", "hdr"):
             with pytest.raises(StoreError) as caught:

@@ -12,10 +12,9 @@ from pathlab.errors import StoreError
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.store.series import encode_series
-from tests.builders.stored import fill_results
+from tests.builders.stored import change_database, fill_results, replace_series
 from tests.command_line import call
 from tests.golden.conftest import Say
-from tests.unit.store.test_hostile import execute, replace_series
 
 KIND = "loaded_probes"  # any: the bytes do not name it
 _ENDLESS = "WITH RECURSIVE t(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM t) SELECT x, 'a' FROM t"
@@ -46,7 +45,8 @@ def test_a_table_that_computes_is_refused(
     folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    execute(folder, *statements)
+    for statement in statements:
+        change_database(folder, statement)
     said = call(words, capsys)
     assert said.status == 5
     say(said.err)
@@ -62,7 +62,7 @@ def test_a_table_that_computes_is_refused(
 def test_half_a_surrogate_pair_is_not_json(
     say: Say, update: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    execute(folder, update)
+    change_database(folder, update)
     said = call(["export", "bad", "--format", "csv", "--out", "csv"], capsys)
     assert said.status == 5
     say(said.err)
@@ -71,7 +71,7 @@ def test_half_a_surrogate_pair_is_not_json(
 
 def test_json_of_many_levels_is_damaged(say: Say, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     fill_results(folder.parent / "other")
-    execute(folder, "UPDATE campaign SET model = '" + '{"a":' * 900 + "1" + "}" * 900 + "'")
+    change_database(folder, "UPDATE campaign SET model = '" + '{"a":' * 900 + "1" + "}" * 900 + "'")
     said = call(["results", "merge", "other", "bad", "--out", "merged"], capsys)
     assert said.status == 5
     say(said.err)
@@ -80,7 +80,7 @@ def test_json_of_many_levels_is_damaged(say: Say, folder: Path, capsys: pytest.C
 def test_a_time_outside_the_calendar_is_none(
     say: Say, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    execute(folder, "UPDATE trial SET started_utc = '0001-01-01T00:00:00+14:00'")
+    change_database(folder, "UPDATE trial SET started_utc = '0001-01-01T00:00:00+14:00'")
     assert call(["results", "prune", "bad", "--failed", "--dry-run"], capsys).status == 0
     say(check_results(folder).faults)
 
@@ -125,7 +125,7 @@ def test_two_campaigns_are_a_problem_of_that_file_alone(
     say: Say, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fill_results(folder.parent / "good")
-    execute(folder, "INSERT INTO campaign SELECT * FROM campaign")
+    change_database(folder, "INSERT INTO campaign SELECT * FROM campaign")
     said = call(["results", "list", "."], capsys)
     assert said.status == 0
     say(said.out)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
+from pathlab.cli.console import TerminalConsole
+from pathlab.cli.results_show import print_overview
 from pathlab.errors import StoreError, UsageError
+from pathlab.report.blocks import TableBlock
+from pathlab.report.formats.terminal import render_summary
+from pathlab.report.report_builder import gather_inputs
+from pathlab.report.sections.chapters import build_sections
+from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.store.check import check_results
 from pathlab.store.hdr_histogram import HistogramError, HistogramLayout
 from pathlab.store.importing import read_file, store_files
@@ -19,17 +28,18 @@ from pathlab.store.interval_histograms import read_round_trips
 from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
 from pathlab.store.series import decode_series, encode_series
+from pathlab.study.analyses import StudiedResults
 from pathlab.study.comparison.rows import compare_results
 from tests.builders.foreign_files import (
     make_iperf3,
     make_json_stream,
+    read_node,
     write_sample,
 )
 from tests.builders.series import make_probes
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results
 from tests.golden.conftest import Say
 from tests.unit.store.importers.test_import_conditions import import_nodes, make_datagrams, make_plain
-from tests.unit.store.importers.test_import_stream import read_text
 from tests.unit.store.test_hdr_histogram import count
 from tests.unit.store.test_interval_histograms import ROWS, store
 
@@ -97,11 +107,29 @@ def test_results_without_a_shared_condition_name_the_settings_that_differ(say: S
         say(caught.value)
 
 
+def test_datagrams_are_shown_with_loss_and_jitter(
+    say: Say, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = [make_datagrams(10**8), make_datagrams(10**8, lost=5), make_plain()]
+    folder = import_nodes(tmp_path / "in", nodes)
+    print_overview(folder, TerminalConsole(), limit=None, offset=0)
+    say(re.sub(r"[\d.]+ kB\n", "SIZE\n", capsys.readouterr().out))
+    console = Console(record=True, width=100)
+    with StudiedResults.open(folder) as results:
+        inputs = gather_inputs(results)
+        render_summary(inputs.study, (), console)
+        blocks = [block for section in build_sections(inputs) for block in section.blocks]
+        render_comparison(compare_results([("one", results), ("again", results)]), console)
+    say(console.export_text())
+    (loss,) = (block for block in blocks if isinstance(block, TableBlock) and block.name == "udp-loss")
+    say(loss.narrow().rows)
+
+
 def test_a_line_damaged_in_the_middle_is_refused(say: Say, tmp_path: Path) -> None:
     lines = make_json_stream(make_iperf3()).splitlines(keepends=True)
     lines[1] = lines[1][:40] + "\n"
     with pytest.raises(StoreError) as caught:
-        read_text(tmp_path, "".join(lines))
+        read_node(tmp_path, "".join(lines))
     say(caught.value)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from pathlab.analysis.packets.segments import ECN_CAPABLE, ECN_MARKED, HAS_IP_ID, HAS_TIMESTAMPS, SYN
 from pathlab.captures import capture as capture_module
 from pathlab.captures import flow_table, pcap
-from pathlab.captures.capture import open_capture, read_capture
+from pathlab.captures.capture import Capture, open_capture, read_capture
 from pathlab.captures.records import RecordBatch
 from tests.builders.packets import (
     NULL,
@@ -26,14 +27,19 @@ from tests.builders.packets import (
     build_ipv4,
     build_ipv6,
     build_option,
-    build_section,
     build_tcp,
     sack,
     stamp,
     write_pcap,
+    write_pcapng,
 )
 
 V4, V6 = build_ipv4(build_tcp(seq=9), payload_bytes=100), build_ipv6(build_tcp(seq=9), payload_bytes=100)
+
+
+def read_frames(folder: Path, frames: Iterable[bytes], **how: Any) -> Capture:
+    """What is read of a pcap file with these frames, 1 ns apart."""
+    return read_capture(write_pcap(folder / "a.pcap", enumerate(frames), **how))
 
 
 @pytest.mark.parametrize(
@@ -55,7 +61,7 @@ V4, V6 = build_ipv4(build_tcp(seq=9), payload_bytes=100), build_ipv6(build_tcp(s
     ],
 )
 def test_link_types(tmp_path: Path, link: int, frame: bytes, packet: bytes) -> None:
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(5, frame)], link=link))
+    capture = read_frames(tmp_path, [frame], link=link)
     (flow,) = capture.flows
     assert str(flow.a) == ("10.0.0.1:1000" if packet is V4 else "[fd00::1]:1000")
     assert flow.payload_bytes == (100, 0)
@@ -63,31 +69,18 @@ def test_link_types(tmp_path: Path, link: int, frame: bytes, packet: bytes) -> N
 
 
 def test_one_readable_interface_of_two_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.pcapng"
-    path.write_bytes(
-        build_section()
-        + build_interface()
-        + build_interface(147)
-        + build_enhanced(1, build_ethernet(V4))
-        + build_enhanced(2, b"x" * 60, interface=1)
-    )
-    capture = read_capture(path)
+    blocks = [build_enhanced(1, build_ethernet(V4)), build_enhanced(2, b"x" * 60, interface=1)]
+    capture = read_capture(write_pcapng(tmp_path / "a.pcapng", build_interface(147), *blocks))
     assert capture.unread_links == {147: 1}
     assert len(capture.flows) == 1
 
 
 def test_packets_of_two_link_types_keep_their_order(tmp_path: Path) -> None:
-    path = tmp_path / "a.pcapng"
-    path.write_bytes(
-        build_section()
-        + build_interface()
-        + build_interface(RAW)
-        + b"".join(
-            build_enhanced(number, build_ethernet(V4) if number % 2 else V4, interface=(number + 1) % 2)
-            for number in range(6)
-        )
-    )
-    capture = read_capture(path)
+    packets = [
+        build_enhanced(number, build_ethernet(V4) if number % 2 else V4, interface=(number + 1) % 2)
+        for number in range(6)
+    ]
+    capture = read_capture(write_pcapng(tmp_path / "a.pcapng", build_interface(RAW), *packets))
     there, _ = capture.read_segments(capture.flows[0])
     assert there.times_ns.tolist() == [number * 1000 for number in range(6)]
 
@@ -104,7 +97,7 @@ def test_headers_that_hold_no_segment_are_counted(tmp_path: Path) -> None:
         build_ethernet(V6)[:50],
         build_ethernet(V4),
     ]
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    capture = read_frames(tmp_path, frames)
     counts = capture.counts
     assert (counts.not_ip, counts.fragments, counts.other_protocols, counts.cut) == (1, 3, 1, 2)
     assert capture.flows[0].all_packets == 1
@@ -120,25 +113,21 @@ def test_extension_headers_and_options_of_ip(tmp_path: Path) -> None:
         tcp, payload_bytes=7, extensions=hop + routing + atomic + authentication, first_protocol=0
     )
     frames = [build_ethernet(long), build_ethernet(build_ipv4(tcp, payload_bytes=7, options=bytes(8)))]
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    capture = read_frames(tmp_path, frames)
     for flow in capture.flows:
         assert capture.read_segments(flow)[0].sequences.tolist() == [5]
         assert flow.payload_bytes == (7, 0)
 
 
 def test_super_packets_without_a_length_have_that_of_the_link(tmp_path: Path) -> None:
-    frames = [
-        build_ethernet(build_ipv4(build_tcp(), total_bytes=0)),
-        build_ethernet(build_ipv6(build_tcp(), length=0)),
-    ]
-    path = write_pcap(tmp_path / "a.pcap", [(i, one) for i, one in enumerate(frames)], original_bytes=100_000)
-    payload = [flow.payload_bytes[0] for flow in read_capture(path).flows]
+    packets = [build_ipv4(build_tcp(), total_bytes=0), build_ipv6(build_tcp(), length=0)]
+    capture = read_frames(tmp_path, map(build_ethernet, packets), original_bytes=100_000)
+    payload = [flow.payload_bytes[0] for flow in capture.flows]
     assert payload == [100_000 - 14 - 40, 100_000 - 14 - 60]
 
 
 def test_padding_of_short_frames_is_no_payload(tmp_path: Path) -> None:
-    frame = build_ethernet(build_ipv4(build_tcp())) + bytes(6)
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(1, frame)]))
+    capture = read_frames(tmp_path, [build_ethernet(build_ipv4(build_tcp())) + bytes(6)])
     assert capture.flows[0].payload_bytes == (0, 0)
 
 
@@ -156,7 +145,7 @@ def test_options_of_segments(tmp_path: Path) -> None:
         build_ethernet(build_ipv4(one, ip_id=3, ecn=3 if i == 1 else 2 if i == 2 else 0))
         for i, one in enumerate(headers)
     ]
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(i, frame) for i, frame in enumerate(frames)]))
+    capture = read_frames(tmp_path, frames)
     there, back = capture.read_segments(capture.flows[0])
     assert len(back) == 0
     assert there.ts_values.tolist() == [0, 7, 9, 3, 0, 0]
@@ -182,16 +171,14 @@ def test_options_of_segments(tmp_path: Path) -> None:
 
 def test_options_that_were_not_captured_are_none_and_incomplete(tmp_path: Path) -> None:
     frame = build_ethernet(build_ipv4(build_tcp(flags=SYN, options=bytes((2, 4, 5, 0xB4, 3, 3, 7, 0)))))
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", [(1, frame[:-4])]))
-    assert capture.syn_options[0].window_scale is None
-    assert capture.syn_options[0].mss_bytes == 1460
-    assert not capture.syn_options[0].complete
+    capture = read_frames(tmp_path, [frame[:-4]])
+    options = capture.syn_options[0]
+    assert (options.window_scale, options.mss_bytes, options.complete) == (None, 1460, False)
     assert capture.cut_options == 1
-    assert read_capture(write_pcap(tmp_path / "b.pcap", [(1, frame)])).cut_options == 0
+    assert read_frames(tmp_path, [frame]).cut_options == 0
 
 
-def make_flows(count: int) -> list[tuple[int, bytes]]:
-    frames = []
+def make_flows(count: int) -> Iterator[bytes]:
     for i in range(count):
         ports = (1000 + i % 7, 2000)
         addresses = ("10.0.0.1", "10.0.0.2")
@@ -199,16 +186,12 @@ def make_flows(count: int) -> list[tuple[int, bytes]]:
             ports, addresses = ports[::-1], addresses[::-1]
         udp = struct.pack(">HHHH", *ports, 108, 0)
         protocol, header = (17, udp) if i % 5 == 0 else (6, build_tcp(seq=i, ports=ports))
-        frames.append(
-            (i, build_ethernet(build_ipv4(header, payload_bytes=100, addresses=addresses, protocol=protocol)))
-        )
-    return frames
+        yield build_ethernet(build_ipv4(header, payload_bytes=100, addresses=addresses, protocol=protocol))
 
 
 def test_flows_and_their_directions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
-    path = write_pcap(tmp_path / "a.pcap", make_flows(1000))
-    capture = read_capture(path)
+    capture = read_frames(tmp_path, make_flows(1000))
     assert len(capture.flows) == 14
     assert sum(flow.all_packets for flow in capture.flows) == 1000
     seen: list[int] = []
@@ -226,23 +209,18 @@ def test_flows_and_their_directions(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_flows_are_the_same_when_all_hashes_collide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = write_pcap(tmp_path / "a.pcap", make_flows(200))
-    expected = read_capture(path).flows
+    expected = read_frames(tmp_path, make_flows(200)).flows
     monkeypatch.setattr(flow_table, "_MIXERS", (np.uint64(0),) * 5)
-    assert read_capture(path).flows == expected
+    assert read_frames(tmp_path, make_flows(200)).flows == expected
 
 
 def test_breaks_are_where_the_clock_was_set_back_or_packets_were_lost(tmp_path: Path) -> None:
     lost = build_option(4, struct.pack("<Q", 3))
-    frame = build_ethernet(V4)
     times = [10_000, 20_000, 19_500, 30_000, 5_000, 6_000, 7_000]  # microseconds; 0.5 ms is no step
-    path = tmp_path / "a.pcapng"
-    path.write_bytes(
-        build_section()
-        + build_interface()
-        + b"".join(build_enhanced(t, frame, options=lost if i == 6 else b"") for i, t in enumerate(times))
-    )
-    capture = read_capture(path)
+    packets = [
+        build_enhanced(t, build_ethernet(V4), options=lost if i == 6 else b"") for i, t in enumerate(times)
+    ]
+    capture = read_capture(write_pcapng(tmp_path / "a.pcapng", *packets))
     assert capture.breaks.tolist() == [4, 6]
     assert capture.set_back.tolist() == [4]
     assert capture.clock_steps == 1
@@ -250,18 +228,15 @@ def test_breaks_are_where_the_clock_was_set_back_or_packets_were_lost(tmp_path: 
 
 def test_packets_without_a_time_are_counted(tmp_path: Path) -> None:
     frame = build_ethernet(V4)
-    path = tmp_path / "a.pcapng"
-    path.write_bytes(
-        build_section() + build_interface() + build_block(3, struct.pack("<I", len(frame)) + frame)
-    )
-    capture = read_capture(path)
+    simple = build_block(3, struct.pack("<I", len(frame)) + frame)
+    capture = read_capture(write_pcapng(tmp_path / "a.pcapng", simple))
     assert capture.untimed == 1
     assert capture.flows == ()
 
 
 def test_a_limit_of_packets_bounds_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
-    path = write_pcap(tmp_path / "a.pcap", [(i, build_ethernet(V4)) for i in range(1000)])
+    path = write_pcap(tmp_path / "a.pcap", enumerate([build_ethernet(V4)] * 1000))
     capture = read_capture(path, packets_max=100)
     assert capture.limited
     assert 100 <= capture.flows[0].all_packets < 150
@@ -271,10 +246,8 @@ def test_a_limit_of_packets_bounds_what_is_read(tmp_path: Path, monkeypatch: pyt
 def test_a_limit_of_flows_bounds_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
     monkeypatch.setattr(capture_module, "FLOWS_MAX", 100)
-    scan = [
-        (number, build_ethernet(build_ipv4(build_tcp(ports=(1000 + number, 80))))) for number in range(1000)
-    ]
-    capture = read_capture(write_pcap(tmp_path / "a.pcap", scan))
+    scan = (build_ethernet(build_ipv4(build_tcp(ports=(1000 + number, 80)))) for number in range(1000))
+    capture = read_frames(tmp_path, scan)
     assert capture.limited
     assert 100 <= len(capture.flows) < 150
 
@@ -283,7 +256,7 @@ def test_what_is_appended_while_a_capture_is_read_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pcap, "PIECE_BYTES", 3000)
-    path = write_pcap(tmp_path / "a.pcap", [(i, build_ethernet(V4)) for i in range(100)])
+    path = write_pcap(tmp_path / "a.pcap", enumerate([build_ethernet(V4)] * 100))
     record = path.read_bytes()[-(16 + len(build_ethernet(V4))) :]
     notes, batches = open_capture(path)
 

@@ -35,17 +35,18 @@ def is_unlike(folder: Path) -> bool:
 
 def add_captured(results: Results, row: int, content: bytes = BYTES, **changed: Any) -> int:
     """Store a trial with a capture at its sender."""
-    columns: dict[str, Any] = {
-        "plan_row": row,
-        "capture_sender_packets": 70,
-        "capture_sender_dropped_packets": 0,
-        "capture_sender_bytes": len(content),
-        "capture_sender_sha256": hashlib.sha256(content).hexdigest(),
-        "capture_receiver_missing": "no privilege",
-    }
+    trial = dataclasses.replace(
+        COMPLETE,
+        plan_row=row,
+        capture_sender_packets=70,
+        capture_sender_dropped_packets=0,
+        capture_sender_bytes=len(content),
+        capture_sender_sha256=hashlib.sha256(content).hexdigest(),
+        capture_receiver_missing="no privilege",
+        **changed,
+    )
     with open_nameless_file(results.folder) as file:
         file.write(content)
-        trial = dataclasses.replace(COMPLETE, **{**columns, **changed})
         lost: list[str] = []
         number = results.add_trial(
             trial,
@@ -106,8 +107,7 @@ def test_what_a_killed_copy_left_is_removed(results: Results) -> None:
 def test_failed_trials_are_pruned_with_their_captures(results: Results) -> None:
     kept = add_captured(results, 0)
     add_captured(results, 1, status="failed")
-    dry = prune_results(results, failed=True, series_before=None, dry_run=True)
-    assert (dry.trials, dry.size_after_bytes) == (1, None)
+    prune_results(results, failed=True, series_before=None, dry_run=True)
     assert len(results.captures()) == 2
     done = prune_results(results, failed=True, series_before=None, dry_run=False)
     assert done.size_before_bytes >= len(BYTES)

@@ -17,8 +17,9 @@ import sqlalchemy as sa
 import pathlab
 from pathlab.errors import StoreError
 from pathlab.store.results import Results
+from pathlab.store.series import encode_series
 from tests.builders.series import make_probes
-from tests.builders.stored import COMPLETE, FAILED, PLAN, make_results
+from tests.builders.stored import COMPLETE, FAILED, PLAN, change_database, make_results
 
 WRITER = """
 import sys
@@ -34,9 +35,8 @@ sys.stdin.read()
 def test_a_folder_with_results_is_not_overwritten(tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {})
-    with pytest.raises(StoreError, match="already holds results") as caught:
+    with pytest.raises(StoreError, match="already holds results"):
         make_results(tmp_path)
-    assert "another folder" in str(caught.value.hint)
     with Results.open(tmp_path, write=True) as results:  # the refusal gave the lock back
         assert results.records() == [COMPLETE]
 
@@ -101,37 +101,29 @@ def test_a_full_disk_is_named_and_keeps_what_was_stored(tmp_path: Path) -> None:
 
         with pytest.raises(StoreError, match="the disk is full") as caught:
             results.add_trial(FAILED, {"loaded_probes": bulk})
-        assert "is kept" in str(caught.value.hint)
         assert caught.value.exit_status == 5
     with Results.open(tmp_path) as results:
         assert results.records() == [COMPLETE]
         assert results.series_table(1, "loaded_probes").equals(make_probes())
 
 
-def test_a_torn_file_is_named(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        path = results.path
-    content = bytearray(path.read_bytes())
-    content[100:-1] = b"\xff" * (len(content) - 101)
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="is damaged"):
-        Results.open(tmp_path)
-
-
 def test_one_damaged_series_spoils_nothing_else(tmp_path: Path) -> None:
+    """One bit of it, which its compression may not find."""
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {"loaded_probes": make_probes(), "unloaded_probes": make_probes(5)})
-        path = results.path
-    other = sqlite3.connect(path)
-    (blob,) = other.execute("SELECT blob FROM series WHERE kind = 'loaded_probes'").fetchone()
-    flipped = bytearray(blob)
-    flipped[len(flipped) // 2] ^= 1
-    other.execute("UPDATE series SET blob = ? WHERE kind = 'loaded_probes'", (bytes(flipped),))
-    other.commit()
-    other.close()
+    blob = bytearray(encode_series("loaded_probes", make_probes()))
+    blob[len(blob) // 2] ^= 1
+    change_database(tmp_path, "UPDATE series SET blob = ? WHERE kind = 'loaded_probes'", bytes(blob))
     with Results.open(tmp_path) as results:
         with pytest.raises(StoreError, match=r"'loaded_probes' of trial 1 .* is damaged"):
             results.series(1, "loaded_probes")
         assert results.series_table(1, "unloaded_probes").equals(make_probes(5))
         assert results.records() == [COMPLETE]
+
+
+def test_a_torn_file_is_named(tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        path = results.path
+    path.write_bytes(path.read_bytes()[:100] + b"\xff" * 10_000)
+    with pytest.raises(StoreError, match="is damaged"):
+        Results.open(tmp_path)

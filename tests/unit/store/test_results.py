@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,23 +26,41 @@ from pathlab.store.trial_table import format_exact_utc
 from tests.builders.series import make_intervals, make_probes, make_raw
 from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_results
 
+BEYOND = ("sent_total_bytes", 2**63)
+
+
+@pytest.fixture(scope="module")
+def two_trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Results]:
+    with make_results(tmp_path_factory.mktemp("two")) as results:
+        results.add_trial(COMPLETE, {})
+        results.add_trial(FAILED, {})
+        yield results
+
 
 def test_everything_comes_back_as_it_went_in(tmp_path: Path) -> None:
     with make_results(tmp_path / "new" / "folder") as results:
         results.add_host(HOST)
         first = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
         second = results.add_trial(FAILED, {})
-    with Results.open(tmp_path / "new" / "folder") as results:
-        assert results.campaign == CAMPAIGN
-        assert results.plan() == list(PLAN)
-        assert results.hosts() == [HOST]
-        assert results.records() == [COMPLETE, FAILED]
-        assert results.record(first) == COMPLETE
-        assert results.record(second) == FAILED
-        assert results.series_table(first, "loaded_probes").equals(make_probes())
-        assert results.series_kinds(first) == ("loaded_probes",)
-        assert results.series_kinds(second) == ()
-        assert (results.format_version, results.program_version) == (FORMAT_VERSION, pathlab.__version__)
+    for path in (tmp_path / "new" / "folder", str(tmp_path / "new" / "folder" / "results.db")):
+        with pathlab.open(path) as results:
+            assert results.campaign == CAMPAIGN
+            assert results.plan() == list(PLAN)
+            assert results.hosts() == [HOST]
+            assert results.records() == [COMPLETE, FAILED]
+            assert (results.record(first), results.record(second)) == (COMPLETE, FAILED)
+            assert results.series_table(first, "loaded_probes").equals(make_probes())
+            assert results.series_kinds(first) == ("loaded_probes",)
+            assert results.series_kinds(second) == ()
+            versions = (FORMAT_VERSION, pathlab.__version__)
+            assert (results.format_version, results.program_version) == versions
+
+
+def test_the_package_lists_what_it_offers() -> None:
+    assert {"open", "explore", "__version__"} <= set(dir(pathlab))
+    assert pathlab.open.__name__ == "open"
+    with pytest.raises(AttributeError, match="no attribute 'results'"):
+        _ = pathlab.results
 
 
 def test_unfinished_rows_are_those_without_a_complete_trial(tmp_path: Path) -> None:
@@ -60,61 +76,57 @@ def test_unfinished_rows_are_those_without_a_complete_trial(tmp_path: Path) -> N
         assert results.attempts() == {0: 1, 1: 2}
 
 
-def test_the_frame_is_typed_and_keeps_what_is_missing_missing(tmp_path: Path) -> None:
+def test_frames_are_typed_and_keep_what_is_missing_missing(tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
+        empty = results.trials()
+        results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
         results.add_trial(FAILED, {})
-        frame = results.trials()
-    assert list(frame.columns) == ["trial_id", *column_types(TrialRecord)]
-    kinds = {name: str(frame[name].dtype) for name in ("streams", "throughput_bits_per_s", "status", "flags")}
-    assert kinds == {
-        "streams": "Int64",
-        "throughput_bits_per_s": "Float64",
-        "status": "string",
-        "flags": "object",
-    }
-    assert frame["received_steady_bytes"].iloc[0] == 9_007_199_254_740_993
-    assert frame["received_steady_bytes"].iloc[1] is pd.NA
+        frame, probes = results.trials(), results.series(1, "loaded_probes")
+    assert list(frame.columns) == list(empty.columns) == ["trial_id", *column_types(TrialRecord)]
+    kinds = {"streams": "Int64", "throughput_bits_per_s": "Float64", "status": "string", "flags": "object"}
+    for found in (empty, frame):
+        assert {name: str(found[name].dtype) for name in kinds} == kinds
+    assert frame["received_steady_bytes"].tolist() == [9_007_199_254_740_993, pd.NA]
     assert frame["failure"].iloc[0] is pd.NA
     assert list(frame["flags"]) == [("lab", "window-short"), ()]
+    assert probes["rtt_ns"].tolist() == [40_000_001, pd.NA, 40_000_003]
+    assert str(probes["rtt_ns"].dtype) == "Int64"
 
 
-def test_an_empty_frame_has_its_columns(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        frame = results.trials()
-    assert len(frame) == 0
-    assert str(frame["streams"].dtype) == "Int64"
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"status": "complete"}, [1]),
+        ({"streams": [1, 4]}, [1, 2]),
+        ({"streams": np.int64(1)}, [2]),
+        ({"window_requested_bytes": None}, [2]),
+        ({"window_requested_bytes": [None, 65_536]}, [1, 2]),
+        ({"window_requested_bytes": np.array([np.nan])}, [2]),
+        ({"streams": 4, "status": "failed"}, []),
+        ({"flags": ["window-short", "imported"]}, [1]),
+        ({"flags": "lab", "streams": 4}, [1]),
+        ({"flags": np.array(["lab"])}, [1]),
+        ({"flags": None}, [2]),
+        ({"flags": []}, []),
+        ({"trial_id": pd.Index([1, 2])}, [1, 2]),
+        ({"trial_id": np.array([1.0, 2.0])}, [1, 2]),
+    ],
+)
+def test_trials_are_selected_by_column(two_trials: Results, where: dict[str, Any], found: list[int]) -> None:
+    assert list(two_trials.trials(**where)["trial_id"]) == found
+    assert list(two_trials.records_by_id(**where)) == found
 
 
-def test_trials_are_selected_by_column(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
-        results.add_trial(FAILED, {})
-        assert list(results.trials(status="complete")["trial_id"]) == [1]
-        assert list(results.trials(streams=[1, 4])["trial_id"]) == [1, 2]
-        assert list(results.trials(streams=np.int64(1))["trial_id"]) == [2]
-        assert list(results.trials(window_requested_bytes=None)["trial_id"]) == [2]
-        assert list(results.trials(window_requested_bytes=[None, 65_536])["trial_id"]) == [1, 2]
-        assert results.records(streams=4, status="failed") == []
-        assert list(results.trials(flags=["window-short", "imported"])["trial_id"]) == [1]
-        assert list(results.trials(flags="lab", streams=4)["trial_id"]) == [1]
-        assert list(results.trials(flags=None)["trial_id"]) == [2]
-        assert len(results.trials(flags=[])) == 0
-        flags = results.trials()["flags"]
-        assert list(results.trials(flags=flags)["trial_id"]) == [1, 2]
-        assert list(results.trials(flags=flags[:1].to_numpy())["trial_id"]) == [1]
-        assert list(results.trials(flags=flags[1:])["trial_id"]) == [2]
-        with pytest.raises(UsageError, match="no column 'stream'; did you mean 'streams'"):
-            results.trials(stream=1)
-
-
-def test_a_lost_probe_stays_missing(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        frame = results.series(trial_id, "loaded_probes")
-    assert frame["rtt_ns"].iloc[1] is pd.NA
-    assert frame["rtt_ns"].iloc[2] == 40_000_003
-    assert str(frame["rtt_ns"].dtype) == "Int64"
+def test_columns_of_a_frame_select_its_trials(two_trials: Results) -> None:
+    frame = two_trials.trials()
+    for name in ("trial_id", "window_requested_bytes", "flags"):
+        assert list(two_trials.trials(**{name: frame[name]})["trial_id"]) == [1, 2]
+    assert list(two_trials.trials(trial_id=frame["trial_id"].to_numpy())["trial_id"]) == [1, 2]
+    assert list(two_trials.trials(flags=frame["flags"][:1].to_numpy())["trial_id"]) == [1]
+    assert list(two_trials.trials(flags=frame["flags"][1:])["trial_id"]) == [2]
+    assert [trial.trial_id for trial in select_trials(two_trials, frame["trial_id"]).trials] == [1, 2]
+    with pytest.raises(UsageError, match=r"'stream'.*'streams'"):
+        two_trials.trials(stream=1)
 
 
 def test_an_exported_record_is_json(tmp_path: Path) -> None:
@@ -146,14 +158,7 @@ def test_numbers_of_numpy_and_what_is_not_finite(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("column", "value"),
-    [
-        ("streams", 1.5),
-        ("streams", None),
-        ("status", 3),
-        ("flags", ["lab"]),
-        ("sent_total_bytes", 2**63),
-        ("mss_bytes", True),
-    ],
+    [("streams", 1.5), ("streams", None), ("status", 3), ("flags", ["lab"]), ("mss_bytes", True), BEYOND],
 )
 def test_a_value_of_the_wrong_type_names_its_column(tmp_path: Path, column: str, value: object) -> None:
     wrong = dataclasses.replace(COMPLETE, **{column: value})  # type: ignore[arg-type]
@@ -161,24 +166,6 @@ def test_a_value_of_the_wrong_type_names_its_column(tmp_path: Path, column: str,
         with pytest.raises(UsageError, match=f"column '{column}'"):
             results.add_trial(wrong, {})
         assert results.records() == []
-
-
-def test_the_api_opens_a_folder_or_its_file(tmp_path: Path) -> None:
-    make_results(tmp_path).close()
-    for path in (tmp_path, str(tmp_path / "results.db")):
-        with pathlab.open(path) as results:
-            assert results.campaign.name == "sample"
-
-
-def test_import_is_light() -> None:
-    heavy = ["pandas", "pyarrow", "sqlalchemy", "numpy", "pydantic", "matplotlib"]
-    code = f"import sys, pathlab; print([n for n in {heavy} if n in sys.modules])"
-    root = Path(pathlab.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=root)
-    assert done.stdout == "[]\n"
-    assert pathlab.open.__name__ == "open"
-    with pytest.raises(AttributeError, match="no attribute 'results'"):
-        _ = pathlab.results
 
 
 def test_raw_structs_are_read_alone_and_beside_their_intervals(tmp_path: Path) -> None:
@@ -200,38 +187,16 @@ def test_raw_structs_are_read_alone_and_beside_their_intervals(tmp_path: Path) -
 
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.array, lambda n: pd.Series([n]), float])
 def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int], Any]) -> None:
+    number = kind(1)
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        number = kind(1)
         assert len(results.series(number, "loaded_probes")) == 3
         assert results.series_table(number, "loaded_probes").equals(make_probes())
         assert results.series_kinds(number) == ("loaded_probes",)
         assert list(results.series_tables(number, {"loaded_probes": ["rtt_ns"]})) == ["loaded_probes"]
         assert results.record(number) == COMPLETE
-        exported = json.loads(json.dumps(results.export_record(number)))
-        assert exported["trial"]["trial_id"] == 1
+        assert json.loads(json.dumps(results.export_record(number)))["trial"]["trial_id"] == 1
         assert [trial.trial_id for trial in select_trials(results, [number]).trials] == [1]
-
-
-def test_trials_are_selected_by_arrays_and_series(tmp_path: Path) -> None:
-    with make_results(tmp_path) as results:
-        results.add_trial(COMPLETE, {})
-        results.add_trial(FAILED, {})
-        frame = results.trials()
-        for several in (
-            frame["trial_id"],
-            frame["trial_id"].to_numpy(),
-            pd.Index([1, 2]),
-            np.array([1.0, 2.0]),
-        ):
-            assert list(results.trials(trial_id=several)["trial_id"]) == [1, 2]
-        assert list(results.trials(window_requested_bytes=frame["window_requested_bytes"])["trial_id"]) == [
-            1,
-            2,
-        ]
-        assert list(results.trials(window_requested_bytes=np.array([np.nan]))["trial_id"]) == [2]
-        assert list(results.trials(flags=np.array(["lab"]))["trial_id"]) == [1]
-        assert [trial.trial_id for trial in select_trials(results, frame["trial_id"]).trials] == [1, 2]
 
 
 def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
@@ -252,10 +217,6 @@ def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
         read = [format_exact_utc(value) for value in frame["started_utc"]]
         assert read == ["2026-01-02T03:05:00.000+00:00", "2026-01-02T03:05:00.250+00:00", ""]
         assert format_utc(read[2]) == "at a time that is not known"
-
-
-def test_the_package_lists_what_it_offers() -> None:
-    assert {"open", "explore", "__version__"} <= set(dir(pathlab))
 
 
 def test_trials_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,14 +11,7 @@ from pathlab.store.location import HEADER
 from pathlab.store.records import JournalRecord
 from pathlab.store.results import Results
 from pathlab.store.summary import ResultsFault, read_summary
-from tests.builders.stored import CAMPAIGN, fill_results
-
-
-def change(folder: Path, statement: str) -> None:
-    connection = sqlite3.connect(folder / "results.db")
-    connection.execute(statement)
-    connection.commit()
-    connection.close()
+from tests.builders.stored import CAMPAIGN, change_database, fill_results
 
 
 def test_a_summary_counts_rows_and_trials(tmp_path: Path) -> None:
@@ -31,11 +24,8 @@ def test_a_summary_counts_rows_and_trials(tmp_path: Path) -> None:
         planned, left = len(results.plan()), len(results.unfinished())
         trials = len(results.records())
     found = read_summary(tmp_path)
-    assert (found.name, found.digest, found.created_utc) == (
-        CAMPAIGN.name,
-        CAMPAIGN.digest,
-        CAMPAIGN.created_utc,
-    )
+    for name in ("name", "digest", "created_utc"):
+        assert getattr(found, name) == getattr(CAMPAIGN, name)
     assert (found.planned, found.without_result, found.complete, found.failed) == (planned, left, 2, 1)
     assert found.trials == trials == 3
     assert found.last_entry == entry
@@ -59,9 +49,7 @@ FAULTS = {
 
 @pytest.mark.parametrize("statement", FAULTS)
 def test_a_file_that_cannot_be_read_is_named_with_its_fault(statement: str, tmp_path: Path) -> None:
-    fill_results(tmp_path)
-    change(tmp_path, statement)
-    found = read_summary(tmp_path)
+    found = read_summary(change_database(fill_results(tmp_path), statement))
     fault, part = FAULTS[statement]
     assert found.fault == fault, found.problem
     assert part in str(found.problem)

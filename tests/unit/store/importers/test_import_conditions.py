@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
-from pathlab.cli.console import TerminalConsole
-from pathlab.cli.results_show import print_overview
-from pathlab.report.blocks import TableBlock
-from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
-from pathlab.report.sections.chapters import build_sections
-from pathlab.report.sections.comparison_table import render_comparison
-from pathlab.report.text import count_flags, tabulate_cells
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
@@ -33,10 +24,9 @@ from tests.builders.foreign_files import (
     make_iperf3_udp,
     make_irtt,
     make_pscheduler,
+    read_node,
 )
 from tests.builders.stored import CAMPAIGN
-
-DATA = Path(__file__).parents[3] / "data" / "iperf3-3.21"
 
 
 def make_plain(**keys: Any) -> Node:
@@ -60,26 +50,27 @@ def use_mss(node: Node, size: int) -> Node:
     return node
 
 
-def use_congestion(node: Node, name: str) -> Node:
-    node["end"]["sender_tcp_congestion"] = name
-    return node
-
-
 #: Files that differ in one setting each, and what the importer calls it.
-DIFFERENT: dict[str, tuple[Node, str, Any]] = {
-    "rate": (make_plain(target_bitrate=20_000_000), "stream_target_bits_per_s", 20_000_000),
-    "mss": (use_mss(make_plain(), 600), "mss_bytes", 600),
-    "block": (make_plain(blksize=8192), "write_bytes", 8192),
-    "tos": (make_plain(tos=0xB8), "dscp", 46),
-    "ecn": (make_plain(tos=1), "ecn", 1),
-    "pacing": (make_plain(fqrate=5_000_000), "stream_pacing_bits_per_s", 5_000_000),
-    "amount": (make_plain(bytes=10_000), "transfer_bytes", 10_000),
-    "blocks": (make_plain(blocks=12), "transfer_blocks", 12),
-    "gso": (make_plain(gso=1), "gso", True),
-    "duration": (make_plain(duration=20), "duration_ns", 20 * 10**9),
-    "warm-up": (make_plain(omit=2), "warmup_ns", 2 * 10**9),
-    "protocol": (make_plain(protocol="SCTP"), "transport", "sctp"),
-}
+DIFFERENT: list[tuple[Node, str, Any]] = [
+    (make_plain(target_bitrate=20_000_000), "stream_target_bits_per_s", 20_000_000),
+    (use_mss(make_plain(), 600), "mss_bytes", 600),
+    (make_plain(blksize=8192), "write_bytes", 8192),
+    (make_plain(tos=0xB8), "dscp", 46),
+    (make_plain(tos=1), "ecn", 1),
+    (make_plain(fqrate=5_000_000), "stream_pacing_bits_per_s", 5_000_000),
+    (make_plain(bytes=10_000), "transfer_bytes", 10_000),
+    (make_plain(blocks=12), "transfer_blocks", 12),
+    (make_plain(gso=1), "gso", True),
+    (make_plain(duration=20), "duration_ns", 20 * 10**9),
+    (make_plain(omit=2), "warmup_ns", 2 * 10**9),
+    (make_plain(protocol="SCTP"), "transport", "sctp"),
+    (change(make_plain(), "end.sender_tcp_congestion", "bbr"), "congestion", "bbr"),
+]
+
+
+def make_rows() -> Node:
+    """pScheduler's rows without what its tool printed."""
+    return make_pscheduler(diags=False)
 
 
 def import_nodes(folder: Path, nodes: list[Node], *, prefix: str = "f") -> Path:
@@ -96,28 +87,21 @@ def import_nodes(folder: Path, nodes: list[Node], *, prefix: str = "f") -> Path:
     return folder / "results"
 
 
-@pytest.mark.parametrize("name", DIFFERENT)
-def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path, name: str) -> None:
-    node, setting, level = DIFFERENT[name]
-    folder = import_nodes(tmp_path / "in", [make_plain(), node, make_plain(), node])
+def test_one_other_setting_is_another_condition_everywhere(tmp_path: Path) -> None:
+    nodes = [make_plain(), *(node for node, _, _ in DIFFERENT)]
+    folder = import_nodes(tmp_path / "in", [*nodes, *nodes])
+    twice = [2] * len(nodes)
     with StudiedResults.open(folder) as results:
-        settings = [row.settings for row in results.plan()]
-        assert [row.get(setting) for row in settings[1::2]] == [level, level]
-        assert settings[0] == settings[2] != settings[1]
-        assert [row.cycle for row in results.plan()] == [0, 0, 1, 1]
+        plan = results.plan()
+        assert [row.cycle for row in plan] == [0] * len(nodes) + [1] * len(nodes)
+        for row, (_, setting, level) in zip(plan[1:], DIFFERENT, strict=False):
+            assert row.settings.get(setting) == level
+            assert plan[0].settings.get(setting) != level
         found = results.conditions()
-        assert [len(cell.complete) for one in found for cell in one.all_cells] == [2, 2]
-        assert len({one.name for one in found}) == 2
-        assert [answer.selection.used for answer in results.cells()] == [2, 2]
-        assert [answer.selection.trials for answer in gather_inputs(results).study.recommend()] == [2, 2]
-
-
-def test_another_congestion_control_is_another_cell(tmp_path: Path) -> None:
-    folder = import_nodes(tmp_path / "in", [make_plain(), use_congestion(make_plain(), "bbr")])
-    with StudiedResults.open(folder) as results:
-        found = {one.key.get("congestion"): len(one.complete) for one in results.conditions()}
-        assert found == {"bbr": 1, "cubic": 1}
-        assert len(results.cells()) == 2
+        assert [len(cell.complete) for one in found for cell in one.all_cells] == twice
+        assert len({one.name for one in found}) == len(nodes)
+        assert [answer.selection.used for answer in results.cells()] == twice
+        assert [answer.selection.trials for answer in gather_inputs(results).study.recommend()] == twice
 
 
 def test_files_that_differ_are_never_compared(tmp_path: Path) -> None:
@@ -137,7 +121,7 @@ def test_files_that_differ_are_never_compared(tmp_path: Path) -> None:
 def test_datagrams_are_never_expected_to_carry_anything(tmp_path: Path) -> None:
     """The issue's case: UDP at 100 and 400 Mbit/s and TCP, in one folder."""
     slow, fast = make_datagrams(100_000_000), make_datagrams(400_000_000, lost=9, received=1100)
-    folder = import_nodes(tmp_path / "in", [slow, fast, make_plain()] * 7)
+    folder = import_nodes(tmp_path / "in", [slow, fast, make_plain()] * 2)
     with StudiedResults.open(folder) as results:
         answers = gather_inputs(results).study.recommend()
         kinds = {(a.condition.get("transport"), a.condition.get("stream_target_bits_per_s")) for a in answers}
@@ -148,18 +132,11 @@ def test_datagrams_are_never_expected_to_carry_anything(tmp_path: Path) -> None:
             else:
                 assert answer.result.best is not None
                 assert answer.result.best.throughput_bits_per_s.median == 16_000
-        for found in (
-            results.streams_vs_windows(),
-            results.saturation(),
-            results.optimum(),
-            results.surface(),
-            results.rfc6349(),
-            results.planning(),
-        ):
-            assert not any(answer.condition.is_udp for answer in found)
+        for name in ("streams_vs_windows", "saturation", "optimum", "surface", "rfc6349", "planning"):
+            assert not any(answer.condition.is_udp for answer in getattr(results, name)())
 
 
-def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
+def test_loss_and_jitter_are_figures_of_a_cell(tmp_path: Path) -> None:
     folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_datagrams(10**8, lost=5)])
     with StudiedResults.open(folder) as results:
         trials = results.trials()
@@ -172,59 +149,6 @@ def test_loss_and_jitter_are_shown(tmp_path: Path) -> None:
         assert loss.interval_ratio.low == pytest.approx(0.10499, abs=1e-4)  # Wilson, by hand
         assert loss.interval_ratio.high == pytest.approx(0.34757, abs=1e-4)
         assert figures.result.udp_jitter_ns.median == 500_000
-        tables = [
-            block
-            for section in build_sections(gather_inputs(results))
-            for block in section.blocks
-            if isinstance(block, TableBlock) and block.name == "udp-loss"
-        ]
-        assert len(tables) == 1
-        (row,) = tables[0].narrow().rows
-        assert row[3:] == ("6.8 kbit/s", "40", "8", "20 % (95 % CI 10.5–34.8 %)", "500 µs")
-        console = Console(record=True, width=160)
-        inputs = gather_inputs(results)
-        render_summary(inputs.study, (), console)
-    text = console.export_text()
-    assert "UDP loss" in text
-    assert "20 %" in text
-    assert "500 µs" in text
-
-
-def test_a_real_file_of_lost_datagrams() -> None:
-    (trial,) = read_file(DATA / "udp.json").trials
-    record = trial.record
-    assert (record.udp_sent_packets, record.udp_lost_packets) == (41_681, 17_790)
-    assert record.udp_jitter_ns == pytest.approx(4462.927)
-    assert trial.settings == {
-        "streams": 1,
-        "window_bytes": 4096,
-        "congestion": None,
-        "duration_ns": 10**9,
-        "warmup_ns": 0,
-        "transport": "udp",
-        "stream_target_bits_per_s": 400_000_000,
-        "write_bytes": 1200,
-    }
-    (options,) = read_file(DATA / "tcp.json").trials
-    stated = {"stream_target_bits_per_s", "stream_pacing_bits_per_s", "mss_bytes", "write_bytes", "dscp"}
-    assert {name: options.settings[name] for name in stated} == {
-        "stream_target_bits_per_s": 20_000_000,
-        "stream_pacing_bits_per_s": 50_000_000,
-        "mss_bytes": 600,
-        "write_bytes": 8192,
-        "dscp": 46,
-    }
-
-
-def test_datagrams_of_which_the_receiver_was_not_heard_are_not_counted(tmp_path: Path) -> None:
-    """A client that sends and was stopped knows what it sent, not what arrived: that is no loss of 0."""
-    node = make_datagrams(10**8, lost=0) | {"error": "interrupt - the client has terminated"}
-    path = tmp_path / "stopped.json"
-    path.write_text(json.dumps(node), encoding="utf-8")
-    (trial,) = read_file(path).trials
-    assert trial.record.status == "interrupted"
-    assert trial.record.udp_lost_packets is None
-    assert trial.record.udp_sent_packets is None
 
 
 @pytest.mark.parametrize(
@@ -236,53 +160,28 @@ def test_datagrams_of_which_the_receiver_was_not_heard_are_not_counted(tmp_path:
         (make_irtt, "config.params.interval", 5_000_000, "probe_interval_ns", 5_000_000),
         (make_irtt, "config.params.dscp", 46, "dscp", 46),
         (make_crusader, "config.stagger", {"secs": 1, "nanos": 0}, "stagger_ns", 10**9),
-        (
-            lambda: make_pscheduler(diags=False),
-            "test.spec.bandwidth",
-            10**7,
-            "stream_target_bits_per_s",
-            10**7,
-        ),
-        (lambda: make_pscheduler(diags=False), "test.spec.ip-tos", 0xB9, "ecn", 1),
-        (lambda: make_pscheduler(diags=False), "test.spec.udp", True, "transport", "udp"),
+        (make_rows, "test.spec.bandwidth", 10**7, "stream_target_bits_per_s", 10**7),
+        (make_rows, "test.spec.ip-tos", 0xB9, "ecn", 1),
+        (make_rows, "test.spec.udp", True, "transport", "udp"),
     ],
 )
 def test_other_programs_settings_are_conditions_too(
     tmp_path: Path, make: Callable[[], Node], place: str, value: Any, setting: str, level: Any
 ) -> None:
-    found = []
-    for number, node in enumerate((make(), change(make(), place, value))):
-        path = tmp_path / f"{number}.json"
-        path.write_text(json.dumps(node), encoding="utf-8")
-        found.append(read_file(path).trials[0].settings)
-    assert found[0] != found[1]
-    assert found[1][setting] == level
+    without, with_it = (read_node(tmp_path, node)[0] for node in (make(), change(make(), place, value)))
+    assert without.settings != with_it.settings
+    assert with_it.settings[setting] == level
 
 
 def test_pscheduler_tells_loss_by_stream(tmp_path: Path) -> None:
     """Later iperf3s state the sender's sum, in which nothing is lost."""
-    node = change(make_pscheduler(diags=False), "test.spec.udp", True)
+    node = change(make_rows(), "test.spec.udp", True)
     for stream, lost in zip(node["result"]["summary"]["streams"], (1, 4), strict=True):
         stream |= {"sent": 50, "lost": lost, "jitter": 0.25}
     node["result"]["summary"]["summary"] |= {"sent": 100, "lost": 0, "jitter": 0}
-    path = tmp_path / "udp.json"
-    path.write_text(json.dumps(node), encoding="utf-8")
-    (trial,) = read_file(path).trials
+    (trial,) = read_node(tmp_path, node)
     assert (trial.record.udp_sent_packets, trial.record.udp_lost_packets) == (100, 5)
     assert trial.record.udp_jitter_ns == 250_000
-
-
-def test_results_show_has_loss_and_jitter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = import_nodes(tmp_path / "in", [make_datagrams(10**8), make_plain()])
-    print_overview(folder, TerminalConsole(), limit=None, offset=0)
-    lines = capsys.readouterr().out.splitlines()
-    assert any("target rate per stream 100 Mbit/s" in line and "transport udp" in line for line in lines)
-    (heading,) = [line.split("  ") for line in lines if "UDP loss" in line]
-    assert "Jitter" in [cell.strip() for cell in heading]
-    assert any("3 of 20 (15 %)" in line and "500 µs" in line for line in lines)
-    plain = import_nodes(tmp_path / "tcp", [make_plain()], prefix="t")
-    print_overview(plain, TerminalConsole(), limit=None, offset=0)
-    assert "UDP loss" not in capsys.readouterr().out
 
 
 def test_a_test_of_an_amount_has_no_duration(tmp_path: Path) -> None:
@@ -296,31 +195,12 @@ def test_a_test_of_an_amount_has_no_duration(tmp_path: Path) -> None:
 
 
 def test_loss_of_datagrams_is_compared_by_its_difference(tmp_path: Path) -> None:
-    before = import_nodes(
-        tmp_path / "before", [make_datagrams(10_000_000, lost=n * 7 % 3) for n in range(12)]
-    )
-    after = import_nodes(
-        tmp_path / "after", [make_datagrams(10_000_000, lost=9 + n * 7 % 3) for n in range(12)]
-    )
+    lost = [n * 7 % 3 for n in range(12)]
+    before = import_nodes(tmp_path / "before", [make_datagrams(10_000_000, lost=n) for n in lost])
+    after = import_nodes(tmp_path / "after", [make_datagrams(10_000_000, lost=9 + n) for n in lost])
     with Results.open(before) as first, Results.open(after) as second:
-        found = compare_results(
-            [("before", first), ("after", second)], ComparisonRules(metrics=("udp-loss", "loss"))
-        )
+        rules = ComparisonRules(metrics=("udp-loss", "loss"))
+        found = compare_results([("before", first), ("after", second)], rules)
     (row,) = found.rows
     assert (row.metric.name, row.verdict) == ("udp-loss", ChangeVerdict.WORSE)
     assert row.estimate == pytest.approx(9 / 20)
-    out = io.StringIO()
-    render_comparison(found, Console(file=out, width=80))
-    title, table = out.getvalue().split("Combination ", 1)
-    assert "target rate per stream=10 Mbit/s, transport=udp" in " ".join(title.split())
-    assert "…" not in table
-
-
-def test_the_terminals_table_of_datagrams_has_their_columns(tmp_path: Path) -> None:
-    with StudiedResults.open(import_nodes(tmp_path / "in", [make_datagrams(10_000_000)])) as results:
-        (condition,) = results.conditions()
-        out = io.StringIO()
-        Console(file=out, width=60).print(tabulate_cells(condition))
-        assert count_flags(condition) == "1 imported"
-    assert "UDP loss" in out.getvalue()
-    assert "Retr." not in out.getvalue()
