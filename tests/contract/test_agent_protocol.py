@@ -89,16 +89,7 @@ def decode(pieces: list[bytes], *, noise_bytes: int = 0) -> list[Message]:
 @pytest.mark.parametrize(("frame", "message"), GOLDEN)
 def test_golden_frames_are_what_is_written_and_read(frame: bytes, message: Message) -> None:
     assert encode_frame(message) == frame
-    assert decode([frame]) == [message]
-
-
-def test_golden_frames_split_at_every_byte() -> None:
-    stream = b"".join(frame for frame, _message in GOLDEN)
-    messages = [message for _frame, message in GOLDEN]
-    assert decode([bytes([byte]) for byte in stream]) == messages
-    for at in range(len(stream) + 1):
-        assert decode([stream[:at], stream[at:]]) == messages
-        assert decode([b"Last login: PLF\n", stream[:at], stream[at:]], noise_bytes=64) == messages
+    assert decode([frame]) == decode([bytes([byte]) for byte in frame]) == [message]
 
 
 @pytest.mark.parametrize("noise", [b"", b"P", b"PLF", b"PLPLF", b"x" * 64, b"motd\r\nPL F1 PLF\n"])
@@ -125,11 +116,6 @@ def test_noise_beyond_its_allowance_is_an_error(pieces: int) -> None:
     assert len(decoder.noise) == MAX_NOISE_BYTES
 
 
-def test_noise_after_the_first_frame_is_an_error() -> None:
-    with pytest.raises(FrameError, match="expected a frame"):
-        decode([GOLDEN[0][0] + b"x" + GOLDEN[0][0]], noise_bytes=64)
-
-
 def test_the_length_cap_holds_from_the_header_alone() -> None:
     decoder = FrameDecoder()
     decoder.feed(b"PLF1" + struct.pack(">I", MAX_BODY_BYTES + 1))
@@ -153,7 +139,7 @@ def test_a_body_that_is_no_object_is_an_error(body: bytes) -> None:
 
 
 def test_messages_before_a_broken_frame_are_delivered() -> None:
-    decoder = FrameDecoder()
+    decoder = FrameDecoder(noise_bytes=64)  # which may come before the first frame alone
     decoder.feed(GOLDEN[2][0] + b"JUNK")
     assert decoder.read() == GOLDEN[2][1]
     with pytest.raises(FrameError, match="JUNK"):
@@ -222,23 +208,17 @@ def test_each_operation_requires_each_of_its_fields_and_no_other(operation: str)
     for name in REQUEST_FIELDS[operation]:
         with pytest.raises(MessageError, match=f"missing field '{name}'"):
             check_request({key: value for key, value in whole.items() if key != name})
-        with pytest.raises(MessageError, match=f"field '{name}' must be"):
-            check_request({**whole, name: None})
+        for wrong in (None, True if REQUEST_FIELDS[operation][name] == "integer" else 1.5):
+            with pytest.raises(MessageError, match=f"field '{name}' must be"):
+                check_request({**whole, name: wrong})
     with pytest.raises(MessageError, match="unknown required field 'speed'"):
         check_request({**whole, "speed": 1})
     assert check_request({**whole, "speed": 1, "optional": ["speed"]}) == operation
 
 
-def test_a_truth_value_is_no_integer() -> None:
-    with pytest.raises(MessageError, match="'id' must be"):
-        check_request({"op": "ping", "id": True})
-
-
 def test_an_answer_needs_the_part_that_its_outcome_promises() -> None:
-    assert check_agent_message({"type": "answer", "id": 1, "ok": True, "result": {}, "n": 1}) == (
-        "answer",
-        ["n"],
-    )
+    answer = {"type": "answer", "id": 1, "ok": True, "result": {}, "n": 1}
+    assert check_agent_message(answer) == ("answer", ["n"])
     with pytest.raises(MessageError, match="'result' must be an object"):
         check_agent_message({"type": "answer", "id": 1, "ok": True, "error": {}})
     with pytest.raises(MessageError, match="'error' must be an object"):
@@ -279,49 +259,44 @@ def test_no_call_is_newer_than_python_3_8(tmp_path: Path) -> None:
     require(vermin.exists(), "vermin (pip install vermin)")
     newer = tmp_path / "newer.py"
     newer.write_text('"ab".removeprefix("a")\n', encoding="utf-8")  # 3.9: what is looked for is found
-    found = [
-        subprocess.run(
-            [vermin, "--target=3.8-", "--no-tips", "--violations", str(path)],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        for path in (newer, AGENT_ROOT.resolve())
-    ]
-    assert [done.returncode for done in found] == [1, 0], found[1].stdout
+    command = [str(vermin), "--target=3.8-", "--no-tips", "--violations"]
+    for path, status in ((newer, 1), (AGENT_ROOT.resolve(), 0)):
+        done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stdout
 
 
 @pytest.mark.parametrize("path", AGENT_SOURCES, ids=lambda path: str(path.relative_to(AGENT_ROOT)))
 def test_sources_keep_to_python_3_8_and_the_standard_library(path: Path) -> None:
     tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 8))
-    imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
-    imported |= {
-        node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level
-    }
+    nodes = list(ast.walk(tree))
+    imported = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
     allowed = {"pathlab._version", "pathlab.agents"}
     for name in imported:
         top = name.partition(".")[0]
         assert top in sys.stdlib_module_names or name in allowed or name.startswith("pathlab.agents."), name
-    if any(
-        isinstance(node, ast.AnnAssign) or (isinstance(node, ast.arg) and node.annotation)
-        for node in ast.walk(tree)
-    ):
+    if any(isinstance(node, ast.AnnAssign) or getattr(node, "annotation", None) for node in nodes):
         assert "from __future__ import annotations" in path.read_text(encoding="utf-8")
 
 
 def test_the_zip_is_the_same_bytes_every_time_and_holds_every_source_once() -> None:
     data = build_agent_zip({})
     assert data == build_agent_zip({})
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        assert archive.testzip() is None
-        names = archive.namelist()
     folders = [AGENT_ROOT / "adapters", AGENT_ROOT / "adapters" / "harness"]
     adapters = {path for folder in folders for path in folder.iterdir() if path.suffix not in ("", ".md")}
     files = {*AGENT_SOURCES, *adapters}
     sources = ["pathlab/agents/" + path.relative_to(AGENT_ROOT).as_posix() for path in files]
     harness = (ROOT / "native" / "src" / "adapter" / "sources.txt").read_text(encoding="utf-8").split()
     sources += [f"native/src/{name}" for name in harness]
-    assert sorted(names) == sorted(["__main__.py", "pathlab/__init__.py", "pathlab/_version.py", *sources])
+    assert sorted(list_zip(data)) == sorted(
+        ["__main__.py", "pathlab/__init__.py", "pathlab/_version.py", *sources]
+    )
+
+
+def list_zip(data: bytes, folder: str = "") -> list[str]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        return [name for name in archive.namelist() if name.startswith(folder)]
 
 
 def test_what_an_editor_leaves_beside_adapters_is_not_packed(
@@ -333,30 +308,21 @@ def test_what_an_editor_leaves_beside_adapters_is_not_packed(
     (tmp_path / "adapters" / "folder.c").mkdir()
     (tmp_path / "__main__.py").touch()
     monkeypatch.setattr(agents, "__file__", str(tmp_path / "__init__.py"))
-    with zipfile.ZipFile(io.BytesIO(build_agent_zip({}))) as archive:
-        names = [name for name in archive.namelist() if name.startswith("pathlab/agents/adapters/")]
-    assert names == ["pathlab/agents/adapters/redis.c"]
+    packed = list_zip(build_agent_zip({}), "pathlab/agents/adapters/")
+    assert packed == ["pathlab/agents/adapters/redis.c"]
 
 
 def test_the_users_technologies_travel_in_the_zip(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("# pathlab-adapter\n# {broken\n# end\n", encoding="utf-8")
     (tmp_path / "notes.txt").write_text("no manifest", encoding="utf-8")
     data = build_agent_zip({"PATHLAB_ADAPTERS": f"{tmp_path / 'absent'}:{tmp_path}"})
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        names = [name for name in archive.namelist() if name.startswith("adapters/")]
-    assert names == ["adapters/1/mine.py"]
+    assert list_zip(data, "adapters/") == ["adapters/1/mine.py"]
     assert data != build_agent_zip({})
 
 
 def test_the_zip_runs_isolated_and_imports_nothing_from_elsewhere(tmp_path: Path) -> None:
     path = tmp_path / "agent.zip"
     path.write_bytes(build_agent_zip())
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", str(path), "--version"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-I", "-S", str(path), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, VERSION, "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import runpy
 import sys
@@ -31,15 +30,13 @@ def list_product_files() -> list[Path]:
 
 def list_imports(paths: list[Path]) -> set[str]:
     """Top-level names of all modules outside the standard library that these files import."""
-    nodes = [node for path in paths for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
-    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    names |= {str(node.module) for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
-    # by name: LazyModule("scipy.stats"), importlib.import_module("weasyprint")
-    for node in nodes:
-        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
-            called = getattr(node.func, "id", getattr(node.func, "attr", ""))
-            if called in ("LazyModule", "import_module"):
-                names.add(str(node.args[0].value))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    names = [
+        *re.findall(r"^ *from (\w[\w.]*) import ", text, re.MULTILINE),
+        *re.findall(r"^ *import (\w[\w.]*)(?: as \w+)?$", text, re.MULTILINE),
+        # by name: LazyModule("scipy.stats"), importlib.import_module("weasyprint")
+        *re.findall(r'\b(?:LazyModule|import_module)\(\s*"(\w[\w.]*)"', text),
+    ]
     return {name.partition(".")[0] for name in names} - set(sys.stdlib_module_names) - {"pathlab"}
 
 

@@ -37,13 +37,19 @@ def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
         assert stored[name] == text, f"docs/cli/{name} is old: run python docs/cli_pages.py"
 
 
-def test_the_engines_page_is_that_of_its_help() -> None:
+@pytest.mark.parametrize(
+    ("script", "page"),
+    [
+        ("engine_page.py", "pathlab-engine.md"),
+        ("analyses_table.py", "ANALYSES.md"),
+        ("technologies_table.py", "TECHNOLOGIES.md"),
+    ],
+)
+def test_a_page_is_that_which_its_script_makes(script: str, page: str) -> None:
     require_engine()
-    made = runpy.run_path(str(ROOT / "docs" / "engine_page.py"))["make_page"]()
-    stored = (ROOT / "docs" / "pathlab-engine.md").read_text(encoding="utf-8")
-    assert stored == made, "docs/pathlab-engine.md is old: run python docs/engine_page.py"
-    for heading in ("## Synopsis", "### pathlab-engine send ADDRESS", "`--streams N`", "## Exit status"):
-        assert heading in made
+    made = runpy.run_path(str(ROOT / "docs" / script))["make_page"]()
+    stored = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert stored == made, f"docs/{page} is old: run python docs/{script}"
 
 
 def list_command_lines() -> Iterator[str]:
@@ -83,12 +89,10 @@ def test_every_example_belongs_to_a_command_and_every_command_has_one() -> None:
 
 def test_every_decision_is_listed_and_gives_choice_and_reason() -> None:
     folder = ROOT / "docs" / "decisions"
-    listed = re.findall(
-        r"^\| (\S+) \| \[(.+)\]\((\S+)\) \|$", (folder / "README.md").read_text(), re.MULTILINE
-    )
-    assert sorted(name for _, _, name in listed) == sorted(
-        path.name for path in folder.glob("*.md") if path.name != "README.md"
-    )
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| (\S+) \| \[(.+)\]\((\S+)\) \|$", index, re.MULTILINE)
+    pages = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert sorted(name for _, _, name in listed) == sorted(pages)
     for date, title, name in listed:
         lines = (folder / name).read_text(encoding="utf-8").splitlines()
         assert lines[0] == f"# {title}"
@@ -103,19 +107,7 @@ def test_the_citation_names_this_version_and_licence() -> None:
     assert "\nlicense: Apache-2.0\n" in text
 
 
-def test_the_table_of_analyses_is_that_of_the_registry() -> None:
-    made = runpy.run_path(str(ROOT / "docs" / "analyses_table.py"))["make_page"]()
-    stored = (ROOT / "docs" / "ANALYSES.md").read_text(encoding="utf-8")
-    assert stored == made, "docs/ANALYSES.md is old: run python docs/analyses_table.py"
-
-
 TECHNOLOGIES = runpy.run_path(str(ROOT / "docs" / "technologies_table.py"))
-
-
-def test_the_tables_of_technologies_are_those_of_the_manifests() -> None:
-    stored = (ROOT / "docs" / "TECHNOLOGIES.md").read_text(encoding="utf-8")
-    old = "docs/TECHNOLOGIES.md is old: run python docs/technologies_table.py"
-    assert stored == TECHNOLOGIES["make_page"](), old
 
 
 def test_the_tests_have_the_packages_of_all_technologies() -> None:
@@ -124,9 +116,8 @@ def test_the_tests_have_the_packages_of_all_technologies() -> None:
     lines = (ROOT / "tests" / "packages.sh").read_text(encoding="utf-8").splitlines()
     assert needed <= {line.partition(":")[0] for line in lines}
     python = TECHNOLOGIES["list_packages"](manifests, "pip")
-    extra = ast.literal_eval(
-        re.findall(r"^TECHNOLOGIES = (.*)$", (ROOT / "setup.py").read_text(), re.MULTILINE)[0]
-    )
+    setup = (ROOT / "setup.py").read_text(encoding="utf-8")
+    extra = ast.literal_eval(re.findall(r"^TECHNOLOGIES = (.*)$", setup, re.MULTILINE)[0])
     assert set(python) <= {re.split("[<>=]", line)[0] for line in extra}
 
 
@@ -158,19 +149,13 @@ def test_every_path_that_a_page_names_exists(name: str) -> None:
     assert find_missing_paths(ROOT / name) == []
 
 
-def test_the_architecture_describes_every_package() -> None:
+def test_the_architecture_describes_every_package_and_module_beside_them() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
     folders = [path for path in (ROOT / "pathlab").iterdir() if (path / "__init__.py").exists()]
     assert len(folders) > 10
-    for folder in folders:
-        name = f"{folder.name}/" if folder.is_symlink() else f"pathlab/{folder.name}/"
-        assert f"`{name}`" in text, f"docs/architecture.md does not say what {name} is for"
-
-
-def test_the_architecture_describes_every_module_beside_the_packages() -> None:
-    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    names = {path.name for path in (ROOT / "pathlab").glob("*.py") if not path.name.startswith("_")}
-    assert {name for name in names if f"`pathlab/{name}`" not in text} == set()
+    names = [f"{'' if folder.is_symlink() else 'pathlab/'}{folder.name}/" for folder in folders]
+    names += [f"pathlab/{path.name}" for path in (ROOT / "pathlab").glob("[!_]*.py")]
+    assert [name for name in names if f"`{name}`" not in text] == []
 
 
 def test_the_page_on_events_names_every_kind_of_notice() -> None:

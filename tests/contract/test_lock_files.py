@@ -65,10 +65,8 @@ def test_every_requirement_has_a_version_in_its_range(
 
 def test_a_requirement_that_the_lock_lacks_would_be_found() -> None:
     pins = read_pins("run", "3.11")
-    assert list_missing(["click", "no-such-library>=1", "numpy>=99"], pins) == [
-        "no-such-library>=1",
-        "numpy>=99",
-    ]
+    missing = ["no-such-library>=1", "numpy>=99"]
+    assert list_missing(["click", *missing], pins) == missing
 
 
 @pytest.mark.parametrize("name", ["run", "docs", "dev"])
@@ -85,11 +83,8 @@ def test_a_package_has_one_version_in_all_files(python: str) -> None:
     everything = read_pins("dev", python)
     for name in FILES:
         for package, pin in read_pins(name, python).items():
-            assert (package, pin.version, pin.sha256) == (
-                package,
-                everything[package].version,
-                everything[package].sha256,
-            )
+            one = everything[package]
+            assert (package, pin.version, pin.sha256) == (package, one.version, one.sha256)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -31,10 +31,9 @@ def list_files() -> list[Path]:
 
 def test_a_public_class_name_exists_once_in_the_product() -> None:
     names = Counter(
-        node.name
+        name
         for path in list_files()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+        for name in re.findall(r"^ *class ([A-Za-z]\w*)[:(]", path.read_text(encoding="utf-8"), re.MULTILINE)
     )
     assert len(names) > 400  # they were found at all
     assert {name for name, count in names.items() if count > 1} == set()
@@ -53,9 +52,8 @@ INTERFACES = {
 def test_a_public_function_name_means_one_thing_in_the_product() -> None:
     places: dict[str, list[str]] = {}
     for path in list_files():
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-                places.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+        for name in re.findall(r"^def ([a-z]\w*)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            places.setdefault(name, []).append(path.relative_to(ROOT).as_posix())
     assert len(places) > 700  # they were found at all
     twice = {
         name: where

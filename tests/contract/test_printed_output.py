@@ -15,11 +15,11 @@ import pytest
 from rich.cells import cell_len
 
 from pathlab.cli.main import main
+from pathlab.report.formats.forms import FORMS, Form
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart, write_results
 from tests.builders.trials import make_failed
 from tests.command_line import call
-from tests.integration.test_report_commands import store
 
 #: Each prints tables; RESULTS stands for a folder of results, ROOT for the folder that holds it.
 COMMANDS = (
@@ -31,7 +31,6 @@ COMMANDS = (
     "lab show lossy",
     "lab show three-hops",
     "plan quickstart",
-    "plan wan --rows 5",
     "recommend MESSAGES",
     "recommend MESSAGES --rate 50k --size 64B --p99 100us",
     "report MESSAGES --format md --out x.md",
@@ -52,8 +51,6 @@ MORE_COMMANDS = (
     "campaigns show quickstart",
     "compare RESULTS RESULTS --json",
     "doctor",
-    "doctor --json",
-    "hosts check local",
     "lab show three-hops --json",
     "path local --no-capacity",
     "recommend MESSAGES --json",
@@ -69,12 +66,21 @@ MORE_COMMANDS = (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    results = make_quickstart(cycles=2)
+    results = make_quickstart(cycles=2, levels=[(1, 65536), (8, 65536), (8, 262144)])
     results.records[3] = make_failed(results.records[3], reason="the receiver refused the connection")
     found = tmp_path_factory.mktemp("printed")
-    store(results, found / "a-folder-of-results")
+    write_results(results, found / "a-folder-of-results")
     write_results(make_message_results(sizes=(64,)), found / "messages")
     return found
+
+
+@pytest.fixture(autouse=True)
+def _light(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reports whose files are not written, and a few of the campaigns: the printed lines are the same."""
+    undrawn = {**FORMS, "md": Form(ending=".md", write=lambda _, place: place)}
+    monkeypatch.setattr("pathlab.cli.report.FORMS", undrawn)
+    names = ("fixed-product", "quickstart", "windows-vs-streams")
+    monkeypatch.setattr("pathlab.cli.campaigns.list_shipped", lambda: names)
 
 
 def list_words(command: str) -> list[str]:

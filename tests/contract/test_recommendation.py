@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 import pathlab
+from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.names import shorten_levels
 from pathlab.report.recommendation_text import describe_recommendation
-from pathlab.store.results import Results
+from pathlab.report.report_builder import build_document
 from pathlab.study.document import encode
 from tests import command_line
-from tests.builders.results import make_quickstart
+from tests.builders.results import make_quickstart, write_results
 
 KIB = 1024
 Call = Callable[..., command_line.Said]
@@ -41,27 +42,30 @@ def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize(
-    ("cycles", "change", "confidence"),
-    [(2, keep, "low"), (8, keep, "high"), (8, make_lab_limited, "high")],
+    ("cycles", "change", "confidence", "forms"),
+    [
+        (2, keep, "low", ["json"]),
+        (8, keep, "high", ["json", "html"]),
+        (8, make_lab_limited, "high", ["json"]),
+    ],
     ids=["few-cycles", "decided", "one-lab-limited"],
 )
 def test_every_output_has_the_same_combination_numbers_and_confidence(
-    cycles: int, change: Callable[[Any], Any], confidence: str, tmp_path: Path, call: Call
+    cycles: int, change: Callable[[Any], Any], confidence: str, forms: list[str], tmp_path: Path, call: Call
 ) -> None:
-    made = make_quickstart(cycles=cycles, levels=LEVELS)
-    folder = tmp_path / "results"
-    with Results.create(folder, made.campaign, made.plan()) as results:
-        for record in made.records:
-            results.add_trial(change(record), {})
+    made = make_quickstart(cycles=cycles, levels=LEVELS).copy(series={})
+    made.change_trials(change)
+    folder = write_results(made, tmp_path / "results")
     with pathlab.open(folder) as stored:
         (answer,) = stored.recommend()
+        pages = [render_markdown(build_document(stored), "figures")]
     found = answer.result
     assert found.confidence == confidence
     assert found.recommended is not None
 
     out = tmp_path / "report"
-    forms = ("--format", "json", "--format", "md", "--format", "html")
-    printed = call("report", str(folder), *forms, "--out", str(out)).out
+    options = [word for form in forms for word in ("--format", form)]
+    printed = call("report", str(folder), *options, "--out", str(out)).out
     analysed = json.loads(call("analyze", str(folder), "--only", "recommendation", "--json").out)
     document = json.loads(out.with_suffix(".json").read_text(encoding="utf-8"))
     (reported,), (analysed_one,) = document["recommendations"], analysed["analyses"]["recommendation"]
@@ -73,10 +77,10 @@ def test_every_output_has_the_same_combination_numbers_and_confidence(
     assert described.certainty[0].startswith(f"Confidence: {confidence} - ")
     table = call("analyze", str(folder), "--only", "recommendation").out
     assert shorten_levels(*found.recommended.levels) in table
-    markdown = out.with_suffix(".md").read_text(encoding="utf-8").replace("\\", "")
-    page = unescape(out.with_suffix(".html").read_text(encoding="utf-8")).replace("\xa0", " ")
+    pages += [unescape(out.with_suffix(f".{form}").read_text(encoding="utf-8")) for form in forms[1:]]
     for text in (described.lead, *(value for _, value in described.numbers), *described.remarks):
         assert text.lower() in printed.lower()
-    for text in (described.lead, *(value for _, value in described.numbers), *described.sentences):
-        assert text in markdown
-        assert text in page
+    for page in pages:
+        text = page.replace("\xa0", " ").replace("\\", "")
+        for said in (described.lead, *(value for _, value in described.numbers), *described.sentences):
+            assert said in text

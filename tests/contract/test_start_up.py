@@ -17,7 +17,7 @@ import pytest
 from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.host_model import LOCAL
 from pathlab.cli.commands import names
-from pathlab.cli.main import SUBCOMMANDS, pathlab
+from pathlab.cli.main import EPILOG_BELOW, SUBCOMMANDS, pathlab
 from pathlab.cli.view import WRITERS
 from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS
@@ -37,13 +37,8 @@ LIGHT = {"click", "pathlab"}
 LIGHT_MODULES = {
     *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping", "pathlab.host_names"),
     *("pathlab.store", "pathlab.store.location"),
-    *(
-        "pathlab.cli",
-        "pathlab.cli.main",
-        "pathlab.runner",
-        "pathlab.runner.campaign",
-        "pathlab.runner.campaign.interruption",
-    ),
+    *("pathlab.cli", "pathlab.cli.main"),
+    *("pathlab.runner", "pathlab.runner.campaign", "pathlab.runner.campaign.interruption"),
 }
 #: Prints, for each command line without an outcome, the modules that it was the first to load.
 WATCH = """
@@ -88,12 +83,11 @@ load(["pla"], {"_PATHLAB_COMPLETE": "bash_complete", "COMP_WORDS": "pathlab p", 
 """
 
 
-@pytest.fixture(scope="module")
-def loads() -> dict[str, tuple[int, str, str, list[str]]]:
-    """By command line: exit status, stdout, stderr, modules that it was the first to load."""
+def run_script(script: str, *words: str, cwd: Path) -> list[str]:
+    """The lines that a script prints in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-c", WATCH],
-        cwd=ROOT,
+        [sys.executable, "-c", script, *words],
+        cwd=cwd,
         env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
         capture_output=True,
         text=True,
@@ -101,8 +95,14 @@ def loads() -> dict[str, tuple[int, str, str, list[str]]]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    return {line[0]: (line[1], line[2], line[3], line[4]) for line in lines}
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def loads() -> dict[str, tuple[int, str, str, list[str]]]:
+    """By command line: exit status, stdout, stderr, modules that it was the first to load."""
+    lines = [json.loads(line) for line in run_script(WATCH, cwd=ROOT)]
+    return {words: (status, out, err, new) for words, status, out, err, new in lines}
 
 
 def test_every_command_is_tried(loads: dict[str, tuple[int, str, str, list[str]]]) -> None:
@@ -117,6 +117,12 @@ def test_every_command_is_tried(loads: dict[str, tuple[int, str, str, list[str]]
         assert "--help" in loads[f"complete {command}"][1]
     assert "plain,plan" in loads["complete pla"][1]
     assert len(loads) > 100
+    status, _, err, _ = loads[""]  # no arguments show the help
+    assert status == 2
+    assert err.startswith("Usage: pathlab")
+    for name in SUBCOMMANDS:
+        assert f"\n  {name} " in err
+        assert loads[f"{name} --help"][1].rstrip().endswith(EPILOG_BELOW)
 
 
 def test_no_command_line_without_an_outcome_loads_what_takes_long(
@@ -177,86 +183,65 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
 
 #: Libraries of measurements and analyses, which no refused command line may load.
 SLOW = {
-    "jinja2",
-    "matplotlib",
-    "numpy",
-    "pandas",
-    "paramiko",
-    "pyarrow",
-    "scipy",
-    "sqlalchemy",
-    "starlette",
-    "uvicorn",
+    *("jinja2", "matplotlib", "numpy", "pandas", "paramiko", "pyarrow", "scipy", "sqlalchemy"),
+    *("starlette", "uvicorn"),
 }
-#: Command lines that are refused, with the exit status and a part of the message. RESULTS: stored results.
-REFUSED = {
-    "plan nosuch": (2, "there is no campaign 'nosuch'"),
-    "plan bad.toml": (2, "bad.toml:1:8: invalid value"),
-    "plan quickstart --set trial.duratoin=5s": (2, "did you mean 'duration'"),
-    "run nosuch": (2, "there is no campaign 'nosuch'"),
-    "run quickstart --set x": (2, "expected key=value"),
-    "run quickstart --wait-idle nope": (2, "--wait-idle: 'nope' is not a time"),
-    "run quickstart --profile nope": (2, "there is no profile 'nope'"),
-    "run quickstart --paths a": (2, "'a' is not a path"),
-    "run quickstart --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
-    "run quickstart --hosts bad.toml": (2, "bad.toml:1:8: invalid value"),
-    "run quickstart --out file/folder": (5, "--out: 'file/folder' cannot be written: not a directory"),
-    "measure a..b local": (2, "'a..b' is not a host: it has an empty label"),
-    "measure local host:99999": (2, "port 99999 is out of range"),
-    "measure local --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
-    "measure local --out file/folder": (5, "--out: 'file/folder' cannot be written"),
-    "measure local --window bad": (2, "--window: 'bad' is not a size"),
-    "measure local --time x": (2, "--time: 'x' is not a time"),
-    "validate a..b local": (2, "'a..b' is not a host"),
-    "validate a b --time x": (2, "--time: 'x' is not a time"),
-    "validate a b --lab nope": (2, "there is no ready-made lab 'nope'"),
-    "hosts check a..b": (2, "'a..b' is not a host"),
-    "hosts check --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
-    "hosts check --campaign nope": (2, "there is no campaign 'nope'"),
-    "technologies a..b": (2, "'a..b' is not a host"),
-    "technologies --hosts nope.toml": (2, "hosts file 'nope.toml' cannot be read"),
-    "path a..b": (2, "'a..b' is not a host: it has an empty label"),
-    "path local --timeout x": (2, "--timeout: 'x' is not a time"),
-    "path local --figure x.foo": (2, "--figure: 'x.foo' does not end in"),
-    "report nope": (5, "'nope' does not exist"),
-    "report bad.toml": (5, "'bad.toml' is not a PathLab results file"),
-    "report RESULTS --out file/report": (5, "--out: 'file/report' cannot be written"),
-    "analyze nope": (5, "'nope' does not exist"),
-    "analyze RESULTS --only nope": (2, "there is no analysis 'nope'"),
-    "analyze RESULTS --reference nope": (2, "reference 'nope' is not known"),
-    "recommend nope": (5, "'nope' does not exist"),
-    "recommend RESULTS --rate 5k": (2, "--p99 is missing"),
-    "recommend RESULTS --size 6KB": (2, "--size: '6KB' is ambiguous"),
-    "export nope --format csv": (5, "'nope' does not exist"),
-    "export RESULTS --format csv --out file/x": (5, "--out: 'file/x' cannot be written"),
-    "serve nope": (5, "'nope' does not exist"),
-    "serve": (5, "'results' does not exist"),
-    "serve bad.toml": (5, "'bad.toml' is not a PathLab results file"),
-    "serve RESULTS --port 70000": (2, "70000 is not in the range"),
-    "results show nope": (5, "'nope' does not exist"),
-    "results check nope": (5, "'nope' does not exist"),
-    "results merge RESULTS RESULTS --out file/x": (5, "--out: 'file/x' cannot be written"),
-    "results prune RESULTS --series-older-than x": (2, "'x' is not a time"),
-    "compare nope RESULTS": (5, "'nope' does not exist"),
-    "compare RESULTS RESULTS --report x.foo": (2, "'x.foo' does not end in .html, .md or .pdf"),
-    "report RESULTS RESULTS": (2, "2 results folders are given"),
-    "report RESULTS RESULTS --format md --format explorer": (2, "a report is of one results folder"),
-    "view nosuch": (5, "'nosuch' does not exist"),
-    "view RESULTS nosuch x=streams": (5, "'nosuch' does not exist"),
-    "view RESULTS --output view.docx": (2, "'view.docx' does not end in .csv, .json, .pdf, .png or .svg"),
-    "view RESULTS --output file/view.csv": (5, "--output: 'file/view.csv' cannot be written"),
-    "compare RESULTS RESULTS --report file/x.html": (5, "--report: 'file/x.html' cannot be written"),
-    "import nope": (5, "'nope' cannot be read"),
-    "reference show nope": (2, "reference 'nope' is not known"),
-    "lab up nope": (2, "there is no lab 'nope'"),
-    "lab show lan --figure nope/x.svg": (2, "--figure: there is no folder 'nope'"),
-    "campaigns show nope": (2, "there is no campaign 'nope'"),
-    "stop nope": (2, "nothing runs in 'nope'"),
-    "pause nope": (2, "nothing runs in 'nope'"),
-    "resume nope": (2, "nothing runs in 'nope'"),
-    "inspect nope": (5, "capture 'nope' cannot be read"),
-    "inspect RESULTS": (2, "'RESULTS' is a folder"),
+#: Command lines that are refused by exit status and a part of the message. RESULTS: stored results.
+REFUSALS: dict[tuple[int, str], tuple[str, ...]] = {
+    (2, "there is no campaign 'nope'"): (
+        *("plan nope", "run nope", "campaigns show nope"),
+        "hosts check --campaign nope",
+    ),
+    (2, "bad.toml:1:8: invalid value"): ("plan bad.toml", "run quickstart --hosts bad.toml"),
+    (2, "did you mean 'duration'"): ("plan quickstart --set trial.duratoin=5s",),
+    (2, "expected key=value"): ("run quickstart --set x",),
+    (2, "there is no profile 'nope'"): ("run quickstart --profile nope",),
+    (2, "'a' is not a path"): ("run quickstart --paths a",),
+    (2, "hosts file 'nope.toml' cannot be read"): (
+        *("run quickstart --hosts nope.toml", "measure local --hosts nope.toml"),
+        *("hosts check --hosts nope.toml", "technologies --hosts nope.toml"),
+    ),
+    (2, "'a..b' is not a host: it has an empty label"): (
+        *("measure a..b local", "validate a..b local", "hosts check a..b", "technologies a..b"),
+        "path a..b",
+    ),
+    (2, "port 99999 is out of range"): ("measure local host:99999",),
+    (2, "--window: 'bad' is not a size"): ("measure local --window bad",),
+    (2, "'nope' is not a time"): (
+        *("run quickstart --wait-idle nope", "measure local --time nope", "validate a b --time nope"),
+        *("path local --timeout nope", "results prune RESULTS --series-older-than nope"),
+    ),
+    (2, "there is no ready-made lab 'nope'"): ("validate a b --lab nope",),
+    (2, "--figure: 'x.foo' does not end in"): ("path local --figure x.foo",),
+    (5, "'nope' does not exist"): (
+        *("report nope", "analyze nope", "recommend nope", "export nope --format csv", "serve nope"),
+        *("results show nope", "results check nope", "compare nope RESULTS", "view nope"),
+        "view RESULTS nope x=streams",
+    ),
+    (5, "'results' does not exist"): ("serve",),
+    (5, "'bad.toml' is not a PathLab results file"): ("report bad.toml", "serve bad.toml"),
+    (5, "--out: 'file/x' cannot be written: not a directory"): (
+        *("run quickstart --out file/x", "measure local --out file/x", "report RESULTS --out file/x"),
+        *("export RESULTS --format csv --out file/x", "results merge RESULTS RESULTS --out file/x"),
+    ),
+    (5, "--output: 'file/view.csv' cannot be written"): ("view RESULTS --output file/view.csv",),
+    (5, "--report: 'file/x.html' cannot be written"): ("compare RESULTS RESULTS --report file/x.html",),
+    (2, "there is no analysis 'nope'"): ("analyze RESULTS --only nope",),
+    (2, "reference 'nope' is not known"): ("analyze RESULTS --reference nope", "reference show nope"),
+    (2, "--p99 is missing"): ("recommend RESULTS --rate 5k",),
+    (2, "--size: '6KB' is ambiguous"): ("recommend RESULTS --size 6KB",),
+    (2, "70000 is not in the range"): ("serve RESULTS --port 70000",),
+    (2, "'x.foo' does not end in .html, .md or .pdf"): ("compare RESULTS RESULTS --report x.foo",),
+    (2, "2 results folders are given"): ("report RESULTS RESULTS",),
+    (2, "a report is of one results folder"): ("report RESULTS RESULTS --format md --format explorer",),
+    (2, "'view.docx' does not end in .csv, .json, .pdf, .png or .svg"): ("view RESULTS --output view.docx",),
+    (5, "'nope' cannot be read"): ("import nope", "inspect nope"),
+    (2, "there is no lab 'nope'"): ("lab up nope",),
+    (2, "--figure: there is no folder 'nope'"): ("lab show lan --figure nope/x.svg",),
+    (2, "nothing runs in 'nope'"): ("stop nope", "pause nope", "resume nope"),
+    (2, "'RESULTS' is a folder"): ("inspect RESULTS",),
 }
+REFUSED = {line: refusal for refusal, lines in REFUSALS.items() for line in lines}
 #: Runs each command line in a process of its own, forked before anything but click is loaded.
 REFUSE = """
 import json, os, sys
@@ -293,27 +278,12 @@ pathlab.cli.main.main(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize(
-    ("line", "first"),
-    [
-        ("measure local", ["preparing the measurement"]),
-        ("measure local --json", []),
-    ],
-)
+@pytest.mark.parametrize(("options", "lines"), [([], 1), (["--json"], 0)])
 def test_a_measurement_says_what_it_does_before_anything_that_takes_long_is_loaded(
-    line: str, first: list[str], tmp_path: Path
+    options: list[str], lines: int, tmp_path: Path
 ) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST, *line.split()],
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=True,
-    )
-    *printed, loaded = done.stdout.splitlines()
-    assert printed == first
+    *printed, loaded = run_script(FIRST, "measure", "local", *options, cwd=tmp_path)
+    assert len(printed) == lines
     assert set(json.loads(loaded)) & {*SLOW, "pydantic", "rich"} == set()
 
 
@@ -326,18 +296,8 @@ def refusals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, i
     (folder / "RESULTS").mkdir()
     (folder / "RESULTS" / "results.db").write_bytes(HEADER)
     before = sorted(path for path in folder.rglob("*"))
-    done = subprocess.run(
-        [sys.executable, "-c", REFUSE, *REFUSED],
-        cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "COLUMNS": "100"},
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in run_script(REFUSE, *REFUSED, cwd=folder)]
     assert sorted(path for path in folder.rglob("*")) == before
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
     return {line: (text, status, set(loaded)) for line, text, status, loaded in lines}
 
 
