@@ -63,7 +63,7 @@ def test_every_output_has_the_same_combination_numbers_and_confidence(
     assert found.confidence == confidence
     assert found.recommended is not None
 
-    out = tmp_path / "report"
+    out = tmp_path / "report.json"
     options = [word for form in forms for word in ("--format", form)]
     printed = call("report", str(folder), *options, "--out", str(out)).out
     analysed = json.loads(call("analyze", str(folder), "--only", "recommendation", "--json").out)

@@ -95,6 +95,15 @@ def test_merging_counts_rows_and_cycles_on(tmp_path: Path) -> None:
     assert check_results(merged).faults == ()
 
 
+def test_merging_different_campaigns_names_them_all(tmp_path: Path) -> None:
+    make_results(tmp_path / "a").close()
+    other = dataclasses.replace(CAMPAIGN, name="other", digest="12" * 32)
+    Results.create(tmp_path / "b", other, PLAN).close()
+    with Results.open(merge_results([tmp_path / "a", tmp_path / "b"], tmp_path / "both")) as results:
+        assert results.campaign.title == "Merged: sample, other"
+        assert results.campaign.environment == CAMPAIGN.environment
+
+
 def test_merged_labs_keep_the_links_that_nobody_can_mistake(tmp_path: Path) -> None:
     folders = []
     for name, between, rate, backend in (
