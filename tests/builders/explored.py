@@ -44,6 +44,7 @@ def make_explored(
     windows: Sequence[int | None] = WINDOWS,
     speed: float = 1.0,
     hostile: bool = False,
+    series: bool = True,
     seed: int = 1,
     **campaign: Any,
 ) -> SyntheticResults:
@@ -51,7 +52,8 @@ def make_explored(
 
     Of each 24 trials the 6th failed, the 12th was interrupted, the 18th is lab-limited (it does not count)
     and the 24th is flagged, and counts. The second path has half the rate of the first, all rates are times
-    ``speed``. ``hostile``: title, failures and the last destination hold markup.
+    ``speed``. ``hostile``: title, failures and the last destination hold markup. ``series``: with those of
+    every complete trial.
     """
     if hostile:
         destinations = (*destinations[:-1], f"{destinations[-1]}{MARKUP}")
@@ -60,7 +62,7 @@ def make_explored(
     return run_plan(
         plan_cycles(cells, cycles, np.random.default_rng(seed).permutation),
         lambda row: _vary(_measure(row, destinations, speed, seed), hostile=hostile),
-        lambda one: {} if one.received_steady_bytes is None else make_series(one, seed=seed),
+        lambda one: make_series(one, seed=seed) if series and one.received_steady_bytes is not None else {},
         make_hosts(),
         **campaign,
     )

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.study.registry import ANALYSES
-from tests.builders.results import make_quickstart
-from tests.integration.test_report_commands import store
+from tests.builders.results import make_quickstart, write_results
 from tests.require import require_engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +48,8 @@ Run = Callable[..., str]
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     levels = [(streams, size * 1024) for streams in (1, 2, 4) for size in (64, 256)]
-    return store(make_quickstart(cycles=7, levels=levels), tmp_path_factory.mktemp("examples") / "results")
+    folder = tmp_path_factory.mktemp("examples") / "results"
+    return write_results(make_quickstart(cycles=7, levels=levels), folder)
 
 
 @pytest.fixture

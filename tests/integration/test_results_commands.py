@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import re
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -31,16 +31,8 @@ def test_from_foreign_files_to_foreign_files(
     (listed,) = json.loads("\n".join(out))
     assert (listed["path"], listed["complete"], listed["failed"]) == (folder, 10, 0)
     status, out, _ = call_lines(["results", "show", folder, "--json"], capsys)
-    assert {origin["program"] for origin in json.loads("\n".join(out))["origins"]} == {
-        "iperf3",
-        "irtt",
-        "flent",
-        "pscheduler",
-        "crusader",
-        "transfer",
-    }
-    status, out, _ = call_lines(["results", "show", folder], capsys)
-    assert status == 0
+    programs = {origin["program"] for origin in json.loads("\n".join(out))["origins"]}
+    assert programs == {"iperf3", "irtt", "flent", "pscheduler", "crusader", "transfer"}
     status, out, _ = call_lines(["export", folder, "--format", "csv"], capsys)
     assert (status, out) == (0, [f"{folder}-csv"])
     assert Path(f"{folder}-csv", "trials.csv").is_file()
@@ -53,60 +45,42 @@ def test_from_foreign_files_to_foreign_files(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "said"),
+    ("arguments", "status", "culprit"),
     [
-        (["import", "bad.json"], 5, "pathlab: 'bad.json' ends in the middle (line 1)"),
-        (["import", "good.json", "bad.json", "--into", "new"], 5, "ends in the middle"),
-        (["import", "good.json", "--into", "good.json"], 2, "'good.json' is a file, not a results folder"),
-        (["import", "none.json"], 5, "'none.json' cannot be read: no such file or directory"),
-        (["import"], 2, "Missing argument"),
-        (["export", "none", "--format", "csv"], 5, "'none' does not exist"),
-        (["export", "good.json", "--format", "csv"], 5, "is not a PathLab results file"),
-        (["export", "stored", "--format", "xls"], 2, "xls"),
-        (["export", "stored", "--format", "csv", "--trial", "7"], 2, "there is no trial 7"),
-        (["export", "stored", "--format", "csv", "--no-timestamps"], 2, "--no-timestamps is for"),
-        (["export", "stored", "--format", "csv", "--out", "good.json"], 2, "'good.json' is there already"),
-        (["results", "list", "none"], 5, "there is no folder 'none'"),
-        (["results", "show", "."], 5, "there is no results.db in folder '.'"),
-        (["results", "prune", "stored"], 2, "nothing is named to be pruned"),
-        (["results", "prune", "stored", "--series-older-than", "soon"], 2, "'soon' is not a time"),
-        (["results", "merge", "stored", "--out", "x"], 2, "one results folder cannot be merged"),
-        (["compare", "stored"], 2, "one results folder cannot be compared"),
-        (["compare", "stored", "none"], 5, "'none' does not exist"),
-        (["compare", "stored", "newer"], 5, "'newer/results.db' has format 99, written by PathLab"),
-        (["compare", "stored", "stored", "--metric", "speed"], 2, "speed"),
-        (["results", "check", "newer"], 5, "has format 99, written by PathLab"),
-        (["results", "check", "stored", "torn"], 5, "1 of 2 results files are damaged"),
+        (["import", "bad.json"], 5, "'bad.json'"),
+        (["import", "good.json", "bad.json", "--into", "new"], 5, "'bad.json'"),
+        (["import", "good.json", "--into", "good.json"], 2, "'good.json'"),
+        (["export", "stored", "--format", "csv", "--trial", "7"], 2, "trial 7"),
+        (["export", "stored", "--format", "csv", "--no-timestamps"], 2, "--no-timestamps"),
+        (["export", "stored", "--format", "csv", "--out", "good.json"], 2, "'good.json'"),
+        (["results", "list", "none"], 5, "'none'"),
+        (["results", "show", "."], 5, "'.'"),
+        (["results", "prune", "stored"], 2, "nothing is named"),
+        (["results", "merge", "stored", "--out", "x"], 2, "one results folder"),
+        (["results", "check", "stored", "torn"], 5, "1 of 2"),
     ],
 )
-def test_refusals(
+def test_refusals_name_the_culprit_and_change_nothing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     status: int,
-    said: str,
+    culprit: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("good.json").write_text(TEXTS["iperf3"])
     Path("bad.json").write_text(TEXTS["iperf3"][:500])
-    for folder in {"stored", "newer", "torn"} & set(arguments):
+    for folder in {"stored", "torn"} & set(arguments):
         call_lines(["import", "good.json", "--into", folder], capsys)
-    for folder, statement in {
-        "newer": "UPDATE meta SET value = '99' WHERE name = 'format_version'",
-        "torn": "UPDATE series SET blob = x'00'",
-    }.items():
-        if folder in arguments:
-            connection = sqlite3.connect(Path(folder, "results.db"))
-            connection.execute(statement)
-            connection.commit()
-            connection.close()
+    if "torn" in arguments:
+        with closing(sqlite3.connect("torn/results.db")) as connection, connection:
+            connection.execute("UPDATE series SET blob = x'00'")
     before = sorted(path.name for path in tmp_path.iterdir())
-    ended, _, err = call_lines(arguments, capsys)
+    ended, _, (error, fix) = call_lines(arguments, capsys)
     assert ended == status
-    assert said in err[0]
-    assert err[1].startswith("  fix: ")
-    assert len(err) == 2
+    assert culprit in error
+    assert fix.startswith("  fix: ")
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
@@ -116,24 +90,11 @@ def test_keep_going_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.Capt
     into = str(tmp_path / "into")
     status, out, err = call_lines(["import", "--keep-going", str(bad), str(good), "--into", into], capsys)
     assert (status, out[-1]) == (0, into)
-    assert err == ["pathlab: left out: 'bad.json' ends in the middle (line 1)"]
-    status, _, err = call_lines(
-        ["import", "--keep-going", str(bad), "--into", str(tmp_path / "none")], capsys
-    )
-    assert (status, err[-2]) == (5, "pathlab: no file could be imported")
+    (line,) = err
+    assert "'bad.json'" in line
+    status, _, _ = call_lines(["import", "--keep-going", str(bad), "--into", str(tmp_path / "none")], capsys)
+    assert status == 5
     assert not (tmp_path / "none").exists()
-
-
-def test_what_cannot_be_read_is_reported_in_a_line_of_its_own(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    call_lines(["import", str(write_sample(tmp_path, "iperf3")), "--into", str(tmp_path / "good")], capsys)
-    (tmp_path / "bad").mkdir()
-    (tmp_path / "bad" / "results.db").write_text("hello")
-    status, out, _ = call_lines(["results", "list", str(tmp_path)], capsys)
-    assert status == 0
-    bad = tmp_path / "bad"
-    assert out[-1] == f"{bad}: '{bad / 'results.db'}' is not a PathLab results file"
 
 
 def test_a_locked_folder_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -173,7 +134,7 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
     assert row["ratio"] == pytest.approx(0.9, rel=0.001)
     status, out, _ = call_lines(["compare", *folders], capsys)
     assert status == 0
-    assert re.fullmatch(r"Throughput fell by 10 % \(95 % CI .* %\) with 2 × 64 KiB\.", out[0])
+    assert out[0].startswith("Throughput fell by 10 %")
     turned = call_lines(["compare", *reversed(folders), "--fail-on", "worse"], capsys)
     assert turned[0] == 0
 
