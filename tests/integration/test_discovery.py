@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.discover.path import PathOptions, discover_path
-from pathlab.discover.probes import METHODS, ProbePlan, ProbesRefused, ProbeTarget, RemoteProber, encode_plan
+from pathlab.discover.probes import ProbePlan, ProbesRefused, ProbeTarget, RemoteProber, encode_plan
 from pathlab.discover.route import HopVerdict, RouteOptions, discover_route
 from pathlab.errors import HostError
 from pathlab.remote.local import agent_command, start_process
@@ -42,11 +42,14 @@ class Command(Transport):
         """Nothing is held."""
 
 
-@pytest.fixture
-def discoverer(agent_zip: Path) -> Iterator[Session]:
+def start_agent(agent_zip: Path) -> Session:
     """A session with an agent that has no engine: paths need none."""
-    command = agent_command(agent_zip, None)
-    with Session(Command(command), host="local", require=("discovery",)) as opened:
+    return Session(Command(agent_command(agent_zip, None)), host="local", require=("discovery",))
+
+
+@pytest.fixture(scope="module")
+def discoverer(agent_zip: Path) -> Iterator[Session]:
+    with start_agent(agent_zip) as opened:
         yield opened
 
 
@@ -101,36 +104,23 @@ def test_an_ordinary_user_gets_udp_and_learns_what_is_lost(unprivileged: Session
     assert report.mtu is not None
     assert report.mtu.mtu_bytes == 65535
     lost = {one.part: one.reason for one in report.lost}
-    assert lost["route by tcp"] == (
-        "tcp probes need raw sockets (CAP_NET_RAW), which this user may not open here"
-    )
+    assert "CAP_NET_RAW" in lost["route by tcp"]
     if "route by icmp" in lost:  # it depends on net.ipv4.ping_group_range
-        assert "ping sockets (net.ipv4.ping_group_range)" in lost["route by icmp"]
-
-
-def test_when_nothing_is_permitted_the_error_says_what_is_needed(unprivileged: Session) -> None:
-    options = PathOptions(methods=("tcp",), route=QUICK, capacity=None)
-    with pytest.raises(ProbesRefused, match=r"raw sockets \(CAP_NET_RAW\)") as caught:
-        discover_path(unprivileged, "127.0.0.1", options)
+        assert "net.ipv4.ping_group_range" in lost["route by icmp"]
+    with pytest.raises(ProbesRefused, match="CAP_NET_RAW") as caught:
+        discover_path(unprivileged, "127.0.0.1", PathOptions(methods=("tcp",), route=QUICK, capacity=None))
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("host.invalid", "cannot resolve 'host.invalid'"),
-        ("224.0.0.1", "'224.0.0.1' is a multicast address"),
-        (" ", "cannot resolve ' '"),
-    ],
-)
-def test_a_target_that_cannot_be_is_named(discoverer: Session, target: str, words: str) -> None:
-    with pytest.raises(HostError, match=words):
+@pytest.mark.parametrize("target", ["host.invalid", "224.0.0.1", " "], ids=["unknown", "multicast", "blank"])
+def test_a_target_that_cannot_be_is_named(discoverer: Session, target: str) -> None:
+    with pytest.raises(HostError, match=f"'{target}'"):
         discover_path(discoverer, target, PathOptions(route=QUICK, capacity=None))
 
 
-def test_a_prober_ends_with_its_controller_and_when_it_is_left(discoverer: Session) -> None:
+def test_a_prober_ends_with_its_controller_and_when_it_is_left(agent_zip: Path) -> None:
     plan = ProbePlan(ttls=(1,), sizes_bytes=(100,))
-    with contextlib.ExitStack() as stack:
+    with start_agent(agent_zip) as discoverer, contextlib.ExitStack() as stack:
         with RemoteProber(discoverer, ProbeTarget(address="127.0.0.1"), seconds=60) as prober:
             ended = stack.enter_context(watching(int(prober.opened["pid"])))
             assert prober.send(plan).probes[0].rtt_ns is not None
@@ -191,12 +181,12 @@ def test_the_subcommand_prints_json_and_draws(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ["path", "local", "local", "--both", *PATIENT, "--budget", "1s", "--json"]
+    words = ["path", "local", "local", "--both", *PATIENT, "--method", "udp", "--budget", "1s", "--json"]
     said = call([*words, "--figure", "path.svg"], capsys)
     assert (said.status, said.err) == (0, "path.svg\npath-back.svg\n")
     document = json.loads(said.out)
     assert document["address"] == "127.0.0.1"
-    assert document["routes"][0]["reached"] is True
+    assert [(route["method"], route["reached"]) for route in document["routes"]] == [("udp", True)]
     assert document["mtu"]["mtu_bytes"] == 65535
     assert document["capacity"]["packets"] > 0
     assert document["back"]["address"] == document["routes"][0]["local_address"]
@@ -205,30 +195,14 @@ def test_the_subcommand_prints_json_and_draws(
         assert (tmp_path / file).read_text(encoding="utf-8").startswith("<?xml")
 
 
-def test_the_subcommand_prints_a_table_within_eighty_columns(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    words = ["path", "local", "local", *PATIENT, "--method", "udp", "--no-capacity"]
-    status, lines, complaints = call_lines(words, capsys)
-    assert (status, complaints) == (0, [])
-    assert "local → 127.0.0.1" in "\n".join(lines)
-    assert "\n".join(lines).count("udp: 1 hop;") == 1
-    assert max(len(line.rstrip()) for line in lines) <= 80
-
-
 @pytest.mark.parametrize(
-    ("arguments", "status", "named"),
+    ("arguments", "status", "culprit"),
     [
-        (["a", "b", "c"], 2, "two hosts at most, 3 given"),
-        (["127.0.0.1", "--method", "gre"], 2, "gre"),
-        (["127.0.0.1", "--timeout", "0"], 2, "--timeout: '0' is out of range"),
-        (["127.0.0.1", "--timeout", "soon"], 2, "--timeout: 'soon' is not a time"),
+        (["a", "b", "c"], 2, "3 given"),
+        (["127.0.0.1", "--timeout", "0"], 2, "--timeout: '0'"),
         (["127.0.0.1", "--budget", "-1s"], 2, "--budget"),
-        (["127.0.0.1", "--figure", "path.txt"], 2, "'path.txt' does not end in .svg"),
-        (["else.invalid", "127.0.0.1"], 3, "host 'else.invalid', connect: the name else.invalid is not"),
-        (["host.invalid"], 3, "cannot resolve 'host.invalid'"),
-        (["::1", "--ipv4"], 3, "cannot resolve '::1'"),
+        (["else.invalid", "127.0.0.1"], 3, "host 'else.invalid', connect: "),
+        (["::1", "--ipv4"], 3, "'::1'"),
     ],
 )
 def test_mistakes_are_one_line_and_a_fix(
@@ -237,15 +211,11 @@ def test_mistakes_are_one_line_and_a_fix(
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
     status: int,
-    named: str,
+    culprit: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     ended, out, (first, second) = call_lines(["path", *arguments], capsys)
     assert (ended, out) == (status, [])
-    assert named in first
+    assert culprit in first
     assert second.startswith("  fix: ")
-
-
-def test_every_method_is_offered(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "|".join(METHODS) in call(["path", "--help"], capsys).out

@@ -7,6 +7,7 @@ import json
 import select
 import socket
 from collections.abc import Iterator
+from urllib.parse import quote
 
 import pytest
 
@@ -54,16 +55,11 @@ def make_head(served: ServedExplorer, line: str, *headers: str) -> bytes:
 
 
 BROKEN = {
-    "no http": b"hello\r\n\r\n",
     "binary": bytes(range(256)) * 10,
     "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\x00" * 500,
-    "http 2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-    "http 0.9": b"GET /\r\n\r\n",
     "no host": b"GET / HTTP/1.1\r\n\r\n",
     "two hosts": b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-    "spaces in the path": b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n",
     "a control in a header": b"GET / HTTP/1.1\r\nHost: a\r\nX: \x00\r\n\r\n",
-    "a negative length": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
     "two lengths": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
     "length and chunks": b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: x\r\n\r\n",
     "a huge header": b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
@@ -87,27 +83,15 @@ def test_a_broken_request_is_refused(served: ServedExplorer, name: str) -> None:
     "path",
     [
         "/static/../app.py",
-        "/static/..%2fapp.py",
         "/static/%2e%2e/%2e%2e/page.py",
-        "/static//etc/passwd",
         "/static/%2fetc%2fpasswd",
         "/static/explorer.html",
         "/static/app.js%00.css",
-        "/static/app.js/",
         "/static/",
-        "/static",
-        "//",
-        "/./",
         "/%2e%2e/",
-        "/api/catalogue/",
-        "/api/%2e%2e/static/app.js",
         "/api/results/../../etc/passwd",
-        "/api",
         "/\\..\\",
-        "/%",
         "/%zz",
-        "/%ff",
-        "/favicon.ico",
         "http://evil.example/",
         "*",
     ],
@@ -118,10 +102,8 @@ def test_a_path_that_is_none_of_ours_is_not_found(served: ServedExplorer, path: 
     assert set(json.loads(answer.partition(b"\r\n\r\n")[2])) == {"error", "hint"}
 
 
-@pytest.mark.parametrize(
-    "method", ["POST", "PUT", "DELETE", "PATCH", "TRACE", "OPTIONS", "CONNECT", "QUERY", "a"]
-)
-@pytest.mark.parametrize("path", ["/", "/static/app.js", "/api/results", "/api/catalogue"])
+@pytest.mark.parametrize("method", ["POST", "TRACE", "OPTIONS", "CONNECT", "a"])
+@pytest.mark.parametrize("path", ["/", "/static/app.js", "/api/results"])
 def test_what_is_read_is_not_written(served: ServedExplorer, method: str, path: str) -> None:
     assert served.request(path, method).status == 403
     answer = served.request(path, method, headers={**served.access, "X-PathLab": "1"})
@@ -147,14 +129,12 @@ def test_a_web_socket_is_not_opened(served: ServedExplorer) -> None:
 
 BODIES = {
     "no type": (None, b"{}", 415),
-    "another type": ("text/plain", b"{}", 415),
     "a form": ("application/x-www-form-urlencoded", b"a=b", 415),
     "no JSON": (JSON, b"{", 400),
     "nothing": (JSON, b"", 400),
     "not a number": (JSON, b'{"name": NaN}', 400),
     "not UTF-8": (JSON, b'{"name": "\xff"}', 400),
     "an array": (JSON, b"[]", 400),
-    "a number": (JSON, b"1", 400),
     "other keys": (JSON, b'{"x": 1}', 400),
     "other types": (JSON, b'{"name": 1, "view": []}', 400),
     "deep": (JSON, b"[" * 60_000, 400),
@@ -250,40 +230,23 @@ def test_requests_in_one_piece_are_answered_in_turn(served: ServedExplorer) -> N
 
 ENDLESS = "9" * 400
 QUERIES = {
-    "/api/trial/A:0": 404,
     "/api/trial/A:-1": 404,
     "/api/trial/A:1e9": 404,
     f"/api/trial/A:{ENDLESS}": 404,
     "/api/trial/A:%C2%B2": 404,  # a digit that is no number
-    "/api/trial/Z:1": 404,
     "/api/trial/%00": 404,
-    "/api/trial/": 404,
     "/api/trial/A:1/2": 404,
-    "/api/trial/A%2F1": 404,
     "/api/trial/..%2f..%2fetc%2fpasswd": 404,
-    "/api/course/A:1": 400,
     "/api/course/A:99?series=interval.bytes": 404,
-    "/api/course/A:1?series=nothing": 400,
     "/api/course/A:1?series=nothing.at.all": 400,
-    "/api/course/A:1?series=..%2f..": 400,
     "/api/course/A:1?series=%00.%00": 400,
     "/api/course/A:1?series=interval.bytes&pixels=0": 400,
-    "/api/course/A:1?series=interval.bytes&pixels=-5": 400,
-    "/api/course/A:1?series=interval.bytes&pixels=1e9": 400,
-    "/api/course/A:1?series=interval.bytes&pixels=100.5": 400,
-    "/api/course/A:1?series=interval.bytes&pixels=nan": 400,
     f"/api/course/A:1?series=interval.bytes&pixels={ENDLESS}": 400,
-    "/api/course/A:1?series=interval.bytes&start=x": 400,
-    "/api/course/A:1?series=interval.bytes&start=nan": 400,
     "/api/course/A:1?series=interval.bytes&end=nan": 400,
-    "/api/course/A:1?series=interval.bytes&start=2&end=1": 400,
     "/api/course/A:1?series=interval.bytes&start=inf": 400,
-    "/api/verdicts?view=x": 400,
     "/api/verdicts?view=%00": 400,
-    "/api/verdicts?view=x%3Dstreams%26y%3Dnothing": 400,
     "/api/verdicts?view=where.streams%3D9%26": 400,
     f"/api/verdicts?view={'a' * 20_000}": 400,
-    "/api/verdicts?view=%25": 400,
     "/api/verdicts?view=where.streams%3D%2525%25zz": 400,
 }
 
@@ -307,26 +270,19 @@ def test_a_span_without_data_is_empty(served: ServedExplorer, edge: str) -> None
         assert json.dumps(answer.json(), allow_nan=False)
 
 
-@pytest.mark.parametrize(
-    "given", ["x", "-1.0", "1", "1.2.3", "0.0,0.0", "1e9.0", f"{ENDLESS}.0", "0.0\t;", "²", ","]
-)
+@pytest.mark.parametrize("given", ["x", "-1.0", "1", "1.2.3", "0.0,0.0", f"{ENDLESS}.0", "0.0\t;", ","])
 def test_a_place_among_the_events_that_is_none_is_refused(served: ServedExplorer, given: str) -> None:
-    answer = served.request("/events", headers={**served.access, "Last-Event-ID": given})
-    assert answer.status == 400
-    assert "JOURNAL.TRIAL" in answer.json()["error"]
+    """By the header of a browser that comes back, and by the address of our page."""
+    by_header = served.request("/events", headers={**served.access, "Last-Event-ID": given})
+    by_address = served.request(f"/events?after={quote(given)}")
+    for answer in (by_header, by_address):
+        assert answer.status == 400
+        assert "JOURNAL.TRIAL" in answer.json()["error"]
 
 
-BODIES_OF_CONTROL = [
-    b"{}",
-    b"[]",
-    b"1",
-    b'{"action": 1}',
-    b'{"action": "kill"}',
-    b'{"action": "stop", "source": "Z"}',
-]
-
-
-@pytest.mark.parametrize("body", BODIES_OF_CONTROL)
+@pytest.mark.parametrize(
+    "body", [b"[]", b'{"action": 1}', b'{"action": "kill"}', b'{"action": "stop", "source": "Z"}']
+)
 def test_an_action_that_is_none_is_refused(served: ServedExplorer, body: bytes) -> None:
     headers = {**served.access, "X-PathLab": "1", "Content-Type": JSON}
     answer = served.request("/api/control", "POST", headers=headers, body=body)

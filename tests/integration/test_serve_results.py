@@ -21,12 +21,27 @@ from tests.builders.results import make_quickstart, write_results
 from tests.serving import Answer, ServedExplorer, serving
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder of results: two of different days."""
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of results: two of different days, without series."""
+    found = tmp_path_factory.mktemp("untouched")
     for name, day in (("old", 1), ("new", 2)):
-        write_results(make_quickstart(created_utc=f"2026-01-0{day}T00:00:00Z"), tmp_path / "all" / name)
-    return tmp_path / "all"
+        made = make_quickstart(created_utc=f"2026-01-0{day}T00:00:00Z")
+        write_results(made.copy(series={}), found / name)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared(untouched: Path) -> Iterator[ServedExplorer]:
+    """A server for tests that change no results."""
+    with serving(untouched) as server:
+        yield server
+
+
+@pytest.fixture
+def folder(untouched: Path, tmp_path: Path) -> Path:
+    """A copy that a test may change."""
+    return shutil.copytree(untouched, tmp_path / "all")
 
 
 @pytest.fixture
@@ -55,36 +70,36 @@ def damage(database: Path) -> None:
 
 
 def test_a_folder_lists_results_newest_first_and_opens_those_chosen(
-    served: ServedExplorer, folder: Path
+    shared: ServedExplorer, untouched: Path
 ) -> None:
-    catalogue = served.request("/api/catalogue").json()
-    assert (catalogue["folder"], catalogue["opened"]) == (str(folder), [])
+    catalogue = shared.request("/api/catalogue").json()
+    assert (catalogue["folder"], catalogue["opened"]) == (str(untouched), [])
     assert [Path(entry["path"]).name for entry in catalogue["entries"]] == ["new", "old"]
     assert {entry["state"] for entry in catalogue["entries"]} == {"complete"}
     assert catalogue["entries"][0]["complete"] == catalogue["entries"][0]["planned"] == 16
-    ids = find_ids(served)
-    answer = served.request(f"/api/results?open={ids['old']},{ids['new']}")
+    ids = find_ids(shared)
+    answer = shared.request(f"/api/results?open={ids['old']},{ids['new']}")
     assert answer.headers["x-pathlab-open"] == f"{ids['old']},{ids['new']}"
     header = read_header(answer)
     assert [source["createdUtc"][:10] for source in header["sources"]] == ["2026-01-01", "2026-01-02"]
     assert header["trials"] == 32
-    refused = served.request("/api/results")
+    refused = shared.request("/api/results")
     assert (refused.status, refused.json()["error"]) == (400, "no results are chosen")
 
 
-def test_compressed_and_plain_tables_are_the_same(served: ServedExplorer) -> None:
-    path = f"/api/results?open={find_ids(served)['old']}"
-    plain = served.request(path)
-    smaller = served.request(path, headers={**served.access, "Accept-Encoding": "gzip, br, zstd"})
+def test_compressed_and_plain_tables_are_the_same(shared: ServedExplorer) -> None:
+    path = f"/api/results?open={find_ids(shared)['old']}"
+    plain = shared.request(path)
+    smaller = shared.request(path, headers={**shared.access, "Accept-Encoding": "gzip, br, zstd"})
     assert "content-encoding" not in plain.headers
     assert smaller.headers["content-encoding"] == "zstd"
     assert len(smaller.body) < len(plain.body)
     assert pa.decompress(smaller.body, len(plain.body), codec="zstd", asbytes=True) == plain.body
-    assert served.request(path, "HEAD").headers["content-length"] == str(len(plain.body))
+    assert shared.request(path, "HEAD").headers["content-length"] == str(len(plain.body))
 
 
-def test_results_of_the_command_line_are_open_in_their_order(folder: Path) -> None:
-    with serving(folder / "new", folder / "old" / DATABASE_NAME, folder) as served:
+def test_results_of_the_command_line_are_open_in_their_order(untouched: Path) -> None:
+    with serving(untouched / "new", untouched / "old" / DATABASE_NAME, untouched) as served:
         catalogue = served.request("/api/catalogue").json()
         answer = served.request("/api/results")
         assert answer.headers["x-pathlab-open"] == ",".join(catalogue["opened"])
@@ -96,11 +111,11 @@ def test_results_of_the_command_line_are_open_in_their_order(folder: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "given", ["x", "..%2f..", "%00", "a" * 5000, "0" * 16, ",", "%ff", "'", "<script>", ",".join("abcdefghi")]
+    "given", ["x", "..%2f..", "%00", "a" * 5000, "0" * 16, ",", "<script>", "a,b,c,d,e,f,g,h,i"]
 )
-def test_an_unknown_id_opens_nothing(served: ServedExplorer, given: str) -> None:
+def test_an_unknown_id_opens_nothing(shared: ServedExplorer, given: str) -> None:
     for path in ("/api/results", "/api/views"):
-        answer = served.request(f"{path}?open={given}")
+        answer = shared.request(f"{path}?open={given}")
         assert answer.status in (400, 404, 410)
         assert set(answer.json()) == {"error", "hint"}
         assert b"<script" not in answer.body
@@ -184,14 +199,14 @@ def test_a_locked_file_is_said_to_be_locked_and_read_later(
     assert read_header(served.request(f"/api/results?open={chosen}"))["trials"] == 16
 
 
-def test_where_nothing_is_open_the_page_lists_results(served: ServedExplorer, folder: Path) -> None:
-    listing = served.request("/")
+def test_where_nothing_is_open_the_page_lists_results(shared: ServedExplorer, untouched: Path) -> None:
+    listing = shared.request("/")
     assert b"static/catalogue.js" in listing.body
-    assert served.request("/choose").body == listing.body
-    page = served.request(f"/?open={find_ids(served)['new']}")
+    assert shared.request("/choose").body == listing.body
+    page = shared.request(f"/?open={find_ids(shared)['new']}")
     assert b'data-panel="figure"' in page.body
-    assert served.request("/?open=x").status == 410
-    assert served.request("/static/catalogue.js").headers["content-type"].startswith("text/javascript")
-    with serving(folder / "new") as other:
+    assert shared.request("/?open=x").status == 410
+    assert shared.request("/static/catalogue.js").headers["content-type"].startswith("text/javascript")
+    with serving(untouched / "new") as other:
         assert b'data-panel="figure"' in other.request("/").body
         assert b"static/catalogue.js" in other.request("/choose").body

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pathlab.store.saved_views import VIEWS_NAME, read_views
-from tests.builders.results import make_quickstart, write_results
+from tests.builders.results import SyntheticResults, make_campaign, write_results
 from tests.serving import Answer, ServedExplorer, serving
 
 VIEW = "x=streams&y=throughput_bits_per_s"
@@ -19,7 +19,8 @@ VIEW = "x=streams&y=throughput_bits_per_s"
 
 @pytest.fixture
 def folders(tmp_path: Path) -> list[Path]:
-    return [write_results(make_quickstart(cycles=1), tmp_path / name) for name in ("one", "two")]
+    empty = SyntheticResults(make_campaign(), [], [])
+    return [write_results(empty, tmp_path / name) for name in ("one", "two")]
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def served(folders: list[Path]) -> Iterator[ServedExplorer]:
 
 
 def send(served: ServedExplorer, method: str, content: Any, query: str = "") -> Answer:
-    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    body = json.dumps(content).encode()
     headers = {**served.access, "X-PathLab": "1", "Content-Type": "application/json"}
     return served.request(f"/api/views{query}", method, headers=headers, body=body)
 
@@ -55,15 +56,12 @@ def test_an_address_chooses_whose_views_are_meant(served: ServedExplorer, folder
     assert list(read_views(folders[1])) == ["b"]
     assert list_names(served, f"?open={second}") == [("A", "b")]
     assert list_names(served) == [("B", "b")]
-    gone = served.request("/api/views?open=0123456789abcdef")
-    assert (gone.status, gone.json()["error"]) == (404, "these results are not there any more")
+    assert served.request("/api/views?open=0123456789abcdef").status == 404
 
 
 def test_what_another_browser_saved_is_not_replaced_unseen(served: ServedExplorer) -> None:
     assert send(served, "PUT", {"name": "one", "view": "x=a"}).status == 200
-    second = send(served, "PUT", {"name": "one", "view": "x=b"})
-    assert second.status == 409
-    assert second.json()["error"] == "the view 'one' exists already"
+    assert send(served, "PUT", {"name": "one", "view": "x=b"}).status == 409
     assert send(served, "PUT", {"name": "one", "view": "x=b", "replaces": "x=a"}).status == 200
     assert send(served, "DELETE", {"name": "one", "view": "x=a", "results": "A"}).status == 409
     assert served.request("/api/views").json()[0]["view"] == "x=b"
@@ -73,7 +71,7 @@ def test_two_browsers_at_once_lose_no_view(served: ServedExplorer) -> None:
     statuses: list[int] = []
 
     def save(browser: int) -> None:
-        views = [{"name": f"{browser} {number}", "view": VIEW} for number in range(10)]
+        views = [{"name": f"{browser} {number}", "view": VIEW} for number in range(5)]
         statuses.extend(send(served, "PUT", view).status for view in views)
 
     threads = [threading.Thread(target=save, args=(browser,)) for browser in range(4)]
@@ -81,42 +79,20 @@ def test_two_browsers_at_once_lose_no_view(served: ServedExplorer) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert statuses == [200] * 40
-    assert len(list_names(served)) == 40
+    assert statuses == [200] * 20
+    assert len(list_names(served)) == 20
 
 
-@pytest.mark.parametrize(
-    ("content", "status"),
-    [
-        (b"{", 400),
-        ([], 400),
-        ({"name": "a"}, 400),
-        ({"name": 1, "view": ""}, 400),
-        ({"name": "a", "view": "", "replaces": 1}, 400),
-        ({"name": "", "view": ""}, 400),
-        ({"name": "../../x=", "view": ""}, 400),
-        ({"name": "a", "view": "x" * 9000}, 400),
-        ({"name": "a", "view": "x" * 90_000}, 413),
-    ],
-)
-def test_nothing_wrong_is_stored(
-    served: ServedExplorer, folders: list[Path], content: Any, status: int
-) -> None:
-    refused = send(served, "PUT", content)
-    assert refused.status == status
-    assert refused.json()["error"]
-    assert not (folders[0] / VIEWS_NAME).exists()
-
-
-def test_an_unknown_label_removes_nothing(served: ServedExplorer) -> None:
+def test_nothing_wrong_is_stored(served: ServedExplorer, folders: list[Path]) -> None:
+    for wrong in (
+        {"replaces": 1},
+        {"name": ""},
+        {"name": "../../x="},
+        {"view": "x" * 9000},
+    ):
+        refused = send(served, "PUT", {"name": "a", "view": "", **wrong})
+        assert (refused.status, set(refused.json())) == (400, {"error", "hint"}), wrong
     assert send(served, "DELETE", {"name": "a", "view": VIEW, "results": "C"}).status == 404
-
-
-def test_a_request_of_another_site_saves_nothing(served: ServedExplorer, folders: list[Path]) -> None:
-    body = json.dumps({"name": "a", "view": VIEW}).encode()
-    bare = {**served.access, "Content-Type": "application/json"}
-    assert served.request("/api/views", "PUT", headers=bare, body=body).status == 403
-    assert served.request("/api/views", "PUT", headers={}, body=body).status == 401
     assert not (folders[0] / VIEWS_NAME).exists()
 
 
@@ -124,5 +100,5 @@ def test_a_damaged_file_is_named(served: ServedExplorer, folders: list[Path]) ->
     (folders[0] / VIEWS_NAME).write_bytes(b"{")
     for answer in (served.request("/api/views"), send(served, "PUT", {"name": "a", "view": VIEW})):
         assert answer.status == 409
-        assert "views.json' holds no saved views of this version" in answer.json()["error"]
+        assert VIEWS_NAME in answer.json()["error"]
     assert (folders[0] / VIEWS_NAME).read_bytes() == b"{"
