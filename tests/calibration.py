@@ -1,9 +1,10 @@
-"""One true calibration of this machine per test process, which all campaigns of the process share."""
+"""What campaigns of a test process share: one true calibration, and a brief look at what else runs here."""
 
 from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -30,3 +31,14 @@ def calibrated_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pathlab.runner.hosts.environment.calibrate", calibrate)
         yield
+
+
+@pytest.fixture
+def brief_glance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its first trial a run looks for a second whether hosts are busy: with tests they are."""
+    from pathlab.runner.hosts.host_activity import measure_activity
+
+    monkeypatch.setattr(
+        "pathlab.runner.campaign.idle_wait.measure_activity",
+        lambda hosts, _pause: measure_activity(hosts, lambda _seconds: time.sleep(0.02)),
+    )

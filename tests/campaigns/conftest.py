@@ -7,3 +7,7 @@ import pytest
 
 @pytest.fixture(scope="session", autouse=True)
 def _calibrated(calibrated_once: None) -> None: ...
+
+
+@pytest.fixture(autouse=True)
+def _brief(brief_glance: None) -> None: ...

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from pathlab.runner.trial import background
 from pathlab.runner.trial.background import BackgroundRates
 from pathlab.store.records import TrialRecord
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
-from tests.integration.processes import parent_of
-from tests.integration.running import all_end_within, running
+from tests.integration.processes import find_engines, parent_of
+from tests.integration.running import all_end_within, running, write_campaign
 from tests.patience import PATIENCE_S
 from tests.require import require_namespaces
 
@@ -35,26 +34,7 @@ SETTINGS: dict[str, Any] = {
 }
 ROUND_TRIPS: dict[str, Any] = {"message": 64, "reply": True, "placement": "process"}
 TRIAL = {"warmup": "50ms", "duration": "250ms", "interval": "20ms"}
-LONG_TRIAL = {**TRIAL, "duration": "3s"}  # which is still under way when a rate of it has been seen
-
-
-def find_loads() -> list[int]:
-    """Processes of `pathlab-engine load` that this process started, itself or through an agent."""
-    found = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-            if words[1:2] == [b"load"] and os.getpid() in _list_ancestors(int(folder.name)):
-                found.append(int(folder.name))
-        except (FileNotFoundError, ProcessLookupError):
-            continue
-    return found
-
-
-def _list_ancestors(pid: int) -> Iterator[int]:
-    while pid > 1:
-        pid = parent_of(pid)
-        yield pid
+LONG_TRIAL = {**TRIAL, "duration": "2s"}  # which is still under way when a rate of it has been seen
 
 
 def measure(
@@ -64,7 +44,7 @@ def measure(
     factors = {"streams": 1, **ROUND_TRIPS, "background": levels}
     tables = {"factors": factors, "trial": TRIAL, "background": SETTINGS, "retries": 0, **extra}
     run(campaign_of(**tables), folder, watch)
-    assert find_loads() == []
+    assert find_engines("load") == []
     return sorted(stored(folder), key=lambda record: record.plan_row)
 
 
@@ -117,16 +97,6 @@ def test_the_network_load_goes_over_the_other_pair(tmp_path: Path) -> None:
     assert all(line["value"] > 0 for line in between_c_and_d)
 
 
-def test_a_load_that_does_less_than_its_share_marks_its_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone = BackgroundRates(disk_bytes_per_s=1e18)
-    monkeypatch.setattr(BackgroundLoads, "measure_alone", lambda *_given: alone)
-    none, disk = measure(["none", "disk"], tmp_path / "out")
-    assert "background-weak" in disk.flags
-    assert "background-weak" not in none.flags
-
-
 def test_a_load_that_cannot_run_fails_its_own_trials_with_the_reason(tmp_path: Path) -> None:
     """More failures in a row than quarantine a host."""
     watch = Watch()
@@ -134,51 +104,53 @@ def test_a_load_that_cannot_run_fails_its_own_trials_with_the_reason(tmp_path: P
     records = measure(["disk", "none"], tmp_path / "out", watch, **extra)
     assert [record.status for record in records] == ["failed", "complete"] * 4
     assert {record.failed_stage for record in records[::2]} == {"background"}
-    assert "'/dev/shm' is in memory: name a folder on a disk" in str(records[0].failure)
-    line = (
-        "background load 'disk' from local to local does not run: host 'local', background: background load: "
-    )
-    assert f"{line}load: '/dev/shm' is in memory: name a folder on a disk" in watch.notices()
+    assert "'/dev/shm'" in str(records[0].failure)
+    assert "background load 'disk' from local to local does not run: " in watch.notices()
 
 
-def test_loads_run_beside_technologies_as_well(tmp_path: Path) -> None:
+def test_loads_run_beside_technologies_and_one_below_its_share_marks_its_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = BackgroundRates(disk_bytes_per_s=1e18)
+    monkeypatch.setattr(BackgroundLoads, "measure_alone", lambda *_given: alone)
     factors = {
         **{"streams": 1, **ROUND_TRIPS, "no_delay": True, "engine": "tcp-python"},
-        "background": ["none", "cpu"],
+        "background": ["none", "disk"],
     }
-    none, cpu = measure([], tmp_path / "out", factors=factors)
-    assert (none.status, cpu.status) == ("complete", "complete"), cpu.failure
-    assert cpu.background_cpu_ratio is not None
-    assert cpu.round_trips
-
-
-def kill_once(find: Any) -> Watch:
-    """Kills what ``find`` names when the first rate of a trial is there."""
-    done: list[int] = []
-
-    def at(event: Event) -> None:
-        if isinstance(event, RateNow) and not done:
-            done.append(find())
-            os.kill(done[0], signal.SIGKILL)
-
-    return Watch(at=at)
+    none, disk = measure([], tmp_path / "out", factors=factors)
+    assert (none.status, disk.status) == ("complete", "complete"), disk.failure
+    assert disk.background_disk_bytes_per_s is not None
+    assert disk.round_trips
+    assert "background-weak" in disk.flags
+    assert "background-weak" not in none.flags
 
 
 @pytest.mark.usefixtures("alone_unknown")
-def test_a_load_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
-    watch = kill_once(lambda: find_loads()[0])
-    killed, none = measure(["cpu", "none"], tmp_path / "out", watch, trial=LONG_TRIAL)
-    assert (killed.status, killed.failed_stage) == ("failed", "background")
-    assert "was killed by SIGKILL" in str(killed.failure)  # whenever that was noticed
+def test_a_load_or_its_agent_that_is_killed_fails_its_trial_alone(tmp_path: Path) -> None:
+    killed: list[int] = []
+
+    def kill(event: Event) -> None:
+        """When the first rate of a trial is there."""
+        if isinstance(event, RateNow) and event.row == len(killed) < 2:
+            load = find_engines("load")[0]
+            killed.append(load if event.row == 0 else parent_of(load))
+            os.kill(killed[-1], signal.SIGKILL)
+
+    load, agent, none = measure(["cpu", "disk", "none"], tmp_path / "out", Watch(kill), trial=LONG_TRIAL)
+    assert (load.status, load.failed_stage) == ("failed", "background")
+    assert "was killed by SIGKILL" in str(load.failure)  # whenever that was noticed
+    assert (agent.status, agent.failed_stage) == ("failed", "agent")
     assert none.status == "complete"
 
 
 @pytest.mark.usefixtures("alone_unknown")
-def test_a_load_ends_with_its_agent(tmp_path: Path) -> None:
-    watch = kill_once(lambda: parent_of(find_loads()[0]))
-    killed, none = measure(["disk", "none"], tmp_path / "out", watch, trial=LONG_TRIAL)
-    assert (killed.status, killed.failed_stage) == ("failed", "agent")
-    assert none.status == "complete"
+def test_a_load_ends_with_an_interrupted_run(tmp_path: Path) -> None:
+    def interrupt(event: Event) -> None:
+        if isinstance(event, RateNow):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    (record,) = measure(["cpu"], tmp_path / "out", Watch(interrupt), trial={**TRIAL, "duration": "60s"})
+    assert record.status == "interrupted"
 
 
 @pytest.mark.usefixtures("alone_unknown")
@@ -192,46 +164,16 @@ def test_a_disk_that_gets_full_fails_the_trial_with_the_reason(tmp_path: Path) -
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert (full.status, full.failed_stage) == ("failed", "background")
-    assert f"cannot write the file in '{HERE[:100]}': File too large" in str(full.failure)
+    assert f"'{HERE[:100]}': File too large" in str(full.failure)
     assert none.status == "complete"
 
 
-CAMPAIGN = f"""
-format = 1
-name = "loaded"
-title = "Loaded"
-seed = 7
-[[paths]]
-source = "local"
-destination = "local"
-[factors]
-streams = 1
-message = 64
-reply = true
-placement = "process"
-background = "cpu"
-[trial]
-warmup = "0s"
-duration = "60s"
-[probes]
-unloaded = 0
-[background]
-cpu_threads = 1
-disk_folder = "{HERE}"
-disk_bytes = "1MiB"
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_a_load_ends_with_the_run(number: signal.Signals, tmp_path: Path) -> None:
-    path = tmp_path / "loaded.toml"
-    path.write_text(CAMPAIGN, encoding="utf-8")
-    with running(["run", str(path), "--out", "out"], tmp_path) as process:
-        process.read_until(r"trial 1/1 [\s\S]*?\d [kM]/s")
+def test_a_load_ends_with_a_killed_run(tmp_path: Path) -> None:
+    campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="60s")
+    settings = ["--set", 'factors.background=["cpu"]', "--set", "background.cpu_threads=1"]
+    with running(["run", str(campaign), "--out", "out", *settings], tmp_path) as process:
+        process.read_until(r"trial 1/1 [\s\S]*?\d [kM]bit/s")
         load = process.engine("load")
         with all_end_within(process, PATIENCE_S):
-            os.kill(process.process.pid, number)
+            process.process.kill()
         assert not Path(f"/proc/{load}").exists()
-    if number == signal.SIGINT:
-        (record,) = stored(tmp_path / "out")
-        assert record.status == "interrupted"

@@ -1,61 +1,37 @@
-"""Campaigns over two links of a lab, by the command line: what is stored, and a controller that is killed."""
+"""A campaign over two links of a lab: members, settings and the failure of a link are stored."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from pathlib import Path
 
 import pytest
 
 import pathlab
-from tests.integration.running import all_end_within, running
-from tests.patience import PATIENCE_S
+from tests.integration.conducting import AB, campaign_of, run
 from tests.require import require, require_namespaces
 
 pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
-CAMPAIGN = """
-format = 1
-name = "links"
-title = "Links"
-seed = 7
-cycles = {cycles}
-order = "given"
-where = "failover == 'none' or bond == 'round-robin'"
-[[paths]]
-source = "a"
-destination = "b"
-[factors]
-bond = ["link-1", "link-2", "round-robin"]
-streams = 1
-tcp_reordering = 127
-failover = ["none", "silent"]
-[trial]
-warmup = "500ms"
-duration = "{duration}"
-[failover]
-return_after = "300ms"
-[probes]
-unloaded = 3
-[lab]
-topology = "two-links"
-"""
-ARGUMENTS = ["run", "links.toml", "--out", "out"]
-
-
-@pytest.fixture(autouse=True)
-def _needed() -> None:
-    require_namespaces()
-    require(shutil.which("nft", path="/usr/sbin:/usr/bin"), "nft (Debian: nftables)")
-
 
 def test_members_settings_and_the_failure_of_a_link_are_stored(tmp_path: Path) -> None:
-    (tmp_path / "links.toml").write_text(CAMPAIGN.format(cycles=1, duration="1500ms"))
-    with running(ARGUMENTS, tmp_path) as run:
-        status, screen = run.read_to_end()
-    assert status == 0, screen
+    require_namespaces()
+    require(shutil.which("nft", path="/usr/sbin:/usr/bin"), "nft (Debian: nftables)")
+    factors = {
+        "bond": ["link-1", "link-2", "round-robin"],
+        "streams": 1,
+        "tcp_reordering": 127,
+        "failover": ["none", "silent"],
+    }
+    campaign = campaign_of(
+        lab={"topology": "two-links"},
+        paths=AB,
+        factors=factors,
+        where="failover == 'none' or bond == 'round-robin'",
+        trial={"warmup": "500ms", "duration": "1500ms"},
+        failover={"return_after": "300ms"},
+    )
+    run(campaign, tmp_path / "out")
     with pathlab.open(tmp_path / "out") as results:
         settings = {row.row: row.settings for row in results.plan()}
         found = {}
@@ -90,21 +66,3 @@ def test_members_settings_and_the_failure_of_a_link_are_stored(tmp_path: Path) -
     assert 450_000_000 <= failed.failover_at_ns < failed.failover_returned_at_ns  # at 30 %, or later
     assert 0 <= failed.failover_dip_ratio < 1
     assert (failed.failover_recovery_ns is None) == (failed.failover_censored is not None)
-
-
-def test_a_killed_controller_leaves_no_process_and_the_same_command_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "links.toml").write_text(CAMPAIGN.format(cycles=1, duration="1500ms"))
-    with running(ARGUMENTS, tmp_path) as run:
-        run.read_until("round-robin")
-        with all_end_within(run, PATIENCE_S):
-            os.kill(run.process.pid, signal.SIGKILL)
-    with pathlab.open(tmp_path / "out") as results:
-        done = len(results.records())
-        assert done < len(results.plan())
-    with running(ARGUMENTS, tmp_path) as run:
-        status, screen = run.read_to_end()
-    assert status == 0, screen
-    with pathlab.open(tmp_path / "out") as results:
-        complete = [record.plan_row for record in results.records() if record.status == "complete"]
-        assert sorted(complete) == [row.row for row in results.plan()]
-        assert not results.unfinished()

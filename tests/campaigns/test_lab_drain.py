@@ -16,12 +16,9 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.campaign_text import CampaignText
-from pathlab.campaign.load import load_campaign
 from pathlab.lab.lab import Lab
 from pathlab.lab.topology import Link, LinkSettings, Topology
-from pathlab.runner.campaign.run import CampaignSource, run_campaign
-from pathlab.store.results import Results
+from tests.integration.conducting import AB, campaign_of, run, stored
 from tests.lab.labs import make_lab
 from tests.lab.programs import Program, run_in
 from tests.patience import PATIENCE_S
@@ -222,46 +219,20 @@ def _fail(program: Program) -> dict[str, Any]:
     return _last("\n".join(lines))
 
 
-CAMPAIGN = """
-format = 1
-name = "drain"
-title = "Drain"
-seed = 3
-cycles = 1
-[[paths]]
-source = "a"
-destination = "b"
-[factors]
-streams = [2]
-window = ["1MiB"]
-congestion = ["cubic"]
-[trial]
-warmup = "500ms"
-duration = "1500ms"
-drain = "10ms"
-[probes]
-interval = "50ms"
-unloaded = 10
-[lab]
-hosts = ["a", "b"]
-[[lab.links]]
-between = ["a", "b"]
-rate = "1Mbit/s"
-delay = "20ms"
-queue = "125kB"
-"""
-
-
-@pytest.mark.usefixtures("calibrated_once")
 def test_a_trial_that_was_reset_is_stored_complete_and_its_idle_probes_wait_for_the_queue(
     tmp_path: Path,
 ) -> None:
     """The queue holds a second's worth of data when the connections are reset."""
-    campaign = load_campaign(CampaignText(text=CAMPAIGN, label="drain"))
-    folder = tmp_path / "results"
-    run_campaign(CampaignSource(campaign=campaign, text=CAMPAIGN), folder, lambda _event: None)
-    with Results.open(folder) as results:
-        (record,) = results.records()
+    link = {"between": ["a", "b"], "rate": "1Mbit/s", "delay": "20ms", "queue": "125kB"}
+    campaign = campaign_of(
+        lab={"hosts": ["a", "b"], "links": [link]},
+        paths=AB,
+        factors={"streams": [2], "window": ["1MiB"], "congestion": ["cubic"]},
+        trial={"warmup": "500ms", "duration": "1500ms", "drain": "10ms"},
+        probes={"interval": "50ms", "unloaded": 10},
+    )
+    run(campaign, tmp_path / "out")
+    (record,) = stored(tmp_path / "out")
     assert record.status == "complete", record.failure
     assert "undelivered-data" in record.flags
     assert record.undelivered_bytes is not None

@@ -22,53 +22,55 @@ from tests.writers import hold_results
 
 pytestmark = pytest.mark.engine
 FACTORS = {"streams": [1, 2]}
-ENTRIES = 400
 
 
-def test_a_run_is_followed_from_its_first_to_its_last_trial(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    run(campaign_of(factors=FACTORS, cycles=1), folder)  # so that there is something to serve
-    with serving(folder) as served, following(served, "/events?after=0.0") as stream:
-        events = stream.read_until(lambda event: event.name == "trial-ended" and event.data["trial"] == 2)
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of two rows in two cycles."""
+    folder = tmp_path_factory.mktemp("measured") / "out"
+    run(campaign_of(factors=FACTORS, cycles=2), folder)
+    return folder
+
+
+def test_a_run_is_followed_from_its_first_to_its_last_trial(measured: Path) -> None:
+    with serving(measured) as served, following(served, "/events?after=0.0") as stream:
+        events = stream.read_until(lambda event: event.name == "trial-ended" and event.data["trial"] == 4)
     assert events[0].name == "run"
     first = events[0].data
-    assert (first["results"], first["name"], first["planned"], first["rows"]) == ("A", "conduct", 2, "cc")
+    assert (first["results"], first["name"], first["planned"], first["rows"]) == ("A", "conduct", 4, "cccc")
     assert first["state"] == "finished"
     kinds = [event.data["kind"] for event in events if event.name == "journal"]
     assert kinds[0] == "started"
     trial = events[-1].data
     assert trial["record"]["status"] == "complete"
     assert trial["row"]["results"] == "A"
-    assert trial["row"]["trial"] == 2
+    assert trial["row"]["trial"] == 4
     assert trial["row"]["streams"] == trial["record"]["streams"]
     rate = trial["record"]["throughput_bits_per_s"]
     assert trial["row"]["throughput_bits_per_s"] == pytest.approx(rate / 1e6)
 
 
-def test_who_comes_back_misses_nothing_and_gets_nothing_twice(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
-    run(campaign_of(factors=FACTORS, cycles=3), folder)
-    with serving(folder) as served:
+def test_who_comes_back_misses_nothing_and_gets_nothing_twice(measured: Path) -> None:
+    with serving(measured) as served:
         with following(served, "/events?after=0.0") as stream:
             whole = stream.read_until(lambda event: event.data.get("kind") == "finished")
         stored = [event for event in whole if event.position is not None]
-        assert sorted(number for name, number in list_stored(whole) if name == "trial-ended") == [
-            *range(1, 7)
-        ]
-        for place, event in enumerate(stored[:-1]):  # a browser sends the header, our page the address
-            heads = {"Last-Event-ID": str(event.position)}
-            with following(served, "/events?after=0.0", heads) as stream:
-                rest = stream.read_until(lambda event: event.data.get("kind") == "finished")
-            assert list_stored(rest) == list_stored(stored[place + 1 :])
-            with following(served, f"/events?after={event.position}") as stream:
-                rest = stream.read_until(lambda event: event.data.get("kind") == "finished")
-            assert list_stored(rest) == list_stored(stored[place + 1 :])
+        trials = [number for name, number in list_stored(whole) if name == "trial-ended"]
+        assert sorted(trials) == [1, 2, 3, 4]
+        for place, event in enumerate(stored[:-1]):
+            # A browser sends the header, our page the address.
+            for address, heads in (
+                ("/events?after=0.0", {"Last-Event-ID": str(event.position)}),
+                (f"/events?after={event.position}", {}),
+            ):
+                with following(served, address, heads) as stream:
+                    rest = stream.read_until(lambda event: event.data.get("kind") == "finished")
+                assert list_stored(rest) == list_stored(stored[place + 1 :])
 
 
-def test_two_readers_of_a_live_run_get_the_same_once_each(tmp_path: Path) -> None:
-    folder = tmp_path / "out"
+def test_two_readers_of_a_live_run_get_the_same_once_each(measured: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(measured, tmp_path / "out")
     found: dict[str, list[ServerEvent]] = {}
-    run(campaign_of(factors=FACTORS, cycles=1), folder)
 
     def read(name: str) -> None:
         with following(served, "/events?after=0.0") as stream:
@@ -79,9 +81,9 @@ def test_two_readers_of_a_live_run_get_the_same_once_each(tmp_path: Path) -> Non
         for reader in readers:
             reader.start()
         with Results.open(folder, write=True) as results:
-            for number in range(3, 9):
-                record = results.records(trial_id=1)[0]
-                results.add_trial(dataclasses.replace(record, attempt=number), {})
+            record = results.records(trial_id=1)[0]
+            for attempt in range(5, 9):
+                results.add_trial(dataclasses.replace(record, attempt=attempt), {})
         for reader in readers:
             reader.join()
     for events in found.values():
@@ -91,8 +93,6 @@ def test_two_readers_of_a_live_run_get_the_same_once_each(tmp_path: Path) -> Non
 
 def test_pause_resume_and_stop_over_http(tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    run(campaign_of(factors=FACTORS, cycles=1), folder)
-    shutil.rmtree(folder)
     headers = {"X-PathLab": "1", "Content-Type": "application/json"}
 
     def steer(action: str) -> int:
@@ -130,8 +130,7 @@ def test_a_killed_run_is_said_to_be_and_keeps_what_it_measured(tmp_path: Path) -
     folder = tmp_path / "out"
     with make_results(folder) as results:
         results.add_trial(COMPLETE, {})
-        assert results.folder == folder
-    _journal_started(folder)
+        Journal(results, lambda _event: None).add(STARTED, "started")
     with hold_results(folder) as holder:
         try:
             with serving(folder) as served, following(served, "/events?after=0.0") as stream:
@@ -143,15 +142,8 @@ def test_a_killed_run_is_said_to_be_and_keeps_what_it_measured(tmp_path: Path) -
             holder.kill()
 
 
-def _journal_started(folder: Path) -> None:
-    with Results.open(folder, write=True) as results:
-        Journal(results, lambda _event: None).add(STARTED, "started")
-
-
 def test_the_run_of_the_server_shows_rate_and_rtt_of_each_stream(tmp_path: Path) -> None:
     folder, broadcaster = tmp_path / "out", Broadcaster()
-    run(campaign_of(factors=FACTORS, cycles=1), folder)
-    shutil.rmtree(folder)
     ready, is_followed = threading.Event(), threading.Event()
 
     def note(event: Event) -> None:

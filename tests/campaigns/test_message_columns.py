@@ -46,54 +46,54 @@ def list_interval_counts(results: Results, trial_id: int, end: str) -> Iterator[
         yield row["phase"], row["messages"]
 
 
-@pytest.mark.parametrize("transport", ["tcp", "udp", "unix", "pipe", "shared-memory"])
-def test_messages_of_one_way(tmp_path: Path, transport: str) -> None:
-    offered = {"message_rate": [2000]} if transport == "udp" else {}  # so that none is lost
-    with measure(tmp_path / "out", transport=[transport], **offered) as results:
-        (record,) = results.records()
-        check_counts(record)
-        counts = [*list_interval_counts(results, 1, "receiver")]
-    assert sum(count for _, count in counts) == record.messages_total
-    steady = sum(count for phase, count in counts if phase == "steady")
-    rate = steady * 1e9 / (record.steady_ns or 1)
-    assert record.messages_per_s == pytest.approx(rate)
-    assert record.throughput_bits_per_s == pytest.approx(rate * 64 * 8)
-    assert record.receiver_cpu_ns_per_message
-    assert (record.round_trips, record.clock_cost_ns) == (None, None)
-    of_tcp = (record.mss_bytes, record.congestion_sender, record.retransmitted_bytes)
-    assert [value is not None for value in of_tcp] == [transport == "tcp"] * 3
-    assert (record.retransmitted_steady_segments is None) == (transport != "tcp")
+def test_messages_of_one_way(tmp_path: Path) -> None:
+    transports = ["tcp", "udp", "unix", "pipe", "shared-memory"]
+    # At a rate at which none is lost.
+    with measure(tmp_path / "out", transport=transports, message_rate=[2000]) as results:
+        for transport, (number, record) in zip(transports, results.records_by_id().items(), strict=True):
+            check_counts(record)
+            counts = [*list_interval_counts(results, number, "receiver")]
+            assert sum(count for _, count in counts) == record.messages_total
+            steady = sum(count for phase, count in counts if phase == "steady")
+            rate = steady * 1e9 / (record.steady_ns or 1)
+            assert record.messages_per_s == pytest.approx(rate)
+            assert record.throughput_bits_per_s == pytest.approx(rate * 64 * 8)
+            assert record.receiver_cpu_ns_per_message
+            assert (record.round_trips, record.clock_cost_ns) == (None, None)
+            of_tcp = (record.mss_bytes, record.congestion_sender, record.retransmitted_bytes)
+            assert [value is not None for value in of_tcp] == [transport == "tcp"] * 3
+            assert (record.retransmitted_steady_segments is None) == (transport != "tcp")
 
 
-@pytest.mark.parametrize("rate", [None, 2000])
-def test_messages_that_return(tmp_path: Path, rate: int | None) -> None:
-    offered = {"message_rate": [rate]} if rate else {}
-    with measure(tmp_path / "out", reply=[True], **offered) as results:
-        (record,) = results.records()
-        check_counts(record)
-        histogram = read_round_trips(results, 1)
-        rows = results.series_table(1, "round_trips").to_pylist()
-        window = read_window(results, 1)
+def test_messages_that_return(tmp_path: Path) -> None:
+    rates = [None, 2000]
+    with measure(tmp_path / "out", reply=[True], message_rate=["max", 2000]) as results:
         load_format("hdr").export(select_trials(results), tmp_path / "out.hlog")
-    assert histogram is not None
-    assert histogram.exact is not None
-    assert (record.round_trips, record.round_trip_min_ns) == (histogram.count, histogram.exact.min_ns)
-    assert record.round_trip_max_ns == histogram.exact.max_ns
-    assert record.round_trip_mean_ns == pytest.approx(histogram.exact.mean_ns)
-    assert record.round_trip_median_ns == histogram.stated_quantile_ns(0.5)
-    assert record.round_trip_p99_ns == histogram.stated_quantile_ns(0.99)
-    assert record.clock_cost_ns
-    assert record.record_cost_ns
-    assert record.offered_messages_per_s == rate
-    assert (record.send_late_max_ns is None) == (rate is None)
-    assert rate is not None or "rate-missed" not in record.flags
-    assert window is not None
-    inside = [row for row in rows if row["phase"] == "steady"]
-    assert inside[0]["start_ns"] == pytest.approx(window[0], abs=1e8)
-    again = [Histogram.decode(row["histogram"]).count for row in inside]
-    assert sum(again) == record.round_trips
-    lines = [line for line in read_log(tmp_path / "out.hlog") if line.tag == "trial-1-messages"]
-    assert [sum(line.values.values()) for line in lines] == again
+        log = read_log(tmp_path / "out.hlog")
+        for rate, (number, record) in zip(rates, results.records_by_id().items(), strict=True):
+            check_counts(record)
+            histogram = read_round_trips(results, number)
+            assert histogram is not None
+            assert histogram.exact is not None
+            assert (record.round_trips, record.round_trip_min_ns) == (histogram.count, histogram.exact.min_ns)
+            assert record.round_trip_max_ns == histogram.exact.max_ns
+            assert record.round_trip_mean_ns == pytest.approx(histogram.exact.mean_ns)
+            assert record.round_trip_median_ns == histogram.stated_quantile_ns(0.5)
+            assert record.round_trip_p99_ns == histogram.stated_quantile_ns(0.99)
+            assert record.clock_cost_ns
+            assert record.record_cost_ns
+            assert record.offered_messages_per_s == rate
+            assert (record.send_late_max_ns is None) == (rate is None)
+            assert rate is not None or "rate-missed" not in record.flags
+            window = read_window(results, number)
+            assert window is not None
+            rows = results.series_table(number, "round_trips").to_pylist()
+            inside = [row for row in rows if row["phase"] == "steady"]
+            assert inside[0]["start_ns"] == pytest.approx(window[0], abs=1e8)
+            again = [Histogram.decode(row["histogram"]).count for row in inside]
+            assert sum(again) == record.round_trips
+            lines = [line for line in log if line.tag == f"trial-{number}-messages"]
+            assert [sum(line.values.values()) for line in lines] == again
 
 
 def test_one_program_is_both_ends(tmp_path: Path) -> None:

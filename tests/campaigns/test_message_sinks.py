@@ -1,16 +1,21 @@
-"""Streams of messages to several receivers of a path, in both families and directions."""
+"""Streams of messages to several receivers of a path, in both families and directions; one of them dies."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 from pathlib import Path
 
 import pytest
 
 import pathlab
-from tests.integration.conducting import campaign_of, run, stored
+from pathlab.runner.events import Event, RateNow
+from tests.integration.conducting import Watch, campaign_of, run, stored
+from tests.integration.processes import assert_all_end, find_engines, watching
 from tests.require import require_namespaces
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, pytest.mark.netns]
 
 STAR = {
     "hosts": ["a", "b", "c", "d"],
@@ -18,11 +23,15 @@ STAR = {
     "ipv6": True,
     "links": [{"between": [host, "r"], "delay": "1ms"} for host in "abcd"],
 }
+PATHS = [{"source": "a", "destination": "b", "sinks": ["c", "d"]}]
 
 
-@pytest.mark.netns
-def test_streams_are_shared_by_the_sinks_of_a_path(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def _needs() -> None:
     require_namespaces()
+
+
+def test_streams_are_shared_by_the_sinks_of_a_path(tmp_path: Path) -> None:
     factors = {
         "streams": [6],
         "message": [64],
@@ -30,8 +39,7 @@ def test_streams_are_shared_by_the_sinks_of_a_path(tmp_path: Path) -> None:
         "reply": [False, True],
         "family": ["ipv4", "ipv6"],
     }
-    paths = [{"source": "a", "destination": "b", "sinks": ["c", "d"]}]
-    outcome = run(campaign_of(factors=factors, lab=STAR, paths=paths), tmp_path / "out")
+    outcome = run(campaign_of(factors=factors, lab=STAR, paths=PATHS), tmp_path / "out")
     assert (outcome.complete, outcome.failed) == (4, 0)
     for record in stored(tmp_path / "out"):
         assert record.received_total_bytes == record.sent_total_bytes
@@ -50,3 +58,23 @@ def test_streams_are_shared_by_the_sinks_of_a_path(tmp_path: Path) -> None:
         assert len(set(results.series(1, "receiver_workers")["worker"])) == 6
         (row, *_) = results.plan()
         assert row.settings["sinks"] == "c, d"
+
+
+def test_a_sink_that_dies_is_named_and_the_others_are_ended(tmp_path: Path) -> None:
+    ends: list[int] = []
+
+    def kill_once(event: Event) -> None:
+        if isinstance(event, RateNow) and not ends:
+            receivers = find_engines("receive")
+            ends.extend(stack.enter_context(watching(*receivers, *find_engines("send"))))
+            os.kill(receivers[-1], signal.SIGKILL)
+
+    factors = {"streams": [3], "message": [64], "message_rate": [3000]}
+    trial = {"warmup": "0ms", "duration": "60s", "interval": "50ms"}
+    campaign = campaign_of(factors=factors, lab=STAR, paths=PATHS, trial=trial, retries=0)
+    with contextlib.ExitStack() as stack:
+        run(campaign, tmp_path, Watch(kill_once))
+        assert len(ends) == 4
+        assert_all_end(ends)
+    (record,) = stored(tmp_path)
+    assert (record.status, record.failed_stage) == ("failed", "engine")

@@ -10,16 +10,14 @@ from typing import Any
 import pytest
 
 import pathlab
-from pathlab.campaign.campaign_text import read_campaign
-from pathlab.campaign.load import load_campaign
-from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
-from tests.integration.running import ROOT, Run, running
+from tests.integration.conducting import run_file
+from tests.integration.running import Run, running
 from tests.patience import PATIENCE_S
-from tests.require import require
+from tests.require import require_engine
 
 pytestmark = [pytest.mark.engine]
 
-KILLS, ROWS = 3, 20
+KILLS, ROWS = 2, 20
 CAMPAIGN = """
 format = 1
 name = "sweep"
@@ -69,17 +67,11 @@ def wait_for_instant(run: Run, done: int, chance: random.Random) -> None:
     run.read_until(rf'"event": "{event}"[^\n]*"{key}": ({later}),')
 
 
-def run_here(campaign: Path, folder: Path) -> RunOutcome:
-    given = read_campaign(campaign)
-    source = CampaignSource(campaign=load_campaign(given), text=given.text)
-    return run_campaign(source, folder, lambda _event: None)
-
-
 def test_kills_cost_no_row_and_change_no_order(tmp_path: Path) -> None:
-    require((ROOT / "native" / "build" / "pathlab-engine").exists(), "the native engine (make engine)")
+    require_engine()
     campaign = tmp_path / "sweep.toml"
     campaign.write_text(CAMPAIGN)
-    assert run_here(campaign, tmp_path / "whole").missing == 0
+    assert run_file(campaign, tmp_path / "whole").missing == 0
     chance = random.Random(20260105)
     reached: list[int] = []
     for _ in range(KILLS):
@@ -91,7 +83,7 @@ def test_kills_cost_no_row_and_change_no_order(tmp_path: Path) -> None:
         reached.append(len(read_rows(tmp_path / "broken")))
     assert reached == sorted(reached)
     assert 0 < reached[-1] < ROWS, reached
-    outcome = run_here(campaign, tmp_path / "broken")
+    outcome = run_file(campaign, tmp_path / "broken")
     assert (outcome.rows, outcome.complete, outcome.missing) == (ROWS, ROWS, 0)
     whole, broken = (read_rows(tmp_path / name) for name in ("whole", "broken"))
     assert sorted(broken) == sorted(whole)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import os
 import re
 import signal
 import socket
@@ -14,10 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_line import call
 from tests.events import EventReader, ServerEvent
-from tests.integration.running import ROOT, running, write_campaign
+from tests.integration.running import running, write_campaign
 from tests.patience import PATIENCE_S
-from tests.require import require
+from tests.require import require_engine
 from tests.serving import Answer, ask
 
 pytestmark = [pytest.mark.engine]
@@ -27,7 +27,7 @@ ENDLESS_CYCLES = 400
 
 @pytest.fixture(autouse=True)
 def _needs() -> None:
-    require((ROOT / "native" / "build" / "pathlab-engine").exists(), "the native engine (make engine)")
+    require_engine()
 
 
 class Browser:
@@ -50,10 +50,8 @@ class Browser:
             "X-PathLab": "1",
             "Content-Type": "application/json",
         }
-        headers = {"Cookie": self.cookie, **own}
-        assert (
-            ask(self.port, "/api/control", "POST", headers=headers, body=b'{"action": "stop"}').status == 200
-        )
+        body, headers = b'{"action": "stop"}', {"Cookie": self.cookie, **own}
+        assert ask(self.port, "/api/control", "POST", headers=headers, body=body).status == 200
 
 
 def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path) -> None:
@@ -100,12 +98,12 @@ def test_a_program_follows_the_run_with_its_readings_to_the_end(tmp_path: Path) 
     assert "HTTP" not in rest
 
 
-@pytest.mark.parametrize("options", [["--quiet"], ["--json-events"], []])
+@pytest.mark.parametrize("options", [["--json-events"], []])
 def test_elsewhere_the_explorer_ends_with_the_run(options: list[str], tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, lab=False, cycles=ENDLESS_CYCLES, duration="500ms")
     command = [sys.executable, "-m", "pathlab", "run", str(campaign), "--out", "out", "--serve", *options]
     with subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
         assert run.stdout is not None
         assert run.stderr is not None
@@ -119,12 +117,12 @@ def test_elsewhere_the_explorer_ends_with_the_run(options: list[str], tmp_path: 
     assert "report.html" in out.splitlines()[-1]
 
 
-def test_a_port_in_use_ends_the_run_before_it_begins(tmp_path: Path) -> None:
-    campaign = write_campaign(tmp_path, lab=False, cycles=1)
+def test_a_port_in_use_ends_the_run_before_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign, out = write_campaign(tmp_path, lab=False, cycles=1), tmp_path / "out"
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = str(other.getsockname()[1])
-        with running(["run", str(campaign), "--out", "out", "--serve-port", port], tmp_path) as run:
-            status, screen = run.read_to_end()
-    assert status == 2
-    assert f"port {port} of 127.0.0.1 is in use" in screen
-    assert not (tmp_path / "out").exists()
+        said = call(["run", str(campaign), "--out", str(out), "--serve-port", port], capsys)
+    assert (said.status, f"port {port}" in said.err) == (2, True)
+    assert not out.exists()

@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import pathlab
-from tests.integration.running import running, write_campaign
-from tests.require import require_engine, require_namespaces
+from pathlab.discover.capacity import CapacityOptions
+from pathlab.runner.hosts import path_surveys
+from tests.integration.conducting import AB, LAB, Watch, campaign_of, run
+from tests.require import require_namespaces
 
 pytestmark = [pytest.mark.netns, pytest.mark.engine]
 
 
-def test_surveys_before_and_after_find_the_link(tmp_path: Path) -> None:
+def test_surveys_before_and_after_find_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_namespaces()
-    require_engine()
-    campaign = write_campaign(tmp_path, cycles=1, duration="300ms")
-    text = campaign.read_text(encoding="utf-8")
-    campaign.write_text(text.replace("seed = 7", 'seed = 7\nsurvey = "before and after"'), encoding="utf-8")
-    with running(["run", str(campaign), "--out", str(tmp_path / "out")], tmp_path) as run:
-        status, screen = run.read_to_end()
-    assert status == 0, screen
+    short = replace(path_surveys.OPTIONS, capacity=CapacityOptions(budget_s=2.0, target_ratio=0.1))
+    monkeypatch.setattr(path_surveys, "OPTIONS", short)
+    watch = Watch()
+    run(campaign_of(lab=LAB, paths=AB, survey="before and after"), tmp_path / "out", watch)
     with pathlab.open(tmp_path / "out") as results:
         surveys = [entry for entry in results.journal() if entry.kind == "path"]
         changes = [entry for entry in results.journal() if entry.kind == "path-changed"]
-    assert [entry.facts["when"] for entry in surveys] == ["before", "before", "after", "after"], screen
+    assert [entry.facts["when"] for entry in surveys] == ["before", "before", "after", "after"]
     assert changes == []
     for entry, way in zip(surveys, ("a to b", "b to a", "a to b", "b to a"), strict=True):
         assert entry.text.startswith(f"{way}, {entry.facts['when']}: 1 hop; MTU 1500 bytes; capacity ")
         (hop,) = entry.facts["report"]["capacity"]["hops"]
         assert hop["estimate"]["capacity_bits_per_s"] > 0
-    assert "a to b, before: 1 hop" in screen
-    assert "a to b, before: 1 hop" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+        assert entry.text in watch.notices()

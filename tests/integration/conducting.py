@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pathlab
-from pathlab.campaign.load import build_campaign
+from pathlab.campaign.campaign_text import read_campaign
+from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, RunNotice
@@ -68,6 +69,13 @@ def run(campaign: Campaign, folder: Path, watch: Watch | None = None) -> RunOutc
                 *(record.plan_row, record.attempt, record.failed_stage, record.failure),
             )
     return outcome
+
+
+def run_file(campaign: Path, folder: Path, *overrides: str) -> RunOutcome:
+    """Run a campaign's file in this process."""
+    given = read_campaign(campaign)
+    source = CampaignSource(campaign=load_campaign(given, overrides), text=given.text)
+    return run_campaign(source, folder, lambda _event: None)
 
 
 def stored(folder: Path) -> list[TrialRecord]:
