@@ -58,14 +58,21 @@ def test_requested_and_granted_are_both_echoed(capped: Opened, fake_engine: Path
     assert start(session, "wait", {})["requested"] == none
 
 
-def test_the_hello_states_the_caps(agent_zip: Path, fake_engine: Path) -> None:
-    for caps, stated in (
-        ((), {"seconds": 604800.0, "bytes": None, "rate_bits_per_s": None}),
-        (("--max-bytes", "7"), {"seconds": 604800.0, "bytes": 7, "rate_bits_per_s": None}),
-    ):
-        transport = LocalTransport(engine=fake_engine, agent=agent_zip, arguments=caps)
-        with Session(transport, host="local") as session:
-            assert session.hello["caps"] == stated
+@pytest.mark.parametrize(
+    ("table", "caps"),
+    [
+        ({}, {"seconds": 604800.0, "bytes": None, "rate_bits_per_s": None}),
+        (
+            {"max_rate": "40Mbit/s", "max_bytes": "1GiB", "max_time": "90s"},
+            {"seconds": 90.0, "bytes": 2**30, "rate_bits_per_s": 40_000_000},
+        ),
+    ],
+)
+def test_the_caps_of_a_hosts_table_are_those_that_its_agent_states(
+    capped: Opened, fake_engine: Path, table: dict[str, str], caps: dict[str, Any]
+) -> None:
+    arguments = Host.model_validate({"transport": "local", **table}).agent_arguments
+    assert capped(fake_engine, *arguments).hello["caps"] == caps
 
 
 @pytest.mark.parametrize("cap", ["--max-bytes", "--max-rate"])
@@ -76,19 +83,9 @@ def test_no_program_runs_that_would_not_keep_a_cap(capped: Opened, fake_engine: 
 
 
 @pytest.mark.parametrize("caps", [("--max-bytes", "0"), ("--max-rate", "1e9"), ("--max-seconds", "nan")])
-def test_caps_that_are_none_are_named(agent_zip: Path, fake_engine: Path, caps: tuple[str, str]) -> None:
-    with pytest.raises(HostError, match=f"argument {caps[0]}: '{caps[1]}' is no positive"):
-        transport = LocalTransport(engine=fake_engine, agent=agent_zip, arguments=caps)
-        Session(transport, host="local").open()
-
-
-def test_the_caps_of_a_hosts_table_are_those_of_its_agent(agent_zip: Path, fake_engine: Path) -> None:
-    table = {"transport": "local", "max_rate": "40Mbit/s", "max_bytes": "1GiB", "max_time": "90s"}
-    arguments = Host.model_validate(table).agent_arguments
-    transport = LocalTransport(engine=fake_engine, agent=agent_zip, arguments=arguments)
-    with Session(transport, host="local") as session:
-        assert session.hello["caps"] == {"seconds": 90.0, "bytes": 2**30, "rate_bits_per_s": 40_000_000}
-    assert Host.model_validate({"transport": "local"}).agent_arguments == ()
+def test_caps_that_are_none_are_named(capped: Opened, fake_engine: Path, caps: tuple[str, str]) -> None:
+    with pytest.raises(HostError, match=f"argument {caps[0]}: '{caps[1]}'"):
+        capped(fake_engine, *caps)
 
 
 def carry(
@@ -167,28 +164,12 @@ def test_the_token_is_the_first_line_and_needs_no_control(session: Session) -> N
     assert alone.status == 5
 
 
-@pytest.mark.parametrize("token", ["stdin", TOKEN[:31], "é" * 32])
-def test_what_is_no_token_is_refused_unquoted(session: Session, token: str) -> None:
-    with pytest.raises(HostError, match="field 'token' must be 32 hexadecimal digits") as caught:
-        session.start_engine("obey", {}, seconds=20, token=token)
-    assert token not in str(caught.value).replace("--token stdin", "")
-
-
 @pytest.mark.parametrize(("speaks", "named"), [({}, "version 1"), ({"speaks": 3}, "version 3")])
 def test_an_engine_of_another_time_is_named(session: Session, speaks: Options, named: str) -> None:
     job = session.start_engine("greet", speaks, seconds=60, token=TOKEN)
-    with pytest.raises(
-        HostError, match=f"pathlab-engine 0.0.9 takes commands of {named}, this agent.* 2: use the engine"
-    ):
+    with pytest.raises(HostError, match=rf"pathlab-engine 0\.0\.9 .*{named}"):
         job.wait_for("start", PATIENCE_S)
     assert job.wait(PATIENCE_S).signal == "SIGKILL"
-
-
-def test_an_engine_of_this_time_goes_on(session: Session) -> None:
-    job = session.start_engine("greet", {"speaks": 2}, seconds=20)
-    job.wait_for("start", PATIENCE_S)
-    job.kill()
-    assert job.wait(PATIENCE_S).fault is None
 
 
 @pytest.mark.engine

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,32 +84,18 @@ def test_more_captures_than_are_allowed_are_refused(real: Session) -> None:
     RemoteCapture(real, OPTIONS, seconds=30.0).close()
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"file": "/tmp/x"}, "the agent's own"),
-        ({"descriptor": 0}, "the agent's own"),
-        ({"limit-bytes": 1 << 50}, "limit-bytes"),
-        ({"limit-bytes": "5"}, "limit-bytes"),
-        ({"address": "--file"}, "no program can be given"),
-    ],
-)
-def test_options_that_are_not_the_controllers_are_refused(
-    agent_zip: Path, changed: dict[str, str | int], message: str
-) -> None:
-    with (
-        Session(LocalTransport(engine=Path(require_engine()), agent=agent_zip), host="local") as session,
-        pytest.raises(HostError, match=message),
-    ):
-        RemoteCapture(session, {**OPTIONS, **changed}, seconds=5.0)
-
-
-def test_the_engines_own_words_say_what_is_wrong(agent_zip: Path) -> None:
-    with (
-        Session(LocalTransport(engine=Path(require_engine()), agent=agent_zip), host="local") as session,
-        pytest.raises(HostError, match="--port"),
-    ):
-        RemoteCapture(session, {**OPTIONS, "port": "99999"}, seconds=5.0)
+def test_options_that_are_not_the_controllers_are_refused(agent_zip: Path) -> None:
+    with Session(LocalTransport(engine=Path(require_engine()), agent=agent_zip), host="local") as session:
+        for changed, message in (
+            ({"file": "/tmp/x"}, "the agent's own"),
+            ({"descriptor": 0}, "the agent's own"),
+            ({"limit-bytes": 1 << 50}, "limit-bytes"),
+            ({"limit-bytes": "5"}, "limit-bytes"),
+            ({"address": "--file"}, "no program can be given"),
+            ({"port": "99999"}, "--port"),  # in the engine's own words
+        ):
+            with pytest.raises(HostError, match=message):
+                RemoteCapture(session, {**OPTIONS, **changed}, seconds=5.0)
 
 
 def test_a_killed_agent_takes_its_capture_along(agent_zip: Path, real: Session) -> None:
@@ -127,27 +111,3 @@ def test_a_killed_agent_takes_its_capture_along(agent_zip: Path, real: Session) 
     assert caught.value.stage == "agent"
     capture.close()
     session.close()
-
-
-CONTROLLER = """
-import sys, time
-from pathlib import Path
-from pathlab.remote.captures import RemoteCapture
-from pathlab.remote.local import LocalTransport
-from pathlab.remote.session import Session
-session = Session(LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2])), host="local")
-agent = session.open()["pid"]
-options = {"address": "127.0.0.1", "port": "47", "limit-bytes": 1 << 20}
-print(agent, RemoteCapture(session, options, seconds=600.0).job.pid, flush=True)
-sys.stdin.read()
-"""
-
-
-def test_a_killed_controller_leaves_no_capture(agent_zip: Path, real: Session) -> None:
-    command = [sys.executable, "-c", CONTROLLER, require_engine(), str(agent_zip)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as controller:
-        assert controller.stdout is not None
-        agent, engine = (int(word) for word in controller.stdout.readline().split())
-        with watching(agent, engine) as descriptors:
-            controller.kill()
-            assert_all_end(descriptors)

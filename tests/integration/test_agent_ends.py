@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -71,40 +68,10 @@ def test_a_killed_agent_wakes_everyone_and_leaves_no_engine(fake_engine: Path, a
     session.close()
 
 
-CONTROLLER = """
-import json, signal, sys
-from pathlib import Path
-from pathlab.remote.local import LocalTransport
-from pathlab.remote.session import Session
-session = Session(LocalTransport(engine=Path(sys.argv[1]), agent=Path(sys.argv[2])), host="local")
-pid = session.open()["pid"]
-jobs = [session.start_engine(name, {}, seconds=600) for name in ("ignore", "obey")]
-jobs[0].wait_for("start", 60)
-sys.stdout.write(json.dumps([pid, *[job.pid for job in jobs]]) + "\\n")
-sys.stdout.flush()
-signal.pause()
-"""
-
-
-def test_a_killed_controller_leaves_neither_agent_nor_engine(fake_engine: Path, agent_zip: Path) -> None:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", CONTROLLER, str(fake_engine), str(agent_zip)],
-        stdout=subprocess.PIPE,
-        env=environment,
-    ) as controller:
-        assert controller.stdout is not None
-        try:
-            pids = json.loads(controller.stdout.readline())
-            assert len(pids) == 3
-            with watching(*pids) as descriptors:
-                controller.kill()
-                assert_all_end(descriptors)
-        finally:
-            controller.kill()
-
-
-def test_a_frozen_agent_is_given_up_and_taken_down(fake_engine: Path, agent_zip: Path) -> None:
+def test_a_frozen_agent_is_given_up_and_taken_down(
+    fake_engine: Path, agent_zip: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pathlab.remote.process.END_TIMEOUT_S", 0.5)
     transport = LocalTransport(engine=fake_engine, agent=agent_zip)
     session = Session(transport, host="local", request_timeout_s=0.2)
     agent_pid = session.open()["pid"]
@@ -120,9 +87,8 @@ def test_an_interpreter_that_cannot_run_the_agent_is_quoted(tmp_path: Path) -> N
     broken = tmp_path / "agent.zip"
     broken.write_bytes(b"no zip")
 
-    with pytest.raises(HostError, match="agent") as caught:
+    with pytest.raises(HostError, match=r"agent[\s\S]*last output"):
         Session(LocalTransport(engine=Path("/bin/true"), agent=broken), host="local").open()
-    assert "last output" in str(caught.value)
 
 
 def test_what_an_engine_leaves_behind_is_killed(session: Session) -> None:

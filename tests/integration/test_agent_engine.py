@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import signal
 from collections.abc import Iterator
 
 import pytest
@@ -13,7 +11,6 @@ from pathlab.errors import HostError
 from pathlab.remote.engine import find_engine
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
-from tests.integration.processes import assert_all_end, parent_of, watching
 from tests.patience import PATIENCE_S
 from tests.require import require
 
@@ -61,15 +58,3 @@ def test_the_real_engine_says_when_a_port_is_closed(real_session: Session) -> No
     with pytest.raises(HostError, match=r"send:.*127\.0\.0\.1") as caught:
         job.wait_for("ready", PATIENCE_S)
     assert caught.value.stage == "network"
-
-
-@pytest.mark.engine
-def test_a_killed_agent_takes_the_real_engine_with_it(real_session: Session) -> None:
-    options: dict[str, str | int] = {"bind": "127.0.0.1", "streams": 1}
-    options["accept-timeout-ns"] = 60_000_000_000
-    job = real_session.start_engine("receive", options, control=False, seconds=60)
-    job.wait_for("listening", PATIENCE_S)
-    agent_pid = parent_of(job.pid)
-    with watching(agent_pid, job.pid) as descriptors:
-        os.kill(agent_pid, signal.SIGKILL)
-        assert_all_end(descriptors)

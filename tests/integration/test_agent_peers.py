@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -21,18 +22,18 @@ SERVER = ["-s", "-1", "-J", "-i", "0.1", "-B", "127.0.0.1"]
 LISTEN = {"argument": "-p", "address": "127.0.0.1", "ports": "0"}
 
 
-@pytest.fixture
-def peers(fake_engine: Path, agent_zip: Path) -> Iterator[Session]:
+@contextlib.contextmanager
+def start_agent(fake_engine: Path, agent_zip: Path) -> Iterator[Session]:
     require(shutil.which("iperf3"), "iperf3 (apt-get install iperf3)")
     with Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local") as opened:
         yield opened
 
 
-def start_server(session: Session) -> tuple[int, int, int]:
-    """The port, the process that iperf3 is, and the one that the agent started for it."""
-    job = session.start_peer("iperf3", SERVER, listen=LISTEN, seconds=60)
-    port = int(job.wait_for("listening", PATIENCE_S)["port"])
-    return port, int(job.wait_for("peer", PATIENCE_S)["pid"]), job.pid
+@pytest.fixture(scope="module")
+def peers(fake_engine: Path, agent_zip: Path) -> Iterator[Session]:
+    """One agent for all tests that leave it alive."""
+    with start_agent(fake_engine, agent_zip) as opened:
+        yield opened
 
 
 def test_server_and_client_end_with_what_they_printed(peers: Session) -> None:
@@ -88,14 +89,16 @@ def test_the_limits_of_iperf3_are_those_that_it_states(peers: Session, argument:
 
 
 @pytest.mark.parametrize("victim", ["agent", "wrapper", "session"])
-def test_iperf3_ends_with_whoever_started_it(peers: Session, victim: str) -> None:
-    _port, program, wrapper = start_server(peers)
-    with watching(program, wrapper) as descriptors:
-        if victim == "session":
-            peers.close()
-        else:
-            os.kill(parent_of(wrapper) if victim == "agent" else wrapper, signal.SIGKILL)
-        assert_all_end(descriptors)
+def test_iperf3_ends_with_whoever_started_it(fake_engine: Path, agent_zip: Path, victim: str) -> None:
+    with start_agent(fake_engine, agent_zip) as session:
+        job = session.start_peer("iperf3", SERVER, listen=LISTEN, seconds=60)
+        program, wrapper = job.wait_for("peer", PATIENCE_S)["pid"], job.pid
+        with watching(program, wrapper) as descriptors:
+            if victim == "session":
+                session.close()
+            else:
+                os.kill(parent_of(wrapper) if victim == "agent" else wrapper, signal.SIGKILL)
+            assert_all_end(descriptors)
 
 
 def test_a_stop_ends_it_early_and_says_so(peers: Session) -> None:

@@ -7,7 +7,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,8 @@ import pytest
 from pathlab.agents import limits
 from pathlab.agents.agent import Agent
 from pathlab.agents.protocol import FrameDecoder, encode_frame
-from pathlab.errors import ProtocolError
 from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
-from pathlab.remote.session import Session
-from pathlab.remote.transport import Transport
 
 HELLO = {"op": "hello", "protocol": 2, "program": "0.1.0", "require": []}
 
@@ -64,21 +60,6 @@ def test_other_programs_and_other_versions_are_refused_by_name(fake_engine: Path
             assert hear(channel, decoder) is None  # and it ends
         finally:
             channel.close()
-
-
-def test_an_agent_of_another_version_ends_in_a_protocol_error(tmp_path: Path) -> None:
-    frame = encode_frame({"type": "hello", "protocol": 1, "program": "9.9.9"})
-
-    class OtherVersion(Transport):
-        def open(self) -> ProcessChannel:
-            program = "import os, sys\nos.write(1, bytes.fromhex(sys.argv[1]))\nsys.stdin.buffer.read()\n"
-            return start_process([sys.executable, "-I", "-c", program, frame.hex()], host="alpha")
-
-        def close(self) -> None:
-            pass
-
-    with pytest.raises(ProtocolError, match=r"PathLab 9\.9\.9\) speaks agent protocol 1.*speaks 2"):
-        Session(OtherVersion(), host="alpha").open()
 
 
 def test_refused_requests_leave_the_agent_in_service(fake_engine: Path, agent_zip: Path) -> None:
@@ -181,8 +162,8 @@ def test_an_agent_that_nobody_reads_holds_little_and_loses_nothing(fake_engine: 
     for descriptor in (ours_in, ours_out):
         os.set_blocking(descriptor, False)
     try:
-        count = 40_000
-        options = {"count": str(count), "filler": "1000"}  # 40 MB, many times what may be held
+        count = 15_000
+        options = {"count": str(count), "filler": "1000"}  # 15 MB, many times what may be held
         start = {"op": "engine.start", "id": 1, "subcommand": "flood", "options": options}
         for request in (
             HELLO,

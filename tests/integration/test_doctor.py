@@ -13,28 +13,21 @@ from tests.command_line import call
 pytestmark = pytest.mark.engine
 
 
-def test_every_check_has_a_state_and_what_is_limited_says_how_to_fix_it(
+def test_every_check_has_a_state_and_this_machine_is_checked_alike_as_a_host(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    said = call(["doctor", "--json"], capsys)
-    assert said.status == 0
-    checks = [json.loads(line) for line in said.out.splitlines()]
-    items = [check["item"] for check in checks]
+    said = [call(words, capsys) for words in (["doctor", "--json"], ["hosts", "check", "local", "--json"])]
+    assert said[0].status == 0
+    doctor, hosts = ([json.loads(line) for line in one.out.splitlines()] for one in said)
+    items = [check["item"] for check in doctor]
     assert len(items) == len(set(items))  # what is tried here is not read from the agent's facts once more
     assert {"PathLab", "engine", "reached", "windows", "congestion control", "lab", "disk"} <= set(items)
     # Captures, which an ordinary user cannot make, are optional.
-    assert {check["state"] for check in checks} <= {"ok", "limited", "optional"}
-    assert all(check["found"] for check in checks)
-
-
-def test_as_a_host_this_machine_is_checked_alike(capsys: pytest.CaptureFixture[str]) -> None:
-    doctor, hosts = (
-        [json.loads(line) for line in call(words, capsys).out.splitlines()]
-        for words in (["doctor", "--json"], ["hosts", "check", "local", "--json"])
-    )
+    assert {check["state"] for check in doctor} <= {"ok", "limited", "optional"}
+    assert all(check["found"] for check in doctor)
     alike = [check["item"] for check in hosts]
     assert {"processors", "loopback probes", "windows", "clock"} <= set(alike)
-    assert [check["item"] for check in doctor if check["item"] in alike] == alike
+    assert [item for item in items if item in alike] == alike
     steady = {"windows", "congestion control", "engine", "clock", "loopback probes"}
     found = [{one["item"]: one["found"] for one in some if one["item"] in steady} for some in (doctor, hosts)]
     assert found[0] == found[1]
@@ -50,9 +43,10 @@ def test_a_missing_engine_fails_with_its_fix(
     lines = said.out.splitlines()
     assert said.status == 3
     (failed,) = [number for number, line in enumerate(lines) if line.strip().startswith("FAILS  engine")]
-    assert "'/nowhere/pathlab-engine' is not an executable file (named in $PATHLAB_ENGINE)" in lines[failed]
-    assert lines[failed + 1].strip() == "fix: correct or unset PATHLAB_ENGINE"
-    assert lines[-1] == "Missing: engine."
+    assert "'/nowhere/pathlab-engine'" in lines[failed]
+    assert lines[failed + 1].strip().startswith("fix: ")
+    assert "PATHLAB_ENGINE" in lines[failed + 1]
+    assert lines[-1].endswith("engine.")
 
 
 def test_without_the_extra_reports_are_no_pdf(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,9 +70,7 @@ def test_a_token_leaves_no_trace(served: ServedExplorer, capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:{port}", "127.0.0.1:1", "localhost", "", "[::1]:{port}"]
-)
+@pytest.mark.parametrize("host", ["evil.example:{port}", "127.0.0.1:1", ""])
 def test_another_host_is_misdirected(served: ServedExplorer, host: str) -> None:
     headers = {**served.access, "Host": host.format(port=served.port)}
     answer = served.request("/api/catalogue", headers=headers)
@@ -86,9 +84,8 @@ def test_a_misdirected_url_keeps_its_token(served: ServedExplorer) -> None:
     assert served.keys.token == token
 
 
-@pytest.mark.parametrize("host", ["localhost:{port}", "LOCALHOST:{port}", "127.0.0.1:{port}"])
-def test_its_own_names_are_taken(served: ServedExplorer, host: str) -> None:
-    headers = {**served.access, "Host": host.format(port=served.port)}
+def test_its_own_names_are_taken(served: ServedExplorer) -> None:
+    headers = {**served.access, "Host": f"LOCALHOST:{served.port}"}
     assert served.request("/api/catalogue", headers=headers).status == 200
 
 

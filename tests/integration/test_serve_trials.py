@@ -57,29 +57,28 @@ def test_the_answers_are_the_documents_of_the_report(
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "message"),
+    ("path", "status", "culprit"),
     [
-        ("/api/trial/A:999", 404, "there is no trial 999"),
-        ("/api/trial/B:1", 404, "names no trial"),
-        ("/api/trial/A:<script>", 404, "names no trial"),
-        ("/api/course/A:3", 400, "'series' is missing"),
-        ("/api/course/A:3?series=receiver_intervals.index", 400, "has no course 'index'"),
-        ("/api/course/A:3?series=no.rate", 400, "'no' is no kind of series"),
-        ("/api/course/A:3?series=sender_nics.rx_bytes", 409, "kept no series 'sender_nics.rx_bytes'"),
-        ("/api/course/A:6?series=receiver_intervals.rate", 409, "trial 6 kept no series"),
-        (f"{RATE}&start=2&end=1", 400, "'start' is before 'end'"),
-        (f"{RATE}&start=nan", 400, "'start' is a number"),
-        (f"{RATE}&pixels=1e9", 400, "'pixels' is a number from 50 to 8000"),
-        (f"{RATE}&pixels=60.5", 400, "'pixels' is a whole number"),
-        ("/api/verdicts?view=x%3Dnothing", 400, "there is no column 'nothing'"),
+        ("/api/trial/A:999", 404, "trial 999"),
+        ("/api/trial/A:<script>", 404, "no trial"),
+        ("/api/course/A:3", 400, "'series'"),
+        ("/api/course/A:3?series=receiver_intervals.index", 400, "'index'"),
+        ("/api/course/A:3?series=no.rate", 400, "'no'"),
+        ("/api/course/A:3?series=sender_nics.rx_bytes", 409, "'sender_nics.rx_bytes'"),
+        ("/api/course/A:6?series=receiver_intervals.rate", 409, "trial 6"),
+        (f"{RATE}&start=2&end=1", 400, "'end'"),
+        (f"{RATE}&start=nan", 400, "'start'"),
+        (f"{RATE}&pixels=1e9", 400, "50 to 8000"),
+        (f"{RATE}&pixels=60.5", 400, "'pixels'"),
+        ("/api/verdicts?view=x%3Dnothing", 400, "'nothing'"),
     ],
 )
 def test_a_wrong_request_names_its_culprit(
-    served: ServedExplorer, path: str, status: int, message: str
+    served: ServedExplorer, path: str, status: int, culprit: str
 ) -> None:
     answer = served.request(path)
     assert answer.status == status
-    assert message in answer.json()["error"]
+    assert culprit in answer.json()["error"]
 
 
 def test_nobody_reads_a_trial_without_access(served: ServedExplorer) -> None:

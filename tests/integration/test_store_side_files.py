@@ -19,22 +19,18 @@ from tests.builders.stored import COMPLETE, fill_results, make_results
 from tests.command_line import call
 from tests.require import require
 
-READING = (
+COMMANDS = (
     ["results", "list", "."],
-    ["results", "list", ".", "--json"],
     ["results", "show", "stored"],
     ["results", "check", "stored"],
     ["results", "prune", "stored", "--failed", "--dry-run"],
-    ["report", "stored", "--format", "md", "--out", "out/report.md"],
     ["report", "stored", "--figure", "list"],
+    ["report", "stored", "--format", "json", "--out", "out/report.json"],
     ["analyze", "stored", "--only", "limits"],
     ["compare", "other", "other"],
     ["export", "stored", "--format", "csv", "--out", "out/csv"],
-    ["export", "stored", "--format", "jsonl", "--out", "out/lines"],
-)
-WRITING = (
     ["results", "prune", "stored", "--failed"],
-    ["results", "merge", "stored", "other", "--out", "out"],
+    ["results", "merge", "stored", "other", "--out", "out/merged"],
 )
 
 
@@ -52,11 +48,11 @@ def list_side_files(folder: Path) -> list[str]:
     return sorted(str(file.relative_to(folder)) for file in folder.rglob("*.db?*"))
 
 
-@pytest.mark.parametrize("arguments", [*READING, *WRITING], ids=" ".join)
-def test_no_side_file_remains(folder: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_side_file_remains(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert list_side_files(folder) == []
-    assert call(arguments, capsys).status == 0
-    assert list_side_files(folder) == []
+    for arguments in COMMANDS:
+        assert call(arguments, capsys).status == 0
+        assert list_side_files(folder) == [], arguments
 
 
 def test_no_side_file_remains_after_an_error(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,7 +63,7 @@ def test_no_side_file_remains_after_an_error(folder: Path, capsys: pytest.Captur
     assert list_side_files(folder) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_no_side_file_remains_after_a_signal(
     number: signal.Signals, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -114,7 +110,7 @@ from tests.builders.series import make_probes
 from tests.builders.stored import COMPLETE
 with Results.open(Path(sys.argv[1]), write=True) as results:
     print("open", flush=True)
-    for attempt in range(1, 121):
+    for attempt in range(1, 31):
         results.add_trial(dataclasses.replace(COMPLETE, attempt=attempt), {"loaded_probes": make_probes()})
 """
 
@@ -139,7 +135,7 @@ def test_readers_beside_a_writer_see_whole_trials(tmp_path: Path) -> None:
                     assert blob
         assert writer.wait() == 0
     with Results.open(tmp_path) as results:
-        assert len(results.records()) == 120
+        assert len(results.records()) == 30
     assert list_side_files(tmp_path) == []
 
 

@@ -17,6 +17,10 @@ from tests.require import require_chromium
 def _calibrated(calibrated_once: None) -> None: ...
 
 
+@pytest.fixture(autouse=True)
+def _brief(brief_glance: None) -> None: ...
+
+
 @pytest.fixture
 def context() -> Iterator[BrowserContext]:
     """A browser context; what its pages complain of or fetch from elsewhere fails the test at its end.

@@ -1,8 +1,7 @@
-"""One tiny campaign of each kind, in a lab: run, checked, analysed and reported."""
+"""One tiny campaign of each kind, in a lab: run, reported and checked."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,9 +108,9 @@ class Kind:
 
 KINDS = {
     "windows": Kind(
-        factors='streams = [1, 2]\nwindow = ["32KiB", "64KiB"]\ncongestion = "reno"',
+        factors='streams = [1, 2]\nwindow = "32KiB"\ncongestion = "reno"',
         check=check_bytes,
-        rows=4,
+        rows=2,
     ),
     "datagrams": Kind(
         factors='streams = 1\ntransport = "udp"\ndatagram = "500B"\npacing = ["1Mbit/s", "2Mbit/s"]',
@@ -145,7 +144,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_a_campaign_of_each_kind_is_run_checked_and_reported(
+def test_a_campaign_of_each_kind_is_run_reported_and_checked(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     require_namespaces()
@@ -170,14 +169,9 @@ def test_a_campaign_of_each_kind_is_run_checked_and_reported(
         assert sorted(record.plan_row for record in complete.values()) == plan
         for number, record in complete.items():
             assert Flag.LAB in record.flags
+            assert record.unloaded_sent == 2
             assert not [flag for flag in record.flags if flag.endswith("-granted")]
             kind.check(results, number, record)
-    assert (out / "report.html").is_file()
+    assert f"In short: {name}" in (out / "report.html").read_text(encoding="utf-8")
     checked = call(["results", "check", str(out)], capsys)
     assert (checked.status, checked.err) == (0, "")
-    analysed = call(["analyze", str(out), "--json"], capsys)
-    assert (analysed.status, analysed.err) == (0, "")
-    assert json.loads(analysed.out)
-    reported = call(["report", str(out), "--format", "md", "--out", str(tmp_path / "report.md")], capsys)
-    assert (reported.status, reported.err) == (0, "")
-    assert f"In short: {name}" in (tmp_path / "report.md").read_text(encoding="utf-8")
