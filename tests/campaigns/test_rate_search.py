@@ -38,6 +38,8 @@ def test_a_receiver_that_dies_costs_a_trial_and_no_answer(
     assert [record.status for record in stored(tmp_path / "out")].count("failed") == 1
     with StudiedResults.open(tmp_path / "out") as results:
         assert [answer.result.finished for answer in results.lossless_rate()] == [1]
+    again = run(campaign, tmp_path / "out")
+    assert (again.rows, again.complete) == (outcome.rows, outcome.complete)  # nothing was left to do
 
 
 def test_a_rate_beyond_the_hosts_is_no_rate_of_the_path(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.require import require
 from tests.serving import serving
 
 pytestmark = pytest.mark.engine
-ENTRIES = 40
+ENTRIES = 250  # more than are read at a time, and more than the buffers of a connection take
 
 
 def test_a_reader_that_reads_nothing_is_sent_away_and_catches_up(
@@ -34,8 +34,8 @@ def test_a_reader_that_reads_nothing_is_sent_away_and_catches_up(
     folder = tmp_path / "out"
     with make_results(folder) as results:
         journal = Journal(results, lambda _event: None)
-        for _ in range(ENTRIES):  # more than the buffers of a connection take
-            journal.add("slot", "x" * 512 * 1024)
+        for _ in range(ENTRIES):
+            journal.add("slot", "x" * 64 * 1024)
     blocked, pause = threading.Event(), BoundedProtocol.pause_writing
 
     def pause_writing(protocol: BoundedProtocol) -> None:
