@@ -116,7 +116,9 @@ def test_both_ends_of_a_flow_are_recorded_from_the_first_syn_to_the_end(link: Wi
         assert (kinds.count(PACKET), file.stat().st_mode & 0o777) == (len(packets), 0o600)
 
 
-def test_headers_alone_are_recorded_with_the_length_of_the_whole_packet(link: Wires, tmp_path: Path) -> None:
+def test_headers_alone_are_recorded_with_whole_lengths_and_times_of_the_run(
+    link: Wires, tmp_path: Path
+) -> None:
     recorded = record_transfer(link, tmp_path)
     lengths = []
     for packet, whole_bytes in read_packets(recorded.sender_file):
@@ -126,10 +128,6 @@ def test_headers_alone_are_recorded_with_the_length_of_the_whole_packet(link: Wi
         lengths.append(whole_bytes - headers_bytes)
     # The sender's stack hands super-packets to the interface, which are longer than its MTU.
     assert max(lengths) > 1500
-
-
-def test_times_rise_and_are_those_of_the_run(link: Wires, tmp_path: Path) -> None:
-    recorded = record_transfer(link, tmp_path)
     [start] = recorded.sent.of("start")
     times = [(metadata.tshigh << 32) + metadata.tslow for _, metadata in read_scapy(recorded.sender_file)]
     assert times == sorted(times)
@@ -148,16 +146,6 @@ def test_ipv6(link: Wires, tmp_path: Path) -> None:
     }
     assert all(len(bytes(packet)) == 40 + 4 * packet["TCP"].dataofs for packet, _ in packets)
     assert all(whole_bytes == 40 + packet.plen for packet, whole_bytes in packets)
-
-
-def test_other_traffic_is_not_recorded(link: Wires, tmp_path: Path) -> None:
-    file = tmp_path / "other.pcapng"
-    with capturing(link.b, file, address=ADDRESS_B) as capture:
-        link.a.run("ping", "-c", "2", "-i", "0.01", ADDRESS_B)
-        transfer(link, port=PORT + 1, duration_ns=50 * MS)
-        end = stop_capture(capture)
-    assert (end.status, end.last["captured_packets"]) == (0, 0)
-    assert [kind for kind, _ in read_blocks(file)] == [SECTION, INTERFACE, STATISTICS]
 
 
 def test_datagrams_have_the_first_bytes_of_their_payload(link: Wires, tmp_path: Path) -> None:
@@ -223,17 +211,6 @@ def test_a_full_ring_loses_packets_and_counts_them(link: Wires, tmp_path: Path) 
     )
 
 
-def test_the_file_keeps_within_its_limit(link: Wires, tmp_path: Path) -> None:
-    file = tmp_path / "short.pcapng"
-    with capturing(link.a, file, limit_bytes=8192) as capture:
-        transfer(link)
-        end = capture.finish()
-    assert (end.status, end.last["complete"]) == (5, False)
-    assert end.last["reason"] == "the capture's file has reached its limit (--limit-bytes)"
-    assert 8192 - 1024 < file.stat().st_size <= 8192
-    assert len(read_packets(file)) == end.last["captured_packets"] > 0
-
-
 def test_a_disk_that_fills_ends_the_capture_and_leaves_whole_blocks(link: Wires, tmp_path: Path) -> None:
     copy = tmp_path / "copy.pcapng"
     engine = build_command("capture", file="/mnt/x.pcapng", port=PORT, keep_free_bytes=0, control="stdin")
@@ -247,16 +224,9 @@ def test_a_disk_that_fills_ends_the_capture_and_leaves_whole_blocks(link: Wires,
         transfer(link, mss_bytes=100, streams=8, duration_ns=1000 * MS)
         output, _ = process.communicate("stop\n", timeout=PATIENCE_S)
     assert process.returncode == 6, output
-    assert "the disk of the capture's file is almost full (--keep-free-bytes)" in output
+    assert "(--keep-free-bytes)" in output
     assert '"complete":false' in output
     assert read_blocks(copy)
-
-
-def test_a_disk_without_room_is_refused(tmp_path: Path) -> None:
-    with_room = run("capture", file=str(tmp_path / "x"), port=PORT, keep_free_bytes=1 << 40)
-    assert with_room.status == 3
-    assert with_room.last["stage"] in {"file", "privilege"}
-    assert not (tmp_path / "x").exists()
 
 
 def test_without_the_privilege_one_line_says_how_to_give_it(wires: Wires, tmp_path: Path) -> None:
@@ -285,11 +255,11 @@ def test_the_capture_ends_when_its_interface_goes_down(link: Wires, tmp_path: Pa
     with capturing(link.a, tmp_path / "x", interface="wan0") as capture:
         link.a.run("ip", "link", "set", "dev", "wan0", "down")
         end = capture.finish()
-    assert (end.status, end.last["reason"]) == (5, "the interface is down or gone")
+    assert (end.status, "interface" in end.last["reason"]) == (5, True)
 
 
-@pytest.mark.parametrize(("how", "status"), [("stdin", 5), ("signal", 5)])
-def test_the_capture_ends_with_its_controller(wires: Wires, tmp_path: Path, how: str, status: int) -> None:
+@pytest.mark.parametrize("how", ["stdin", "signal"])
+def test_the_capture_ends_with_its_controller(wires: Wires, tmp_path: Path, how: str) -> None:
     wires.a.run("ip", "link", "set", "dev", "lo", "up")
     with capturing(wires.a, tmp_path / "x") as capture:
         if how == "stdin":
@@ -297,26 +267,8 @@ def test_the_capture_ends_with_its_controller(wires: Wires, tmp_path: Path, how:
         else:
             capture.process.send_signal(signal.SIGTERM)
         end = capture.finish()
-    assert (end.status, end.last["complete"]) == (status, False)
+    assert (end.status, end.last["complete"]) == (5, False)
     assert read_blocks(tmp_path / "x")
-
-
-def test_a_file_without_a_name_dies_with_its_processes(wires: Wires, tmp_path: Path) -> None:
-    wires.a.run("ip", "link", "set", "dev", "lo", "up")
-    file = os.open(tmp_path, os.O_TMPFILE | os.O_RDWR, 0o600)
-    engine = build_command("capture", descriptor=file, port=PORT, control="stdin", time_limit_ns=50 * MS)
-    done = subprocess.run(
-        wires.a.command(*engine),
-        stdin=subprocess.PIPE,
-        capture_output=True,
-        pass_fds=[file],
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode in (0, 5), done.stderr
-    assert os.pread(file, 4, 0) == b"\x0a\x0d\x0d\x0a"
-    os.close(file)
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -376,14 +328,6 @@ def test_an_unknown_interface_and_an_existing_file_are_refused(wires: Wires, tmp
     assert (tmp_path / "x").read_text(encoding="utf-8") == "mine"
 
 
-def test_packets_for_another_interface_are_not_recorded(link: Wires, tmp_path: Path) -> None:
-    link.a.run("ip", "link", "set", "dev", "lo", "up")
-    with capturing(link.a, tmp_path / "x", interface="lo") as capture:
-        transfer(link, duration_ns=50 * MS)
-        end = stop_capture(capture)
-    assert end.last["captured_packets"] == 0
-
-
 @pytest.mark.parametrize(
     ("fault", "status", "named"),
     [
@@ -429,5 +373,5 @@ def test_a_short_write_is_continued(wires: Wires, tmp_path: Path) -> None:
 def test_a_failed_write_ends_the_capture_and_leaves_what_was_whole(wires: Wires, tmp_path: Path) -> None:
     ending = run_faulty(wires, tmp_path, "write:ENOSPC@3")
     assert (ending.status, ending.last["complete"], ending.last["file_bytes"]) == (6, False, 0)
-    assert ending.last["reason"] == "the capture's file cannot be written: No space left on device"
+    assert "No space left on device" in ending.last["reason"]
     assert (tmp_path / "x").stat().st_size == 0

@@ -51,10 +51,12 @@ def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        pytest.param(("-t", "0.3"), {"duration_ns": 300_000_000, "warmup_ns": 150_000_000}, id="short"),
         pytest.param(
-            (*SHORT, "-P", "3", "-w", "64K"),
-            {"streams": 3, "window_requested_bytes": 65536},
+            ("-t", "0.3", "-P", "3", "-w", "64K"),
+            {
+                **{"duration_ns": 300_000_000, "warmup_ns": 150_000_000},
+                **{"streams": 3, "window_requested_bytes": 65536},
+            },
             id="iperf3's names",
         ),
         pytest.param(
@@ -90,12 +92,9 @@ def test_options_reach_the_trial(
     [
         (("--bytes", "1G", "--time", "5"), "--bytes and --time exclude each other"),
         (("--reverse", "--both"), "--reverse and --both exclude each other"),
-        (("--bytes", "x"), "--bytes: 'x' is not a size"),
         (("--bytes", "0"), "--bytes: '0' is out of range"),
-        (("--rate", "fast"), "--rate: 'fast' is not a rate"),
         (("--rate", "1"), "--rate: '1' is out of range"),
         (("-w", "3"), "--window: '3' is out of range"),
-        (("-t", "x"), "--time: 'x' is not a time"),
         (("--message", "2"), "--message: '2' is out of range"),
         (("--reply",), "--reply: native does not support reply without message"),
         (("--message", "64", "-R"), "--reverse or --both: native does not support messages in direction"),
@@ -106,7 +105,6 @@ def test_options_reach_the_trial(
         (("--udp", "--datagram", "31"), "--datagram: '31' is out of range"),
         (("--udp", "--bytes", "1G"), "--bytes: native does not support transfer with a UDP flow"),
         (("--udp", "--congestion", "reno"), "--congestion: native does not support congestion without TCP"),
-        (("-P", "0"), "Invalid value for '--streams' / '-P'"),
     ],
 )
 def test_a_bad_value_is_one_line_with_its_option(

@@ -20,9 +20,15 @@ pytestmark = pytest.mark.engine
 SHORT = ("cycles=1", "trial.duration=200ms", "trial.warmup=20ms", "trial.interval=50ms", "probes.unloaded=2")
 #: Levels that keep one combination of each kind.
 FEW = {
-    "message-size": ("factors.message=[64]", 'factors.transport=["tcp", "shared-memory"]'),
+    "message-size": (
+        *("factors.message=[64]", 'factors.transport=["tcp", "shared-memory"]'),
+        *('factors.batch="none"', 'factors.encoding="fixed"'),
+    ),
     "fan-out": ("factors.streams=[1, 3]", "factors.message=[22]", 'factors.transport="unix"'),
-    "relay-latency": ("factors.message=[128]", 'factors.transport=["udp", "pipe"]', "factors.no_delay=false"),
+    "relay-latency": (
+        *("factors.message=[128]", 'factors.transport=["udp", "pipe"]', "factors.no_delay=false"),
+        'factors.message_rate=["max", 1000, 20000]',
+    ),
     "releases": ('factors.message=["none", "64B"]', 'factors.transport="tcp"', "factors.streams=1"),
     "observer-cost": ('factors.message="64B"', "factors.streams=1"),
 }
@@ -69,9 +75,8 @@ def test_a_campaign_runs_on_one_machine_and_fills_its_report(
 
 def test_two_configurations_are_compared_with_a_noise_floor(tmp_path: Path) -> None:
     levels = ('factors.build=["this", "again"]', "factors.no_delay=[false, true]", "compare=no_delay")
-    measure(
-        "releases", tmp_path / "out", *levels, 'factors.transport="tcp"', 'factors.message=["none", "64B"]'
-    )
+    fewer = ('factors.transport="tcp"', 'factors.message=["none", "64B"]', "factors.streams=1")
+    measure("releases", tmp_path / "out", *levels, *fewer)
     with pathlab.open(tmp_path / "out") as results:
         found = results.compare_releases()
         assert found is not None
