@@ -70,8 +70,7 @@ def test_a_payload_above_the_mtu_is_refused_in_one_line(wires: Wires) -> None:
     with _meet(wires, datagram_bytes=1473) as (_, sender):
         ending = sender.finish()
     assert_refused(ending, SETUP, "connect", errno_name="EMSGSIZE")
-    said = "--datagram-bytes 1473: the path's MTU of 1500 bytes carries 1472 at most: use no more"
-    assert ending.last["text"].startswith(said)
+    assert {"--datagram-bytes", "1500", "1472"} <= set(ending.last["text"].split())
 
 
 def test_a_path_whose_mtu_shrinks_ends_the_trial(wires: Wires) -> None:
@@ -82,7 +81,7 @@ def test_a_path_whose_mtu_shrinks_ends_the_trial(wires: Wires) -> None:
         wires.a.run("ip", "link", "set", "dev", "wan0", "mtu", "1400")
         ending = sender.finish()
     assert ending.status == ENDED
-    assert ending.last["reason"] == "stream 0: the path's MTU does not carry --datagram-bytes 1472: use fewer"
+    assert "--datagram-bytes 1472" in ending.last["reason"]
     assert total(ending, "sent") > 0
 
 
@@ -133,9 +132,8 @@ def test_a_path_that_breaks_ends_both_in_bounded_time(wires: Wires) -> None:
             end.wait_for("interval", phase="steady")
         wires.b.run("ip", "link", "set", "dev", "wan0", "down")
         connecting, accepting = sender.finish(), receiver.finish()
-    gone = "nothing was delivered in either direction within --drain-timeout-ns of the stop"
-    assert (connecting.status, connecting.last["reason"]) == (ENDED, gone)
-    assert (accepting.status, accepting.last["reason"]) == (ENDED, gone)
+    for ending in (connecting, accepting):
+        assert (ending.status, "--drain-timeout-ns" in ending.last["reason"]) == (ENDED, True)
     assert total(connecting, "sent") > 0
     assert datagrams_of(connecting)["confirmed"]["received"] == [None]
     assert datagrams_of(accepting, "steady")["received"][0] > 0
