@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, RateNow, TrialEnded
@@ -58,23 +57,17 @@ def test_loads_run_on_both_hosts_over_ssh(
 def test_technologies_are_measured_between_two_hosts(reach: Reach, tmp_path: Path) -> None:
     """The server at b, on a port of b's range; programs and pipes are those of the account there."""
     lab = reach.lab
-    data = campaign_of(lab, cycles=1).to_stored()
-    levels = {"message": "1400B", "reply": True, "no_delay": True, "engine": ["tcp-python", "tcp-pipe"]}
-    tables = {
-        name: {"address": lab.address(name), "user": "sh", "port": PORT, "key": str(lab.key),
-               "port_range": "21880-21889"}
-        for name in ("a", "b")
-    }  # fmt: skip
-    campaign = build_campaign(
-        {
-            **{key: data[key] for key in ("format", "name", "title", "seed")},
-            "hosts": tables,
-            "paths": [{"source": "a", "destination": "b"}],
-            "factors": {"streams": 2, **levels},
-            "trial": {"warmup": "100ms", "duration": "500ms"},
-            "probes": {"unloaded": 1},
+    reached = {"user": "sh", "port": PORT, "key": str(lab.key), "port_range": "21880-21889"}
+    campaign = campaign_of(
+        lab,
+        cycles=1,
+        hosts={name: {"address": lab.address(name), **reached} for name in ("a", "b")},
+        factors={
+            **{"streams": 2, "message": "1400B", "reply": True, "no_delay": True},
+            "engine": ["tcp-python", "tcp-pipe"],
         },
-        label="test",
+        trial={"warmup": "100ms", "duration": "500ms"},
+        probes={"unloaded": 1},
     )
     heard: set[int] = set()
 

@@ -24,8 +24,10 @@ STAGES = ("connect", "prepare", "traffic", "drain")
 ENGINES = {"connect": 0, "prepare": 1, "traffic": 2, "drain": 2}
 PARTIES = ("controller", "agent", "engine", "sshd")
 PROGRAM = Path(ssh_lab_module.__file__).with_name("controller.py")
+# As in test_agent_cleanup.py: the other cells of the stages around the traffic are `long`.
+EVERYWHERE = ("controller", "sshd")
 TABLE = [
-    (party, stage)
+    pytest.param(party, stage, marks=() if party in EVERYWHERE or stage == "traffic" else pytest.mark.long)
     for party, stage in itertools.product(PARTIES, STAGES)
     if (party, stage) not in {("engine", "connect")}  # no engine runs yet
 ]
