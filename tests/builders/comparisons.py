@@ -45,3 +45,26 @@ def make_results(
 
 def compare(*results: StudySource, **rules: Any) -> ResultsComparison:
     return compare_results([(f"r{n}", source) for n, source in enumerate(results)], ComparisonRules(**rules))
+
+
+def make_changed() -> ResultsComparison:
+    """Eight combinations: two slower, one with two trials, the rest alike; names longer than a terminal."""
+    levels = [(streams, window) for streams in (1, 2, 4, 8) for window in (65_536, 262_144)]
+    base = make_quickstart(cycles=12, levels=levels)
+    sides = []
+    for seed, slow in ((1, 1.0), (2, 0.82)):
+        rng = np.random.default_rng(seed)
+        records = [
+            dataclasses.replace(
+                one,
+                throughput_bits_per_s=(one.throughput_bits_per_s or 0.0)
+                * float(np.exp(rng.normal(0, 0.002)))
+                * (slow if one.streams == 4 else 1.0),
+            )
+            for one in base.records
+            if seed == 1 or one.cycle < 2 or (one.streams, one.window_requested_bytes) != (8, 65_536)
+        ]
+        sides.append(base.copy(trials=records, series={}))
+    labels = (f"/srv/{'long-' * 14}before", "/srv/after")
+    rules = ComparisonRules(metrics=("throughput", "idle-rtt"))
+    return compare_results(list(zip(labels, sides, strict=True)), rules)

@@ -16,7 +16,15 @@ import pandas as pd
 
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.results import Settings, SyntheticResults, make_hosts, plan_cycles, run_plan
+from tests.builders.results import (
+    Settings,
+    SyntheticResults,
+    join_results,
+    make_hosts,
+    plan_cycles,
+    run_plan,
+)
+from tests.builders.sweeps import make_sweep
 from tests.builders.trials import measure_row
 
 RATES = (1_000, 5_000, 20_000, 50_000, 100_000, 200_000)
@@ -185,3 +193,15 @@ def carry(settings: Settings) -> dict[str, Any]:
         "sender_cpu_ns_per_message": own_ns,
         "receiver_cpu_ns_per_message": 500.0,
     }
+
+
+def make_writes(share: float, levels: Sequence[tuple[int, int | None]]) -> SyntheticResults:
+    """Writes of every size; each stream carries that share of what 2 µs and 1 ns a byte allow."""
+
+    def measure(size: int) -> SyntheticResults:
+        def change(record: TrialRecord) -> TrialRecord:
+            return replace(record, throughput_bits_per_s=share * record.streams * size * 8e9 / (2000 + size))
+
+        return make_sweep(2, levels=levels, change=change, settings={"write_bytes": size})
+
+    return join_results([measure(size) for size in WRITE_SIZES])

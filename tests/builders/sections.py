@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.report.blocks import Block, Fold, Section, TableBlock
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Curve, Layer, Plot
+from pathlab.report.plots.model import Curve, Layer, Panel, Plot, Rule
+from pathlab.report.plots.preparation import prepare_plot
+from pathlab.report.report_builder import gather_inputs
+from pathlab.report.sections.chapters import build_sections, find_plot
+from pathlab.report.sections.trials import plot_trial
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.answer import StudyOptions
-from tests.builders.results import SyntheticResults
+from tests.builders.results import SyntheticResults, make_campaign
 
 #: Few resamples: the width of intervals is not what is tested here.
 QUICK = StudyOptions(fit=FitOptions(resamples=100))
@@ -22,6 +28,16 @@ QUICK = StudyOptions(fit=FitOptions(resamples=100))
 def make_inputs(results: SyntheticResults) -> ReportInputs:
     """The material of results in memory, windows in ascending order."""
     return ReportInputs(Study(results, QUICK))
+
+
+def make_trial_inputs(record: TrialRecord, series: dict[str, pd.DataFrame]) -> ReportInputs:
+    """The material of a single trial with these series."""
+    return gather_inputs(SyntheticResults(make_campaign(), (), [record], {1: series}))
+
+
+def draw_trial(record: TrialRecord, series: dict[str, pd.DataFrame]) -> Plot:
+    """The figure of a single trial as it is drawn."""
+    return prepare_plot(plot_trial(make_trial_inputs(record, series), 1))
 
 
 def take_trials(
@@ -33,16 +49,41 @@ def take_trials(
     return np.array([np.nan if value is None else value for value in found], dtype=np.float64)
 
 
-def find_curve(plot: Plot, name: str, panel: int = 0) -> Curve:
-    """The curve of that name in a panel."""
-    layer = find_layer(plot, name, panel)
-    assert isinstance(layer, Curve)
-    return layer
+def draw(inputs: ReportInputs, name: str) -> Plot:
+    """The figure of that name, which there must be."""
+    plot = find_plot(inputs, name)
+    assert plot is not None
+    return plot
 
 
-def find_layer(plot: Plot, name: str, panel: int = 0, kind: type = Curve) -> Layer:
+def find_section(inputs: ReportInputs, key: str) -> Section:
+    """The chapter of that key, which there must be."""
+    return next(one for one in build_sections(inputs) if one.key == key)
+
+
+Kind = TypeVar("Kind", bound=Layer)
+
+
+def find_layer(plot: Plot, name: str, panel: int = 0, *, kind: type[Kind]) -> Kind:
     """The first layer of that name and kind in a panel."""
     return next(one for one in plot.panels[panel].layers if one.name == name and isinstance(one, kind))
+
+
+def find_curve(plot: Plot, name: str, panel: int = 0) -> Curve:
+    """The curve of that name in a panel."""
+    return find_layer(plot, name, panel, kind=Curve)
+
+
+def take_interval(layer: Curve | Rule) -> tuple[Any, Any]:
+    """The lower and the upper ends of the intervals of a layer, which must have some."""
+    assert layer.low is not None
+    assert layer.high is not None
+    return layer.low, layer.high
+
+
+def find_layers(panel: Panel, kind: type) -> dict[str, Any]:
+    """The layers of that kind in a panel by name."""
+    return {layer.name: layer for layer in panel.layers if isinstance(layer, kind)}
 
 
 def list_blocks(sections: Sequence[Section]) -> Iterator[Block]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
@@ -28,6 +29,15 @@ def make_intervals(streams: int, intervals: int) -> pa.Table:
             "rtt_us": pa.array([None if at % 7 == 3 else draw.randrange(2**32) for at in rows], pa.int64()),
         }
     )
+
+
+def make_stream_intervals(steps: int, streams: int, **columns: Any) -> pd.DataFrame:
+    """Intervals of 100 ms of each stream, two of them warm-up; a column is a number or one per record."""
+    index = np.repeat(np.arange(steps), streams)
+    times = {"start_ns": index * 100_000_000, "end_ns": (index + 1) * 100_000_000}
+    phase = np.where(index < 2, "warmup", "steady")
+    stream = np.tile(np.arange(streams), steps)
+    return pd.DataFrame({"index": index, "phase": phase, **times, "stream": stream, **columns})
 
 
 def make_histogram_row(start_ns: int, values: Sequence[int], **columns: Any) -> dict[str, Any]:

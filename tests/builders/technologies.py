@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from pathlab.report.inputs import ReportInputs
 from pathlab.store.records import PlanRecord, TrialRecord
+from pathlab.study.analyses import Study
 from tests.builders.messages import Setup, make_round_trips, measure_message
 from tests.builders.results import DEFAULTS, Settings, SyntheticResults, make_hosts, plan_cycles, run_plan
 
@@ -116,6 +118,25 @@ def make_technology_results(
         make_hosts(),
         **{"name": "round-trip", "title": "Round trips by technology", "environment": {}},
     )
+
+
+def make_technology_inputs(results: SyntheticResults, facts: Mapping[str, Any] = FACTS) -> ReportInputs:
+    """The material of results, with what manifests say."""
+    study = Study(results)
+    study.technology_facts = facts
+    return ReportInputs(study)
+
+
+def weaken_loads(results: SyntheticResults) -> SyntheticResults:
+    """The same, of which the load of cores hardly ran: 2 % beside technologies, 1 % beside transports."""
+    cpu = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
+    results.records = [
+        replace(one, flags=("background-weak",), background_cpu_ratio=0.02 if one.adapter_versions else 0.01)
+        if one.plan_row in cpu
+        else one
+        for one in results.records
+    ]
+    return results
 
 
 def _find_factor(extra: Mapping[str, Any], loads: Mapping[str, float]) -> float:

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 Golden = Callable[[str, str], None]
 Say = Callable[[object], None]
+Error = TypeVar("Error", bound=BaseException)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -78,6 +80,13 @@ def say(
         kept_sections[name] = said
     elif not differs:
         assert said == kept_sections.get(name), explain(file)
+
+
+def catch(kind: type[Error], call: Callable[..., object], *given: Any, **named: Any) -> Error:
+    """The error of that kind with which a call ends."""
+    with pytest.raises(kind) as caught:
+        call(*given, **named)
+    return caught.value
 
 
 def find_file(module: Path) -> Path:

@@ -6,17 +6,15 @@ import os
 import struct
 from pathlib import Path
 
-import pytest
-
-from pathlab.captures.capture import open_capture
-from pathlab.errors import StoreError
+from pathlab.captures.capture import open_capture, read_capture
+from pathlab.errors import StoreError, UsageError
 from tests.builders.packets import (
     build_block,
     build_enhanced,
     write_pcap,
     write_pcapng,
 )
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 from tests.unit.captures.test_files import make_pcapng, read_all
 
 
@@ -79,6 +77,9 @@ def test_a_missing_file_and_a_folder_are_named(say: Say, tmp_path: Path, name: s
 def test_a_pipe_is_refused_before_it_is_opened(say: Say, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(StoreError) as caught:
-        open_capture(pipe)
-    say(caught.value)
+    say(catch(StoreError, open_capture, pipe))
+
+
+def test_an_unknown_link_type_is_an_error_that_names_it(say: Say, tmp_path: Path) -> None:
+    path = write_pcap(tmp_path / "a.pcap", [(5, b"x" * 60)], link=147)
+    say(catch(UsageError, read_capture, path))

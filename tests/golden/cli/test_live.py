@@ -6,6 +6,7 @@ import datetime
 import io
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,18 +14,27 @@ from rich.console import Console
 from pathlab.cli.live import LiveView, describe_step, format_wait
 from pathlab.runner.events import (
     CampaignStarted,
+    Event,
     Preparing,
     SearchNow,
     TrialEnded,
     TrialStarted,
 )
 from pathlab.store.results import Results
+from tests.builders.printed import print_text
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN
 from tests.builders.trials import make_record
 from tests.golden.conftest import Say
 from tests.unit.cli.test_live import EVENTS, STARTED, draw, make_view, show
 
 NOW_S = 1000.0
+
+
+def feed(console: Console, *events: Event) -> None:
+    """Show events in a view."""
+    with LiveView(console) as view:
+        for event in events:
+            view(event)
 
 
 def test_without_a_terminal_there_are_lines_alone(say: Say) -> None:
@@ -34,13 +44,10 @@ def test_without_a_terminal_there_are_lines_alone(say: Say) -> None:
 
 @pytest.mark.parametrize("done", [1, 2])
 def test_a_continued_run_says_what_is_done(say: Say, done: int) -> None:
-    screen = io.StringIO()
     event = CampaignStarted(
         name="sweep", folder=Path("out"), rows=2, done=done, estimate_ns=10**10, work_ns=10**10
     )
-    with LiveView(Console(file=screen, width=200)) as view:
-        view(event)
-    say(screen.getvalue())
+    say(print_text(lambda console: feed(console, event), 200))
 
 
 def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left(say: Say) -> None:
@@ -61,9 +68,7 @@ def test_the_first_step_is_shown_at_once_and_calibration_counts_as_time_left(say
 
 def test_an_interrupted_trial_is_named_as_such(say: Say) -> None:
     record = make_record(status="interrupted", failed_stage="controller", failure="the run was stopped")
-    screen = io.StringIO()
-    LiveView(Console(file=screen, width=200))(TrialEnded(record=record, settings={}))
-    say(screen.getvalue().rstrip())
+    say(print_text(lambda console: feed(console, TrialEnded(record=record, settings={})), 200))
 
 
 def test_quiet_says_nothing_and_a_bar_alone_only_notes_and_waits(say: Say) -> None:
@@ -75,11 +80,8 @@ def test_quiet_says_nothing_and_a_bar_alone_only_notes_and_waits(say: Say) -> No
 
 def test_a_wait_says_until_when_and_whether_it_may_end_earlier(say: Say) -> None:
     now = datetime.datetime(2026, 1, 5, 11, 50, tzinfo=datetime.UTC)
-    soon = now + datetime.timedelta(minutes=8)
-    say(format_wait(soon, now, at_most=True))
-    say(format_wait(soon, now, at_most=False))
-    later = soon + datetime.timedelta(days=1)
-    say(format_wait(later, now, at_most=False))
+    for minutes, at_most in ((8, True), (8, False), (24 * 60 + 8, False)):
+        say(format_wait(now + datetime.timedelta(minutes=minutes), now, at_most=at_most))
 
 
 def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(say: Say, tmp_path: Path) -> None:
@@ -88,18 +90,15 @@ def test_a_run_that_goes_on_counts_and_shows_what_was_done_before(say: Say, tmp_
     screen = io.StringIO()
     with LiveView(Console(file=screen, width=120, force_terminal=True, color_system=None)) as view:
         view(CampaignStarted(name="c", folder=tmp_path, rows=8, done=5, estimate_ns=10**10, work_ns=10**10))
+        what: dict[str, Any] = {
+            "source": "a",
+            "destination": "b",
+            "streams": 1,
+            "window_bytes": None,
+            "estimate_ns": 1,
+        }
         for row, attempt in ((5, 2), (6, 1)):
-            view(
-                TrialStarted(
-                    row=row,
-                    attempt=attempt,
-                    source="a",
-                    destination="b",
-                    streams=1,
-                    window_bytes=None,
-                    estimate_ns=1,
-                )
-            )
+            view(TrialStarted(row=row, attempt=attempt, **what))
         view(TrialEnded(record=make_record(plan_row=5, throughput_bits_per_s=7e6), settings={}))
     text = screen.getvalue()
     say(text)
@@ -114,7 +113,4 @@ def test_a_search_shows_the_rate_and_what_is_confirmed(say: Say) -> None:
     say(" ".join(draw(view, 120)))
     say(describe_step(replace(step, above_bits_per_s=None)))
     say(describe_step(replace(step, below_bits_per_s=None)))
-    screen = io.StringIO()
-    with LiveView(Console(file=screen, width=200)) as lines:
-        lines(replace(STARTED, searches=2, rows=60))
-    say(screen.getvalue())
+    say(print_text(lambda console: feed(console, replace(STARTED, searches=2, rows=60)), 200))

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.command_line import call
-from tests.golden.builders import make_failed, make_message_results, make_quickstart, write_results
+from tests.builders.messages import TCP, make_message_results
+from tests.builders.results import make_quickstart, write_results
+from tests.builders.technologies import make_technology_results
+from tests.builders.trials import make_failed
+from tests.command_line import Said, call
 from tests.golden.conftest import Say
 
-#: ``tcp`` and ``messages`` are folders of results.
+#: A stop rule, a period and hours.
+CONDUCT = (
+    """--set="until='5% of the median'" --set=cycles_max=30 --set=every=12h --set=budget.hours=22:00-06:00"""
+)
+#: ``tcp``, ``messages``, ``sizes`` and ``technologies`` are folders of results.
 COMMANDS = (
     "--help",
     "analyze tcp --only cells --reference ibm-streams-3.0-internode",
@@ -23,8 +32,18 @@ COMMANDS = (
     "lab show bufferbloat",
     "lab show three-hops",
     "plan quickstart --rows 5",
+    "plan quickstart '--set=title=One [red]title'",
+    "plan quickstart --set=design=lhs --set=points=20",
     "plan wan --rows 5",
+    "plan streams-sweep",
+    "plan streams-sweep --rows 2",
+    "plan streams-sweep --rows 0",
+    "plan lan --paths=local:local",
+    "plan lan --paths=local:local --set paths.0.capacity=1Gbit/s",
+    f"plan lan --paths=local:local {CONDUCT}",
     "recommend messages",
+    "recommend messages --rate 5k --size 64B --p99 50us",
+    "recommend messages --rate 1M --size 64 --p99 50us",
     "recommend messages --rate 50k --size 64B --p99 100us",
     "recommend messages --rate 150k --size 64B --p99 1us",
     "reference list",
@@ -62,6 +81,15 @@ MISTAKES = (
     "import wrong.toml",
     "lab show nothing",
     "recommend tcp",
+    "recommend technologies",
+    "recommend messages --rate 5k",
+    "recommend messages --rate 5k --p99 5",
+    "recommend messages --rate 5x --p99 5us",
+    "recommend sizes --rate 5k --p99 5us",
+    "recommend messages --rate 0 --p99 5us",
+    "recommend messages --p99 5us",
+    "recommend messages --size 6KB",
+    "recommend messages --size 100",
     "recommend messages --rate fast --size 64B --p99 1ms",
     "recommend messages --rate 1k --size 65B --p99 1ms",
     "reference show nothing",
@@ -84,6 +112,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     results.records[3] = make_failed(results.records[3], reason="the receiver refused the connection")
     write_results(results, folder / "tcp")
     write_results(make_message_results(sizes=(64,), cycles=6), folder / "messages")
+    write_results(make_message_results((TCP,), rates=(5000,), cycles=1), folder / "sizes")
+    technologies = make_technology_results(sizes=(64,), histograms=False, cycles=2)
+    write_results(technologies, folder / "technologies")
     (folder / "wrong.toml").write_text(
         'format = 1\nname = "wrong"\ntitle = "t"\nseed = 1\ncycels = 2\n'
         '[[paths]]\nsource = "here"\ndestination = "local"\n[factors]\nstreams = [0]\n'
@@ -91,32 +122,27 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_pathlab(
-    say: Say,
-    command: str,
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.fixture
+def run(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[[str], Said]:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(root)
-    printed = call(command.split(), capsys)
+    return lambda command: call(shlex.split(command), capsys)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_pathlab(say: Say, command: str, run: Callable[[str], Said]) -> None:
+    printed = run(command)
     assert printed.err == ""
-    say(hide_sizes(printed.out))
+    if printed.status:
+        say(f"exit status {printed.status}")
+    say(hide_sizes(printed.out) if command.startswith("results") else printed.out)
 
 
 @pytest.mark.parametrize("command", MISTAKES)
-def test_mistake_in_pathlab(
-    say: Say,
-    command: str,
-    root: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.chdir(root)
-    printed = call(command.split(), capsys)
+def test_mistake_in_pathlab(say: Say, command: str, run: Callable[[str], Said]) -> None:
+    printed = run(command)
     assert printed.status in (2, 5)
     say(f"exit status {printed.status}")
     say(printed.err)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from pathlab.discover.mtu import PathMtu
 from pathlab.discover.route import build_route
 from pathlab.errors import UsageError
@@ -13,7 +11,7 @@ from pathlab.report.plots.figure_file import check_figure_file
 from pathlab.report.plots.printed import write_figure
 from pathlab.report.sections.routes import plot_path
 from tests.builders.paths import OPENED, probe, sample_capacity, sample_report
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 from tests.unit.discover.test_text import Follower, render
 
 
@@ -49,13 +47,7 @@ def test_without_capacity_the_figure_says_so(say: Say) -> None:
 
 
 def test_a_file_that_cannot_be_drawn_into_is_named(say: Say, tmp_path: Path) -> None:
-    with pytest.raises(UsageError) as caught:
-        check_figure_file(Path("path.txt"), "--figure")
-    say(caught.value)
-    with pytest.raises(UsageError) as caught:
-        check_figure_file(tmp_path / "nowhere" / "path.svg", "--figure")
-    say(caught.value)
+    say(catch(UsageError, check_figure_file, Path("path.txt"), "--figure"))
+    say(catch(UsageError, check_figure_file, tmp_path / "nowhere" / "path.svg", "--figure"))
     (tmp_path / "taken.svg").mkdir()
-    with pytest.raises(UsageError) as caught:
-        write_figure(plot_path(sample_report().as_document()), tmp_path / "taken.svg")
-    say(caught.value)
+    say(catch(UsageError, write_figure, plot_path(sample_report().as_document()), tmp_path / "taken.svg"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -20,7 +19,10 @@ from pathlab.report.report_builder import arrange_report
 from pathlab.study.analyses import Analyses, Study
 from pathlab.study.document import build_analysis_document
 from pathlab.study.registry import ANALYSES
-from tests.golden.builders import QUICK, Facts, SyntheticResults
+from tests.builders.printed import print_text
+from tests.builders.results import SyntheticResults
+from tests.builders.sections import QUICK
+from tests.builders.technologies import Facts
 
 COLUMNS = 80
 #: Of longer lists the first item is kept: enough to show every field and its unit.
@@ -41,13 +43,12 @@ def render_study(study: Analyses) -> Files:
     """What ``report``, ``analyze`` and their JSON forms show of results, each analysis done once."""
     inputs = ReportInputs(study)
     report = arrange_report(inputs)
+    printed = {
+        "pathlab report RESULTS": print_text(lambda console: print_summary(inputs, console), COLUMNS),
+        "pathlab analyze RESULTS": print_text(lambda console: print_analyses(study, console), COLUMNS),
+    }
     return {
-        "txt": join_commands(
-            {
-                "pathlab report RESULTS": print_to_text(lambda console: print_summary(inputs, console)),
-                "pathlab analyze RESULTS": print_to_text(lambda console: print_analyses(study, console)),
-            }
-        ),
+        "txt": join_commands(printed),
         "md": render_page(report),
         "json": render_json({"report": describe_report(report), "analysis": build_analysis_document(study)}),
     }
@@ -61,13 +62,6 @@ def render_page(report: Report) -> str:
     return render_markdown(report, "report-figures").replace(
         f"written by PathLab {__version__}", "written by PathLab VERSION"
     )
-
-
-def print_to_text(write: Callable[[Console], None]) -> str:
-    console = Console(file=io.StringIO(), width=COLUMNS, color_system=None)
-    write(console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
 
 
 def join_commands(printed: Mapping[str, str]) -> str:

@@ -17,30 +17,21 @@ from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.golden.builders import (
-    FACTS,
-    LAB,
-    TEXTS,
-    UNEQUAL,
-    Bonds,
-    carry_flow,
-    compare,
-    make_campaign,
-    make_failed,
-    make_message_results,
-    make_multipath_results,
-    make_quickstart,
-    make_results,
-    make_sweep,
-    make_technology_results,
-    make_udp_trials,
-    write_sample,
-)
+from tests.builders.comparisons import compare, make_results
+from tests.builders.datagrams import carry_flow, make_udp_trials
+from tests.builders.foreign_files import TEXTS, write_sample
+from tests.builders.messages import make_message_results
+from tests.builders.multipath import UNEQUAL, Bonds, make_multipath_results
+from tests.builders.printed import print_text
+from tests.builders.results import LAB, make_campaign, make_quickstart
+from tests.builders.sweeps import make_sweep
+from tests.builders.technologies import FACTS, make_technology_results
+from tests.builders.trials import make_failed
 from tests.golden.conftest import Golden
 from tests.golden.results.rendering import (
+    COLUMNS,
     Files,
     join_commands,
-    print_to_text,
     render_json,
     render_page,
     render_results,
@@ -92,8 +83,10 @@ def render_compared() -> Files:
     found = compare(make_results(seed=1), make_results(seed=2, rate=0.9, rtt=1.2))
     few = compare(make_results(seed=1, cycles=3), make_results(seed=2, cycles=3))
     printed = {
-        "pathlab compare BEFORE AFTER": print_to_text(lambda console: render_comparison(found, console)),
-        "pathlab compare FEW FEW": print_to_text(lambda console: render_comparison(few, console)),
+        "pathlab compare BEFORE AFTER": print_text(
+            lambda console: render_comparison(found, console), COLUMNS
+        ),
+        "pathlab compare FEW FEW": print_text(lambda console: render_comparison(few, console), COLUMNS),
     }
     return {
         "txt": join_commands(printed),

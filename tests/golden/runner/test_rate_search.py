@@ -22,31 +22,26 @@ from tests.builders.searches import (
     run_searches,
 )
 from tests.builders.stored import create_results
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 
 
-@pytest.mark.parametrize(
-    "truth",
-    [
-        count_link(1000000000.0),
-        count_link(1000000000.0, 0.5),
-        count_link(1000000000.0, 1.0),
-        count_link(1000000000.0, 0.01),
-    ],
-)
-def test_each_ending_has_one_text(say: Say, tmp_path: Path, truth: Truth) -> None:
+def search(folder: Path, truth: Truth) -> str:
+    """How the only search of a campaign ends."""
     campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
     assert campaign.search is not None
-    with create_results(tmp_path, campaign) as results:
+    with create_results(folder, campaign) as results:
         run_searches(results, campaign, truth)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        say(describe_ending(found.state, campaign.search.rule))
+    return describe_ending(found.state, campaign.search.rule)
+
+
+@pytest.mark.parametrize("loss_ratio", [0.0, 0.5, 1.0, 0.01])
+def test_each_ending_has_one_text(say: Say, tmp_path: Path, loss_ratio: float) -> None:
+    say(search(tmp_path, count_link(1e9, loss_ratio)))
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_limit_of_a_host_is_no_rate_of_the_path(say: Say, tmp_path: Path, end: str) -> None:
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
     clean, link = count_link(1e9), count_link(48e6)
 
     def limit(row: PlanRow) -> Mapping[str, Any]:
@@ -56,11 +51,7 @@ def test_a_limit_of_a_host_is_no_rate_of_the_path(say: Say, tmp_path: Path, end:
         sent = min(48e6, row.cell.pacing_bits_per_s or 0) / 8000
         return {**clean(row), "udp_sent_packets_per_s": sent}
 
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, limit)
-        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        text = describe_ending(found.state, campaign.search.rule)
-        say(text)
+    say(search(tmp_path, limit))
 
 
 @pytest.mark.parametrize("host", [None, 0])
@@ -69,19 +60,13 @@ def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(
     say: Say, tmp_path: Path, link: Truth, host: int | None
 ) -> None:
     """With GRO the drops of a socket are not known: what other counters explain is no more than a part."""
-    campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
 
     def hide(row: PlanRow) -> Mapping[str, Any]:
         counts = link(row)
         unknown = {"udp_lost_host_packets": host, "udp_lost_path_packets": None}
         return {**counts, **unknown} if counts["udp_lost_packets"] else counts
 
-    with create_results(tmp_path, campaign) as results:
-        run_searches(results, campaign, hide)
-        (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)
-        text = describe_ending(found.state, campaign.search.rule)
-        say(text)
+    say(search(tmp_path, hide))
 
 
 def test_a_stored_row_of_no_search_is_refused(say: Say, tmp_path: Path) -> None:
@@ -91,12 +76,8 @@ def test_a_stored_row_of_no_search_is_refused(say: Say, tmp_path: Path) -> None:
         results.add_plan_row(
             PlanRecord(row=2, cycle=0, path_source="local", path_destination="local", settings=settings)
         )
-        with pytest.raises(UsageError) as caught:
-            RunParts(campaign, results, lambda _: None)
-        say(caught.value)
-        with pytest.raises(StoreError) as refused:
-            results.add_plan_row(results.plan()[0])
-        say(refused.value)
+        say(catch(UsageError, RunParts, campaign, results, lambda _: None))
+        say(catch(StoreError, results.add_plan_row, results.plan()[0]))
 
 
 def test_another_rule_is_another_campaign(say: Say, tmp_path: Path) -> None:
@@ -104,9 +85,5 @@ def test_another_rule_is_another_campaign(say: Say, tmp_path: Path) -> None:
     other = make_search_campaign(
         search={"loss": "2%", "lowest": "10Mbit/s", "highest": "100Mbit/s", "resolution": "5%"}
     )
-    with (
-        create_results(tmp_path, campaign) as results,
-        pytest.raises(UsageError) as caught,
-    ):
-        refuse_other_plan(results, other, plan_records(other))
-    say(caught.value)
+    with create_results(tmp_path, campaign) as results:
+        say(catch(UsageError, refuse_other_plan, results, other, plan_records(other)))

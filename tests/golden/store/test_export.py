@@ -13,7 +13,7 @@ import pytest
 from pathlab import __version__
 from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.exporting import Selection, load_format, select_trials
+from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.results import Results
 from tests.builders.stored import (
     CAMPAIGN,
@@ -23,7 +23,7 @@ from tests.builders.stored import (
     fill_results,
     make_results,
 )
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 from tests.unit.store.exporters.test_export import BOTH_ENDS, CPU, export
 
 
@@ -66,34 +66,23 @@ def test_a_damaged_series_leaves_nothing_behind(say: Say, tmp_path: Path) -> Non
     folder = change_database(fill_results(tmp_path / "stored"), damage)
     with Results.open(folder) as results:
         for name in ("parquet", "csv", "jsonl", "flent", "hdr"):
-            with pytest.raises(StoreError) as caught:
-                export(results, name, tmp_path / "out")
-            say(caught.value)
+            say(catch(StoreError, export, results, name, tmp_path / "out"))
     assert [path.name for path in tmp_path.iterdir()] == ["stored"]
 
 
 def test_nothing_to_export_is_one_line(say: Say, tmp_path: Path, results: Results) -> None:
-    with make_results(tmp_path / "empty"):
-        pass
-    with Results.open(tmp_path / "empty") as empty, pytest.raises(UsageError) as caught:
-        select_trials(empty)
-    say(caught.value)
-    with pytest.raises(UsageError) as caught:
-        select_trials(results, [9])
-    say(caught.value)
-    only: Selection = select_trials(results, [2])
-    with pytest.raises(UsageError) as caught:
-        load_format("hdr").export(only, tmp_path / "out.hlog")
-    say(caught.value)
+    with make_results(tmp_path / "empty") as empty:
+        say(catch(UsageError, select_trials, empty))
+    say(catch(UsageError, select_trials, results, [9]))
+    only = select_trials(results, [2])
+    say(catch(UsageError, load_format("hdr").export, only, tmp_path / "out.hlog"))
     assert not (tmp_path / "out.hlog").exists()
 
 
 def test_what_flent_cannot_show_is_left_out_and_said(
     say: Say, tmp_path: Path, results: Results, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(UsageError) as caught:
-        export(results, "flent", tmp_path / "none", 2)
-    say(caught.value)
+    say(catch(UsageError, export, results, "flent", tmp_path / "none", 2))
     assert not (tmp_path / "none").exists()
     export_command(results.path, "flent", tmp_path / "some", (), with_series=True, timestamps=True)
     out, errors = capsys.readouterr()

@@ -22,7 +22,7 @@ from tests.builders.foreign_files import (
     make_pscheduler,
     make_transfer,
 )
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 
 
 def refuse(tmp_path: Path, content: bytes | str) -> str:
@@ -108,9 +108,5 @@ def test_a_bomb_is_not_unpacked(say: Say, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_what_cannot_be_opened_is_named(say: Say, tmp_path: Path) -> None:
-    with pytest.raises(StoreError) as caught:
-        read_file(tmp_path / "none.json")
-    say(caught.value)
-    with pytest.raises(StoreError) as caught:
-        read_file(tmp_path)
-    say(caught.value)
+    say(catch(StoreError, read_file, tmp_path / "none.json"))
+    say(catch(StoreError, read_file, tmp_path))

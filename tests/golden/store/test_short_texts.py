@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sqlite3
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_table import render_comparison
+from pathlab.store import database
 from pathlab.store.check import check_results
 from pathlab.store.hdr_histogram import HistogramError, HistogramLayout
 from pathlab.store.importing import read_file, store_files
@@ -38,7 +40,7 @@ from tests.builders.foreign_files import (
 )
 from tests.builders.series import make_probes
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results
-from tests.golden.conftest import Say
+from tests.golden.conftest import Say, catch
 from tests.unit.store.importers.test_import_conditions import import_nodes, make_datagrams, make_plain
 from tests.unit.store.test_hdr_histogram import count
 from tests.unit.store.test_interval_histograms import ROWS, store
@@ -55,23 +57,17 @@ def test_bytes_of_a_small_histogram(say: Say) -> None:
 
 @pytest.mark.parametrize("values", [[-1], [HOUR_NS + 1, 4]])
 def test_values_outside_the_layout_are_refused(say: Say, values: list[int]) -> None:
-    with pytest.raises(HistogramError) as caught:
-        count(values, THREE_DIGITS)
-    say(caught.value)
+    say(catch(HistogramError, count, values, THREE_DIGITS))
 
 
 def test_a_file_is_imported_once(say: Say, tmp_path: Path) -> None:
     first, same = write_sample(tmp_path, "iperf3"), tmp_path / "copy.json"
     same.write_bytes(first.read_bytes())
     with make_results(tmp_path / "into") as results:
-        with pytest.raises(UsageError) as caught:
-            store_files(results, [read_file(first), read_file(same)])
-        say(caught.value)
+        say(catch(UsageError, store_files, results, [read_file(first), read_file(same)]))
         assert results.records() == []
         store_files(results, [read_file(first)])
-        with pytest.raises(UsageError) as caught:
-            store_files(results, [read_file(same)])
-        say(caught.value)
+        say(catch(UsageError, store_files, results, [read_file(same)]))
         assert len(results.records()) == 1
 
 
@@ -88,9 +84,7 @@ def test_nothing_is_half_imported(say: Say, tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr("pathlab.store.importing.insert_trial", insert_one)
     with make_results(tmp_path / "into") as results:
-        with pytest.raises(StoreError) as caught:
-            store_files(results, files)
-        say(caught.value)
+        say(catch(StoreError, store_files, results, files))
         assert (results.records(), len(results.plan()), results.origins()) == ([], 2, {})
 
 
@@ -99,12 +93,8 @@ def test_results_without_a_shared_condition_name_the_settings_that_differ(say: S
     stored = {name: import_nodes(tmp_path / name, [node]) for name, node in tests.items()}
     with ExitStack() as stack:
         slow, fast, tcp = ((name, stack.enter_context(Results.open(stored[name]))) for name in stored)
-        with pytest.raises(UsageError) as caught:
-            compare_results([slow, fast])
-        say(caught.value)
-        with pytest.raises(UsageError) as caught:
-            compare_results([slow, tcp])
-        say(caught.value)
+        say(catch(UsageError, compare_results, [slow, fast]))
+        say(catch(UsageError, compare_results, [slow, tcp]))
 
 
 def test_datagrams_are_shown_with_loss_and_jitter(
@@ -128,9 +118,7 @@ def test_datagrams_are_shown_with_loss_and_jitter(
 def test_a_line_damaged_in_the_middle_is_refused(say: Say, tmp_path: Path) -> None:
     lines = make_json_stream(make_iperf3()).splitlines(keepends=True)
     lines[1] = lines[1][:40] + "\n"
-    with pytest.raises(StoreError) as caught:
-        read_node(tmp_path, "".join(lines))
-    say(caught.value)
+    say(catch(StoreError, read_node, tmp_path, "".join(lines)))
 
 
 @pytest.mark.parametrize(
@@ -139,35 +127,29 @@ def test_a_line_damaged_in_the_middle_is_refused(say: Say, tmp_path: Path) -> No
 def test_damage_is_named_with_file_trial_and_series(say: Say, tmp_path: Path, damage: dict[str, Any]) -> None:
     rows = [{**ROWS[1], **damage}, *ROWS[2:]]
     folder = store(tmp_path / "stored", "round_trips", rows)
-    with (
-        Results.open(folder) as results,
-        pytest.raises(StoreError) as caught,
-    ):
-        read_round_trips(results, 1)
-    say(caught.value)
-    report = check_results(folder)
-    say(str(report))
+    with Results.open(folder) as results:
+        say(catch(StoreError, read_round_trips, results, 1))
+    say(str(check_results(folder)))
 
 
 def test_a_trial_that_is_refused_leaves_nothing(say: Say, tmp_path: Path) -> None:
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {})
-        with pytest.raises(StoreError) as caught:
-            results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
-        say(caught.value)
-        with pytest.raises(StoreError) as caught:
-            results.add_trial(dataclasses.replace(COMPLETE, plan_row=9), {})
-        say(caught.value)
-        with pytest.raises(UsageError) as refused:
-            results.add_trial(dataclasses.replace(COMPLETE, attempt=2), {"probes": make_probes()})
-        say(refused.value)
+        say(catch(StoreError, results.add_trial, COMPLETE, {"loaded_probes": make_probes()}))
+        say(catch(StoreError, results.add_trial, dataclasses.replace(COMPLETE, plan_row=9), {}))
+        say(
+            catch(
+                UsageError,
+                results.add_trial,
+                dataclasses.replace(COMPLETE, attempt=2),
+                {"probes": make_probes()},
+            )
+        )
         assert results.records() == [COMPLETE]
 
 
 def test_a_plan_that_names_a_row_twice_makes_no_results(say: Say, tmp_path: Path) -> None:
-    with pytest.raises(StoreError) as caught:
-        Results.create(tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]])
-    say(caught.value)
+    say(catch(StoreError, Results.create, tmp_path, CAMPAIGN, [PLAN[0], PLAN[0]]))
     assert not (tmp_path / "results.db").exists()
 
 
@@ -175,23 +157,54 @@ def test_a_plan_that_names_a_row_twice_makes_no_results(say: Say, tmp_path: Path
 def test_what_names_no_single_trial_is_refused_by_name(say: Say, tmp_path: Path, wrong: Any) -> None:
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {})
-        with pytest.raises(UsageError) as caught:
-            results.series_kinds(wrong)
-        say(caught.value)
+        say(catch(UsageError, results.series_kinds, wrong))
 
 
 def test_other_kinds_and_other_things_are_refused(say: Say) -> None:
-    with pytest.raises(UsageError) as caught:
-        encode_series("loaded_probe", make_probes())
-    say(caught.value)
-    with pytest.raises(UsageError) as caught:
-        encode_series("sender_cpu", [1, 2])
-    say(caught.value)
+    say(catch(UsageError, encode_series, "loaded_probe", make_probes()))
+    say(catch(UsageError, encode_series, "sender_cpu", [1, 2]))
 
 
 @pytest.mark.parametrize("keep_ratio", [0.0, 0.02, 0.1, 0.3, 0.6, 0.9])
 def test_a_cut_blob_is_named(say: Say, keep_ratio: float) -> None:
     blob = encode_series("loaded_probes", make_probes())
-    with pytest.raises(StoreError) as caught:
-        decode_series("loaded_probes", blob[: int(len(blob) * keep_ratio)])
-    say(caught.value)
+    say(catch(StoreError, decode_series, "loaded_probes", blob[: int(len(blob) * keep_ratio)]))
+
+
+def test_reading_does_not_write(say: Say, tmp_path: Path) -> None:
+    make_results(tmp_path).close()
+    with Results.open(tmp_path) as results:
+        say(catch(UsageError, results.add_trial, COMPLETE, {}))
+
+
+def test_a_locked_file_is_named(say: Say, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.05)
+    with make_results(tmp_path) as results:
+        other = sqlite3.connect(results.path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        say(catch(StoreError, results.add_trial, COMPLETE, {}))
+        other.execute("ROLLBACK")
+        other.close()
+        assert results.add_trial(COMPLETE, {}) == 1
+
+
+def test_what_is_not_there_or_not_ours_is_named(say: Say, tmp_path: Path) -> None:
+    say(catch(StoreError, Results.open, tmp_path))
+    say(catch(StoreError, Results.open, tmp_path / "gone"))
+    text = tmp_path / "notes.txt"
+    text.write_text("not a database, though long enough to have a header of one")
+    foreign = tmp_path / "foreign.db"
+    other = sqlite3.connect(foreign)
+    other.execute("CREATE TABLE meta (name TEXT, value TEXT)")
+    other.commit()
+    other.close()
+    for path in (text, foreign):
+        say(catch(StoreError, Results.open, path))
+
+
+def test_a_series_that_was_not_kept_is_named(say: Say, tmp_path: Path) -> None:
+    with make_results(tmp_path) as results:
+        trial_id = results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
+        say(catch(StoreError, results.series, trial_id, "sender_cpu"))
+        say(catch(UsageError, results.series, 9, "sender_cpu"))
+        say(catch(UsageError, results.series, trial_id, "sender_cpus"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -16,32 +18,35 @@ def table() -> MadeTable:
     return make_table(np.random.default_rng(1), 400)
 
 
-def test_trials_without_a_value_are_counted_in_a_note(say: Say, table: MadeTable) -> None:
-    found = build_from_rows(table, make_view(x="window", y=("rtt",)), all_rows(table))
+@pytest.mark.parametrize(
+    "view",
+    [
+        {},
+        {"x": "window", "y": ("rtt",)},
+        {"colour": "window", "facet": "congestion"},
+        {"statistic": "cdf", "colour": "window"},
+        {"statistic": "course"},
+        {"statistic": "course", "trial": "A:1"},
+    ],
+)
+def test_notes_of_a_view(say: Say, table: MadeTable, view: dict[str, Any]) -> None:
+    """Trials without a value; factors of which one point has several levels; what is left to a trial."""
+    found = build_from_rows(table, make_view(**view), all_rows(table))
+    assert (found.facets == ()) == (view.get("statistic") == "course")
     say(found.notes)
 
 
-def test_the_title_names_what_all_trials_share(say: Say, table: MadeTable) -> None:
-    assert build_from_rows(table, make_view(), all_rows(table)).title == "duration 10 s"
-    first = table.values["results"] == 0
-    rows = np.flatnonzero((table.values["window"] == 65536) & (table.values["congestion"] == 1) & first)
-    title = build_from_rows(table, make_view(), rows).title
-    say(title)
-    autotuned = np.flatnonzero(np.isnan(table.values["window"]))
-    say(build_from_rows(table, make_view(), autotuned).title)
-
-
-def test_pooled_factors_are_named(say: Say, table: MadeTable) -> None:
-    """Those of which one point has several levels; a factor that colours tell apart is not pooled."""
-    pooled = build_from_rows(table, make_view(), all_rows(table)).notes
-    say(pooled)
-    apart = build_from_rows(table, make_view(colour="window", facet="congestion"), all_rows(table)).notes
-    assert not any(note.startswith("Points pool") for note in apart)
-    whole = build_from_rows(table, make_view(statistic="cdf", colour="window"), all_rows(table)).notes
-    say(whole)
+def test_a_factor_with_one_level_at_each_point_is_not_pooled(table: MadeTable) -> None:
     table.values["window"] = np.where(table.values["streams"] > 2, 65536.0, 262144.0)
     notes = build_from_rows(table, make_view(), all_rows(table)).notes
     assert not any("window" in note for note in notes)
+
+
+def test_the_title_names_what_all_trials_share(say: Say, table: MadeTable) -> None:
+    values = table.values
+    first = (values["window"] == 65536) & (values["congestion"] == 1) & (values["results"] == 0)
+    for rows in (all_rows(table), np.flatnonzero(first), np.flatnonzero(np.isnan(values["window"]))):
+        say(build_from_rows(table, make_view(), rows).title)
 
 
 def test_too_many_levels_are_limited_and_said(say: Say) -> None:
@@ -58,16 +63,7 @@ def test_too_many_levels_are_limited_and_said(say: Say) -> None:
     assert [curve.name for curve in colours.facets[0].curves][::23] == ["0", "65535"]
     say(colours.notes)
     found = build_from_rows(made, make_view(), np.arange(count))
-    note = "512 of 65536 places on the x axis shown, chosen evenly: filter to see the others."
-    assert found.notes == (note,)
+    say(found.notes)
     (curve,) = found.facets[0].curves
     assert len(curve.points) == 512
     assert (curve.points[0].x, curve.points[-1].x) == (0, count - 1)
-
-
-def test_a_course_is_left_to_the_trial(say: Say, table: MadeTable) -> None:
-    found = build_from_rows(table, make_view(statistic="course"), all_rows(table))
-    assert found.facets == ()
-    say(found.notes)
-    opened = build_from_rows(table, make_view(statistic="course", trial="A:1"), all_rows(table))
-    assert opened.notes == ()

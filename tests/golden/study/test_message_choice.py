@@ -1,7 +1,8 @@
-"""The setup that meets targets with the least CPU time, why others fail, and the front."""
+"""The setup that meets targets with the least CPU time, and why others fail."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -10,105 +11,73 @@ from pathlab.errors import UsageError
 from pathlab.report.message_text import describe_choice, list_choice_rows
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.message_choice import Shortcoming
-from tests.builders.messages import BATCHED, SHARED, TCP, Setup, make_message_results
-from tests.golden.conftest import Say
-from tests.unit.study.test_message_choice import change, choose
+from pathlab.study.message_choice import MessageChoice, MessageTarget, choose_setups
+from tests.builders.messages import BATCHED, RATES, SHARED, TCP, Setup, make_message_results
+from tests.builders.results import SyntheticResults
+from tests.golden.conftest import Say, catch
+
+UNIX, SLOW = Setup({"transport": "unix"}), Setup(capacity_per_s=500.0)
+MS = 1_000_000
 
 
-@pytest.fixture(scope="module")
-def study() -> Study:
-    return Study(make_message_results())
+def measure(
+    *setups: Setup, cycles: int = 8, rates: tuple[int | None, ...] = (None, *RATES)
+) -> SyntheticResults:
+    """Messages of 64 B by these setups; without one: all of them with every size."""
+    if not setups:
+        return make_message_results(cycles=cycles)
+    return make_message_results(setups, sizes=(64,), cycles=cycles, rates=rates)
 
 
-def test_equal_cpu_time_is_not_told_apart(say: Say) -> None:
-    setups = (TCP, Setup({"transport": "unix"}))
-    found = choose(Study(make_message_results(setups, sizes=(64,))), 5000, 50_000)
-    say(describe_choice(found)[1])
+def change(results: SyntheticResults, edit: Callable[[TrialRecord], TrialRecord]) -> SyntheticResults:
+    return results.copy(trials=[edit(one) for one in results.records])
 
 
-def test_a_rate_between_measured_ones_needs_both_of_them(say: Say) -> None:
+def slow_down(record: TrialRecord) -> TrialRecord:
     """Batches that wait for company are slow where there is little traffic."""
-    study = Study(make_message_results((TCP, BATCHED), sizes=(64,)))
+    idle = record.offered_messages_per_s == 5000 and (record.sender_cpu_ns_per_message or 0) < 1000
+    return replace(record, round_trip_p99_ns=1e6) if idle else record
 
-    def slow_down(record: TrialRecord) -> TrialRecord:
-        idle = record.offered_messages_per_s == 5000 and (record.sender_cpu_ns_per_message or 0) < 1000
-        return replace(record, round_trip_p99_ns=1e6) if idle else record
 
-    assert [one.meets for one in choose(study, 7000, 100_000).candidates] == [True, True]
-    found = choose(change(make_message_results((TCP, BATCHED), sizes=(64,)), slow_down), 7000, 100_000)
-    say([(one.setup.name, one.meets) for one in found.candidates])
-    say(list_choice_rows(found)[1][-1])
+def forget_cpu(record: TrialRecord) -> TrialRecord:
+    return replace(record, sender_cpu_ns_per_message=None)
+
+
+def choose(results: SyntheticResults, rate: int, p99_ns: int, size: int = 64) -> MessageChoice:
+    target = MessageTarget(rate_per_s=rate, size_bytes=size, p99_ns=p99_ns)
+    (found,) = choose_setups(Study(results).study_table(), target)
+    return found
+
+
+def find_median(results: SyntheticResults) -> int:
+    """The p99 of TCP at 5 k/s."""
+    tcp = next(one for one in choose(results, 5000, 50_000).candidates if one.setup.name == "tcp")
+    return round(tcp.figures.p99_ns.median or 0)
+
+
+SITUATIONS: Mapping[str, Callable[[], MessageChoice]] = {
+    "equal CPU time": lambda: choose(measure(TCP, UNIX), 5000, 50_000),
+    "between two rates, both are fast": lambda: choose(measure(TCP, BATCHED), 7000, 100_000),
+    "between two rates, one is slow": lambda: choose(change(measure(TCP, BATCHED), slow_down), 7000, 100_000),
+    "nothing is fast enough": lambda: choose(measure(), 100_000, 5_000),
+    "nothing was offered that rate": lambda: choose(measure(), MS, 50_000),
+    "nothing carried the rate": lambda: choose(measure(SLOW, rates=(1000, 2000)), 5000, 50_000),
+    "the rate was not offered": lambda: choose(measure(SHARED, BATCHED), 300_000, MS),
+    "the rate was missed": lambda: choose(measure(), 200_000, 1000 * MS),
+    "one meets the targets": lambda: choose(measure(), 5000, 20_000),
+    "one was measured": lambda: choose(measure(TCP), 5000, 50_000),
+    "another would by its median": lambda: choose(measure(), 5000, find_median(measure())),
+    "few trials": lambda: choose(measure(cycles=2), 5000, 50_000),
+    "no CPU time": lambda: choose(change(measure(), forget_cpu), 5000, 100_000),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_a_choice_is_explained(say: Say, situation: str) -> None:
+    found = SITUATIONS[situation]()
+    say(f"{row[0]}: {row[-1]}" for row in list_choice_rows(found))
     say(describe_choice(found))
 
 
-def test_nothing_meets_the_targets(say: Say, study: Study) -> None:
-    slow = choose(study, 100_000, 5_000)
-    assert slow.recommended is None
-    assert slow.nearest is not None
-    assert slow.nearest.setup.name == "shared-memory"
-    (text,) = describe_choice(slow)
-    say(text)
-    fast = choose(study, 1_000_000, 50_000)
-    reasons = {one.setup.name: one.shortcoming for one in fast.candidates}
-    say(reasons)
-    say(list_choice_rows(fast)[-1][-1])
-    say(describe_choice(fast)[0])
-
-
-def test_a_rate_that_nothing_carried_is_no_rate_that_was_carried(say: Say) -> None:
-    slow = Setup(capacity_per_s=500.0)
-    found = choose(Study(make_message_results((slow,), sizes=(64,), rates=(1000, 2000))), 5000, 50_000)
-    say(list_choice_rows(found)[0][-1])
-
-
-def test_a_rate_that_was_not_offered_is_not_missed(say: Say) -> None:
-    found = choose(Study(make_message_results((SHARED, BATCHED), sizes=(64,))), 300_000, 10**6)
-    text = describe_choice(found)
-    say(text[0])
-    say(text[1])
-
-
-def test_others_are_ruled_out_undecided_or_named_by_medians(say: Say, study: Study) -> None:
-    alone = choose(study, 5000, 20_000)
-    say(describe_choice(alone))
-    say(describe_choice(alone)[-1])
-    single = choose(Study(make_message_results((TCP,), sizes=(64,))), 5000, 50_000)
-    say(describe_choice(single)[1:])
-    tcp = next(one for one in choose(study, 5000, 50_000).candidates if one.setup.name == "tcp")
-    at_its_median = round(tcp.figures.p99_ns.median or 0)
-    found = describe_choice(choose(study, 5000, at_its_median))
-    say(found)
-
-
-def test_few_trials_recommend_tentatively(say: Say) -> None:
-    found = choose(Study(make_message_results(cycles=2)), 5000, 50_000)
-    assert found.tentative
-    text = describe_choice(found)
-    say(text[0])
-    say(text[1])
-    say(text[-1])
-
-
-def test_without_cpu_time_the_least_p99_is_recommended(say: Say) -> None:
-    def forget(record: TrialRecord) -> TrialRecord:
-        return replace(record, sender_cpu_ns_per_message=None)
-
-    found = choose(change(make_message_results(), forget), 5000, 100_000)
-    say([one.setup.name for one in found.candidates])
-    say(describe_choice(found)[1])
-
-
-def test_sizes_are_not_extrapolated(say: Say, study: Study) -> None:
-    with pytest.raises(UsageError) as refused:
-        choose(study, 5000, 50_000, size=100)
-    say(refused.value)
-    say(refused.value.hint)
-
-
-def test_a_rate_that_was_missed_is_not_met_whatever_its_latency(say: Say, study: Study) -> None:
-    found = choose(study, 200_000, 10**9)
-    (tcp,) = (one for one in found.candidates if one.setup.name == "tcp")
-    assert tcp.shortcoming is Shortcoming.RATE_MISSED
-    assert tcp.figures.p99_ns.median is None
-    say(list_choice_rows(found)[-1][-1])
+def test_sizes_are_not_extrapolated(say: Say) -> None:
+    say(catch(UsageError, choose, measure(), 5000, 50_000, size=100))

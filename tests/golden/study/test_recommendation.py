@@ -2,71 +2,78 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
-from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Reason
-from pathlab.report.recommendation_text import (
-    describe_recommendation,
-)
+from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
-from pathlab.study.recommendation import Confidence
-from tests.builders.recommendations import KIB, QUICK, answer, make, rate, sweep
+from pathlab.study.recommendation import Confidence, Recommendation, Reference
+from tests.builders.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
 from tests.builders.results import make_quickstart
 from tests.golden.conftest import Say
 
-
-def test_too_few_cycles_are_tentative_and_say_how_many_would_decide(say: Say) -> None:
-    found = answer(make_quickstart(cycles=2))
-    assert (found.confidence, found.more_cycles) == (Confidence.LOW, 4)
-    described = describe_recommendation(found)
-    say(described.lead)
-    say(described.certainty[0])
+WINDOW = 64 * KIB
+ONE, TWO = [(1, WINDOW)], [(1, WINDOW), (2, WINDOW)]
 
 
-def test_a_path_whose_capacity_was_not_reached_is_said_so(say: Say) -> None:
-    found = answer(make_quickstart(cycles=6, levels=[(1, 64 * KIB), (2, 64 * KIB)]))
-    assert found.best is not None
-    assert found.best.limit is Limit.WINDOW
-    say(describe_recommendation(found).sentences)
-    full = answer(make_quickstart(cycles=6, levels=[(1, 256 * KIB), (2, 256 * KIB)]))
-    say(describe_recommendation(full).sentences)
+def make_fast(flag: str) -> Recommendation:
+    """One stream is faster, and most of its trials have this flag."""
 
-
-@pytest.mark.parametrize("flag", ["lab-limited", "host-limited"])
-def test_what_a_host_or_the_lab_limited_is_never_recommended(say: Say, flag: str) -> None:
     def change(record: TrialRecord) -> TrialRecord:
         fast = record.streams == 1
-        return replace(
-            record,
-            throughput_bits_per_s=100e6 if fast else 50e6,
-            flags=(flag,) if fast and record.cycle else (),
-        )
+        flags = (flag,) if fast and record.cycle else ()
+        return replace(record, throughput_bits_per_s=100e6 if fast else 50e6, flags=flags)
 
-    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 8, change))
-    assert found.recommended is not None
-    assert found.recommended.streams == 2
-    say([(one.streams, one.exclusion) for one in found.excluded])
-    say(describe_recommendation(found).sentences)
+    return answer(make(TWO, 8, change))
 
 
-def test_where_a_host_limited_everything_nothing_is_recommended(say: Say) -> None:
-    found = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=("host-limited",))))
-    assert (found.recommended, found.confidence) == (None, Confidence.NONE)
-    say(describe_recommendation(found).lead)
+def swing(record: TrialRecord) -> TrialRecord:
+    """One stream may do as well as two."""
+    factor = 1 + 0.12 * (-1) ** record.cycle if record.streams == 1 else 1.0
+    return replace(record, throughput_bits_per_s=(90.5e6 if record.streams == 1 else 100e6) * factor)
 
 
-def test_where_the_lab_limited_everything_the_recommendation_is_provisional(say: Say) -> None:
-    change = rate({(1, 64): 13e6}, flags=("lab", "lab-limited"))
-    words = describe_recommendation(answer(make([(1, 64 * KIB)], 8, change)))
+def forget_rates(**columns: int | None) -> Recommendation:
+    results = make_quickstart(cycles=2, levels=ONE)
+    results.change_trials(throughput_bits_per_s=None, **columns)
+    return answer(results)
+
+
+SITUATIONS: Mapping[str, Callable[[], Recommendation]] = {
+    "few cycles": lambda: answer(make_quickstart(cycles=2)),
+    "windows limit": lambda: answer(make_quickstart(cycles=6, levels=TWO)),
+    "the path limits": lambda: answer(make_quickstart(cycles=6, levels=[(1, 256 * KIB), (2, 256 * KIB)])),
+    "the lab limits one": lambda: make_fast("lab-limited"),
+    "a host limits one": lambda: make_fast("host-limited"),
+    "a host limits all": lambda: answer(make(ONE, 8, lambda one: replace(one, flags=("host-limited",)))),
+    "the lab limits all": lambda: answer(make(ONE, 8, rate({(1, 64): 13e6}, flags=("lab", "lab-limited")))),
+    "delays do not differ": lambda: sweep({(12, 64): 17.5, (4, 256): 16.5}, 8),
+    "a smaller one may do": lambda: answer(make(TWO, 10, swing)),
+    "messages without rates": forget_rates,
+    "messages without streams": lambda: forget_rates(streams=0, window_requested_bytes=None),
+    "all counted too much": lambda: carry({4: 39.4, 8: 39.6}, (4, 8)),
+    "some counted too much": lambda: carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)),
+    **{f"less delay, {cycles} cycles": partial(sweep, QUICK, cycles) for cycles in (1, 2, 8)},
+    **{f"a queue fills, {cycles} cycles": partial(sweep, QUICK, cycles, rising=(4,)) for cycles in (1, 8)},
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_a_recommendation_is_explained(say: Say, situation: str) -> None:
+    found = SITUATIONS[situation]()
+    words = describe_recommendation(found)
+    say(f"{found.confidence}; {found.more_cycles or 'no'} more cycles")
+    say({f"{one.streams} streams": one.exclusion for one in found.excluded})
     say(words.lead)
-    say(words.certainty[0])
+    say(words.sentences)
 
 
 @pytest.mark.parametrize("cycles", [1, 2, 8])
-def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(say: Say, cycles: int) -> None:
+def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(cycles: int) -> None:
     found = sweep(QUICK, cycles)
     assert found.recommended is not None
     assert found.rival is not None
@@ -75,43 +82,31 @@ def test_of_what_carries_the_same_the_one_with_less_delay_is_recommended(say: Sa
     assert found.preferred_for is Reason.DELAY
     assert found.preferred_by is (DifferenceTest.RANGES if few else DifferenceTest.INTERVALS)
     assert found.confidence is (Confidence.LOW if few else Confidence.HIGH)
-    described = describe_recommendation(found)
-    say(described.sentences[0])
-    say(few)
-    confidence = described.certainty[0]
-    say(confidence)
-    say(not few)
 
 
-def test_delays_that_do_not_differ_leave_it_to_the_total_window(say: Say) -> None:
+def test_delays_that_do_not_differ_leave_it_to_the_total_window() -> None:
     found = sweep({(12, 64): 17.5, (4, 256): 16.5}, 8)
     assert found.recommended is not None
-    assert found.recommended.levels == (12, 64_000)
-    assert found.preferred_for is Reason.WINDOW
-    say(describe_recommendation(found).sentences[0])
+    assert (found.recommended.levels, found.preferred_for) == ((12, 64_000), Reason.WINDOW)
 
 
-def test_a_smaller_one_that_may_do_as_well_is_named_and_not_chosen(say: Say) -> None:
-    def change(record: TrialRecord) -> TrialRecord:
-        swing = 1 + 0.12 * (-1) ** record.cycle if record.streams == 1 else 1.0
-        return replace(record, throughput_bits_per_s=(90.5e6 if record.streams == 1 else 100e6) * swing)
-
-    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 10, change))
+def test_a_smaller_one_that_may_do_as_well_is_not_chosen() -> None:
+    found = answer(make(TWO, 10, swing))
     assert found.confidence is Confidence.MEDIUM
     assert found.recommended is not None
     assert found.recommended.streams == 2
-    assert [one.levels for one in found.undecided] == [(1, 64 * KIB)]
-    assert found.more_cycles is not None
-    say(describe_recommendation(found).certainty[0])
+    assert [one.levels for one in found.undecided] == [(1, WINDOW)]
 
 
 @pytest.mark.parametrize("cycles", [1, 8])
-def test_a_queue_that_was_still_filling_is_said_and_lowers_the_confidence(say: Say, cycles: int) -> None:
+def test_a_queue_that_was_still_filling_lowers_the_confidence(cycles: int) -> None:
     found = sweep(QUICK, cycles, rising=(4,))
-    assert found.recommended is not None
-    assert found.recommended.levels == (4, 256_000)
     assert found.confidence is Confidence.LOW
     assert [one.levels for one in found.still_rising] == [(4, 256_000)]
-    described = describe_recommendation(found)
-    say(described.sentences)
-    say(described.certainty[0])
+
+
+def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate() -> None:
+    found = carry({4: 39.4, 8: 39.6}, (4, 8))
+    assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
+    assert found.confidence is Confidence.LOW
+    assert {one.share_ratio for one in found.candidates} == {1.0}

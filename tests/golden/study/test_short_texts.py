@@ -6,60 +6,78 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
 import pathlab
 from pathlab.errors import StoreError, UsageError
-from pathlab.report.recommendation_text import (
-    describe_recommendation,
-)
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import ChangeVerdict
-from pathlab.study.exploration.courses import (
-    read_reduced_course,
-)
+from pathlab.study.exploration.courses import read_reduced_course
+from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.explored_results import ExploredResults
-from pathlab.study.recommendation import Confidence, Reference
+from pathlab.study.exploration.view import View
 from tests.builders.levels import measure_levels
-from tests.builders.recommendations import KIB, LINE_BITS_PER_S, answer, carry
-from tests.builders.results import (
-    SyntheticResults,
-    make_quickstart,
-    study,
-    write_results,
-)
+from tests.builders.messages import TCP, Setup, make_message_results
+from tests.builders.multipath import Bonds, make_multipath_results
+from tests.builders.results import SyntheticResults, make_quickstart, write_results
 from tests.builders.sweeps import make_sweep
-from tests.builders.tables import MadeTable, make_two_windows
-from tests.builders.technologies import (
-    Technology,
-    make_adapter,
-    make_technology_results,
-)
-from tests.golden.conftest import Say
+from tests.builders.tables import make_table, make_two_windows
+from tests.builders.technologies import Technology, make_adapter, make_technology_results
+from tests.golden.conftest import Say, catch
 from tests.unit.study.comparison.test_levels import builds
 from tests.unit.study.exploration.test_baselines import build
 from tests.unit.study.exploration.test_courses import make_results
+from tests.unit.study.exploration.test_distributions import build as build_distribution
+from tests.unit.study.exploration.test_distributions import make_values
 from tests.unit.study.test_climbs import classify, probes
 from tests.unit.study.test_technologies import make_study, measure
 
-
-def test_a_cell_cannot_be_classified_by_no_trial(say: Say) -> None:
-    one = study(make_sweep(2, levels=[(2, 65536)]))
-    for ask in (one.limits, one.warm_up):
-        with pytest.raises(UsageError) as caught:
-            ask(0)
-        say(caught.value)
+KIB = 1024
+MS = 1_000_000
+LEVELS = [(1, 16_384), (2, 16_384), (4, 16_384), (1, 32_768), (2, 32_768), (4, None)]
 
 
-@pytest.fixture
-def table() -> MadeTable:
-    return make_two_windows()
+@pytest.fixture(scope="module")
+def sweep() -> Study:
+    return Study(make_sweep(7, levels=LEVELS, settings={"direction": "reverse"}))
 
 
-def test_a_baseline_without_trials_compares_nothing(say: Say, table: MadeTable) -> None:
+@pytest.mark.parametrize("number", [2.5, np.float64("nan"), 0, "2", pd.Series([1, 2])])
+def test_other_trials_per_cell_are_one_line(say: Say, sweep: Study, number: Any) -> None:
+    for ask in (sweep.limits, sweep.warm_up):
+        say(catch(UsageError, ask, number))
+
+
+def test_the_text_of_an_answer_says_yes_and_no_and_every_reason_once(say: Say, sweep: Study) -> None:
+    (answer,) = sweep.precision()
+    say(repr(answer))
+    reasons = [(repr(one), one.result.undecided) for one in sweep.saturation()]
+    undecided = [(text, reason.value) for text, reason in reasons if reason is not None]
+    assert undecided
+    assert all(text.count(reason) == 1 for text, reason in undecided)
+
+
+def test_other_factors_and_control_rows_never_share_a_cell(say: Say) -> None:
+    results = make_quickstart(cycles=6, levels=[(1, 64 * KIB)])
+    durations_ns = [seconds * 10**9 for seconds in (100, 20, 100, 20, 100, 100)]
+    always = {"no_delay": True, "family": "any", "warmup_ns": 10**9}
+    plan = [
+        replace(row, settings={**row.settings, **always, "duration_ns": ns})
+        for row, ns in zip(results.plan(), durations_ns, strict=True)
+    ]
+    plan[5] = replace(plan[5], settings={**plan[5].settings, "control": True})
+    records = [replace(one, duration_ns=ns) for one, ns in zip(results.records, durations_ns, strict=True)]
+    apart = SyntheticResults(results.campaign, plan, records, {})
+    say([(one.name, len(one.complete)) for one in Study(apart).conditions()])
+
+
+def test_a_baseline_without_trials_compares_nothing(say: Say) -> None:
+    table = make_two_windows()
     table.values["streams"] = np.where(table.values["window"] == 65536, 4.0, 8.0)
     found = build(table, colour="window", baseline="65536")
     assert found.against == ()
@@ -68,33 +86,21 @@ def test_a_baseline_without_trials_compares_nothing(say: Say, table: MadeTable) 
     assert build(table, colour="window", baseline="65536", statistic="cdf").against is None
 
 
-def test_round_trips_alone_are_complete_and_recommend_nothing(say: Say) -> None:
-    results = make_quickstart(cycles=2, levels=[(1, 64 * KIB)])
-    results.records = [replace(one, throughput_bits_per_s=None) for one in results.records]
-    say(describe_recommendation(answer(results)).lead)
-    results.records = [replace(one, streams=0, window_requested_bytes=None) for one in results.records]
-    say(describe_recommendation(answer(results)).lead)
+def test_columns_of_another_unit_are_not_on_the_axis(say: Say) -> None:
+    view = View(x="streams", y=("throughput", "rtt"), statistic="cdf")
+    found = build_from_rows(make_table(np.random.default_rng(7), 60), view, np.arange(60))
+    say(found.notes)
+    assert {curve.y_column for curve in found.facets[0].curves} == {"throughput"}
 
 
-def test_where_all_counted_too_much_shares_are_of_the_links_payload_rate_and_it_is_said(say: Say) -> None:
-    found = carry({4: 39.4, 8: 39.6}, (4, 8))
-    assert (found.reference, found.reference_bits_per_s) == (Reference.LINK, LINE_BITS_PER_S)
-    assert found.confidence is Confidence.LOW
-    assert {one.share_ratio for one in found.candidates} == {1.0}
-    reported = describe_recommendation(found)
-    say(reported.lead)
-    say(reported.reasons)
-    say(reported.certainty[0])
-    say(reported.sentences)
-
-
-def test_what_counted_too_much_is_not_compared_with_a_highest_median_below_it(say: Say) -> None:
-    reported = describe_recommendation(carry({1: 12.0, 4: 39.4, 8: 39.6}, (4, 8)))
-    say(reported.sentences)
-
-
-MS = 1_000_000
-LEVELS = [(1, 65_536)]
+def test_logarithmic_bins_have_equal_ratios(say: Say) -> None:
+    values = np.r_[np.random.default_rng(6).lognormal(0, 2, 200), 0.0, -1.0]
+    found = build_distribution(make_values(values), "histogram", scale_x="log10")
+    (curve,) = found.facets[0].curves
+    ratios = np.array(curve.edges[1:]) / np.array(curve.edges[:-1])
+    assert ratios == pytest.approx(ratios[0])
+    assert sum(point.trials for point in curve.points) == 200
+    say(found.notes)
 
 
 class DamagedResults(SyntheticResults):
@@ -108,7 +114,7 @@ class DamagedResults(SyntheticResults):
 
 def test_a_damaged_series_is_named_and_judges_nothing(say: Say) -> None:
     rising = {"loaded_probes": probes([(160.0 + 2 * place) * MS for place in range(20)])}
-    whole = make_sweep(3, levels=LEVELS)
+    whole = make_sweep(3, levels=[(1, 65_536)])
     results = DamagedResults(whole.campaign, whole.plan(), whole.records, dict.fromkeys((1, 2, 3), rising))
     found = classify(results)
     assert (found.classified, found.rising) == (2, 2)
@@ -117,15 +123,9 @@ def test_a_damaged_series_is_named_and_judges_nothing(say: Say) -> None:
 
 def test_what_was_not_kept_or_does_not_exist_is_named(say: Say) -> None:
     results = make_results()
-    with pytest.raises(StoreError) as caught:
-        read_reduced_course(results, 0, "sender_nics.rx_bytes")
-    say(caught.value)
-    with pytest.raises(UsageError) as refused:
-        read_reduced_course(results, 0, "loaded_prob.rtt_ns")
-    say(refused.value)
-    with pytest.raises(UsageError) as refused:
-        read_reduced_course(results, 0, "loaded_probes.rtt")
-    say(refused.value)
+    say(catch(StoreError, read_reduced_course, results, 0, "sender_nics.rx_bytes"))
+    for course in ("loaded_prob.rtt_ns", "loaded_probes.rtt"):
+        say(catch(UsageError, read_reduced_course, results, 0, course))
 
 
 def test_of_several_results_one_with_a_damaged_trial_is_named(say: Say, tmp_path: Path) -> None:
@@ -135,55 +135,7 @@ def test_of_several_results_one_with_a_damaged_trial_is_named(say: Say, tmp_path
     found = ExploredResults.open([good, bad])
     assert len(found) == 8
     say(found.sources[1].notes[0])
-    with pytest.raises(StoreError) as caught:
-        ExploredResults.open([bad])
-    say(caught.value)
-
-
-def test_streams_and_windows_are_not_compared_as_levels(say: Say) -> None:
-    with pytest.raises(UsageError) as caught:
-        Study(measure_levels("build", builds(against={}))).releases("streams")
-    say(caught.value)
-
-
-TCP, REDIS = Technology(), make_adapter("redis", 20_000.0)
-
-
-def weaken(results: SyntheticResults, cycles: int) -> SyntheticResults:
-    """The same, whose load of cores was weak in the first cycles."""
-    cpu = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
-    results.records = [
-        replace(one, background_cpu_ratio=0.015, flags=("background-weak",) if one.cycle < cycles else ())
-        if one.plan_row in cpu
-        else one
-        for one in results.records
-    ]
-    return results
-
-
-def test_groups_begin_with_the_one_without_load_and_priority(say: Say) -> None:
-    settings = [{"background": load, "priority": level} for level in (50, None) for load in ("cpu", "none")]
-    names = [one.name for one in measure(settings=settings).technology_groups()]
-    say(names)
-
-
-@pytest.mark.parametrize(
-    ("weak", "verdict"), [(0, ChangeVerdict.WORSE), (6, ChangeVerdict.WORSE), (7, ChangeVerdict.UNDECIDED)]
-)
-def test_a_load_that_hardly_ran_decides_nothing(say: Say, weak: int, verdict: ChangeVerdict) -> None:
-    settings = [{"background": load} for load in ("none", "cpu", "disk")]
-    results = make_technology_results(
-        (TCP, REDIS), sizes=(64,), settings=settings, cycles=12, noise_ratio=0.003, histograms=False
-    )
-    found = [one.result for one in make_study(weaken(results, weak)).loaded_round_trips()]
-    cpu = [one for one in found if one.ratio.level == "cpu"]
-    assert {one.ratio.verdict for one in cpu} == {verdict}
-    assert {one.weak for one in cpu} == {f"{weak} of 12"}
-    say({one.load for one in cpu})
-    say({one.compared for one in cpu})
-    assert {one.weak for one in found if one.ratio.level == "disk"} == {"0 of 12"}
-    if verdict is ChangeVerdict.UNDECIDED:
-        say({one.ratio.reason for one in cpu})
+    say(catch(StoreError, ExploredResults.open, [bad]))
 
 
 def test_several_results_are_curves_of_one_figure(say: Say, tmp_path: Path) -> None:
@@ -191,9 +143,54 @@ def test_several_results_are_curves_of_one_figure(say: Say, tmp_path: Path) -> N
     both = pathlab.explore(*paths)
     figure = both.view("where.window_bytes=65536")
     assert [curve.colour_level for curve in figure.facets[0].curves] in ([0, 1], [1, 0])
-    with pytest.raises(UsageError) as caught:
-        both.view("colour=result")
-    say(caught.value)
-    with pytest.raises(UsageError) as caught:
-        pathlab.explore()
-    say(caught.value)
+    say(catch(UsageError, both.view, "colour=result"))
+    say(catch(UsageError, pathlab.explore))
+
+
+def test_streams_and_windows_are_not_compared_as_levels(say: Say) -> None:
+    study = Study(measure_levels("build", builds(against={})))
+    say(catch(UsageError, study.releases, "streams"))
+
+
+def test_groups_begin_with_the_one_without_load_and_priority(say: Say) -> None:
+    settings = [{"background": load, "priority": level} for level in (50, None) for load in ("cpu", "none")]
+    say([one.name for one in measure(settings=settings).technology_groups()])
+
+
+@pytest.mark.parametrize(
+    ("weak", "verdict"), [(0, ChangeVerdict.WORSE), (6, ChangeVerdict.WORSE), (7, ChangeVerdict.UNDECIDED)]
+)
+def test_a_load_that_hardly_ran_decides_nothing(say: Say, weak: int, verdict: ChangeVerdict) -> None:
+    results = make_technology_results(
+        (Technology(), make_adapter("redis", 20_000.0)),
+        sizes=(64,),
+        settings=[{"background": load} for load in ("none", "cpu", "disk")],
+        cycles=12,
+        noise_ratio=0.003,
+        histograms=False,
+    )
+    loaded = {row.row for row in results.plan() if row.settings["background"] == "cpu"}
+    for place, one in enumerate(results.records):
+        if one.plan_row in loaded:
+            flags = ("background-weak",) if one.cycle < weak else ()
+            results.records[place] = replace(one, background_cpu_ratio=0.015, flags=flags)
+    found = [one.result for one in make_study(results).loaded_round_trips()]
+    cpu = [one for one in found if one.ratio.level == "cpu"]
+    assert {one.ratio.verdict for one in cpu} == {verdict}
+    assert {one.weak for one in cpu} == {f"{weak} of 12"}
+    assert {one.weak for one in found if one.ratio.level == "disk"} == {"0 of 12"}
+    say({f"{one.load}; {one.compared}; {one.ratio.reason}" for one in cpu})
+
+
+def test_links_alone_are_those_with_the_default_where_a_bond_has_other_levels(say: Say) -> None:
+    study = Study(make_multipath_results(Bonds(reordering=(3, 127), cycles=3, streams=(1,))))
+    say({answer.result.name for answer in study.multipath()})
+    assert all(answer.result.gain is not None for answer in study.multipath())
+
+
+def test_setups_are_named_by_transport_and_what_differs(say: Say) -> None:
+    answers = Study(make_message_results(cycles=1)).message_latency()
+    say(list(dict.fromkeys(one.result.setup.name for one in answers)))
+    setups = (TCP, Setup({"wait": "poll"}), Setup({"cork": True}), Setup({"streams": 4}))
+    results = make_message_results(setups, sizes=(64,), rates=(1000,), cycles=1)
+    say(sorted(one.result.setup.name for one in Study(results).message_latency()))

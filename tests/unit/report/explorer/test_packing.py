@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -107,25 +108,18 @@ def test_a_table_without_trials_is_read() -> None:
     for exact in (True, False):
         arrays = {column.name: pack_column(trials, column, exact=exact) for column in trials.columns}
         found = read_table(pack_table(trials, arrays, {}, whole_paths=False))
-        assert {name: len(values) for name, values in found.items()} == {
-            "streams": 0,
-            "medium": 0,
-            "started_utc": 0,
-        }
+        assert [(name, len(values)) for name, values in found.items()] == [
+            *(("streams", 0), ("medium", 0), ("started_utc", 0))
+        ]
 
 
-def test_only_chosen_columns_are_packed() -> None:
+def test_an_export_has_the_chosen_columns_and_no_path_of_its_owner() -> None:
     trials = make_trials()
     table = pack_table(trials, {"rate": pack_column(trials, RATE, exact=False)}, {}, whole_paths=False)
-    assert [one["name"] for one in read_header(table)[0]["columns"]] == ["rate", "flags"]
-
-
-def test_the_path_of_results_is_told_to_their_owner_only() -> None:
-    trials = make_trials()
-    served, _ = read_header(pack_trials(trials))
-    exported, _ = read_header(pack_table(trials, {}, {}, whole_paths=False))
-    assert served["sources"][0]["path"] == "/home/someone/results/campaign"
+    exported, served = read_header(table)[0], read_header(pack_trials(trials))[0]
+    assert [one["name"] for one in exported["columns"]] == ["rate", "flags"]
     assert exported["sources"][0]["path"] == "campaign"
+    assert served["sources"][0]["path"] == "/home/someone/results/campaign"
 
 
 def test_markup_in_titles_is_kept_as_text() -> None:
@@ -136,17 +130,16 @@ def test_markup_in_titles_is_kept_as_text() -> None:
     assert read_header(pack_trials(trials))[0]["sources"][0]["title"] == title
 
 
+def read_back(packed: PackedArray) -> np.ndarray:
+    return read_array(packed.content, packed.describe(0))
+
+
 @pytest.mark.parametrize("count", [1, 2, 254, 255, 256, 65_534, 65_535, 65_536])
 def test_codes_take_the_smallest_type_that_has_room_for_a_missing_one(count: int) -> None:
     codes = np.arange(-1, count, dtype=np.int32)
     packed = pack_codes(codes)
-    found = read_array(packed.content, packed.describe(0))
-    np.testing.assert_array_equal(found, np.where(codes < 0, np.nan, codes))
+    np.testing.assert_array_equal(read_back(packed), np.where(codes < 0, np.nan, codes))
     assert packed.type == ("u8" if count <= 255 else "u16" if count <= 65_535 else "u32")
-
-
-def read_back(packed: PackedArray) -> np.ndarray:
-    return read_array(packed.content, packed.describe(0))
 
 
 @pytest.mark.parametrize("exponent", [-30, -9, -3, 0, 3, 9, 30])
@@ -166,20 +159,35 @@ def test_rounded_numbers_keep_zero_gaps_and_infinity() -> None:
     assert found[5] == pytest.approx(0.001, rel=0.5e-4)
 
 
+NAN = float("nan")
+
+
 @pytest.mark.parametrize(
-    ("values", "kind"),
+    ("pack", "values", "kind"),
     [
-        ([0, 1, 2, float("nan"), 254], "u8"),
-        ([0, 255], "u16"),
-        ([1, 65_534, float("nan")], "u16"),
-        ([float("nan")], "u8"),
-        ([], "u8"),
-        ([1e300, 1.0], "f64"),
-        ([1e-300, 1.0], "f64"),
+        (pack_rounded, [0, 1, 2, NAN, 254], "u8"),
+        (pack_rounded, [0, 255], "u16"),
+        (pack_rounded, [1, 65_534, NAN], "u16"),
+        (pack_rounded, [NAN], "u8"),
+        (pack_rounded, [], "u8"),
+        (pack_rounded, [1e300, 1.0], "f64"),
+        (pack_rounded, [1e-300, 1.0], "f64"),
+        (pack_whole, [262_144, NAN, 65_536], "u32"),
+        (pack_whole, [0, 254], "u8"),
+        (pack_whole, [0.1234567, 3], "f64"),
+        (pack_whole, [-1, 5], "f64"),
+        (pack_whole, [2.0**32, 1], "f64"),
+        (pack_whole, [float("inf"), 1], "f64"),
+        (pack_whole, [], "u8"),
+        (pack_times, [NAN, NAN], "u8"),
+        (pack_times, [0.0, 1e15], "f64"),  # beyond every step
+        (pack_exact, [1.5, NAN], "f64"),
     ],
 )
-def test_small_integers_and_extreme_numbers_are_exact(values: list[float], kind: str) -> None:
-    packed = pack_rounded(np.array(values, dtype=np.float64))
+def test_levels_small_integers_and_extreme_numbers_are_exact(
+    pack: Callable[[np.ndarray], PackedArray], values: list[float], kind: str
+) -> None:
+    packed = pack(np.array(values, dtype=np.float64))
     assert packed.type == kind
     np.testing.assert_array_equal(read_back(packed), values)
 
@@ -194,42 +202,15 @@ def test_times_keep_the_shortest_step_that_covers_their_range(span_s: float, ste
     np.testing.assert_allclose(read_back(packed), values, rtol=0, atol=step_s / 2 * 1.001 + 1e-6)
 
 
-@pytest.mark.parametrize(
-    ("values", "kind"),
-    [
-        ([262_144, float("nan"), 65_536], "u32"),
-        ([0, 254], "u8"),
-        ([0.1234567, 3], "f64"),
-        ([-1, 5], "f64"),
-        ([2.0**32, 1], "f64"),
-        ([float("inf"), 1], "f64"),
-        ([], "u8"),
-    ],
-)
-def test_levels_are_exact(values: list[float], kind: str) -> None:
-    packed = pack_whole(np.array(values, dtype=np.float64))
-    assert packed.type == kind
-    np.testing.assert_array_equal(read_back(packed), values)
-
-
-def test_only_measures_are_rounded() -> None:
-    values = [262_144.0, 1234567.0, float("nan")]
-    for role in ("factor", "condition", "identity", "measured"):
-        column = MadeColumn(name="n", role=role)
-        trials = SampleTrials(columns=(column,), values={"n": values})
-        found = read_back(pack_column(trials, column, exact=False))
-        assert (found[:2] == values[:2]).all() == (role != "measured")
-        np.testing.assert_allclose(found, values, rtol=0.5e-4)
-
-
-def test_times_beyond_every_step_and_missing_ones_are_kept() -> None:
-    np.testing.assert_array_equal(read_back(pack_times(np.array([np.nan, np.nan]))), [np.nan, np.nan])
-    far = np.array([0.0, 1e15])
-    assert pack_times(far).type == "f64"
-    np.testing.assert_array_equal(read_back(pack_times(far)), far)
+@pytest.mark.parametrize("role", ["factor", "condition", "identity", "measured"])
+def test_only_measures_are_rounded(role: str) -> None:
+    values = [262_144.0, 1234567.0, NAN]
+    column = MadeColumn(name="n", role=role)
+    trials = SampleTrials(columns=(column,), values={"n": values})
+    found = read_back(pack_column(trials, column, exact=False))
+    assert (found[:2] == values[:2]).all() == (role != "measured")
+    np.testing.assert_allclose(found, values, rtol=0.5e-4)
 
 
 def test_exact_numbers_are_little_endian_floats() -> None:
-    packed = pack_exact(np.array([1.5, np.nan]))
-    assert packed.content[:8] == struct.pack("<d", 1.5)
-    np.testing.assert_array_equal(read_back(packed), [1.5, np.nan])
+    assert pack_exact(np.array([1.5, NAN])).content[:8] == struct.pack("<d", 1.5)

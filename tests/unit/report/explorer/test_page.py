@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -27,40 +26,9 @@ from pathlab.report.explorer.page import (
     render_exported,
     render_served,
 )
+from tests.builders.pages import PageReader
 
 TITLE = '</title></script><script>alert("1")</script>\u2028 <b>'
-
-
-class _Reader(HTMLParser):
-    """Elements with their attributes, and the text of scripts and styles."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self._inside = False
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        self.texts.append("")
-        self._inside = True
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = self._inside and tag != self.elements[-1][0]
-
-    def handle_data(self, data: str) -> None:
-        if self._inside:
-            self.texts[-1] += data
-
-    def list_texts(self, tag: str) -> list[str]:
-        """The text of each element of this name that is no data."""
-        return [
-            text
-            for (name, have), text in zip(self.elements, self.texts, strict=True)
-            if name == tag and have.get("type") not in (PACKED_TYPE, TOLD_TYPE) and "src" not in have
-        ]
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +37,12 @@ def exported() -> str:
 
 
 def test_the_served_page_has_neither_scripts_nor_styles_inside() -> None:
-    reader = _Reader(render_served("Streams"))
-    assert reader.list_texts("script") == []
+    reader = PageReader(render_served("Streams"))
+    assert reader.list_texts("script", without_types=(PACKED_TYPE, TOLD_TYPE)) == []
     assert reader.list_texts("style") == []
-    sources = [have["src"] for tag, have in reader.elements if tag == "script"]
-    sources += [f"static/{name}" for name in CATALOGUE_SCRIPTS]
-    sources += [
-        have["href"] for tag, have in reader.elements if tag == "link" and have["rel"] == "stylesheet"
-    ]
-    assert {name.removeprefix("static/") for name in sources if name} == set(read_assets())
+    loaded = [have for tag, have in reader.elements if tag == "script" or have.get("rel") == "stylesheet"]
+    names = {(have.get("src") or have.get("href") or "").removeprefix("static/") for have in loaded}
+    assert names | set(CATALOGUE_SCRIPTS) == set(read_assets())
 
 
 def test_every_script_of_the_folder_is_part_of_a_page() -> None:
@@ -89,28 +54,21 @@ def test_every_script_of_the_folder_is_part_of_a_page() -> None:
 
 
 def test_the_policy_of_the_exported_page_names_its_scripts_and_styles_by_digest(exported: str) -> None:
-    reader = _Reader(exported)
-    policy = next(
-        have["content"]
-        for tag, have in reader.elements
-        if have.get("http-equiv") == "Content-Security-Policy"
-    )
-    assert policy is not None
+    reader = PageReader(exported)
+    (policy,) = (have["content"] or "" for _, have in reader.elements if "http-equiv" in have)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     for tag, rule in (("script", "script-src"), ("style", "style-src")):
-        texts = reader.list_texts(tag)
-        digests = {base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts}
-        assert len(digests) == len(texts) > 0
-        assert rules[rule].split() == [
-            f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in texts
-        ]
+        texts = reader.list_texts(tag, without_types=(PACKED_TYPE, TOLD_TYPE))
+        digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in texts]
+        assert len({*digests}) == len(texts) > 0
+        assert rules[rule].split() == [f"'sha256-{digest}'" for digest in digests]
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in policy
     assert "http" not in policy
 
 
 def test_the_exported_page_refers_to_nothing_outside_itself(exported: str) -> None:
-    for tag, have in _Reader(exported).elements:
+    for tag, have in PageReader(exported).elements:
         assert not {"src", "srcset", "action"} & set(have), tag
         assert tag != "a" or (have["href"] or "").startswith("#")
         assert tag != "link" or have["href"] == "data:,"
@@ -119,18 +77,18 @@ def test_the_exported_page_refers_to_nothing_outside_itself(exported: str) -> No
 @pytest.mark.parametrize("mode", ["served", "exported"])
 def test_no_element_has_a_handler_or_a_style_of_its_own(mode: str, exported: str) -> None:
     page = render_served(TITLE) if mode == "served" else exported
-    reader = _Reader(page)
-    assert ("html", {"lang": "en", "data-mode": mode}) in reader.elements
-    assert not [
-        have for _, have in reader.elements if "style" in have or any(name[:2] == "on" for name in have)
-    ]
+    elements = PageReader(page).elements
+    assert ("html", {"lang": "en", "data-mode": mode}) in elements
+    assert not [name for _, have in elements for name in have if name == "style" or name[:2] == "on"]
 
 
 def test_a_title_with_markup_stays_text(exported: str) -> None:
     for page in (render_served(TITLE), exported):
         assert "<script>alert" not in page
         assert "\u2028" not in page.split("</title>")[0]
-        assert _Reader(page).list_texts("title")[0].startswith('</title></script><script>alert("1")</script>')
+        assert (
+            PageReader(page).list_texts("title")[0].startswith('</title></script><script>alert("1")</script>')
+        )
 
 
 def test_the_data_of_the_exported_page_is_read_back(exported: str) -> None:

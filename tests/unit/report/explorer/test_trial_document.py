@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import sqlite3
 from contextlib import closing
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from pathlab.report.explorer.trial_document import read_details
 from pathlab.report.limit_text import format_limit
@@ -19,6 +17,7 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.trial_limit import classify_record
 from tests.builders.explored import make_explored
+from tests.builders.printed import print_text
 from tests.builders.results import write_results
 
 
@@ -38,31 +37,23 @@ def find_section(document: dict[str, Any], key: str) -> dict[str, Any]:
     return found
 
 
-def print_trial(folder: Path, trial_id: int) -> str:
+def print_stored(folder: Path, trial_id: int) -> str:
     """What `pathlab measure` prints of a trial."""
-    shown = io.StringIO()
-    console = Console(file=shown, width=400)
     with StudiedResults.open(folder) as stored:
-        render_trial(stored.record(trial_id), stored, trial_id, console)
-    text = shown.getvalue()
-    assert isinstance(text, str)
-    return text
+        record = stored.record(trial_id)
+        return print_text(lambda console: render_trial(record, stored, trial_id, console), 400)
 
 
 def test_facts_probes_and_streams_are_those_of_measure(folder: Path, results: ExploredResults) -> None:
     document = read_details(results, results.find_row("A:3"))
-    printed = print_trial(folder, 3)
+    printed = print_stored(folder, 3)
     facts = find_section(document, "results")["facts"]
     assert len(facts) > 6
-    for label, text in facts:
-        assert f"{label} " in printed
-        assert text in printed
+    assert all(f"{label} " in printed and text in printed for label, text in facts)
     for key in ("probes", "streams"):
-        section = find_section(document, key)
-        assert section["rows"]
-        for row in section["rows"]:
-            for cell in row:
-                assert cell in printed
+        rows = find_section(document, key)["rows"]
+        assert rows
+        assert all(cell in printed for row in rows for cell in row)
 
 
 def test_the_limit_is_that_of_the_report_with_its_evidence(folder: Path, results: ExploredResults) -> None:
@@ -91,12 +82,10 @@ def test_neighbours_are_the_trials_of_the_same_path_in_time(results: ExploredRes
     path, trials = results.codes("path"), results.numbers("trial")
     row = results.find_row("A:11")
     same = [f"A:{int(trials[other])}" for other in range(len(results)) if path[other] == path[row]]
-    place = same.index("A:11")
-    document = read_details(results, row)
-    assert [one["name"] for one in document["before"]] == same[max(place - 3, 0) : place]
-    assert [one["name"] for one in document["after"]] == same[place + 1 : place + 4]
-    first = read_details(results, results.find_row(same[0]))
-    assert first["before"] == []
+    for name, place in (("A:11", same.index("A:11")), (same[0], 0)):
+        document = read_details(results, results.find_row(name))
+        assert [one["name"] for one in document["before"]] == same[max(place - 3, 0) : place]
+        assert [one["name"] for one in document["after"]] == same[place + 1 : place + 4]
 
 
 def test_every_document_is_json_without_markup_of_its_own(folder: Path, tmp_path: Path) -> None:

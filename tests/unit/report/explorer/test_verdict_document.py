@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from pathlab.report.explorer.verdict_document import read_verdicts, write_verdicts
 from pathlab.report.sections.comparison_table import render_comparison
@@ -23,6 +21,7 @@ from pathlab.study.exploration.view_text import parse_view
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from tests.builders.explored import make_explored
 from tests.builders.levels import measure_levels
+from tests.builders.printed import print_text
 from tests.builders.results import SyntheticResults
 
 AGAINST_A = "x=streams&y=throughput_bits_per_s&colour=results&baseline=A"
@@ -49,10 +48,7 @@ def test_two_results_have_the_verdicts_that_compare_prints(
     sides = list(zip("AB", made, strict=True))
     compared = compare_results(sides, ComparisonRules(metrics=("throughput",)))
     assert found == write_verdicts(compared)
-    shown = io.StringIO()
-    console = Console(file=shown, width=400)
-    render_comparison(compared, console)
-    printed = shown.getvalue()
+    printed = print_text(lambda console: render_comparison(compared, console), 400)
     assert found["sentences"]
     assert all(sentence in printed for sentence in found["sentences"] + found["notes"])
     assert "fell by" in found["sentences"][0]
@@ -80,9 +76,7 @@ def test_levels_of_streams_and_windows_are_compared_in_pairs_of_a_cycle(
     text = f"x=cycle&y=throughput_bits_per_s&colour={factor}&baseline={levels[factor]}&where.results=A"
     found = read(results, text)
     assert found["tables"]
-    for table in found["tables"]:
-        for row in table["rows"]:
-            assert other in row[0]
+    assert all(other in row[0] for table in found["tables"] for row in table["rows"])
     verdicts = {one for table in found["tables"] for one in table["verdicts"]}
     assert verdicts <= {"better", "worse", "equivalent", "undecided"}
     assert verdicts & {"better", "worse"}  # below the line's rate both windows and streams matter

@@ -16,7 +16,7 @@ from pathlab.errors import StoreError, UsageError
 from pathlab.report.blocks import Report, list_figures
 from pathlab.report.formats.forms import FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.html import Shape, render_page
-from pathlab.report.formats.markdown import escape_markdown, figures_folder, render_markdown, write_markdown
+from pathlab.report.formats.markdown import escape_markdown, render_markdown, write_markdown
 from pathlab.report.formats.output_file import write_whole
 from pathlab.report.formats.pdf import render_pdf
 from pathlab.report.report_builder import build_document
@@ -64,40 +64,32 @@ def test_rows_of_markdown_tables_have_as_many_cells_as_their_heads(report: Repor
         assert len(counts) == 1
 
 
-def test_sixteen_trials_fit_on_eight_pages_and_more_trials_print_their_details() -> None:
-    require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
-    small = build_document(make_quickstart(cycles=2))
-    document = render_pdf(small)
-    counts = re.findall(rb"/Type\s*/Page\b", document + b"".join(read_streams(document)))
-    assert 4 < len(counts) <= 8
-    page = render_page(small, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True, details=False))
-    assert "In the HTML report and in JSON only: " in page
-    assert "Definitions and rules" in page
-    assert "Between two order statistics" not in page
-    whole = render_page(small, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
-    assert "Between two order statistics" in whole
-
-
 def read_streams(document: bytes) -> list[bytes]:
     """The compressed contents of a PDF."""
-    return [
-        zlib.decompress(stream)
-        for stream in re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
-        if stream[:1] == b"x"
-    ]
+    found = re.findall(rb"stream\n(.*?)\nendstream", document, re.DOTALL)
+    return [zlib.decompress(stream) for stream in found if stream[:1] == b"x"]
 
 
-def test_pdf_is_laid_out_and_fetches_nothing(report: Report, caplog: pytest.LogCaptureFixture) -> None:
+def test_sixteen_trials_fit_on_eight_pages_and_nothing_is_fetched(caplog: pytest.LogCaptureFixture) -> None:
     require(find_library("pangoft2-1.0"), "Pango (apt-get install libpangoft2-1.0-0)")
+    report = build_document(make_quickstart(cycles=2))
     document = render_pdf(report)
     assert document.startswith(b"%PDF-")
     assert caplog.text == ""  # such as that a figure could not be read
     inside = read_streams(document)
-    assert len(re.findall(rb"/Type\s*/Page\b", b"".join((document, *inside)))) >= 2
-    drawn = sum(plot.empty is None for plot in list_figures(report))
-    assert drawn
-    assert sum(part.count(b" l\n") for part in inside) > 20 * drawn  # lines of axes and grids
-    assert sum(part.count(b"/FileAttachment") for part in inside) == drawn
+    assert 4 < len(re.findall(rb"/Type\s*/Page\b", b"".join((document, *inside)))) <= 8
+    attached = sum(part.count(b"/FileAttachment") for part in inside)
+    assert 0 < attached <= sum(plot.empty is None for plot in list_figures(report))
+    assert sum(part.count(b" l\n") for part in inside) > 20 * attached  # lines of axes and grids
+
+
+def test_details_of_few_trials_are_not_printed(report: Report) -> None:
+    for details in (False, True):
+        shape = Shape(flat=True, details=details)
+        page = render_page(report, draw=lambda _: "", sheet="", scripts=(), shape=shape)
+        assert "Definitions and rules" in page
+        assert ("Between two order statistics" in page) == details
+        assert ("In the HTML report and in JSON only: " in page) != details
 
 
 @pytest.mark.parametrize(
@@ -127,22 +119,30 @@ def test_forms_are_chosen_by_name_else_by_the_ending() -> None:
     assert choose_forms(("json", "md", "json"), Path("x.pdf")) == ("json", "md")
 
 
-def test_places_of_forms(tmp_path: Path) -> None:
-    folder = tmp_path / "results"
-    assert place_form("html", folder, None, several=False) == folder / "report.html"
-    assert place_form("pdf", folder, tmp_path, several=True) == tmp_path / "report.pdf"
-    assert place_form("md", folder, Path("a/b.html"), several=True) == Path("a/b.md")
-    assert place_form("md", folder, Path("a/v1.2"), several=True) == Path("a/v1.2.md")
-    assert place_form("html", folder, Path("page.htm"), several=False) == Path("page.htm")
-    assert place_form("explorer", folder, None, several=False) == folder / "explorer.html"
-    assert place_form("explorer", folder, tmp_path, several=True) == tmp_path / "explorer.html"
-    assert place_form("explorer", folder, Path("a/b.html"), several=False) == Path("a/b.html")
-    assert place_form("explorer", folder, Path("a/b.html"), several=True) == Path("a/b-explorer.html")
-    assert place_form("explorer", folder, Path("a/v1.2"), several=True) == Path("a/v1.2-explorer.html")
-    with pytest.raises(UsageError, match=r"'x\.pdf' ends as pdf but --format says explorer"):
-        place_form("explorer", folder, Path("x.pdf"), several=False)
-    with pytest.raises(UsageError, match=r"'x\.pdf' ends as pdf but --format says md") as caught:
-        place_form("md", folder, Path("x.pdf"), several=False)
+@pytest.mark.parametrize(
+    ("form", "out", "several", "place"),
+    [
+        ("html", None, False, "results/report.html"),
+        ("pdf", ".", True, "report.pdf"),
+        ("md", "a/b.html", True, "a/b.md"),
+        ("md", "a/v1.2", True, "a/v1.2.md"),
+        ("html", "page.htm", False, "page.htm"),
+        ("explorer", None, False, "results/explorer.html"),
+        ("explorer", ".", True, "explorer.html"),
+        ("explorer", "a/b.html", False, "a/b.html"),
+        ("explorer", "a/b.html", True, "a/b-explorer.html"),
+        ("explorer", "a/v1.2", True, "a/v1.2-explorer.html"),
+    ],
+)
+def test_places_of_forms(form: str, out: str | None, several: bool, place: str) -> None:
+    given = None if out is None else Path(out)
+    assert place_form(form, Path("results"), given, several=several) == Path(place)
+
+
+@pytest.mark.parametrize("form", ["explorer", "md"])
+def test_an_ending_of_another_form_is_refused(form: str) -> None:
+    with pytest.raises(UsageError, match=rf"'x\.pdf' ends as pdf but --format says {form}") as caught:
+        place_form(form, Path("results"), Path("x.pdf"), several=False)
     assert caught.value.hint
 
 
@@ -173,10 +173,6 @@ def test_a_full_disk_keeps_the_old_file_and_is_one_clear_line(
     assert caught.value.hint
     assert out.read_text() == "old"
     assert {entry for entry in tmp_path.rglob("*") if entry.is_file()} == {out}
-
-
-def test_the_folder_of_figures_is_named_after_the_text() -> None:
-    assert figures_folder(Path("a/b.md")) == Path("a/b-figures")
 
 
 def test_a_folder_in_the_way_and_a_file_as_folder_are_errors(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import itertools
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -26,47 +25,16 @@ from pathlab.report.report_builder import build_document, gather_inputs
 from pathlab.report.sections.method import build_appendices
 from pathlab.report.tables import build_table, flatten_facts, format_setting, tabulate_hosts, tabulate_journal
 from pathlab.store.records import JournalRecord
+from tests.builders.pages import PageReader
 from tests.builders.results import SyntheticResults, make_campaign, make_hosts, make_quickstart
 from tests.builders.trials import make_failed, make_trial
 
 KIB = 1024
-VOID = {"meta", "br", "img", "link", "input", "hr"}
 
 
-class Outline(HTMLParser):
-    """Collects ids, headings, references and tags left open; scripts and drawings are not read."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.open: list[str] = []
-        self.tags: set[str] = set()
-        self.references: list[str] = []
-        self.headings: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.add(tag)
-        for name, value in attrs:
-            if name == "id" and value:
-                self.ids.append(value)
-            if name in {"src", "href", "xlink:href", "data", "action"} and value:
-                self.references.append(value)
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "h2":
-            self.headings.append(data)
+def render_flat(report: Report) -> str:
+    """The page on paper without pictures, styles and scripts."""
+    return render_page(report, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
 
 
 @pytest.fixture(scope="module")
@@ -81,20 +49,22 @@ def page(report: Report) -> str:
     return render_html(report)
 
 
-def test_page_is_well_formed_and_ids_are_unique(page: str, report: Report) -> None:
-    outline = Outline(page)
-    assert outline.open == []
-    assert len(outline.ids) == len(set(outline.ids))
-    assert {section.key for section in report.sections} <= set(outline.ids)
+@pytest.fixture(scope="module")
+def small() -> Report:
+    """One combination, measured once."""
+    return build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)]))
 
 
-def test_page_needs_nothing_else(page: str) -> None:
-    outline = Outline(page)
-    assert not outline.tags & {"iframe", "img", "object", "form", "noscript"}
-    outer = [one for one in outline.references if not one.startswith(("#", "data:"))]
-    assert outer == []
-    inner = {one[1:] for one in outline.references if one.startswith("#")}
-    assert inner <= set(outline.ids)
+def test_page_is_well_formed_and_needs_nothing_else(page: str, report: Report) -> None:
+    reader = PageReader(page)
+    assert (reader.open, reader.misplaced) == ([], [])
+    ids = reader.list_values("id")
+    assert len(ids) == len(set(ids))
+    assert {section.key for section in report.sections} <= set(ids)
+    assert {"iframe", "img", "object", "form", "noscript"}.isdisjoint(tag for tag, _ in reader.elements)
+    references = reader.list_values("src", "href", "xlink:href", "data", "action")
+    assert [one for one in references if not one.startswith(("#", "data:"))] == []
+    assert {one[1:] for one in references if one.startswith("#")} <= set(ids)
     style = page[page.index("<style>") : page.index("</style>")]
     assert "@import" not in style
     assert "url(" not in style
@@ -103,53 +73,52 @@ def test_page_needs_nothing_else(page: str) -> None:
 
 def test_page_begins_with_the_answer_and_goes_on_in_order(page: str, report: Report) -> None:
     shown = ["The recommended combination over time", "All combinations"]
-    titles = [*shown, *Question, "Not decided yet"]
-    assert Outline(page).headings == ["The answer", "Contents", *titles]
+    assert PageReader(page).list_texts("h2") == [
+        "The answer",
+        "Contents",
+        *shown,
+        *Question,
+        "Not decided yet",
+    ]
     asked = [section.title for section in report.sections if section.question is Question.METHOD]
     assert asked == ["Trials, hosts and definitions", "Trials that failed", "Appendices"]
     assert page.index('class="lead"') < page.index("<nav") < page.index('id="method"')
-    assert "38." in page[page.index('class="lead"') :][:200].replace("\u00a0", " ")
 
 
-def test_page_tells_plan_seed_versions_hosts_and_failures(page: str) -> None:
-    for text in (
-        "seed 20260101",
-        "measured by PathLab 0.1.0",
-        "The plan, row by row (48)",
-        "connection &lt;refused&gt; &amp; closed",
-        "Example CPU &lt;4 GHz&gt;",
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("seed 20260101", "measured by PathLab 0.1.0", "The plan, row by row (48)", "1 of 48 trials failed"),
+        *("connection &lt;refused&gt; &amp; closed", "Example CPU &lt;4 GHz&gt;"),
         "name = &#34;quickstart&#34;",
         "40 Mbit/s, 20 ms each way, queue of 250 kB, MTU 1500 bytes",
         "Excluded from medians, fits and recommendations: 1 failed",
-        "1 of 48 trials failed",
-    ):
-        assert text in page.replace("\u00a0", " ")
+    ],
+)
+def test_page_tells_plan_seed_versions_hosts_and_failures(page: str, text: str) -> None:
+    assert text in page.replace("\u00a0", " ")
 
 
 def test_a_page_of_sixteen_trials_is_below_a_megabyte_and_a_half() -> None:
-    results = make_quickstart(cycles=2)
-    assert len(results.records) == 16
-    assert len(render_html(build_document(results)).encode()) < 1_500_000
+    assert len(render_html(build_document(make_quickstart(cycles=2))).encode()) < 1_500_000
 
 
 def test_every_figure_stands_once_with_its_sentence_and_its_numbers(page: str, report: Report) -> None:
-    names = [plot.name for plot in list_figures(report)]
+    plots = list(list_figures(report))
+    names = [plot.name for plot in plots]
     assert len(names) == len(set(names)) > 10
-    found = re.findall(r'<figure class="plot" id="figure-([^"]+)"', page)
-    assert found == names
+    assert re.findall(r'<figure class="plot" id="figure-([^"]+)"', page) == names
     described = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
-    drawn = [plot for plot in list_figures(report) if plot.empty is None]
+    drawn = [plot for plot in plots if plot.empty is None]
     assert [json.loads(text)["name"] for text in described] == [one.name for one in drawn]
     assert all(plot.sentence for plot in drawn)
-    stills = page.count('class="plot-still"')
-    assert 0 < stills <= STATIC_FIGURES
+    assert 0 < page.count('class="plot-still"') <= STATIC_FIGURES
 
 
 def test_titles_of_the_campaign_cannot_inject() -> None:
     results = make_quickstart(cycles=1, levels=[(1, 64 * KIB)], title="<script>alert(1)</script>")
-    results.records = [
-        make_failed(record, reason="</script><script>alert(2)") for record in results.records
-    ] + [make_trial(1, 64 * KIB, cycle=0, row=0)]
+    failed = [make_failed(record, reason="</script><script>alert(2)") for record in results.records]
+    results.records = [*failed, make_trial(1, 64 * KIB)]
     page = render_html(build_document(results))
     assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
@@ -165,113 +134,92 @@ def test_fallback_is_loud_before_the_answer_and_in_figures() -> None:
     assert "emu-packet" not in page
 
 
-@pytest.mark.parametrize("kind", ["nothing", "failures"])
-def test_results_without_a_complete_trial_give_a_page_that_says_so(kind: str) -> None:
-    failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0), reason="no route")]
-    results = SyntheticResults(make_campaign(), [], failed if kind == "failures" else [], {})
-    report = build_document(results)
+@pytest.mark.parametrize("failed", [False, True])
+def test_results_without_a_complete_trial_give_a_page_that_says_so(failed: bool) -> None:
+    trials = [make_failed(make_trial(1, 64 * KIB), reason="no route")] if failed else []
+    report = build_document(SyntheticResults(make_campaign(), [], trials, {}))
     page = render_html(report)
-    assert Outline(page).open == []
-    assert "No trial completed" in page
+    assert PageReader(page).misplaced == []
     assert "Nothing can be recommended: no trial completed" in page
     assert list(list_figures(report)) == []
     assert "<script" not in page  # nothing to draw, so no library either
-    assert ("no route" in page) is (kind == "failures")
+    assert ("no route" in page) is failed
 
 
-def test_one_trial_gives_honest_figures() -> None:
+def test_one_trial_gives_honest_figures_and_the_same_page_twice(small: Report) -> None:
     """One point: no interval, no fit; nothing fails and nothing is made up."""
-    page = render_html(build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)])))
+    page = render_html(small)
     assert "Tentatively, use 1" in page.replace("\u00a0", " ")
     assert not re.search(r"\bnan\b", page[: page.index("<script>")], re.IGNORECASE)
+    assert render_html(build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)]))) == page
 
 
-def test_a_long_table_is_cut_in_the_page_alone_and_says_so(report: Report) -> None:
+def test_a_long_table_is_cut_in_the_page_alone_and_says_so(small: Report) -> None:
     first = make_quickstart(cycles=1, levels=[(1, 64 * KIB)]).plan()[0]
     plan = [replace(first, row=number) for number in range(ROWS_SHOWN + 7)]
     inputs = gather_inputs(SyntheticResults(make_campaign(), plan, [], {}))
-    long = replace(report, sections=build_appendices(inputs))
+    long = replace(small, sections=build_appendices(inputs))
     page = render_page(long, draw=lambda _: "", sheet="", scripts=(), shape=Shape())
     assert f"The first {ROWS_SHOWN} of {len(plan)} rows" in page
     tables = [block for block in list_blocks(long.sections[0].blocks) if isinstance(block, TableBlock)]
     assert {table.name: len(table.rows) for table in tables}["plan"] == len(plan)
 
 
-def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(report: Report) -> None:
+def test_on_paper_a_heading_goes_with_its_wide_table_and_stands_once(small: Report) -> None:
     labels = [f"column {number}" for number in range(COLUMNS_UPRIGHT + 1)]
-    wide = Section(
-        key="wide", title="A wide table", blocks=(build_table("wide", "", labels, [tuple(labels)]),)
-    )
-    wider = replace(report, sections=(*report.sections, wide))
-    page = render_page(wider, draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    table = build_table("wide", "", labels, [tuple(labels)])
+    wide = Section(key="wide", title="A wide table", blocks=(table,))
+    page = render_flat(replace(small, sections=(*small.sections, wide)))
     headings = re.findall(r"<h[234]([^>]*)>([^<]*)</h[234]>", page)
     assert [title for after, title in headings if after == ' class="wide"'] == ["A wide table"]
     titles = [title for _, title in headings]
     assert not [title for title, after in itertools.pairwise(titles) if title == after]
 
 
-def test_the_same_results_give_the_same_page() -> None:
-    results = make_quickstart(cycles=1, levels=[(2, 64 * KIB)])
-    assert render_html(build_document(results)) == render_html(build_document(results))
-
-
-def test_small_formats() -> None:
-    assert (
-        tie_units("38.6 Mbit/s at 40 ms, 8 × 64 KiB, 5 %")
-        == "38.6\u00a0Mbit/s at 40\u00a0ms, 8\u00a0×\u00a064\u00a0KiB, 5\u00a0%"
-    )
-    assert tie_units("2 seconds") == "2 seconds"
-
-
-def test_on_paper_a_rate_is_one_word_and_hidden_letters_are_shown() -> None:
+def test_units_are_tied_to_their_numbers(small: Report) -> None:
+    tied = "38.6\u00a0Mbit/s at 40\u00a0ms, 8\u00a0×\u00a064\u00a0KiB, 5\u00a0%, 2 seconds"
+    assert tie_units(tied.replace("\u00a0", " ")) == tied
     assert tie_units_on_paper("at 38.6 Mbit/s") == "at 38.6\u00a0Mbit/\u2060s"
-    assert tie_units_on_paper("<b>\u202e") == "&lt;b&gt;\\u202e"
-    rates = make_quickstart(cycles=1)
-    page = render_page(build_document(rates), draw=lambda _: "", sheet="", scripts=(), shape=Shape(flat=True))
+    assert tie_units_on_paper("<b>\u202e") == "&lt;b&gt;\\u202e"  # hidden letters are shown
+    page = render_flat(small)
     assert "Mbit/\u2060s" in page
     assert "\\u2060" not in page
-    assert format_setting("window_bytes", 65536) == "64 KiB"
-    assert format_setting("window_bytes", None) == "auto"
-    assert format_setting("duration_ns", 2_500_000_000) == "2.5 s"
-    assert format_setting("streams", 8) == "8"
-    assert flatten_facts({"a": {"b": 1, "c": None}, "d": [1, 2], "e": True}) == {
-        "a.b": "1",
-        "a.c": "–",
-        "d": "1, 2",
-        "e": "yes",
-    }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("window_bytes", 65536, "64 KiB"),
+        ("window_bytes", None, "auto"),
+        ("duration_ns", 2_500_000_000, "2.5 s"),
+        ("streams", 8, "8"),
+    ],
+)
+def test_settings_have_their_unit(name: str, value: int | None, text: str) -> None:
+    assert format_setting(name, value) == text
 
 
 def test_host_facts_stand_side_by_side() -> None:
+    facts = flatten_facts({"a": {"b": 1, "c": None}, "d": [1, 2], "e": True})
+    assert facts == {"a.b": "1", "a.c": "–", "d": "1, 2", "e": "yes"}
     table = tabulate_hosts("Hosts", make_hosts())
     assert [heading.label for heading in table.headings] == ["Fact", "east", "west"]
     assert ("cpu.cores", "4", "2") in table.rows
     assert ("cpu.model", "–", "Example CPU <4 GHz>") in table.rows
 
 
-def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none() -> None:
+def test_the_journal_is_told_in_its_order_and_left_out_where_there_is_none(page: str) -> None:
+    now = "2026-01-02T03:04:05.678+00:00"
     entries = [
-        JournalRecord(
-            recorded_utc="2026-01-02T03:04:05.678+00:00",
-            kind=kind,
-            plan_row=row,
-            text=f"text of <{kind}>",
-            facts={},
-        )
+        JournalRecord(recorded_utc=now, kind=kind, plan_row=row, text=f"text of <{kind}>", facts={})
         for kind, row in (("started", None), ("clock-jump", 4))
     ]
-    failed = [make_failed(make_trial(1, 64 * KIB, cycle=0, row=0))]
-    quiet = SyntheticResults(make_campaign(), [], failed, {})
-    results = SyntheticResults(make_campaign(), [], failed, {}, journal=entries)
-    assert "Journal (" not in render_html(build_document(quiet))
-    page = render_html(build_document(results))
-    assert page.index("text of &lt;started&gt;") < page.index("text of &lt;clock-jump&gt;")
-    assert tabulate_journal("Journal", entries).rows[1] == (
-        "2026-01-02 03:04:05 UTC",
-        "clock jump",
-        "5",
-        "text of <clock-jump>",
-    )
+    failed = [make_failed(make_trial(1, 64 * KIB))]
+    told = render_html(build_document(SyntheticResults(make_campaign(), [], failed, {}, journal=entries)))
+    assert "Journal (" not in page
+    assert told.index("text of &lt;started&gt;") < told.index("text of &lt;clock-jump&gt;")
+    last = ("2026-01-02 03:04:05 UTC", "clock jump", "5", "text of <clock-jump>")
+    assert tabulate_journal("Journal", entries).rows[1] == last
 
 
 @pytest.mark.parametrize(
@@ -294,5 +242,5 @@ def test_impossible_figures_of_imported_trials_end_no_report(changes: dict[str, 
     report = build_document(results)
     chosen = [one for answer in report.recommendations if (one := answer.result.recommended) is not None]
     assert all(10e6 < (one.throughput_bits_per_s.median or 0) < 40e6 for one in chosen)
-    assert Outline(render_html(report)).open == []
+    assert PageReader(render_html(report)).misplaced == []
     json.dumps(describe_report(report), allow_nan=False)

@@ -18,6 +18,7 @@ from pathlab.report.plots.model import Grid
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.plots.style import COLOURS, INK, INK_SLOT, choose_slot
 from tests.builders.plots import make_grid, make_plot
+from tests.builders.sections import find_layer
 
 TEXT_CONTRAST, GRAPHIC_CONTRAST = 4.5, 3.0  # WCAG 2.2, level AA: 1.4.3 and 1.4.11
 DISTANCE_MIN = 0.05  # in OKLab; about 0.02 is just noticed side by side
@@ -104,8 +105,7 @@ def test_lines_of_no_series_have_the_ink_and_no_series_has_it() -> None:
 
 
 def make_differences(values: list[float]) -> Grid:
-    grid = make_grid().panels[0].layers[0]
-    assert isinstance(grid, Grid)
+    grid = find_layer(make_grid(), "median throughput", kind=Grid)
     names = tuple(str(number) for number in range(len(values)))
     return replace(grid, x=names, y=("64 KiB",), values=np.array([values]), diverging=True)
 
@@ -122,8 +122,7 @@ def test_shades_of_differences_part_at_zero() -> None:
 
 @pytest.mark.parametrize("diverging", [False, True])
 def test_numbers_contrast_with_their_shade_and_print_has_the_shades_of_the_page(diverging: bool) -> None:
-    grid = make_grid().panels[0].layers[0]
-    assert isinstance(grid, Grid)
+    grid = find_layer(make_grid(), "median throughput", kind=Grid)
     grid = replace(grid, values=grid.values - 50, diverging=diverging)
     plot = make_plot(replace(make_grid().panels[0], layers=(grid,)))
     (described,) = describe_plot(plot)["panels"][0]["layers"]

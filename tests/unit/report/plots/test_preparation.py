@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pathlab.report.plots.extents import Extent, break_title, format_tick, mark_axis, measure_extents
-from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Scale, Span
+from pathlab.report.plots.model import Area, Axis, Bars, Curve, Plot, Points, Rule, Scale, Span
 from pathlab.report.plots.preparation import COLUMNS, POINTS_MAX, keep_columns, prepare_plot
-from tests.builders.plots import list_samples, make_empty, make_panel, make_plot
+from tests.builders.plots import list_samples, make_panel, make_plot
 
 PROBES = 100_000
 
@@ -99,14 +99,27 @@ def test_nothing_to_draw_is_an_empty_plot_with_its_reason(layer: Curve | Points 
     assert prepare_plot(ready) is ready
 
 
+@pytest.mark.parametrize("value", [0.0, float("nan")])
+def test_a_line_without_a_place_is_left_out(value: float) -> None:
+    curve = Curve(name="line", x=np.array([1.0]), y=np.array([2.0]))
+    ready = prepare_plot(make_plot(make_panel(curve, Rule(name="capacity", value=value), y=Scale.LOG2)))
+    assert ready.panels[0].layers == (curve,)
+
+
+def test_what_an_axis_cannot_show_becomes_a_gap() -> None:
+    y = np.array([0.0, -3.0, 10.0, np.inf, 1e200, np.nan, 100.0])
+    curve = Curve(name="line", x=np.arange(1.0, 8.0), y=y, low=y - 1, high=y + 1)
+    ready = prepare_plot(make_plot(make_panel(curve, y=Scale.LOG10)))
+    (kept,) = ready.panels[0].layers
+    assert isinstance(kept, Curve)
+    assert np.isfinite(kept.y).tolist() == [False, False, True, False, False, False, True]
+    assert "4 values" in ready.sentence
+
+
 def test_a_curve_whose_intervals_are_all_undecided_is_drawn() -> None:
     undecided = np.full(2, np.nan)
     curve = Curve(name="line", x=np.arange(2.0), y=np.arange(2.0), low=undecided, high=undecided)
     assert prepare_plot(make_plot(make_panel(curve))).panels[0].layers == (curve,)
-
-
-def test_an_empty_plot_stays_so() -> None:
-    assert prepare_plot(make_empty()) == make_empty()
 
 
 def test_numbers_of_unequal_length_name_the_figure_and_the_layer() -> None:
@@ -132,17 +145,12 @@ def test_axes_reach_every_value_and_begin_at_zero_where_asked() -> None:
 @pytest.mark.parametrize("from_zero", [True, False])
 def test_a_single_value_has_an_axis_around_it(value: float, from_zero: bool) -> None:
     panel = make_panel(Curve(name="one", x=np.array([value]), y=np.array([value])))
-    panel = replace(panel, y=replace(panel.y, from_zero=from_zero))
-    ((across, upwards),) = measure_extents(make_plot(panel))
+    ((across, upwards),) = measure_extents(make_plot(replace(panel, y=replace(panel.y, from_zero=from_zero))))
     for extent in (across, upwards):
         assert extent.low < extent.high
         assert extent.low <= value <= extent.high
-
-
-def test_an_axis_of_zeros_alone_reaches_to_one_of_its_unit() -> None:
-    panel = make_panel(Curve(name="loss", x=np.arange(3.0), y=np.zeros(3)))
-    panel = replace(panel, y=replace(panel.y, from_zero=True))
-    assert measure_extents(make_plot(panel))[0][1] == Extent(low=0, high=1)
+    if value == 0 and from_zero:
+        assert upwards == Extent(low=0, high=1)  # one of its unit
 
 
 def test_shared_axes_reach_as_far() -> None:
@@ -183,13 +191,13 @@ def test_titles_break_into_lines() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "labels"),
-    [(1.0, 1e3, ["1", "2", "5"]), (700.0, 950.0, ["700", "800", "900"]), (85.0, 115.0, ["90", "100"])],
+    [
+        (1.0, 1e3, ["1", "2", "5"]),
+        (700.0, 950.0, ["700", "800", "900"]),
+        (85.0, 115.0, ["90", "100"]),
+        (810.0, 890.0, None),  # too short for marks: left to the renderer
+    ],
 )
-def test_a_logarithmic_axis_of_one_value_has_marks(low: float, high: float, labels: list[str]) -> None:
+def test_a_logarithmic_axis_of_one_value_has_marks(low: float, high: float, labels: list[str] | None) -> None:
     marks = mark_axis(Axis(label="Messages", scale=Scale.LOG10), Extent(low=low, high=high))
-    assert marks is not None
-    assert marks[1][: len(labels)] == labels
-
-
-def test_an_axis_too_short_for_marks_is_left_to_the_renderer() -> None:
-    assert mark_axis(Axis(label="Messages", scale=Scale.LOG10), Extent(low=810.0, high=890.0)) is None
+    assert (marks and marks[1][: len(labels or ())]) == labels

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from pathlab.report.blocks import Fold, list_blocks
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.live import describe_plot
 from pathlab.report.plots.model import Area, Bars, Curve, Panel, Plot, Points, Span
-from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import render_svg
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.trial_panels import STEPS_MAX
@@ -25,47 +23,16 @@ from pathlab.report.sections.trials import (
     list_trial_plots,
     plot_trial,
 )
-from pathlab.store.records import TrialRecord
-from tests.builders.results import (
-    SyntheticResults,
-    make_campaign,
-    make_quickstart,
-)
+from tests.builders.results import make_quickstart
+from tests.builders.sections import draw_trial, find_layers, make_trial_inputs
+from tests.builders.series import make_stream_intervals
 from tests.builders.trials import make_trial
 
 STEP_NS = 100_000_000
 
 
-def make_intervals(steps: int, streams: int, **columns: Any) -> pd.DataFrame:
-    """Records of each interval and stream; a column is a number or one per record."""
-    index = np.repeat(np.arange(steps), streams)
-    return pd.DataFrame(
-        {
-            "index": index,
-            "phase": np.where(index < 2, "warmup", "steady"),
-            "start_ns": index * STEP_NS,
-            "end_ns": (index + 1) * STEP_NS,
-            "stream": np.tile(np.arange(streams), steps),
-            **columns,
-        }
-    )
-
-
-def make_inputs(record: TrialRecord, series: dict[str, pd.DataFrame]) -> ReportInputs:
-    return gather_inputs(SyntheticResults(make_campaign(), (), [record], {1: series}))
-
-
-def draw_trial(inputs: ReportInputs, trial_id: int) -> Plot:
-    """The figure as it is drawn; the one with every number is that which ``--figure`` writes as a table."""
-    return prepare_plot(plot_trial(inputs, trial_id))
-
-
 def find_panel(plot: Plot, label: str) -> Panel:
     return next(panel for panel in plot.panels if panel.y.label.startswith(label))
-
-
-def find_layers(panel: Panel, kind: type) -> dict[str, Any]:
-    return {layer.name: layer for layer in panel.layers if isinstance(layer, kind)}
 
 
 @pytest.fixture(scope="module")
@@ -76,8 +43,8 @@ def quickstart() -> ReportInputs:
 def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
     carried = np.tile([125_000, 250_000, 500_000], 20)  # 10, 20 and 40 Mbit/s
     carried[9] *= 2  # the first stream's fourth interval
-    record = make_trial(3, 65536, cycle=0, row=0)
-    plot = draw_trial(make_inputs(record, {"receiver_intervals": make_intervals(20, 3, bytes=carried)}), 1)
+    record = make_trial(3, 65536)
+    plot = draw_trial(record, {"receiver_intervals": make_stream_intervals(20, 3, bytes=carried)})
     rates = find_panel(plot, "Rate")
     stack = find_layers(rates, Area)
     assert list(stack) == ["stream 0", "stream 1", "stream 2"]
@@ -91,20 +58,19 @@ def test_stacked_rates_are_the_bytes_of_each_stream() -> None:
 
 
 def test_rates_are_in_a_unit_of_their_size() -> None:
-    record = make_trial(4, 65536, cycle=0, row=0)
+    record = make_trial(4, 65536)
     carried = np.full(8, 1_250_000_000)
-    series = {"receiver_intervals": make_intervals(2, 4, bytes=carried)}
-    panel = plot_trial(make_inputs(record, series), 1).panels[0]
+    series = {"receiver_intervals": make_stream_intervals(2, 4, bytes=carried)}
+    panel = plot_trial(make_trial_inputs(record, series), 1).panels[0]
     assert panel.y.title == "Rate (Gbit/s)"
-    assert max(float(layer.high.max()) for layer in panel.layers if isinstance(layer, Area)) == pytest.approx(
-        400
-    )
+    highest = max(float(layer.high.max()) for layer in find_layers(panel, Area).values())
+    assert highest == pytest.approx(400)
 
 
 def test_every_series_has_its_panel_on_one_time_axis() -> None:
-    record = make_trial(2, 65536, cycle=4, row=0)
+    record = make_trial(2, 65536, cycle=4)
     steps = np.repeat(np.arange(30), 2)
-    sent = make_intervals(
+    sent = make_stream_intervals(
         30,
         2,
         rtt_us=41_000 + steps,
@@ -117,14 +83,14 @@ def test_every_series_has_its_panel_on_one_time_axis() -> None:
         {"time_ns": np.repeat([0, STEP_NS], 2), "core": [0, 1] * 2, "idle_ratio": [0.25, 1.0, 0.5, 0.0]}
     )
     series = {
-        "receiver_intervals": make_intervals(30, 2, bytes=125_000),
+        "receiver_intervals": make_stream_intervals(30, 2, bytes=125_000),
         "sender_intervals": sent,
         "loaded_probes": probes,
         "unloaded_probes": probes.assign(rtt_ns=3e7),
         "sender_cpu": cores,
         "receiver_cpu": cores,
     }
-    plot = draw_trial(make_inputs(record, series), 1)
+    plot = draw_trial(record, series)
     assert plot.shared_x
     assert plot.title == "Trial 1, cycle 5: 2 × 64 KiB"
     labels = [panel.y.title for panel in plot.panels]
@@ -147,7 +113,6 @@ def test_every_series_has_its_panel_on_one_time_axis() -> None:
     again = find_layers(find_panel(plot, "Retransmissions"), Curve)["retransmissions"]
     assert again.y[[9, 10, 20]].tolist() == [0, 2, 2]
     assert find_layers(plot.panels[-1], Curve)["core 0"].y.tolist() == [75, 50]
-    assert "4 retransmissions" in plot.sentence
     assert "Not recorded" not in plot.sentence
     describe_plot(plot)
     assert render_svg(plot, "t").startswith("<svg")
@@ -157,9 +122,9 @@ def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
     rng = np.random.default_rng(2)
     steps, streams = 500, 1000
     counted = rng.integers(1000, 2000, steps * streams)
-    record = replace(make_trial(4, 65536, cycle=0, row=0), streams=streams)
-    series = {"receiver_intervals": make_intervals(steps, streams, bytes=counted)}
-    plot = draw_trial(make_inputs(record, series), 1)
+    record = replace(make_trial(4, 65536), streams=streams)
+    series = {"receiver_intervals": make_stream_intervals(steps, streams, bytes=counted)}
+    plot = draw_trial(record, series)
     total, spread = plot.panels
     (curve,) = find_layers(total, Curve).values()
     assert curve.name == "all 1,000 streams"
@@ -171,45 +136,59 @@ def test_a_thousand_streams_are_their_total_and_their_spread() -> None:
     assert len(render_svg(plot, "t")) < 150_000
 
 
+LOST = pd.DataFrame({"sent_ns": [2_000_000_000], "rtt_ns": [np.nan]})
+
+
 @pytest.mark.parametrize(
     "series",
-    [
-        {},
-        {"receiver_intervals": make_intervals(0, 1, bytes=0)},
-        {"loaded_probes": pd.DataFrame({"sent_ns": [], "rtt_ns": []})},
-    ],
+    [{}, {"receiver_intervals": make_stream_intervals(0, 1, bytes=0)}, {"loaded_probes": LOST[:0]}],
     ids=["none", "no rows", "no probe"],
 )
 def test_a_trial_that_recorded_nothing_says_so(series: dict[str, pd.DataFrame]) -> None:
-    plot = draw_trial(make_inputs(make_trial(1, 65536, cycle=0, row=0), series), 1)
+    plot = draw_trial(make_trial(1, 65536), series)
     assert plot.panels == ()
     assert plot.empty
     assert render_svg(plot, "t").startswith("<svg")
 
 
 def test_a_probe_that_was_lost_is_a_cross_at_its_time() -> None:
-    probes = pd.DataFrame({"sent_ns": [2_000_000_000], "rtt_ns": [np.nan]})
-    plot = draw_trial(make_inputs(make_trial(1, 65536, cycle=0, row=0), {"loaded_probes": probes}), 1)
+    plot = draw_trial(make_trial(1, 65536), {"loaded_probes": LOST})
     (lost,) = find_layers(plot.panels[0], Points).values()
-    assert lost.at_axis
-    assert lost.x.tolist() == [2]
+    assert (lost.at_axis, lost.x.tolist()) == (True, [2])
     assert render_svg(plot, "t").startswith("<svg")
 
 
 @pytest.mark.parametrize("streams", [1, 2, 17])
 def test_a_single_interval_is_drawn(streams: int) -> None:
-    intervals = make_intervals(1, streams, bytes=125_000, rtt_us=40_000, total_retrans_segments=None)
-    record = make_trial(streams, None, cycle=0, row=0)
-    plot = draw_trial(
-        make_inputs(record, {"receiver_intervals": intervals, "sender_intervals": intervals}), 1
-    )
+    intervals = make_stream_intervals(1, streams, bytes=125_000, rtt_us=40_000, total_retrans_segments=None)
+    series = {"receiver_intervals": intervals, "sender_intervals": intervals}
+    plot = draw_trial(make_trial(streams), series)
     assert plot.panels
     assert render_svg(plot, "t").startswith("<svg")
 
 
+def test_many_cores_and_probes_are_thinned() -> None:
+    cores = {"core": np.tile(np.arange(64), 100), "idle_ratio": 0.5}
+    cpu = pd.DataFrame({"time_ns": np.repeat(np.arange(100) * STEP_NS, 64), **cores})
+    probes = pd.DataFrame({"sent_ns": np.arange(100_000) * 10**5, "rtt_ns": 4e7})
+    plot = draw_trial(make_trial(1, 65536), {"loaded_probes": probes, "receiver_cpu": cpu})
+    assert list(find_layers(find_panel(plot, "Core"), Area)) == ["all cores", "middle half of the cores"]
+    assert len(find_layers(find_panel(plot, "RTT"), Points)["probes under load"].x) < 10_000
+    raw = plot_trial(make_trial_inputs(make_trial(1, 65536), {"loaded_probes": probes}), 1)
+    assert len(find_layers(find_panel(raw, "RTT"), Points)["probes under load"].x) == 100_000
+
+
+def test_what_the_sender_counted_stands_in_for_an_imported_trial() -> None:
+    record = replace(make_trial(2), flags=("imported",), engine_version="iperf3 3.12")
+    series = {"sender_intervals": make_stream_intervals(20, 2, bytes=125_000, snd_cwnd_bytes=50_000)}
+    plot = draw_trial(record, series)
+    assert float(find_layers(plot.panels[0], Area)["stream 1"].high[3]) == pytest.approx(20)
+    assert find_layers(find_panel(plot, "Congestion"), Curve)["stream 0"].y[0] == 50
+
+
 def test_an_unknown_trial_is_one_line(quickstart: ReportInputs) -> None:
     with pytest.raises(UsageError, match="no trial 99"):
-        draw_trial(quickstart, 99)
+        plot_trial(quickstart, 99)
 
 
 def test_contributions_are_the_streams_own_bytes(quickstart: ReportInputs) -> None:
@@ -227,9 +206,9 @@ def test_contributions_are_the_streams_own_bytes(quickstart: ReportInputs) -> No
 
 def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
     carried = np.tile(np.arange(100) * 1000, 12)
-    record = replace(make_trial(4, 65536, cycle=0, row=0), streams=100, steady_ns=1_000_000_000)
-    series = {"receiver_intervals": make_intervals(12, 100, bytes=carried)}
-    (lazy,) = list_trial_plots(make_inputs(record, series))
+    record = replace(make_trial(4, 65536), streams=100, steady_ns=1_000_000_000)
+    series = {"receiver_intervals": make_stream_intervals(12, 100, bytes=carried)}
+    (lazy,) = list_trial_plots(make_trial_inputs(record, series))
     plot = lazy.build()
     assert (plot.name, plot.title, plot.condition) == (lazy.name, lazy.title, lazy.condition)
     bars = find_layers(plot.panels[0], Bars)
@@ -241,21 +220,17 @@ def test_contributions_of_very_many_streams_are_tenths_that_add_up() -> None:
 
 def test_the_chapter_shows_some_and_names_the_rest(quickstart: ReportInputs) -> None:
     section = build_trials(quickstart)
-    plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
-    assert len([plot for plot in plots if plot.name.startswith("trial-")]) == 8
-    assert len({plot.name for plot in plots}) == len(plots)
-    assert {plot.name for plot in plots if plot.name.startswith("contributions")} == {
-        lazy.name for lazy in list_trial_plots(quickstart)
-    }
-    opened = [block for block in section.blocks if isinstance(block, Plot)]
-    assert len(opened) == 2
-    assert sum(isinstance(block, Fold) for block in section.blocks) == 2
+    names = [block.name for block in list_blocks(section.blocks) if isinstance(block, Plot)]
+    assert len([name for name in names if name.startswith("trial-")]) == 8
+    assert len(set(names)) == len(names)
+    contributions = {name for name in names if name.startswith("contributions")}
+    assert contributions == {lazy.name for lazy in list_trial_plots(quickstart)}
+    assert [type(block) for block in section.blocks].count(Plot) == 2
+    assert [type(block) for block in section.blocks].count(Fold) == 2
 
 
 def test_the_chapter_stays_small_for_many_combinations() -> None:
-    levels: list[tuple[int, int | None]] = [
-        (streams, size * 1024) for streams in (1, 2, 3, 4) for size in range(8, 16)
-    ]
+    levels = [(streams, size * 1024) for streams in (1, 2, 3, 4) for size in range(8, 16)]
     section = build_trials(gather_inputs(make_quickstart(cycles=1, levels=levels)))
-    plots = [block for block in list_blocks(section.blocks) if isinstance(block, Plot)]
-    assert len([plot for plot in plots if plot.name.startswith("trial-")]) == TRIALS_MAX
+    names = [block.name for block in list_blocks(section.blocks) if isinstance(block, Plot)]
+    assert len([name for name in names if name.startswith("trial-")]) == TRIALS_MAX

@@ -9,11 +9,19 @@ import pytest
 
 from pathlab.report.blocks import list_blocks
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Bars, Curve, Plot, Rule
-from pathlab.report.sections import chapters, effect
+from pathlab.report.plots.model import Bars, Curve, Rule
+from pathlab.report.sections import effect
 from pathlab.report.sections.lazy import build_blocks
 from pathlab.store.records import TrialRecord
-from tests.builders.sections import find_curve, find_layer, find_table, make_inputs, take_trials
+from tests.builders.sections import (
+    draw,
+    find_curve,
+    find_layer,
+    find_table,
+    make_inputs,
+    take_interval,
+    take_trials,
+)
 from tests.builders.sweeps import RTT_NS, make_sweep
 
 KNEE_BITS_PER_S = 20e6
@@ -38,29 +46,24 @@ def inputs() -> ReportInputs:
     return make_inputs(make_sweep(8, change=climb))
 
 
-def draw(inputs: ReportInputs, name: str) -> Plot:
-    """The figure of that name, which there must be."""
-    plot = chapters.find_plot(inputs, name)
-    assert plot is not None
-    return plot
-
-
 def test_two_lines_meet_at_the_breakpoint(inputs: ReportInputs) -> None:
     plot = draw(inputs, "delay-throughput-1")
     rule = find_layer(plot, "breakpoint", kind=Rule)
-    assert isinstance(rule, Rule)
     assert rule.vertical
     assert rule.value == pytest.approx(KNEE_BITS_PER_S / 1e6, rel=0.05)
-    assert rule.low is not None
-    assert rule.high is not None
-    assert rule.low < rule.value < rule.high
+    low, high = take_interval(rule)
+    assert low < rule.value < high
     lines = find_curve(plot, "two lines")
     assert lines.x[1] == pytest.approx(rule.value)
     slope = (lines.y[2] - lines.y[1]) / (lines.x[2] - lines.x[1])
     assert slope == pytest.approx(3.0, rel=0.1)  # ms per Mbit/s
     assert lines.y[0] == pytest.approx(2, abs=1)
-    assert "dRTT of the averages rises faster above" in plot.sentence
     assert len(plot.panels) == 3
+
+
+def test_too_few_trials_leave_the_breakpoint_undecided() -> None:
+    plot = draw(make_inputs(make_sweep(1, change=climb)), "delay-throughput-1")
+    assert not any(layer.name == "breakpoint" for panel in plot.panels for layer in panel.layers)
 
 
 def test_agreement_is_that_of_the_straight_line(inputs: ReportInputs) -> None:
@@ -81,10 +84,17 @@ def test_loaded_and_unloaded_variability_stand_side_by_side(inputs: ReportInputs
     assert table.rows[1][6] == "1.00 %"
 
 
+@pytest.mark.parametrize("name", ["RV, loaded", "RV, unloaded"])
+def test_distributions_of_variability_are_steps_up_to_all_trials(inputs: ReportInputs, name: str) -> None:
+    curve = find_curve(draw(inputs, "variability-cdf-1"), name)
+    assert np.all(np.diff(curve.x) >= 0)
+    assert np.all(np.diff(curve.y) > 0)
+    assert curve.y[-1] == 100
+
+
 def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
     plot = draw(inputs, "frequency-throughput-1")
     bars = find_layer(plot, "trials", kind=Bars)
-    assert isinstance(bars, Bars)
     rates = take_trials(inputs, lambda _: True, lambda one: one.throughput_bits_per_s) / 1e6
     assert bars.height.sum() == rates.size
     assert bars.height.size == 20
@@ -96,3 +106,16 @@ def test_frequencies_count_every_trial_once(inputs: ReportInputs) -> None:
     answer = next(one for one in inputs.answers("distributions") if one.quantity == "throughput_bits_per_s")
     assert shares.y == pytest.approx(100 * np.array(answer.result.climb.shares))
     assert any(isinstance(one, Curve) and one.name == "exponential fit" for one in plot.panels[0].layers)
+
+
+def test_few_trials_have_frequencies_without_fits() -> None:
+    def shift(record: TrialRecord) -> TrialRecord:
+        """One rise in four is below 0, which no bin holds."""
+        rise = -1e6 if record.streams == 1 else 1e6 * record.streams
+        return replace(record, loaded_rtt_mean_ns=RTT_NS + rise, unloaded_rtt_mean_ns=RTT_NS)
+
+    levels = [(streams, 65536) for streams in (1, 2, 4, 8)]
+    plot = draw(make_inputs(make_sweep(2, levels=levels, change=shift)), "frequency-drtt-1")
+    assert [layer.name for layer in plot.panels[0].layers] == ["trials"]
+    shares = find_curve(plot, "share of trials", panel=1)
+    assert (shares.y[0], shares.y[-1]) == (25, 100)

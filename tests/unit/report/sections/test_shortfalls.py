@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from pathlab.campaign.campaign_text import CampaignText, read_campaign
-from pathlab.campaign.load import load_campaign
-from pathlab.report.blocks import Section
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.report_builder import arrange_report
@@ -19,19 +16,12 @@ from pathlab.report.sections import chapters, cpu
 from pathlab.report.sections.shortfalls import NEEDS, Per, find_shortfall
 from pathlab.study.registry import ANALYSES
 from tests.builders.results import make_quickstart
-from tests.builders.sections import find_table, list_blocks, make_inputs
+from tests.builders.sections import find_section, find_table, list_blocks, make_inputs
+from tests.builders.shipped import SHIPPED, describe_campaign
 
 KIB = 1024
 LEVELS = [(streams, size * KIB) for streams in (1, 2, 4) for size in (64, 256)]
-SHIPPED = read_campaign("quickstart").text
 FEW_WORDS = re.compile("undecided|too few|no confidence interval", re.IGNORECASE)
-
-
-def describe_campaign(text: str, *overrides: str, profile: str | None = None) -> dict[str, Any]:
-    """The fields of a campaign's record, run from a text with options."""
-    given = CampaignText(label="quickstart.toml", text=text)
-    campaign = load_campaign(given, overrides, profile=profile)
-    return {"text": text, "digest": campaign.digest, "model": campaign.to_stored()}
 
 
 def make_report_inputs(cycles: int) -> ReportInputs:
@@ -41,12 +31,6 @@ def make_report_inputs(cycles: int) -> ReportInputs:
 @pytest.fixture(scope="module")
 def two_cycles() -> ReportInputs:
     return make_report_inputs(2)
-
-
-def read_list(sections: tuple[Section, ...]) -> dict[str, tuple[str, str]]:
-    """What is needed, and the command, of each analysis that is not shown."""
-    rows = find_table(list_blocks([one for one in sections if one.key == "not-decided"]), "undecided").rows
-    return {title: (needs, command) for title, needs, command in rows}
 
 
 def walk_texts(value: Any) -> Iterator[str]:
@@ -80,7 +64,8 @@ def test_what_is_not_drawn_is_named_once_and_can_be_had_by_name(two_cycles: Repo
     assert missing <= {lazy.name for lazy in chapters.list_lazy_plots(two_cycles)}
     for name in missing:
         assert chapters.find_plot(two_cycles, name) is not None
-    listed = read_list(sections)
+    table = find_table(list_blocks([find_section(two_cycles, "not-decided")]), "undecided")
+    listed = {title: (needs, command) for title, needs, command in table.rows}
     for name in ("streams_vs_windows", "optimum", "breakpoint", "distributions", "precision", "drift"):
         assert ANALYSES[name].title in listed
     assert listed["Knee of the delay curve"][0] == "50 usable trials"

@@ -7,14 +7,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pathlab.analysis.estimators.loss import probe_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Area, Curve, Grid, Plot, Points, Rule, Scale
-from pathlab.report.sections import chapters
+from pathlab.report.plots.model import Area, Curve, Grid, Points, Rule, Scale
 from pathlab.report.sections.points import choose_points
 from pathlab.store.records import TrialRecord
 from tests.builders.results import LAB
-from tests.builders.sections import find_curve, find_layer, make_inputs, take_trials
+from tests.builders.sections import (
+    draw,
+    find_curve,
+    find_layer,
+    find_layers,
+    make_inputs,
+    take_interval,
+    take_trials,
+)
 from tests.builders.sweeps import CAPACITY, STREAMS, WINDOWS, make_sweep
 
 CYCLES = 8
@@ -40,17 +48,9 @@ def inputs() -> ReportInputs:
     return make_inputs(make_sweep(CYCLES, change=disturb, environment={"lab": LAB}))
 
 
-def draw(inputs: ReportInputs, name: str) -> Plot:
-    """The figure of that name, which there must be."""
-    plot = chapters.find_plot(inputs, name)
-    assert plot is not None
-    return plot
-
-
 def test_lines_go_through_the_medians_with_their_intervals(inputs: ReportInputs) -> None:
     curve = find_curve(draw(inputs, "throughput-streams-1"), "window 32 KiB")
-    assert curve.low is not None
-    assert curve.high is not None
+    low, high = take_interval(curve)
     for at, streams in enumerate(STREAMS):
         rates = take_trials(
             inputs,
@@ -59,14 +59,13 @@ def test_lines_go_through_the_medians_with_their_intervals(inputs: ReportInputs)
         )
         interval = ordered_median_interval(rates)
         assert curve.y[at] == pytest.approx(np.median(rates) / 1e6)
-        assert (curve.low[at], curve.high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))  # type: ignore[operator]
+        assert (low[at], high[at]) == pytest.approx((interval.low / 1e6, interval.high / 1e6))  # type: ignore[operator]
     assert np.abs(curve.x - np.array(STREAMS)).max() < 0.2  # windows are side by side, near their level
 
 
 def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs) -> None:
     plot = draw(inputs, "throughput-streams-1")
     points = find_layer(plot, "window 64 KiB", kind=Points)
-    assert isinstance(points, Points)
     assert points.outlier is not None
     place = int(np.argmax(points.y))
     assert points.y[place] == pytest.approx(FAST_BITS_PER_S / 1e6)
@@ -78,29 +77,39 @@ def test_an_outlier_is_drawn_marked_and_kept_in_its_median(inputs: ReportInputs)
 
 def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInputs) -> None:
     plot = draw(inputs, "throughput-streams-1")
-    (excluded,) = (one for one in plot.panels[0].layers if "excluded" in one.name)
-    assert isinstance(excluded, Points)
+    (excluded,) = (one for name, one in find_layers(plot.panels[0], Points).items() if "excluded" in name)
     assert excluded.hollow
     assert excluded.y.tolist() == [1.0, 1.0]
     assert excluded.x == pytest.approx(np.array([6.0, 8.0]), abs=0.2)
-    assert excluded.hover is not None
     assert [text.split(", ")[-1] for text in excluded.hover] == ["host-limited", "window-short"]
     six = find_curve(plot, "window 64 KiB").y[STREAMS.index(6)]
     assert six > 18  # the median of the others
 
 
+def test_loss_is_pooled_over_probes_with_wilsons_interval(inputs: ReportInputs) -> None:
+    curve = find_curve(draw(inputs, "loss-streams-1"), "window 128 KiB")
+    found = probe_loss(20 * CYCLES, 18 * CYCLES)
+    _, high = take_interval(curve)
+    assert curve.y[-1] == pytest.approx(100 * (found.loss_ratio or 0))
+    assert high[-1] == pytest.approx(100 * (found.interval_ratio.high or 0))
+
+
 def test_what_the_lab_set_is_drawn_as_the_truth(inputs: ReportInputs) -> None:
     rule = find_layer(draw(inputs, "throughput-streams-1"), "link rate minus headers", kind=Rule)
-    assert isinstance(rule, Rule)
     assert rule.value == pytest.approx(40 * 1448 / 1500)
 
 
-def test_small_samples_have_gaps_instead_of_intervals() -> None:
-    plot = draw(make_inputs(make_sweep(3)), "throughput-streams-1")
+@pytest.fixture(scope="module")
+def few() -> ReportInputs:
+    return make_inputs(make_sweep(3))
+
+
+def test_small_samples_have_gaps_instead_of_intervals(few: ReportInputs) -> None:
+    plot = draw(few, "throughput-streams-1")
     curve = find_curve(plot, "window 16 KiB")
-    assert curve.low is not None
-    assert np.isnan(curve.low).all()
+    assert np.isnan(take_interval(curve)).all()
     assert np.isfinite(curve.y).all()
+    assert "confidence interval for" not in plot.sentence  # it is said once, for the whole path
 
 
 def test_powers_of_two_have_a_logarithmic_axis(inputs: ReportInputs) -> None:
@@ -130,24 +139,20 @@ def test_the_band_holds_the_fit_and_the_capacity_has_its_interval(inputs: Report
     plot = draw(inputs, "saturation-1-128KiB")
     band = next(one for one in plot.panels[0].layers if isinstance(one, Area))
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
-    assert curve.name in plot.sentence
     assert np.all(band.low <= curve.y)
     assert np.all(curve.y <= band.high)
     capacity = find_layer(plot, "fitted capacity", kind=Rule)
-    assert isinstance(capacity, Rule)
     assert capacity.value == pytest.approx(CAPACITY / 1e6, rel=0.1)
-    assert capacity.low is not None
-    assert capacity.high is not None
-    assert capacity.low < capacity.value < capacity.high
+    low, high = take_interval(capacity)
+    assert low < capacity.value < high
     assert plot.panels[1].y.title == "Residual (%)"
 
 
-def test_few_cycles_have_the_curve_without_a_band() -> None:
-    inputs = make_inputs(make_sweep(3))
-    plot = draw(inputs, "saturation-1-128KiB")
+def test_few_cycles_have_the_curve_without_a_band(few: ReportInputs) -> None:
+    plot = draw(few, "saturation-1-128KiB")
     assert not any(isinstance(one, Area) for one in plot.panels[0].layers)
     curve = next(one for one in plot.panels[0].layers if isinstance(one, Curve))
-    answer = next(one for one in inputs.answers("saturation") if one.window_bytes == 131072)
+    answer = next(one for one in few.answers("saturation") if one.window_bytes == 131072)
     residuals = answer.result.residuals
     fitted = np.array(residuals.cell_bits_per_s) / np.array(residuals.cell_ratio)
     assert curve.x.tolist() == list(STREAMS)
@@ -159,12 +164,10 @@ def test_the_overview_of_saturation_has_every_window(inputs: ReportInputs) -> No
     bands = [one for one in plot.panels[0].layers if isinstance(one, Area)]
     assert len(bands) == len(WINDOWS)
     assert len({band.slot for band in bands}) == len(WINDOWS)
-    assert plot.sentence.count("Window ") == len(WINDOWS)
 
 
 def test_the_grid_holds_every_cells_median(inputs: ReportInputs) -> None:
-    (grid,) = draw(inputs, "grid-1").panels[0].layers
-    assert isinstance(grid, Grid)
+    (grid,) = find_layers(draw(inputs, "grid-1").panels[0], Grid).values()
     assert grid.x == tuple(str(streams) for streams in STREAMS)
     assert grid.y == ("16 KiB", "32 KiB", "64 KiB", "128 KiB")
     rates = take_trials(
@@ -181,9 +184,7 @@ def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: Report
     assert np.all(np.diff(fit.x) >= 0)
     assert np.all(np.diff(fit.y) >= -1e-9)
     assert fit.y[-1] == pytest.approx(CAPACITY / 1e6, rel=0.1)
-    assert "Capacity" in plot.sentence
-    (grid,) = draw(inputs, "surface-residuals-1").panels[0].layers
-    assert isinstance(grid, Grid)
+    (grid,) = find_layers(draw(inputs, "surface-residuals-1").panels[0], Grid).values()
     (answer,) = inputs.answers("surface")
     at = answer.result.residuals.cell_levels.index((2.0, 32768.0))
     assert grid.values[1, STREAMS.index(2)] == pytest.approx(
@@ -191,9 +192,7 @@ def test_the_surface_is_drawn_over_the_product_with_its_residuals(inputs: Report
     )
 
 
-def test_the_cheapest_streams_are_said(inputs: ReportInputs) -> None:
-    plot = draw(inputs, "optimum-1")
+def test_the_cost_of_each_number_of_streams_is_drawn(inputs: ReportInputs) -> None:
+    curve = find_curve(draw(inputs, "optimum-1"), "window 128 KiB")
     answer = next(one for one in inputs.answers("optimum") if one.window_bytes == 131072)
-    curve = find_curve(plot, "window 128 KiB")
     assert curve.y.tolist() == list(answer.result.cost_ns_per_bit_per_s)
-    assert f"128 KiB: {answer.result.streams:g}" in plot.sentence

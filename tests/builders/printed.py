@@ -1,0 +1,34 @@
+"""What is printed on a terminal of some width, as text."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+from rich.console import Console
+
+from pathlab.report.formats.terminal import render_summary
+from pathlab.report.sections.notices import list_notices
+from pathlab.report.text import render_trial
+from pathlab.study.analyses import Analyses, Study
+from pathlab.study.trials import StudySource
+from tests.builders.results import SyntheticResults
+
+
+def print_text(render: Callable[[Console], object], width: int = 100) -> str:
+    """What ``render`` prints."""
+    screen = io.StringIO()
+    render(Console(file=screen, width=width, color_system=None))
+    return screen.getvalue()
+
+
+def print_summary(results: StudySource | Analyses, width: int = 100) -> str:
+    """What ``pathlab report`` prints of results, or of their analyses."""
+    study = results if isinstance(results, Analyses) else Study(results)
+    return print_text(lambda console: render_summary(study, list_notices(study), console), width)
+
+
+def print_trial(results: SyntheticResults, trial_id: int = 1, *, series: bool = True) -> str:
+    """What ``pathlab measure`` prints of a trial, with its series or without."""
+    record = results.records[trial_id - 1]
+    return print_text(lambda console: render_trial(record, results if series else None, trial_id, console))
