@@ -96,6 +96,11 @@ SITUATIONS: Mapping[str, Callable[[], object]] = {
     ),
     "few trials": lambda: say_caveats(make_sweep(3)),
     "the same caveats of several durations": lambda: say_caveats(make_durations()),
+    "a change over few durations": lambda: say_figure(make_durations(), "duration-1"),
+    "the table of few durations": lambda: (
+        find_table(build_blocks(duration.SECTION.outline(make_inputs(make_durations()))), "durations-1").note
+    ),
+    "a surface of single trials": lambda: say_figure(make_sweep(1), "surface-1"),
     "an outlier": lambda: say_certainty(make_outlier()),
     "one combination": lambda: say_certainty(make_sweep(3, levels=ONE)),
     "no spread of the RTT": lambda: say_figure(

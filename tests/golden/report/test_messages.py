@@ -65,6 +65,11 @@ def make_lab_limited() -> SyntheticResults:
     return results
 
 
+def say_lab_limited() -> list[str]:
+    inputs = make_inputs(make_lab_limited())
+    return [*describe_messages(inputs.study), *list_texts(find_section(inputs, "message-size").blocks)]
+
+
 def list_texts(blocks: Sequence[Block]) -> list[str]:
     """Sentences and bullets."""
     found = list_blocks(blocks)
@@ -119,7 +124,8 @@ SITUATIONS: Mapping[str, Callable[[], object]] = {
     "one carries most": lambda: say_rates(*BOTH),
     "intervals overlap": lambda: say_rates(*BOTH, model=carry_equal),
     "small sizes differ": lambda: say_rates(*BOTH, model=carry_equal_above_256, noise=0.001),
-    "a curve without a usable trial": lambda: describe_messages(make_inputs(make_lab_limited()).study),
+    "a curve without a usable trial": say_lab_limited,
+    "pipes, of which nothing was published": lambda: say_chapter({"transport": "pipe"}, cycles=2),
     "batching pays up to a size": lambda: say_chapter(*BOTH),
     "a measured delay replaces the setting's bound": lambda: say_chapter(*PACED, model=reply),
     "few cycles of batching": lambda: say_chapter(*DELAYS, cycles=2),

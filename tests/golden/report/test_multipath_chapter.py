@@ -40,16 +40,17 @@ SITUATIONS: Mapping[str, dict[str, Any]] = {
     "a link not measured alone": {"levels": ("link-1", "round-robin"), "streams": (1,), "cycles": 6},
     "an existing bond": {"levels": ("existing",), "streams": (1,), "cycles": 6},
     "lab-limited trials": {"rates": UNEQUAL, "limited": (*TURNS, "mptcp")},
+    "all bonds at two thresholds": {"reordering": (3, 127), "cycles": 6},
     "levels of the threshold": {"levels": TURNS, "reordering": (3, 127), "streams": (1,)},
     "levels of the threshold, few cycles": {
         **{"levels": TURNS, "reordering": (3, 127), "streams": (1,), "cycles": 3}
     },
-    "a polarised hash": {"good_hash": False, "streams": (4, 16)},
+    "a polarised hash": {"good_hash": False, "streams": (4, 16), "levels": (*SINGLES, "ecmp-l3", "ecmp-l4")},
     "a polarised hash, two windows": {
         **{"good_hash": False, "streams": (4, 16), "windows": WINDOWS, "levels": (*SINGLES, "ecmp-l4")}
     },
     "two windows": {"rates": UNEQUAL, "windows": WINDOWS, "cycles": 6},
-    "failing links": {"failover": True, "streams": (1,)},
+    "failing links": {"failover": True, "streams": (1,), "cycles": 6},
     "failing links, two windows": {
         **{"failover": True, "streams": (4,), "windows": WINDOWS, "levels": (*SINGLES, "mptcp")}
     },

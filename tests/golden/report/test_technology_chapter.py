@@ -16,7 +16,9 @@ from pathlab.report.technology_text import describe_technologies
 from tests.builders.results import SyntheticResults
 from tests.builders.sections import draw, find_section, find_table, list_blocks
 from tests.builders.technologies import (
+    FACTS,
     LOADS,
+    Facts,
     Technology,
     make_adapter,
     make_technology_inputs,
@@ -51,7 +53,8 @@ SITUATIONS: Mapping[str, Callable[[], SyntheticResults]] = {
 
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_a_situation_is_stated(say: Say, situation: str) -> None:
-    texts = describe_technologies(make_technology_inputs(SITUATIONS[situation]()).study)
+    facts = {**FACTS, **{f"technology-{number}": Facts() for number in range(30)}}
+    texts = describe_technologies(make_technology_inputs(SITUATIONS[situation](), facts).study)
     assert sum("Undecided:" in text for text in texts) <= 1
     say(texts)
 

@@ -162,8 +162,11 @@ def test_fan_out_has_each_sink_all_sinks_and_fairness() -> None:
     assert np.isnan(fair.y[0])
     assert fair.y[1:].tolist() == [0.9, 0.9]
     assert find_curve(plot, "Streams 2.0: tcp 22B", 1).faint
+    names = [name, "tcp, message 1004 B"]
     leads = [one for one in build_opening(inputs).blocks if isinstance(one, Paragraph)]
-    assert [one.text.partition(": ")[0] for one in leads] == [name, "tcp, message 1004 B"]
+    assert [one.text.partition(": ")[0] for one in leads] == names
+    bullets = [one for one in find_section(inputs, "message-size").blocks if isinstance(one, Bullets)]
+    assert names in [[item.partition(": ")[0] for item in one.items] for one in bullets]
 
 
 def test_writes_share_the_figures_of_messages() -> None:
