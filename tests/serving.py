@@ -61,6 +61,11 @@ class ServedExplorer:
         return self.listener.address.port
 
     @property
+    def address(self) -> str:
+        """The address that opens its page once, in one browser."""
+        return self.listener.format_access_url(self.keys.token)
+
+    @property
     def access(self) -> dict[str, str]:
         """The header that programs send."""
         return {"Authorization": f"Bearer {self.keys.key}"}

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from docs.chromium import open_chromium
+from pathlab.report.formats.forms import RESULTS_FORMS
+from tests.browser.explorer_page import ExplorerPage
 from tests.browser.watching import PATIENCE_MS, Watch
-from tests.builders.explored import make_explored, write_many
+from tests.builders.explored import make_explored
 from tests.builders.results import write_results
 from tests.require import require_chromium
 from tests.serving import ServedExplorer, serving
@@ -45,7 +45,7 @@ def watch() -> Iterator[Watch]:
 
 @pytest.fixture
 def new_context(
-    browser: Browser, watch: Watch, serve: Callable[..., ServedExplorer]
+    browser: Browser, watch: Watch, served: Callable[..., str]
 ) -> Iterator[Callable[..., BrowserContext]]:
     """Makes browser contexts, each with its own cookies; arguments as ``Browser.new_context`` takes them.
 
@@ -72,33 +72,20 @@ def page(new_context: Callable[..., BrowserContext]) -> Page:
 
 
 @pytest.fixture
-def serve() -> Iterator[Callable[..., ServedExplorer]]:
-    """Serves results, or a folder of results, on loopback until the test ends."""
+def served() -> Iterator[Callable[..., str]]:
+    """Serves results, or a folder of results, until the test ends: gives the address that opens them once."""
     with contextlib.ExitStack() as stack:
-        yield lambda *places: stack.enter_context(serving(*places))
-
-
-@pytest.fixture
-def served(serve: Callable[..., ServedExplorer]) -> Callable[..., str]:
-    """Serves results until the test ends, and gives the address that opens them once."""
-
-    def start(*places: Path) -> str:
-        server = serve(*places)
-        return server.listener.format_access_url(server.keys.token)
-
-    return start
+        yield lambda *places: stack.enter_context(serving(*places)).address
 
 
 @pytest.fixture(scope="package")
-def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Writes the explorer of results as one file, once, as the command does, and gives its address."""
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Writes the explorer of results as one file, once, and gives its address."""
 
     @functools.cache
-    def write(*folders: Path) -> str:
+    def write(folder: Path) -> str:
         out = tmp_path_factory.mktemp("exported") / "explorer.html"
-        words = ["report", *map(str, folders), "--format", "explorer", "--out", str(out)]
-        subprocess.run([sys.executable, "-m", "pathlab", *words], check=True, stdout=subprocess.DEVNULL)
-        return out.as_uri()
+        return RESULTS_FORMS["explorer"].write([folder], out).as_uri()
 
     return write
 
@@ -114,16 +101,6 @@ def make_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]
 
 
 @pytest.fixture(scope="package")
-def make_large_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
-    """Stores that many trials without series."""
-
-    def make(trials: int) -> Path:
-        return write_many(tmp_path_factory.mktemp("stored") / f"many-{trials}", trials)
-
-    return make
-
-
-@pytest.fixture(scope="package")
 def results_folder(make_folder: Callable[..., Path]) -> Path:
     """Two paths, 4 numbers of streams and 2 windows in 8 cycles; for reading only."""
     return make_folder()
@@ -133,3 +110,17 @@ def results_folder(make_folder: Callable[..., Path]) -> Path:
 def hostile_folder(make_folder: Callable[..., Path]) -> Path:
     """As ``results_folder`` with 2 cycles, and markup in every text that others give; for reading only."""
     return make_folder("hostile", cycles=2, hostile=True)
+
+
+@pytest.fixture(scope="package")
+def results_server(results_folder: Path) -> Iterator[ServedExplorer]:
+    """Serves ``results_folder`` to all tests."""
+    with serving(results_folder) as server:
+        yield server
+
+
+@pytest.fixture
+def open_results(results_server: ServedExplorer) -> Callable[..., ExplorerPage]:
+    """Opens the explorer of ``results_folder`` in a page, at the text of a view."""
+
+    return lambda page, text="": ExplorerPage(page).open(results_server.address, text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
@@ -72,3 +74,22 @@ def check_accessibility(page: Page) -> None:
         for one in found
     ]
     assert not described, "\n".join(described)
+
+
+def download(page: Page, ending: str) -> bytes:
+    """The file that a button of the share panel gives."""
+    with page.expect_download() as waiting:
+        page.click(f"[data-download={ending}]")
+    assert waiting.value.suggested_filename.startswith("pathlab-")
+    assert waiting.value.suggested_filename.endswith(f".{ending}")
+    return Path(waiting.value.path()).read_bytes()
+
+
+def check_pictures(page: Page) -> str:
+    """Raises AssertionError where pictures lack measure and legend. The text of the SVG."""
+    drawing = ET.fromstring(download(page, "svg"))
+    words = " ".join(" ".join(drawing.itertext()).split())
+    assert "Throughput" in words
+    assert "64 KiB" in words
+    assert download(page, "png").startswith(b"\x89PNG\r\n\x1a\n")
+    return words

@@ -3,50 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.explorer_page import FOLDS, ExplorerPage, check_accessibility
+from tests.browser.explorer_page import ExplorerPage, check_accessibility
 
-PHONE = {"width": 360, "height": 740}
+OpenResults = Callable[..., ExplorerPage]
+#: What differs in sizes, in colours, and in colours that the reader's system sets.
 SCREENS: dict[str, dict[str, Any]] = {
     "light": {},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": PHONE, "has_touch": True, "is_mobile": True},
-    "dark phone": {"viewport": PHONE, "color_scheme": "dark"},
+    "dark phone": {
+        "viewport": {"width": 360, "height": 740},
+        "is_mobile": True,
+        "has_touch": True,
+        "color_scheme": "dark",
+    },
     "contrast": {"forced_colors": "active"},
 }
-EMPTY = "x=streams&y=throughput_bits_per_s&colour=none&where.throughput_bits_per_s=1e9.."
+RATE = "throughput_bits_per_s"
+PLAIN = f"x=streams&y={RATE}&colour=window_bytes"
+#: With verdicts, and a trial that has flags and series.
+FULL = f"{PLAIN}&facet=path&baseline=65536&trial=A:18"
+EMPTY = f"x=streams&y={RATE}&colour=none&where.{RATE}=1e9..&nothing=1"
 
 
 @pytest.mark.parametrize("screen", SCREENS)
 def test_no_state_of_the_page_breaks_a_rule(
-    screen: str, new_context: Callable[..., BrowserContext], served: Callable[..., str], results_folder: Path
+    screen: str, new_context: Callable[..., BrowserContext], open_results: OpenResults
 ) -> None:
-    explorer = ExplorerPage(new_context(**SCREENS[screen]).new_page()).open(served(results_folder))
-    check_accessibility(explorer.page)
+    explorer = open_results(new_context(**SCREENS[screen]).new_page(), FULL)
+    page = explorer.page
     explorer.open_folds()
-    for filters in explorer.page.locator("details.filter").all():
-        if filters.get_attribute("open") is None:
-            filters.locator("summary").first.click()
-    check_accessibility(explorer.page)
-    explorer.set_view(trial="A:1")
-    expect(explorer.page.locator("[data-panel=details] .course-status")).to_contain_text("from 0.000 s")
-    check_accessibility(explorer.page)
-    explorer.page.evaluate("text => { window.location.hash = text + '&nothing=1'; }", EMPTY)
-    explorer.page.wait_for_selector("[data-panel=notice] .warning")
+    page.locator("details.filter").evaluate_all("(all) => all.forEach((one) => { one.open = true; })")
+    expect(page.locator("[data-panel=details] .course-status")).to_contain_text("from 0.000 s")
+    expect(page.locator("[data-panel=against] .verdict").first).to_be_visible()
+    check_accessibility(page)
+    page.evaluate("text => { window.location.hash = text; }", EMPTY)
+    page.wait_for_selector("[data-panel=notice] .warning")
     explorer.settle()
-    check_accessibility(explorer.page)
-
-
-def test_an_exported_page_breaks_no_rule(
-    page: Page, exported: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(exported(results_folder))
-    explorer.open_folds()
     check_accessibility(page)
 
 
@@ -56,7 +52,7 @@ FOCUSED = """() => {
     if (!one || one === document.body) { return null; }
     window.numbered = window.numbered || 0;
     if (!one.dataset.numbered) { window.numbered += 1; one.dataset.numbered = window.numbered; }
-    return one.dataset.numbered;
+    return [one.dataset.numbered, getComputedStyle(one).outlineStyle, one.outerHTML];
 }"""
 #: Everything that can be operated and is shown.
 OPERABLE = """() => Array.from(document.querySelectorAll(
@@ -65,10 +61,8 @@ OPERABLE = """() => Array.from(document.querySelectorAll(
         !(one.type === "radio" && !one.checked))"""
 
 
-def test_tab_reaches_every_control_in_the_order_of_the_page(
-    page: Page, served: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(served(results_folder))
+def test_tab_reaches_every_control_in_the_order_of_the_page(page: Page, open_results: OpenResults) -> None:
+    explorer = open_results(page)
     explorer.open_folds()
     wanted = page.evaluate(f"({OPERABLE})().length")
     assert wanted > 30
@@ -78,11 +72,11 @@ def test_tab_reaches_every_control_in_the_order_of_the_page(
     page.keyboard.press("Shift+Tab")  # what a mouse focused before has no outline
     for _ in range(2 * wanted):
         found = page.evaluate(FOCUSED)
-        if found is None or found in reached:
+        if found is None or found[0] in reached:
             break  # beyond the last control is the browser's own bar
-        reached.append(found)
-        outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
-        assert outline != "none", page.evaluate("document.activeElement.outerHTML")
+        number, outline, markup = found
+        reached.append(number)
+        assert outline != "none", markup
         page.keyboard.press("Tab")
     missed = page.evaluate(
         f"({OPERABLE})().filter((one) => !one.dataset.numbered).map((one) => one.outerHTML)"
@@ -91,113 +85,74 @@ def test_tab_reaches_every_control_in_the_order_of_the_page(
     order = page.evaluate("""() => Array.from(document.querySelectorAll("[data-numbered]"),
         (one) => Number(one.dataset.numbered))""")
     assert order == sorted(order)
-
-
-def test_folds_controls_and_filters_work_with_keys_alone(
-    page: Page, served: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(served(results_folder))
-    for name in FOLDS:
-        fold = page.locator(f"details[data-fold={name}]")
-        before = fold.get_attribute("open")
-        fold.locator("summary").first.focus()
-        page.keyboard.press("Enter")
-        assert (fold.get_attribute("open") is None) == (before is not None)
-        page.keyboard.press("Space")
-        assert (fold.get_attribute("open") is None) == (before is None)
-    page.locator("[data-control=statistic]").focus()
-    page.keyboard.press("ArrowDown")  # letters of a word would have to follow each other within a second
-    explorer.settle()
-    assert "stat=mean" in explorer.text
-    page.locator("[data-control=dots]").focus()
-    page.keyboard.press("Space")
-    explorer.settle()
-    assert "dots=off" in explorer.text
-    page.locator("details.filter[data-column=streams] summary").focus()
-    page.keyboard.press("Enter")
-    explorer.settle()
-    page.keyboard.press("Tab")
-    while page.evaluate("document.activeElement.type") != "checkbox":
-        page.keyboard.press("Tab")
+    box = page.locator("details.filter[data-column=streams] input[type=checkbox]").first
+    box.focus()
     explorer.evaluate("(app) => app.redraw()")  # as a trial of a running campaign does
     explorer.settle()
     page.keyboard.press("Space")
     explorer.settle()
     assert "where.streams=" in explorer.text
-    page.go_back()
-    page.wait_for_function("() => !window.pathlabExplorer.app.text.includes('where.streams')")
+    expect(box).to_be_focused()
 
 
-def test_the_figure_is_walked_and_a_trial_opened_with_keys(
-    page: Page, served: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(served(results_folder))
-    page.keyboard.press("Tab")
+def test_the_figure_is_walked_and_a_trial_opened_with_keys(page: Page, open_results: OpenResults) -> None:
+    explorer = open_results(page, PLAIN)
+    said = page.locator("[data-announcer]")
+
+    def press(key: str) -> str:
+        page.keyboard.press(key)
+        return said.inner_text()
+
+    press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the figure"
-    page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.classList.contains('frame')")
-    said = page.locator("[data-announcer]")
-    page.keyboard.press("ArrowRight")
-    first = said.text_content()
-    assert "Throughput" in str(first)
-    page.keyboard.press("ArrowRight")
-    assert said.text_content() != first
-    page.keyboard.press("Enter")
-    page.keyboard.press("Enter")
-    page.wait_for_selector("[data-panel=details]:not([hidden]) h2")
-    assert "trial=A" in explorer.text
+    press("Enter")
+    frame = page.locator(".frame")
+    expect(frame).to_be_focused()
+    first = press("ArrowRight")
+    assert "Throughput" in first
+    assert "point 1 of 4" in first
+    assert "point 2 of 4" in press("ArrowRight")
+    assert page.is_visible(".cursor")
+    assert press("ArrowUp").split(",")[0] != first.split(",")[0]
+    assert "trial 1 of" in press("Enter")
+    assert "point 2 of 4" in press("Escape")
+    press("Enter")
+    press("Enter")
+    details = page.locator("[data-panel=details]")
+    expect(details.locator("h2")).to_be_focused()
+    assert explorer.evaluate("(app) => app.view.trial").startswith("A:")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(details).to_be_hidden()
+    expect(frame).to_be_focused()
+    assert explorer.evaluate("(app) => app.view.trial") is None
+    for levels in ([1], []):  # a change is said with what the figure shows
+        explorer.set_view(where={"streams": {"levels": levels, "except": False}})
+        assert said.inner_text() == explorer.evaluate("(app) => window.pathlabExplorer.reading.describe(app)")
 
 
-def test_a_change_is_said_with_what_the_figure_shows(
-    page: Page, served: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(served(results_folder))
-    said = page.locator("[data-announcer]")
-    explorer.set_view(where={"streams": {"levels": [1], "except": False}})
-    assert str(said.text_content()).startswith("Throughput, median, by Streams: 2 panels, 4 curves, 4 points")
-    explorer.set_view(where={"streams": {"levels": [], "except": False}})
-    assert "empty" in str(said.text_content())
-
-
-def test_the_table_has_every_number_of_the_figure(
-    page: Page, served: Callable[..., str], results_folder: Path
-) -> None:
-    explorer = ExplorerPage(page).open(served(results_folder))
+def test_tables_have_every_number_of_the_figure_and_pages(page: Page, open_results: OpenResults) -> None:
+    """What captions and cells say is tested in ``tests/scripts/test_texts.py``."""
+    explorer = open_results(page, f"{PLAIN}&facet=path")
     explorer.open_folds("figure-table")
     tables = page.locator("[data-panel=figure-table] table")
     assert tables.count() == 2
     table = page.get_by_role("table").first
-    caption = str(table.locator("caption").text_content())
-    assert caption.startswith(
-        "west → east: Throughput (Mbit/s), median with 95 % confidence interval, by Streams."
-    )
-    assert [one.text_content() for one in table.get_by_role("columnheader").all()] == [
-        "Streams",
-        "64 KiB",
-        "256 KiB",
-    ]
-    assert [one.text_content() for one in table.get_by_role("rowheader").all()] == ["1", "2", "4", "8"]
+    captions = "(app) => window.pathlabExplorer.figureTable.list(app.exploration).map((one) => one.caption)"
+    assert tables.locator("caption").all_inner_texts() == explorer.evaluate(captions)
+    assert table.get_by_role("columnheader").all_inner_texts() == ["Streams", "64 KiB", "256 KiB"]
+    assert table.get_by_role("rowheader").all_inner_texts() == ["1", "2", "4", "8"]
     shown = explorer.evaluate(
-        "(app) => app.exploration.facets[0].curves.map((c) => c.points.map((p) => p.y))"
+        "(app) => app.exploration.facets[0].curves.flatMap((curve) => curve.points.map((one) => one.y))"
     )
-    cells = [float(str(one.text_content()).split(" ")[0]) for one in table.get_by_role("cell").all()]
-    assert sorted(cells) == pytest.approx(sorted(value for curve in shown for value in curve), rel=1e-3)
-    assert "undecided" in caption
-    assert "undecided" in str(table.text_content())
+    cells = [float(text.split(" ")[0]) for text in table.get_by_role("cell").all_inner_texts()]
+    assert sorted(cells) == pytest.approx(sorted(shown), rel=1e-3)
     explorer.set_view(statistic="p90", facet=None)
     assert tables.count() == 1
-    assert "90th percentile" in str(tables.first.locator("caption").text_content())
-
-
-def test_a_long_table_has_pages(page: Page, served: Callable[..., str], results_folder: Path) -> None:
-    explorer = ExplorerPage(page).open(
-        served(results_folder), "x=started_utc&y=throughput_bits_per_s&colour=none&count=all"
-    )
-    explorer.open_folds("figure-table")
-    rows = page.locator("[data-panel=figure-table] tbody tr")
+    explorer.set_view(x="started_utc", colour=None, count="all")
+    rows = tables.locator("tbody tr")
     assert rows.count() == 100
+    points = explorer.evaluate("(app) => app.exploration.facets[0].curves[0].points.length")
     page.get_by_role("button", name="Next rows").press("Enter")
-    assert (
-        rows.count() == explorer.evaluate("(app) => app.exploration.facets[0].curves[0].points.length") - 100
-    )
+    assert rows.count() == points - 100 > 0
     assert page.evaluate("document.activeElement.textContent") == "Previous rows"

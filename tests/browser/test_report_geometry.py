@@ -1,8 +1,7 @@
-"""What a reader sees of a report and where: first screen, length, folds, links, contrast, print."""
+"""What a reader sees of a report and where: first screen, length, folds, links, contrast, print, phone."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -12,6 +11,9 @@ from playwright.sync_api import BrowserContext, Page
 
 from pathlab.report.formats.html import write_html
 from pathlab.report.report_builder import build_document
+from tests.browser.explorer_page import check_accessibility
+from tests.browser.report_page import check_drawn, check_quiet
+from tests.browser.watching import Watch
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
 
@@ -22,15 +24,7 @@ CYCLES = (2, 6)
 TABS_MAX = 60
 #: In the lead, below the figure of the answer, and beside a verdict.
 TOO_FEW_MAX = 3
-#: WCAG 2.1, 1.4.3: of text, and of text from 24 px, or 18.66 px where it is bold.
-CONTRAST_MIN, CONTRAST_LARGE_MIN = 4.5, 3.0
 
-AREA = """(selector => {
-    const found = document.querySelector(selector);
-    if (!found) { return null; }
-    const area = found.getBoundingClientRect();
-    return [area.top + window.scrollY, area.bottom + window.scrollY, area.height];
-})"""
 FOLDS = "Array.from(document.querySelectorAll('details'))"
 OPEN_ALL = f"{FOLDS}.forEach(fold => {{ fold.open = true; }})"
 DRAWN = "window.pathlabPlots.drawAll()"
@@ -47,45 +41,6 @@ DEAD_LINKS = """(async () => {
     }
     return dead;
 })()"""
-#: Texts with too little contrast against what is behind them: text, colours, ratio.
-FAINT = """(([least, leastLarge]) => {
-    const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
-    const parse = colour => {
-        canvas.clearRect(0, 0, 1, 1);
-        canvas.fillStyle = colour;
-        canvas.fillRect(0, 0, 1, 1);
-        return Array.from(canvas.getImageData(0, 0, 1, 1).data);
-    };
-    const luminance = colour => colour.slice(0, 3).reduce((sum, part, place) => {
-        const share = part / 255;
-        return sum + [0.2126, 0.7152, 0.0722][place]
-            * (share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4);
-    }, 0);
-    const behind = element => {
-        const bar = element.matches(".bartext-inside") && element.parentElement.querySelector("path");
-        if (bar) { return parse(getComputedStyle(bar).fill); }
-        for (let at = element; at; at = at.parentElement) {
-            const colour = parse(getComputedStyle(at).backgroundColor);
-            if (colour[3] > 250) { return colour; }
-        }
-        return [255, 255, 255, 255];
-    };
-    const faint = [];
-    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const element = walker.currentNode.parentElement, text = walker.currentNode.data.trim();
-        if (!text || element.closest("script, style")) { continue; }
-        if (!element.checkVisibility()) { continue; }
-        const style = getComputedStyle(element);
-        const colours = [parse(element.closest("svg") ? style.fill : style.color), behind(element)];
-        const [dark, light] = colours.map(luminance).sort((one, other) => one - other);
-        const ratio = (light + 0.05) / (dark + 0.05);
-        const size = parseFloat(style.fontSize), bold = parseInt(style.fontWeight) >= 700;
-        const enough = size >= 24 || (bold && size >= 18.66) ? leastLarge : least;
-        if (ratio < enough) { faint.push([text.slice(0, 40), colours.join(" on "), ratio]); }
-    }
-    return faint;
-})"""
 #: Figures that have no name for a reader who does not see them.
 NAMELESS = """Array.from(document.querySelectorAll("figure")).filter(figure => {
     const ids = (figure.getAttribute("aria-labelledby") || "").split(" ");
@@ -94,25 +49,33 @@ NAMELESS = """Array.from(document.querySelectorAll("figure")).filter(figure => {
 }).map(figure => figure.id)"""
 
 
-def build_page(cycles: int, folder: Path) -> Path:
-    return write_html(build_document(make_quickstart(cycles=cycles)), folder / f"{cycles}.html")
+#: Figures that reach beyond the screen, and titles that reach beyond their figure.
+BEYOND = """[
+    ...Array.from(document.querySelectorAll(".plot[data-state=drawn] .plot-live"))
+        .filter(area => area.firstChild.getBoundingClientRect().right > window.innerWidth + 1),
+    ...Array.from(document.querySelectorAll(
+        ".plot-live [class^=g-x][class$=title], .plot-live .annotation-text")).filter(text => {
+        const [a, b] = [text, text.closest(".plot-live")].map(one => one.getBoundingClientRect());
+        return a.left < b.left - 1 || a.right > b.right + 1;
+    }),
+].map(one => one.textContent)"""
+FOCUS_MARKED = """(element => {
+    const style = getComputedStyle(element);
+    const marked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    return [element.tagName, marked || style.boxShadow !== "none"];
+})(document.activeElement)"""
+
+NewContext = Callable[..., BrowserContext]
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """The report for each number of cycles."""
     folder = tmp_path_factory.mktemp("pages")
-    return {cycles: build_page(cycles, folder) for cycles in CYCLES}
-
-
-#: The state of the first figure once it does not wait any more: it is drawn soon after the page was loaded.
-FIRST_STATE = """new Promise((resolve) => {
-  const { dataset } = document.getElementById("figure-answer-1");
-  const look = () => dataset.state === "waiting" ? requestAnimationFrame(look) : resolve(dataset.state);
-  look();
-})"""
-
-
-NewContext = Callable[..., BrowserContext]
+    return {
+        cycles: write_html(build_document(make_quickstart(cycles=cycles)), folder / f"{cycles}.html")
+        for cycles in CYCLES
+    }
 
 
 def show(new_context: NewContext, path: Path, size: tuple[int, int], fragment: str = "") -> Page:
@@ -123,128 +86,102 @@ def show(new_context: NewContext, path: Path, size: tuple[int, int], fragment: s
 
 
 def measure(page: Page, selector: str) -> tuple[float, float]:
-    """Top and bottom of an element in the page, which is shown."""
-    found = page.evaluate(f"{AREA}({selector!r})")
-    assert found is not None, f"the page has no {selector}"
-    assert found[2] > 0, f"{selector} is not shown"
-    return found[0], found[1]
+    """Top and bottom in px of an element in the page, which is shown."""
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None, f"{selector} is not shown"
+    return box["y"], box["y"] + box["height"]
 
 
-@pytest.mark.parametrize("cycles", CYCLES)
-@pytest.mark.parametrize("size", [DESK, PHONE])
-def test_the_first_screen_has_the_answer(
-    new_context: NewContext, pages: dict[int, Path], cycles: int, size: tuple[int, int]
-) -> None:
-    page = show(new_context, pages[cycles], size)
+def check_first_screen(page: Page, size: tuple[int, int]) -> None:
+    """The first screen has the answer, its facts and, on a desk, all of its figure."""
     for selector in (".opening .lead", ".opening .facts"):
         assert measure(page, selector)[1] <= size[1], f"{selector} ends below the first screen"
     top, bottom = measure(page, "#figure-answer-1")
     assert top < size[1] * (1 if size == DESK else 0.75)
     assert size == PHONE or bottom <= size[1], "the figure ends below the first screen"
-    assert page.evaluate(FIRST_STATE) == "drawn"
+    page.wait_for_selector("#figure-answer-1[data-state=drawn]")
 
 
 @pytest.mark.parametrize("cycles", CYCLES)
-def test_the_page_is_short_until_a_fold_is_opened(
-    new_context: NewContext, pages: dict[int, Path], cycles: int
+def test_a_desk_has_the_answer_first_and_links_that_open_folds(
+    new_context: NewContext, pages: dict[int, Path], watch: Watch, cycles: int
 ) -> None:
     page = show(new_context, pages[cycles], DESK)
+    check_first_screen(page, DESK)
     assert page.evaluate("document.documentElement.scrollHeight") <= SCREENS_MAX * DESK[1]
-    closed = page.evaluate(f"{FOLDS}.filter(fold => !fold.open).length")
-    assert closed >= 4
-
-
-@pytest.mark.parametrize("cycles", CYCLES)
-def test_a_phone_does_not_scroll_sideways(
-    new_context: NewContext, pages: dict[int, Path], cycles: int
-) -> None:
-    page = show(new_context, pages[cycles], PHONE)
-    for step in ("0", OPEN_ALL, DRAWN):
-        page.evaluate(step)
-        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], f"after {step}"
-
-
-def test_the_file_is_small(pages: dict[int, Path]) -> None:
-    for page in pages.values():
-        assert page.stat().st_size <= HTML_MAX_BYTES
-
-
-@pytest.mark.parametrize("cycles", CYCLES)
-def test_lacking_trials_are_said_once(new_context: NewContext, pages: dict[int, Path], cycles: int) -> None:
-    page = show(new_context, pages[cycles], DESK)
+    assert page.evaluate(f"{FOLDS}.filter(fold => !fold.open).length") >= 4
+    assert pages[cycles].stat().st_size <= HTML_MAX_BYTES
+    assert page.evaluate("document.querySelectorAll(\"nav a[href^='#']\").length") >= 4
+    assert page.evaluate(DEAD_LINKS) == []
     page.evaluate(OPEN_ALL)
     text = page.evaluate("document.body.innerText").lower()
     assert "not decided yet" in text
     assert text.count("too few") <= TOO_FEW_MAX
+    check_drawn(page)
+    check_quiet(watch, pages[cycles])
+    assert page.evaluate(BEYOND) == []
+    inside = page.evaluate("document.querySelector('details details[id], details figure[id]').id")
+    page = show(new_context, pages[cycles], DESK, f"#{inside}")
+    assert page.evaluate(f"document.getElementById({inside!r}).checkVisibility()")
 
 
-def test_every_fold_opens_by_keyboard(new_context: NewContext, pages: dict[int, Path]) -> None:
-    page = show(new_context, pages[2], DESK)
-    count = page.evaluate(f"{FOLDS}.length")
-    assert count >= 4
-    for place in range(count):  # outer folds come first
-        fold = f"{FOLDS}[{place}]"
-        if page.evaluate(f"{fold}.open"):
-            continue
-        focused = page.evaluate(
-            f"(fold => {{ fold.querySelector('summary').focus(); "
-            f"return document.activeElement === fold.querySelector('summary'); }})({fold})"
+@pytest.mark.parametrize("cycles", CYCLES)
+def test_a_phone_has_the_answer_first_and_does_not_scroll_sideways(
+    new_context: NewContext, pages: dict[int, Path], cycles: int
+) -> None:
+    page = show(new_context, pages[cycles], PHONE)
+    check_first_screen(page, PHONE)
+    for step in ("0", OPEN_ALL, DRAWN):
+        page.evaluate(step)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], f"after {step}"
+    check_drawn(page)
+    assert page.evaluate(BEYOND) == []
+    table = "document.querySelector('#table-windows-streams .scroll')"
+
+    def read(left: int) -> list[str]:
+        shown = (
+            f"getComputedStyle({table}, '::after')"
+            f".getPropertyValue('visibility') + ' ' + getComputedStyle({table}, '::after').content"
         )
-        page.keyboard.press("Enter")
-        assert focused
-        assert page.evaluate(f"{fold}.open"), page.evaluate(f"{fold}.textContent.slice(0, 60)")
+        frames = "new Promise(r => requestAnimationFrame(() => requestAnimationFrame(() => r())))"
+        text = page.evaluate(f"({table}.scrollLeft = {left}, {frames}.then(() => {shown}))")
+        return str(text).split(" ", 1)
+
+    assert read(0) == ["visible", '"scroll →"']
+    assert read(100) == ["visible", '"scroll →"']
+    head = f"{table}.querySelector('thead th').getBoundingClientRect().left"
+    assert page.evaluate(f"{head} - {table}.getBoundingClientRect().left") <= 2  # it stays with its column
+    assert read(10_000)[0] == "hidden"
+    broken = "Array.from(document.querySelectorAll('.scroll td.n')).filter(c => c.getClientRects().length > 1"
+    assert page.evaluate(f"{broken} || getComputedStyle(c).whiteSpace !== 'nowrap').length") == 0
 
 
-def test_what_has_the_focus_is_marked(new_context: NewContext, pages: dict[int, Path]) -> None:
+def test_keys_reach_and_open_every_fold(new_context: NewContext, pages: dict[int, Path]) -> None:
     page = show(new_context, pages[2], DESK)
-    style = """(element => {
-        const style = getComputedStyle(element);
-        const marked = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
-        return [element.tagName, marked || style.boxShadow !== "none"];
-    })(document.activeElement)"""
     seen: dict[str, bool] = {}
     for _ in range(TABS_MAX):
         page.keyboard.press("Tab")
-        name, marked = page.evaluate(style)
+        name, marked = page.evaluate(FOCUS_MARKED)
         seen[name] = marked and seen.get(name, True)
         if name == "SUMMARY":
             break
     assert seen.keys() >= {"A", "DIV", "SUMMARY"}  # the contents, a table, a question
     assert all(seen.values()), seen
+    folds = page.locator("details")
+    assert folds.count() >= 4
+    for place in range(folds.count()):  # outer folds come first
+        fold = folds.nth(place)
+        if fold.evaluate("fold => fold.open"):
+            continue
+        summary = fold.locator("summary").first
+        summary.focus()
+        assert summary.evaluate("one => document.activeElement === one")
+        page.keyboard.press("Enter")
+        assert fold.evaluate("fold => fold.open"), summary.inner_text()
+    assert page.evaluate(NAMELESS) == []
 
 
-@pytest.mark.parametrize("cycles", CYCLES)
-def test_links_of_the_contents_open_the_fold_around_their_target(
-    new_context: NewContext, pages: dict[int, Path], cycles: int
-) -> None:
-    page = show(new_context, pages[cycles], DESK)
-    assert page.evaluate("document.querySelectorAll(\"nav a[href^='#']\").length") >= 4
-    assert page.evaluate(DEAD_LINKS) == []
-
-
-def test_an_address_with_a_fragment_opens_the_fold_around_its_target(
-    new_context: NewContext, pages: dict[int, Path]
-) -> None:
-    page = show(new_context, pages[2], DESK)
-    inside = page.evaluate("document.querySelector('details details[id], details figure[id]').id")
-    page = show(new_context, pages[6], DESK, f"#{inside}")
-    assert page.evaluate(f"document.getElementById({inside!r}).checkVisibility()")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast(
-    new_context: NewContext, pages: dict[int, Path], scheme: Literal["light", "dark"]
-) -> None:
-    page = show(new_context, pages[2], DESK)
-    page.emulate_media(color_scheme=scheme)
-    for step in (OPEN_ALL, DRAWN):
-        page.evaluate(step)
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
-    assert dark is (scheme == "dark")
-    assert page.evaluate(f"{FAINT}([{CONTRAST_MIN}, {CONTRAST_LARGE_MIN}])") == []
-
-
-def test_paper_shows_every_question_in_black_on_white(
+def test_no_rule_is_broken_and_paper_is_black_on_white(
     new_context: NewContext, pages: dict[int, Path]
 ) -> None:
     page = show(new_context, pages[2], DESK)
@@ -260,36 +197,23 @@ def test_paper_shows_every_question_in_black_on_white(
     assert not page.evaluate(answer.format(".plot-live"))
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.querySelectorAll('details.question[open]').length") == 0
+    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+    for scheme in schemes:
+        page.emulate_media(media="screen", color_scheme=scheme)
+        for step in (OPEN_ALL, DRAWN):
+            page.evaluate(step)
+        dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+        assert dark is (scheme == "dark")
+        check_accessibility(page)  # of headings, names, and contrast
 
 
-def test_structure_for_those_who_do_not_see_it(new_context: NewContext, pages: dict[int, Path]) -> None:
-    page = show(new_context, pages[2], DESK)
-    assert page.evaluate("document.documentElement.lang") == "en"
-    page.evaluate(OPEN_ALL)
-    headings = page.evaluate(
-        "Array.from(document.querySelectorAll('h1, h2, h3, h4, h5, h6'))"
-        ".map(heading => [Number(heading.tagName[1]), heading.textContent])"
-    )
-    levels = [level for level, _ in headings]
-    assert levels.count(1) == 1
-    skipped = [text for (before, _), (now, text) in itertools.pairwise(headings) if now > before + 1]
-    assert skipped == []
-    assert page.evaluate(NAMELESS) == []
-    assert page.evaluate("Array.from(document.querySelectorAll('img')).filter(i => !i.alt).length") == 0
-    summaries = page.evaluate(f"{FOLDS}.map(fold => fold.querySelector('summary')?.textContent.trim() || '')")
-    assert "" not in summaries
-    names = page.evaluate("Array.from(document.querySelectorAll('[id]')).map(element => element.id)")
-    assert len(names) == len(set(names))
-
-
-@pytest.mark.parametrize("size", [DESK, PHONE])
 def test_a_report_of_messages_shows_its_front_first_and_is_not_wider_than_the_screen(
-    new_context: NewContext, tmp_path: Path, size: tuple[int, int]
+    new_context: NewContext, tmp_path: Path
 ) -> None:
     path = write_html(build_document(make_message_results(cycles=2)), tmp_path / "messages.html")
-    page = show(new_context, path, size)
-    assert measure(page, "#figure-latency-front-1-64B")[0] < size[1]
-    page.evaluate(OPEN_ALL)
-    page.evaluate(DRAWN)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
-    assert page.evaluate(NAMELESS) == []
+    for size in (DESK, PHONE):
+        page = show(new_context, path, size)
+        assert measure(page, "#figure-latency-front-1-64B")[0] < size[1]
+        page.evaluate(OPEN_ALL)
+        page.evaluate(DRAWN)
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

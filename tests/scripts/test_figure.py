@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,12 +9,10 @@ import numpy as np
 import pytest
 
 from pathlab.report.explorer.figure_csv import write_figure_csv
-from pathlab.report.explorer.packing import pack_trials
-from pathlab.study.analyses import Study
 from pathlab.study.exploration.curves import build_curves
-from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
-from tests.builders.explored import make_explored
+from tests.builders.tables import MadeColumn, make_table
+from tests.scripts.explorations import make_results, open_table
 from tests.scripts.host import ScriptHost
 
 RATE = "throughput_bits_per_s"
@@ -32,39 +29,39 @@ VIEWS = (
     f"{PLAIN}&stat=histogram&scale-x=log10",
     f"{PLAIN}&baseline=65536&against=difference",
 )
-OPEN = """(text) => {
-  const { packed, view, filter, curves, figure, figureCsv } = pathlabExplorer;
-  const table = packed.read(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
-  globalThis.explore = (text) => {
-    const shown = view.parse(text, table).view;
-    const rows = filter.select(table, shown);
-    return { shown, rows, exploration: curves.build(table, shown, rows) };
-  };
-  globalThis.writeCsv = (text) => figureCsv.write(explore(text).exploration);
-  globalThis.draw = ([text, overlays]) => {
-    const { shown, rows, exploration } = explore(text);
-    const how = { view: shown, table, overlays, width: 900, height: 500, ink: "#000000" };
-    const { panels, count } = figure.describe(exploration, how);
-    const facts = (layer) => (layer.points || []).map((one) => one.facts());
-    return {
-      count, rows, counted: [...rows].filter((row) => table.counted[row]).length,
-      curves: exploration.facets.flatMap((facet) => facet.curves),
-      panels: panels.map((panel) => ({ ...panel, facet: null,
-        layers: panel.layers.map((layer) => ({ ...layer, points: null, facts: facts(layer) })) })),
-    };
+DRAW = """([text, overlays]) => {
+  const { view, rows, exploration } = explore(text);
+  const how = { view, table, overlays, width: 900, height: 500, ink: "#000000" };
+  const { panels, count } = pathlabExplorer.figure.describe(exploration, how);
+  const facts = (layer) => (layer.points || []).map((one) => one.facts());
+  return {
+    count, rows, counted: [...rows].filter((row) => table.counted[row]).length,
+    curves: exploration.facets.flatMap((facet) => facet.curves),
+    panels: panels.map((panel) => ({ ...panel, facet: null,
+      layers: panel.layers.map((layer) => ({ ...layer, points: null, facts: facts(layer) })) })),
   };
 }"""
 
 
-def open_results(scripts: ScriptHost, cycles: int) -> ExploredResults:
-    results = ExploredResults.of(Study(make_explored(cycles=cycles)))
-    scripts.evaluate(OPEN, base64.b64encode(pack_trials(results)).decode())
-    return results
-
-
 def draw(scripts: ScriptHost, text: str, overlays: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    found: dict[str, Any] = scripts.evaluate("(one) => draw(one)", [text, list(overlays)])
+    found: dict[str, Any] = scripts.evaluate(DRAW, [text, list(overlays)])
     return found
+
+
+@pytest.fixture
+def usual(scripts: ScriptHost) -> ScriptHost:
+    """With 8 cycles, so that medians have intervals."""
+    return open_table(scripts, make_results(8))
+
+
+@pytest.fixture
+def few(scripts: ScriptHost) -> ScriptHost:
+    """With 2 cycles, so that everything is undecided."""
+    return open_table(scripts, make_results(2))
+
+
+def list_facts(layers: list[dict[str, Any]]) -> set[str]:
+    return {line for layer in layers for one in layer["facts"] for line in one}
 
 
 def list_layers(found: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
@@ -73,16 +70,18 @@ def list_layers(found: dict[str, Any], **wanted: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("text", VIEWS)
-def test_the_numbers_of_a_view_are_those_of_the_command_line(scripts: ScriptHost, text: str) -> None:
-    results = open_results(scripts, 3)
+def test_the_numbers_of_a_view_are_those_of_the_command_line(usual: ScriptHost, text: str) -> None:
+    results = make_results(8)
     expected = write_figure_csv(build_curves(results, parse_view(text, results)))
     assert len(expected.splitlines()) > 2
-    assert scripts.evaluate("(text) => writeCsv(text)", text) == expected
+    assert (
+        usual.evaluate("(text) => pathlabExplorer.figureCsv.write(explore(text).exploration)", text)
+        == expected
+    )
 
 
-def test_every_point_and_every_trial_is_drawn(scripts: ScriptHost) -> None:
-    open_results(scripts, 6)
-    found = draw(scripts, PLAIN)
+def test_every_point_and_every_trial_is_drawn(usual: ScriptHost) -> None:
+    found = draw(usual, PLAIN)
     marks = list_layers(found, kind="curve", marked=True)
     points = [point for curve in found["curves"] for point in curve["points"]]
     dots = [dot for curve in found["curves"] for dot in curve["dots"]]
@@ -90,35 +89,35 @@ def test_every_point_and_every_trial_is_drawn(scripts: ScriptHost) -> None:
     drawn = list_layers(found, kind="points")
     assert sum(len(layer["x"]) for layer in drawn) == found["count"]["drawn"] == len(dots) > 0
     assert sum(len(layer["x"]) for layer in drawn if layer.get("hollow")) == found["count"]["excluded"] > 0
-    facts = [line for layer in drawn for one in layer["facts"] for line in one]
-    assert "not counted: lab-limited" in facts
-    assert not list_layers(draw(scripts, f"{PLAIN}&dots=off"), kind="points")
-    counted = draw(scripts, f"{PLAIN}&count=all")
-    assert "unusable, counted: lab-limited" in str(list_layers(counted, kind="points"))
+    assert "not counted: lab-limited" in list_facts(drawn)
+    assert not list_layers(draw(usual, f"{PLAIN}&dots=off"), kind="points")
+    counted = list_facts(list_layers(draw(usual, f"{PLAIN}&count=all"), kind="points"))
+    assert "unusable, counted: lab-limited" in counted
+    assert not [text for text in counted if "not counted" in text]
 
 
 def test_many_trials_are_thinned_so_that_they_do_not_hide_each_other(scripts: ScriptHost) -> None:
-    open_results(scripts, 60)
-    found = draw(scripts, f"x=cycle&y={RATE}&colour=path")
+    table = make_table(np.random.default_rng(3), 1500)
+    table.add(MadeColumn(name="trial", role="identity"), np.arange(1500))
+    open_table(scripts, table)
+    found = draw(scripts, "x=cycle&y=throughput&colour=congestion")
     assert 0 < found["count"]["drawn"] <= 600 < found["count"]["dots"]
 
 
-def test_undecided_points_are_open_and_have_no_interval(scripts: ScriptHost) -> None:
-    open_results(scripts, 2)
-    marks = list_layers(draw(scripts, f"{PLAIN}&facet=path"), kind="curve", marked=True)
+def test_undecided_points_are_open_and_have_no_interval(few: ScriptHost) -> None:
+    marks = list_layers(draw(few, f"{PLAIN}&facet=path"), kind="curve", marked=True)
     assert {layer["filled"] for layer in marks} == {False}
     assert all("undecided: too few trials for an interval" in one for one in marks[0]["facts"])
-    open_results(scripts, 8)
-    marks = list_layers(draw(scripts, PLAIN), kind="curve", marked=True, filled=True)
+    open_table(few, make_results(8))
+    marks = list_layers(draw(few, PLAIN), kind="curve", marked=True, filled=True)
     assert any(low is not None for layer in marks for low in layer["low"])
 
 
 @pytest.mark.parametrize(("statistic", "first", "last"), [("cdf", 0, 100), ("ccdf", 100, 0)])
 def test_a_distribution_goes_in_steps_from_none_to_all(
-    scripts: ScriptHost, statistic: str, first: float, last: float
+    usual: ScriptHost, statistic: str, first: float, last: float
 ) -> None:
-    open_results(scripts, 8)
-    found = draw(scripts, f"x=streams&y={RATE}&colour=none&stat={statistic}")
+    found = draw(usual, f"x=streams&y={RATE}&colour=none&stat={statistic}")
     (line,) = list_layers(found, kind="curve", step=True)
     assert (line["y"][0], round(line["y"][-1], 9)) == (first, last)
     assert line["y"] == sorted(line["y"], reverse=first > last)
@@ -130,9 +129,8 @@ def test_a_distribution_goes_in_steps_from_none_to_all(
 
 
 @pytest.mark.parametrize("scale", ["linear", "log10"])
-def test_bins_of_a_histogram_hold_every_trial_that_counts(scripts: ScriptHost, scale: str) -> None:
-    open_results(scripts, 8)
-    found = draw(scripts, f"x=streams&y={RATE}&colour=none&stat=histogram&scale-x={scale}")
+def test_bins_of_a_histogram_hold_every_trial_that_counts(usual: ScriptHost, scale: str) -> None:
+    found = draw(usual, f"x=streams&y={RATE}&colour=none&stat=histogram&scale-x={scale}")
     (bars,) = list_layers(found, kind="bars")
     assert sum(bars["height"]) == found["counted"]
     (curve,) = found["curves"]
@@ -140,36 +138,32 @@ def test_bins_of_a_histogram_hold_every_trial_that_counts(scripts: ScriptHost, s
     np.testing.assert_allclose(np.diff(edges), bars["width"], rtol=1e-6)
 
 
-def test_levels_are_side_by_side_and_in_the_same_place_in_every_panel(scripts: ScriptHost) -> None:
-    open_results(scripts, 6)
-    found = draw(scripts, f"x=path&y={RATE}&colour=window_bytes&facet=streams&dots=off")
+def test_levels_are_side_by_side_and_in_the_same_place_in_every_panel(usual: ScriptHost) -> None:
+    found = draw(usual, f"x=path&y={RATE}&colour=window_bytes&facet=streams&dots=off")
     marks = list_layers(found, kind="curve", marked=True)
     aside = {(layer["name"], round(x - round(x), 6)) for layer in marks for x in layer["x"]}
     assert len({name for name, _ in aside}) == len(aside) == 2
     assert sum(shift for _, shift in aside) == 0
 
 
-def test_ratios_to_the_baseline_are_below_their_measure(scripts: ScriptHost) -> None:
-    open_results(scripts, 8)
-    found = draw(scripts, f"{PLAIN}&baseline=65536")
+def test_ratios_to_the_baseline_are_below_their_measure(usual: ScriptHost) -> None:
+    found = draw(usual, f"{PLAIN}&baseline=65536")
     assert [panel["against"] for panel in found["panels"]] == [False, True]
     (rule,) = list_layers(found, kind="rule")
     assert rule["value"] == 1
-    (rule,) = list_layers(draw(scripts, f"{PLAIN}&baseline=65536&against=difference"), kind="rule")
+    (rule,) = list_layers(draw(usual, f"{PLAIN}&baseline=65536&against=difference"), kind="rule")
     assert rule["value"] == 0
 
 
-def test_a_published_curve_is_laid_where_its_measure_is(scripts: ScriptHost) -> None:
-    open_results(scripts, 2)
+def test_a_published_curve_is_laid_where_its_measure_is(few: ScriptHost) -> None:
     overlay = {"name": "published", "yColumn": RATE, "points": [{"x": 1, "y": 2e6, "facts": ["table 1"]}]}
     other = {**overlay, "name": "other", "yColumn": "drtt_ns"}
-    (layer,) = list_layers(draw(scripts, PLAIN, [overlay, other]), overlay=True)
+    (layer,) = list_layers(draw(few, PLAIN, [overlay, other]), overlay=True)
     assert (layer["name"], layer["facts"]) == ("published", [["published", "table 1"]])
 
 
-def test_a_panel_without_a_value_says_so(scripts: ScriptHost) -> None:
-    open_results(scripts, 2)
-    found = draw(scripts, f"x=streams&y={RATE}&colour=none&where.{RATE}=1e15..")
+def test_a_panel_without_a_value_says_so(few: ScriptHost) -> None:
+    found = draw(few, f"x=streams&y={RATE}&colour=none&where.{RATE}=1e15..")
     assert [panel["blank"] for panel in found["panels"]] == ["no value to draw"]
 
 
@@ -186,9 +180,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_a_hostile_link_gives_mistakes_and_a_figure(scripts: ScriptHost, text: str) -> None:
-    results = open_results(scripts, 2)
-    found = scripts.evaluate("(text) => explore(text)", text)
-    assert found["exploration"]["facets"]
-    assert len(found["rows"]) == len(results)
+def test_a_hostile_link_gives_a_figure(few: ScriptHost) -> None:
+    for text in HOSTILE:
+        found = few.evaluate("(text) => explore(text)", text)
+        assert found["exploration"]["facets"], text
+        assert len(found["rows"]) == len(make_results(2)), text

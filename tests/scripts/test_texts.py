@@ -2,40 +2,29 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pathlab.report.explorer.packing import pack_trials
 from pathlab.report.plots.extents import format_tick
-from pathlab.study.analyses import Study
-from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.level_text import format_explored_level
 from pathlab.study.selection import choose_evenly
 from pathlab.units import format_rate, format_time
-from tests.builders.explored import make_explored
 from tests.builders.tables import MadeColumn
+from tests.scripts.explorations import make_results, open_table
 from tests.scripts.host import ScriptHost
 
-TITLES = """(text) => {
-  const { view, filter, curves, titlePanel, packed, reading, figureTable, filterText } = pathlabExplorer;
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const table = packed.read(bytes.buffer);
-  globalThis.show = (text) => {
-    const shown = view.parse(text, table).view;
-    const rows = filter.select(table, shown);
-    const app = { table, view: shown, rows, exploration: curves.build(table, shown, rows) };
-    const { shared, chosen, facts } = titlePanel.describe(app);
-    return {
-      headline: titlePanel.headline(app), shared, chosen, facts, said: reading.describe(app),
-      captions: figureTable.list(app.exploration).map((one) => one.caption),
-      cells: figureTable.list(app.exploration).map((one) =>
-        one.curves.map((curve) => figureTable.formatCell(curve.points[0]))),
-      filters: Object.entries(shown.where).map(([name, one]) => filterText.describe(table.column(name), one)),
-    };
+SHOW = """(text) => {
+  const { titlePanel, reading, figureTable, filterText } = pathlabExplorer;
+  const app = explore(text);
+  const tables = figureTable.list(app.exploration);
+  return {
+    ...titlePanel.describe(app), headline: titlePanel.headline(app), said: reading.describe(app),
+    captions: tables.map((one) => one.caption),
+    cells: tables.map((one) => one.curves.map((curve) => figureTable.formatCell(curve.points[0]))),
+    filters: Object.entries(app.view.where).map(([name, one]) =>
+      filterText.describe(table.column(name), one)),
   };
 }"""
 PLAIN = "x=streams&y=throughput_bits_per_s&colour=window_bytes&facet=path"
@@ -142,25 +131,25 @@ def test_places_are_chosen_evenly_as_python_chooses_them(scripts: ScriptHost) ->
 
 @pytest.fixture
 def shown(scripts: ScriptHost) -> ScriptHost:
-    results = ExploredResults.of(Study(make_explored(cycles=2)))
-    scripts.evaluate(TITLES, base64.b64encode(pack_trials(results)).decode())
-    return scripts
+    return open_table(scripts, make_results(2))
 
 
 def test_a_figure_says_what_it_shows(shown: ScriptHost) -> None:
-    found = shown.evaluate("(text) => show(text)", f"{PLAIN}&where.streams=1,2&where.cycle=1..&text=east")
+    found = shown.evaluate(SHOW, f"{PLAIN}&where.streams=1,2&where.cycle=1..&text=east")
     assert found["headline"] == "Throughput by streams, for each path"
     assert found["filters"] == ["Streams is 1 or 2", "Cycle at least 1"]
     assert found["chosen"] == "Streams is 1 or 2; Cycle at least 1; text “east”"
     assert found["facts"][0].endswith(" of 32 trials")
-    assert found["said"].startswith("Throughput, median, by Streams: ")
+    said = shown.evaluate(SHOW, f"{PLAIN}&where.streams=1")["said"]
+    assert said.startswith("Throughput, median, by Streams: 2 panels, 4 curves, 4 points, ")
+    assert "empty" in shown.evaluate(SHOW, f"{PLAIN}&text=nosuch")["said"]
     assert found["captions"][0].startswith("west → east: Throughput (Mbit/s), median with 95 % confidence")
     assert "undecided" in found["cells"][0][0]["rest"]
 
 
 def test_a_distribution_and_a_time_course_have_names_of_their_own(shown: ScriptHost) -> None:
     heads = {
-        text: shown.evaluate("(text) => show(text).headline", f"{PLAIN}&{text}")
+        text: shown.evaluate(SHOW, f"{PLAIN}&{text}")["headline"]
         for text in ("stat=cdf", "stat=histogram", "stat=course", "stat=course&trial=1")
     }
     assert heads == {
@@ -198,21 +187,3 @@ def test_a_filter_is_said_in_words(scripts: ScriptHost) -> None:
         "Flags is no flag",
         "column is a",
     ]
-
-
-def test_the_rows_of_a_figure_are_what_it_was_drawn_of(scripts: ScriptHost) -> None:
-    """``tabulate`` of page.js: what a report offers as its figure's data."""
-    axis = {"title": ["t (s)"], "log": False, "ends": [0, 1]}
-    layer = {
-        "kind": "curve",
-        "name": 'a "b"',
-        "x": [1, 2],
-        "y": [3, None],
-        "low": [2, None],
-        "high": [4, None],
-    }
-    area = {"kind": "area", "name": "band", "x": [1], "low": [0], "high": [2]}
-    plot = {"panels": [{"title": None, "x": axis, "y": {**axis, "title": ["y"]}, "layers": [layer, area]}]}
-    assert scripts.evaluate("(plot) => pathlabPage.tabulate(plot)", json.loads(json.dumps(plot))) == (
-        'panel,series,x: t (s),y,low,high,note\ny,"a ""b""",1,3,2,4,\ny,"a ""b""",2,,,,\ny,band,1,,0,2,\n'
-    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from pathlab.report.explorer.packing import pack_trials
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.filtering import count_levels, select_rows
@@ -25,11 +23,13 @@ from tests.builders.multipath import make_multipath_results
 from tests.builders.results import make_quickstart
 from tests.builders.technologies import make_technology_results
 from tests.builders.views import HARD_LEVELS, HARD_VIEWS, make_hard_results
+from tests.length import choose_runs
+from tests.scripts.explorations import open_table
 from tests.scripts.host import ScriptHost
 
 #: Many views in one call.
 BATCH = settings(
-    max_examples=12,
+    max_examples=choose_runs(12, short=6),
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],  # smaller failures would take many minutes
     suppress_health_check=[
@@ -38,10 +38,6 @@ BATCH = settings(
         HealthCheck.data_too_large,
     ],
 )
-OPEN = """(text) => {
-  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  window.table = window.pathlabExplorer.packed.read(bytes.buffer);
-}"""
 READ = """(texts) => texts.map((text) => {
   const { view, filter } = window.pathlabExplorer;
   const found = view.parse(text, table);
@@ -51,11 +47,6 @@ READ = """(texts) => texts.map((text) => {
     counts: Object.fromEntries(filter.counts(table, found.view)),
   };
 })"""
-
-
-def open_table(scripts: ScriptHost, results: ExploredResults) -> ScriptHost:
-    scripts.evaluate(OPEN, base64.b64encode(pack_trials(results)).decode())
-    return scripts
 
 
 @pytest.fixture

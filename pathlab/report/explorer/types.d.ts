@@ -738,6 +738,13 @@ interface Verdicts {
   tables: VerdictTable[];
 }
 
+/** A table of verdicts with the class of each cell. */
+interface ShownVerdicts {
+  title: string;
+  columns: string[];
+  rows: [text: string, kind: string | null][][];
+}
+
 interface PublishedTable {
   id: string;
   title: string;
@@ -1251,6 +1258,11 @@ interface Explorer {
     writePython(table: Table, text: string): string;
   };
   reading: { describe(app: App): string };
+  verdicts: {
+    writeQuestion(view: View): string | null;
+    formatRefusal(text: string): string;
+    listTables(found: Verdicts): ShownVerdicts[];
+  };
 }
 
 interface CourseChart {

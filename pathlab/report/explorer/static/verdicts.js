@@ -38,15 +38,21 @@
     update();
   }
 
+  /**
+   * The text of the view whose verdicts are those of this one; null where it has no baseline.
+   * @param {View} view
+   */
+  const writeQuestion = (view) =>
+    view.baseline && view.colour ? explorer.view.format({ ...view, ...BESIDE }) : null;
+
   function update() {
-    const { view } = app;
-    if (!view.baseline || !view.colour) {
+    const key = writeQuestion(app.view);
+    if (key === null) {
       root.hidden = true;
       shown = null;
       fill(root);
       return;
     }
-    const key = explorer.view.format({ ...view, ...BESIDE });
     if (key === shown) return;
     shown = key;
     root.hidden = false;
@@ -71,25 +77,22 @@
   }
 
   /** @param {string} text */
-  const refuse = (
-    text,
-  ) => [
-    heading(null),
-    make("p", { class: "soft" }, "No verdicts: " + text + (/[.)]$/.test(text) ? "" : ".")),
-  ];
+  const formatRefusal = (text) => "No verdicts: " + text + (/[.)]$/.test(text) ? "" : ".");
+
+  /** @param {string} text */
+  const refuse = (text) => [heading(null), make("p", { class: "soft" }, formatRefusal(text))];
 
   /** @param {Verdicts | null} found */
   const heading = (found) => make("h2", {}, found ? "Compared with " + found.baseline : "Comparison");
 
   /** @param {Verdicts} found */
   function draw(found) {
-    const several = new Set(found.tables.map((table) => table.after)).size > 1;
     return [
       heading(found),
       found.sentences.map((text) =>
         make("p", { class: found.undecided ? "info" : "verdict-sentence" }, text)
       ),
-      found.tables.map((table) => write(table, several)),
+      listTables(found).map(write),
       make(
         "details",
         { class: "fold" },
@@ -99,17 +102,28 @@
     ];
   }
 
-  /** @param {VerdictTable} table @param {boolean} several */
-  function write(table, several) {
-    const title = several ? table.after + ": " + table.title : table.title;
-    const last = table.columns.length - 1;
-    const judged = table.columns[last] === "Verdict";
-    /** @param {string} text @param {number} place @param {number} row */
-    const cell = (text, place, row) =>
-      make(place ? "td" : "th", {
-        scope: place ? null : "row",
-        class: judged && place === last ? "verdict " + table.verdicts[row] : null,
-      }, text);
+  /**
+   * The tables as they are shown: each cell with its class, each title with what is compared where several are.
+   * @param {Verdicts} found
+   * @returns {ShownVerdicts[]}
+   */
+  function listTables(found) {
+    const several = new Set(found.tables.map((table) => table.after)).size > 1;
+    return found.tables.map(({ title, after, columns, rows, verdicts }) => {
+      const last = columns.length - 1;
+      const judged = columns[last] === "Verdict";
+      /** @param {string} text @param {number} place @param {number} row @returns {[string, string | null]} */
+      const cell = (text, place, row) => [text, judged && place === last ? "verdict " + verdicts[row] : null];
+      return {
+        title: several ? after + ": " + title : title,
+        columns,
+        rows: rows.map((row, number) => row.map((text, place) => cell(text, place, number))),
+      };
+    });
+  }
+
+  /** @param {ShownVerdicts} table */
+  function write({ title, columns, rows }) {
     return make(
       "div",
       { class: "scroll", tabindex: "0", role: "region", "aria-label": title },
@@ -117,17 +131,24 @@
         "table",
         {},
         make("caption", {}, title),
-        make("thead", {}, make("tr", {}, table.columns.map((text) => make("th", { scope: "col" }, text)))),
+        make("thead", {}, make("tr", {}, columns.map((text) => make("th", { scope: "col" }, text)))),
         make(
           "tbody",
           {},
-          table.rows.map((row, number) =>
-            make("tr", {}, row.map((text, place) => cell(text, place, number)))
+          rows.map((row) =>
+            make(
+              "tr",
+              {},
+              row.map(([text, kind], place) =>
+                make(place ? "td" : "th", { scope: place ? null : "row", class: kind }, text)
+              ),
+            )
           ),
         ),
       ),
     );
   }
 
+  explorer.verdicts = { writeQuestion, formatRefusal, listTables };
   explorer.panels.push({ name: "against", mount, update });
 })();
