@@ -85,6 +85,9 @@ def test_tab_reaches_every_control_in_the_order_of_the_page(page: Page, open_res
     order = page.evaluate("""() => Array.from(document.querySelectorAll("[data-numbered]"),
         (one) => Number(one.dataset.numbered))""")
     assert order == sorted(order)
+    page.locator("details.filter[data-column=streams] summary").focus()
+    page.keyboard.press("Enter")
+    explorer.settle()
     box = page.locator("details.filter[data-column=streams] input[type=checkbox]").first
     box.focus()
     explorer.evaluate("(app) => app.redraw()")  # as a trial of a running campaign does

@@ -204,6 +204,8 @@ def test_no_rule_is_broken_and_paper_is_black_on_white(
             page.evaluate(step)
         dark = page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
         assert dark is (scheme == "dark")
+        ink = page.locator(".plot-live .xtick text").first.evaluate("one => getComputedStyle(one).fill")
+        assert ink == page.evaluate("getComputedStyle(document.body).color")
         check_accessibility(page)  # of headings, names, and contrast
 
 
