@@ -6,6 +6,8 @@ import os
 import struct
 from pathlib import Path
 
+import pytest
+
 from pathlab.captures.capture import open_capture, read_capture
 from pathlab.errors import StoreError, UsageError
 from tests.builders.packets import (
