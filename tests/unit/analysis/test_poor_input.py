@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pathlab.analysis.estimators.dominance import cliffs_delta
 from pathlab.analysis.estimators.fairness import jain_index
-from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.outliers import name_outliers
 from pathlab.analysis.estimators.quantiles import median_interval, quartiles
 from pathlab.analysis.estimators.serial import measure_autocorrelation, measure_effective_size, serial_median
@@ -92,11 +92,11 @@ ESTIMATORS: dict[str, Callable[[Values], Any]] = {
     "plan_cycles": plan_cycles,
     "quartiles": quartiles,
     "saturation": lambda v: fit_saturation(
-        steps(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=50)
+        steps(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=100)
     ),
     "serial_median": serial_median,
     "surface": lambda v: fit_surface(
-        grid(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=50)
+        grid(v), v, cycles=cycles(v), rng=draw(), options=FitOptions(resamples=100)
     ),
     "trend": find_trend,
     "warm_up": lambda v: detect_warm_up(v, spans(v)),
@@ -169,6 +169,13 @@ def test_nothing_decides_nothing(name: str, kind: str) -> None:
     assert_honest(name, parts)
     assert not [part for part in parts if isinstance(part, Interval) and part.decided]
     assert list_verdicts(parts) <= {"undecided"}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(set(ESTIMATORS) - {"jain_index", "evaluate_stop_rule", "optimal_streams", "serial_median"})
+)
+def test_without_a_sample_that_is_the_reason(name: str) -> None:
+    assert ESTIMATORS[name]([]).undecided is Undecided.NO_SAMPLES
 
 
 @pytest.mark.parametrize("kind", DULL)

@@ -7,7 +7,6 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.tails import CURVE_POINTS, SUPPORT_SAMPLES, estimate_tail
-from pathlab.errors import UsageError
 
 
 def test_counts_of_equal_values_are_added_and_quantiles_are_exact() -> None:
@@ -55,13 +54,3 @@ def test_a_long_curve_is_thinned_evenly() -> None:
     assert len(tail.values) <= CURVE_POINTS
     assert tail.above_ratio[-1] == pytest.approx(SUPPORT_SAMPLES / 100_000)
     assert (np.diff(tail.values) > 0).all()
-
-
-def test_without_samples_it_is_undecided() -> None:
-    assert estimate_tail([]).undecided is Undecided.NO_SAMPLES
-    assert estimate_tail([([], []), ([5], [0])]).undecided is Undecided.NO_SAMPLES
-
-
-def test_lengths_that_differ_are_refused() -> None:
-    with pytest.raises(UsageError, match="lengths differ"):
-        estimate_tail([([1, 2], [3])])

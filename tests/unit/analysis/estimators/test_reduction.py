@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from pathlab.analysis.estimators.reduction import reduce_bands, reduce_extremes
-from pathlab.errors import UsageError
 
 
 def test_extremes_of_each_part_stay_in_their_order() -> None:
@@ -68,17 +66,3 @@ def test_bands_of_few_samples_are_their_quantiles() -> None:
     found = reduce_bands(x, y, 50)
     assert found.bins == 0
     assert np.allclose(found.y, np.quantile(y, (0, 0.25, 0.5, 0.75, 1), axis=1).T)
-
-
-@pytest.mark.parametrize(
-    ("x", "shape", "bins", "culprit"),
-    [
-        ([0.0, 1.0], (2, 1), 0, "one part at least"),
-        ([0.0, 1.0], (3, 1), 2, "2 times"),
-        ([1.0, 0.0], (2, 1), 2, "descend"),
-    ],
-)
-def test_wrong_input_is_named(x: list[float], shape: tuple[int, int], bins: int, culprit: str) -> None:
-    for reduce in (reduce_extremes, reduce_bands):
-        with pytest.raises(UsageError, match=culprit):
-            reduce(np.array(x), np.zeros(shape), bins)

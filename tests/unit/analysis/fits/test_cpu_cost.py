@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.cpu_cost import fit_cpu_cost
-from pathlab.errors import UsageError
 
 
 def test_a_line_predicts_and_an_undecided_one_does_not() -> None:
@@ -27,11 +24,7 @@ def test_seconds_per_gigabyte_by_hand() -> None:
     assert found.cpu_s_per_gb_interval.contains(2.0)
 
 
-def test_reasons() -> None:
-    assert fit_cpu_cost([], []).undecided is Undecided.NO_SAMPLES
-    assert fit_cpu_cost([], []).cpu_s_per_gb is None
-    assert fit_cpu_cost([1e9] * 4, [1.0] * 4).undecided is Undecided.TOO_FEW_SAMPLES
-    assert fit_cpu_cost([0.0] * 6, [1.0] * 6).undecided is Undecided.ALL_ZERO
+def test_throughputs_that_fix_no_line() -> None:
     equal = fit_cpu_cost([1e9] * 6, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
     assert equal.with_intercept.undecided is Undecided.NO_VARIATION
     assert equal.with_intercept.slope_percent_per_gbit_s is None
@@ -41,18 +34,3 @@ def test_reasons() -> None:
     still = fit_cpu_cost([1e9, 2e9, 3e9, 4e9, 5e9], [5.0] * 5)
     assert still.with_intercept.slope_percent_per_gbit_s == pytest.approx(0.0, abs=1e-9)
     assert still.with_intercept.r_squared_ratio is None
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: fit_cpu_cost([1e9], [float("nan")]),
-        lambda: fit_cpu_cost([-1.0], [1.0]),
-        lambda: fit_cpu_cost([1e9, 2e9], [1.0]),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert "\n" not in caught.value.message
-    assert caught.value.hint

@@ -9,7 +9,6 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.optimum import find_optimal_streams
-from pathlab.errors import UsageError
 from tests.statistics.sweeps import STREAMS, number_trials
 
 RATES = np.minimum(12e6 * STREAMS, 84e6)
@@ -72,10 +71,3 @@ def test_reasons() -> None:
     )
     assert few.streams == 2
     assert few.interval.undecided is Undecided.TOO_FEW_SAMPLES
-
-
-def test_wrong_values_are_refused() -> None:
-    with pytest.raises(UsageError, match="dRTT"):
-        find_optimal_streams([1], [1], [float("inf")], cycles=[0], rng=np.random.default_rng(0))
-    with pytest.raises(UsageError, match="lengths differ: 2 streams"):
-        find_optimal_streams([1, 2], [1], [1], cycles=[0], rng=np.random.default_rng(0))

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits.curve_fit import FitOptions
 from pathlab.analysis.fits.models import Family
 from pathlab.analysis.fits.saturation import fit_saturation
-from pathlab.errors import UsageError
 from tests.statistics.sweeps import draw_factors, number_trials, simulate, true_rates
-
-NAN = float("nan")
 
 
 def test_a_plain_path_by_hand() -> None:
@@ -57,7 +51,6 @@ def test_reasons() -> None:
         assert found.capacity.interval.undecided is not None
         return found.undecided
 
-    assert reason([], [], []) is Undecided.NO_SAMPLES
     assert reason([1, 2, 3], [1, 2, 3], [0, 0, 0]) is Undecided.TOO_FEW_SAMPLES
     assert reason([1, 2] * 4, [5, 6] * 4, [0, 1] * 4) is Undecided.TOO_FEW_LEVELS
     assert reason([1, 2, 4] * 4, [0.0] * 12, [0] * 12) is Undecided.ALL_ZERO
@@ -77,39 +70,3 @@ def test_drifting_cycles_give_values_without_intervals() -> None:
     found = fit_saturation(streams, rates, cycles=numbers, rng=np.random.default_rng(1))
     assert found.capacity.value is not None
     assert found.capacity.interval.undecided is Undecided.TOO_CORRELATED
-
-
-def test_zeros_and_missing_cells_are_carried() -> None:
-    streams, numbers = number_trials(8)
-    rates = np.tile(true_rates(Family.LU), 8) * draw_factors("normal", np.random.default_rng(3), 8)
-    rates[[3, 17]] = 0.0
-    kept = np.ones(rates.size, dtype=bool)
-    kept[[0, 14, 28, 42, 50, 51]] = False
-    found = fit_saturation(streams[kept], rates[kept], cycles=numbers[kept], rng=np.random.default_rng(0))
-    assert found.n == rates.size - 6
-    assert found.best is not None
-    assert found.band is not None
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: fit_saturation([1, 2], [1.0, NAN], cycles=[0, 0], rng=np.random.default_rng(0)),
-        lambda: fit_saturation([1, 2], [1.0, -1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
-        lambda: fit_saturation([0, 2], [1.0, 1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
-        lambda: fit_saturation([1, 2], [1.0], cycles=[0, 0], rng=np.random.default_rng(0)),
-        lambda: FitOptions(resamples=5),
-        lambda: FitOptions(confidence_ratio=1.0),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: Callable[[], object]) -> None:
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert "\n" not in caught.value.message
-    assert caught.value.hint
-
-
-def test_part_of_a_stream_is_refused() -> None:
-    streams, cycles = np.tile([1.2, 1.4, 1.6], 6), np.repeat(np.arange(6), 3)
-    with pytest.raises(UsageError, match=r"streams: 1\.2 is not a whole number"):
-        fit_saturation(streams, 1e9 * streams, cycles=cycles, rng=np.random.default_rng(0))

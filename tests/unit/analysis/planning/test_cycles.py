@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.planning.cycles import (
-    cycles_to_decide,
-    find_cycles,
-    plan_cycles,
-)
-from pathlab.errors import UsageError
+from pathlab.analysis.planning.cycles import cycles_to_decide, find_cycles
 from tests.statistics.noise import draw_pilot
 
 
@@ -32,16 +25,3 @@ def test_more_cycles_fall_as_cycles_come_in() -> None:
 @given(st.integers(6, 400))
 def test_search_finds_the_first_that_suffices(first: int) -> None:
     assert find_cycles(lambda cycles: 1.0 if cycles >= first else 0.0) == first
-
-
-def test_reasons() -> None:
-    assert plan_cycles([]).undecided is Undecided.NO_SAMPLES
-    assert plan_cycles([0.1] * 5).undecided is Undecided.TOO_FEW_SAMPLES
-    assert plan_cycles([0.1] * 9).undecided is Undecided.NO_VARIATION
-    hopeless = plan_cycles(draw_pilot(5000.0), 0.001)
-    assert (hopeless.cycles, hopeless.undecided) == (None, Undecided.INCONCLUSIVE)
-    assert cycles_to_decide([0.1] * 5) is None
-    assert cycles_to_decide([0.1] * 9) is None
-    with pytest.raises(UsageError) as caught:
-        plan_cycles([0.1], 0.0)
-    assert caught.value.hint

@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.serial import bound_order
-from pathlab.analysis.verdicts.drift import Drift, find_drift, find_step
-from pathlab.errors import UsageError
-
-
-def find(logarithms: np.ndarray) -> Drift:
-    return find_drift(np.arange(logarithms.size) * 600.0, 9e8 * np.exp(logarithms))
+from pathlab.analysis.verdicts.drift import find_step
 
 
 def test_step_is_pettitts_by_hand() -> None:
@@ -28,14 +22,3 @@ def test_step_is_pettitts_by_hand() -> None:
     inflation = bound_order(left, 2).inflation_ratio
     assert inflation > 1
     assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / inflation / (15**3 + 15**2)))
-
-
-def test_reasons() -> None:
-    assert find_drift([], []).undecided is Undecided.NO_SAMPLES
-    assert find(np.linspace(0, 1, 9)).undecided is Undecided.TOO_FEW_SAMPLES
-    assert find(np.zeros(20)).undecided is Undecided.NO_VARIATION
-    assert find_drift(np.arange(12), np.r_[0.0, np.ones(11)]).undecided is Undecided.NOT_POSITIVE
-    for times, values in (([1.0, 1.0], [1.0, 2.0]), ([1.0], [1.0, 2.0]), ([1.0], [float("nan")])):
-        with pytest.raises(UsageError) as caught:
-            find_drift(times, values)
-        assert caught.value.hint

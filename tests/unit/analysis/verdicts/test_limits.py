@@ -21,7 +21,6 @@ from pathlab.analysis.verdicts.limits import (
     classify_limits,
     measure_rate_spread,
 )
-from pathlab.errors import UsageError
 from tests.builders.limits import PLAIN, QUIET, flow_limit, give_loads, read
 
 
@@ -285,21 +284,3 @@ def test_any_figures_have_a_verdict_with_evidence(
         assert all((one.value is None) is (one.met is None) for one in verdict.evidence)
     mirrored = classify_limits(replace(reading, streams=reading.streams[::-1]))
     assert mirrored.streams == found.streams[::-1]
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: classify_limits(read(receiver_limited_s=-1.0)),
-        lambda: classify_limits(replace(QUIET, rtt_loaded_ns=float("nan"))),
-        lambda: classify_limits(replace(QUIET, hosts=give_loads(float("inf")))),
-        lambda: measure_rate_spread([1], [1, 2]),
-        lambda: measure_rate_spread([1], [0]),
-        lambda: measure_rate_spread([-1], [1]),
-    ],
-)
-def test_wrong_values_are_refused_with_a_hint(call: object) -> None:
-    assert callable(call)
-    with pytest.raises(UsageError) as caught:
-        call()
-    assert caught.value.hint
