@@ -11,6 +11,7 @@ import pandas as pd
 
 from pathlab.report.report_builder import gather_inputs
 from pathlab.store.records import TrialRecord
+from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Recommendation
 from tests.builders.results import SyntheticResults, make_quickstart
 
@@ -21,6 +22,12 @@ Change = Callable[[TrialRecord], TrialRecord]
 def answer(results: SyntheticResults) -> Recommendation:
     (found,) = gather_inputs(results).study.recommend()
     return found.result
+
+
+def take_recommended(found: Recommendation) -> Candidate:
+    """The combination that is recommended."""
+    assert found.recommended is not None
+    return found.recommended
 
 
 def make(levels: Sequence[tuple[int, int | None]], cycles: int, change: Change) -> SyntheticResults:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -69,16 +70,9 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
             found["round_trip_median_ns"] = 50_000.0 + wait_ns + found["messages_per_s"] % 7
         return found
 
-    still = {"reply": False, "message_rate_per_s": None, "batch_max_delay_ns": None}
-    curves = [
-        {**how, **rate}
-        for how in (PLAIN, BATCH)
-        for rate in (
-            still,
-            {"reply": True, "message_rate_per_s": 5000},
-            {"reply": True, "message_rate_per_s": 1000},
-        )
-    ]
+    still: Settings = {"reply": False, "message_rate_per_s": None, "batch_max_delay_ns": None}
+    offered: list[Settings] = [{"reply": True, "message_rate_per_s": rate} for rate in (5000, 1000)]
+    curves = [{**how, **rate} for how in (PLAIN, BATCH) for rate in (still, *offered)]
     results = make_message_trials(curves, answer)
     (found,) = study(results).batching()
     assert [one.size_bytes for one in found.result.delays] == list(WRITE_SIZES)
@@ -90,21 +84,18 @@ def test_the_delay_is_measured_at_the_lowest_offered_rate() -> None:
     slow = {
         row.row for row in results.plan() if row.cycle == 2 and row.settings["message_rate_per_s"] == 1000
     }
-    records = [
-        replace(one, flags=(*one.flags, "rate-missed")) if one.plan_row in slow else one
-        for one in results.records
-    ]
-    (fewer,) = study(type(results)(results.campaign, results.plan(), records, {})).batching()
+    results.change_trials(
+        lambda one: replace(one, flags=(*one.flags, "rate-missed")) if one.plan_row in slow else one
+    )
+    (fewer,) = study(results).batching()
     assert {one.pairs for one in fewer.result.delays} == {7}
 
 
 def test_control_and_lab_limited_trials_have_no_part() -> None:
     results = make_message_trials([PLAIN, BATCH], carry)
-    records = [
-        replace(one, flags=("lab", "lab-limited"), messages_per_s=1.0) if one.cycle == 7 else one
-        for one in results.records
-    ]
-    (found,) = study(type(results)(results.campaign, results.plan(), records, {})).batching()
+    limited: dict[str, Any] = {"flags": ("lab", "lab-limited"), "messages_per_s": 1.0}
+    results.change_trials(lambda one: replace(one, **limited) if one.cycle == 7 else one)
+    (found,) = study(results).batching()
     assert found.result.gains[0].pairs == 7
 
 

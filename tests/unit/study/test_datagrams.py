@@ -17,6 +17,7 @@ from tests.builders.results import SyntheticResults, make_campaign
 from tests.builders.trials import make_record
 
 SLOW, FAST = {"pacing_bits_per_s": 32_000_000}, {"pacing_bits_per_s": 80_000_000}
+NOTHING_SENT: dict[str, float | None] = {"sent_packets_per_s": 0.0, "sent_packets": 0}
 BINS = {"loss_runs": [(1, 1, 30), (4, 4, 5)], "n_reordering": [(0, 0, 9), (3, 3, 1)]}
 
 
@@ -73,9 +74,7 @@ def test_gso_is_compared_with_the_same_flow_without_it_in_each_cycle() -> None:
     assert cost.ratio == pytest.approx(0.5, rel=0.02)
     assert cost.interval.contains(0.5)
     assert found["received"].interval.contains(1.0)
-    few = Study(
-        make_udp_trials([{**SLOW, "gso": on} for on in (False, True)], carry_flow, cycles=3)
-    ).offloads()
+    few = Study(make_udp_trials(flows, carry_flow, cycles=3)).offloads()
     assert {answer.result.undecided for answer in few} == {Undecided.TOO_FEW_SAMPLES}
 
 
@@ -101,6 +100,10 @@ def make_reading(**given: float | None) -> DatagramReading:
     return DatagramReading(**{**known, **given})
 
 
+def lose(*, path: int = 0, host: int = 0) -> dict[str, float | None]:
+    return {"lost_packets": path + host, "lost_path_packets": path, "lost_host_packets": host}
+
+
 @pytest.mark.parametrize(
     ("given", "limit"),
     [
@@ -110,28 +113,15 @@ def make_reading(**given: float | None) -> DatagramReading:
         ({"sent_packets_per_s": 995.0}, DatagramLimit.OFFERED_RATE),
         ({"sent_packets_per_s": 985.0, "under_way_packets_per_s": 16.0}, DatagramLimit.OFFERED_RATE),
         ({"sent_packets_per_s": 983.0, "under_way_packets_per_s": 16.0}, DatagramLimit.SENDING_HOST),
-        ({"sent_packets_per_s": 0.0, "sent_packets": 0}, DatagramLimit.SENDING_HOST),
-        (
-            {"offered_packets_per_s": 0.1, "sent_packets_per_s": 0.0, "sent_packets": 0}
-            | {"under_way_packets_per_s": 1.0},
-            None,
-        ),
-        ({"lost_packets": 9, "lost_path_packets": 9}, DatagramLimit.OFFERED_RATE),
-        ({"lost_packets": 10, "lost_path_packets": 10}, DatagramLimit.PATH),
-        (
-            {"lost_packets": 30, "lost_path_packets": 10, "lost_host_packets": 20},
-            DatagramLimit.RECEIVING_HOST,
-        ),
-        (
-            {"offered_packets_per_s": None, "lost_packets": 500, "lost_path_packets": 500},
-            DatagramLimit.PATH,
-        ),
+        (NOTHING_SENT, DatagramLimit.SENDING_HOST),
+        ({**NOTHING_SENT, "offered_packets_per_s": 0.1, "under_way_packets_per_s": 1.0}, None),
+        (lose(path=9), DatagramLimit.OFFERED_RATE),
+        (lose(path=10), DatagramLimit.PATH),
+        (lose(path=10, host=20), DatagramLimit.RECEIVING_HOST),
+        ({**lose(path=500), "offered_packets_per_s": None}, DatagramLimit.PATH),
         ({"lost_packets": 50, "lost_host_packets": None, "lost_path_packets": None}, None),
         ({"lost_packets": 50, "lost_host_packets": 10, "lost_path_packets": None}, None),
-        (
-            {"lost_packets": 50, "lost_host_packets": 30, "lost_path_packets": None},
-            DatagramLimit.RECEIVING_HOST,
-        ),
+        ({**lose(path=20, host=30), "lost_path_packets": None}, DatagramLimit.RECEIVING_HOST),
         ({"lost_packets": None}, None),
         ({"sent_packets": None}, None),
     ],
@@ -145,9 +135,7 @@ def test_the_limit_is_where_most_was_lost_or_not_sent(
 
 
 def test_figures_and_thresholds_are_the_evidence() -> None:
-    found = classify_datagrams(
-        make_reading(lost_packets=30, lost_host_packets=20, lost_path_packets=10, receiver_core_ratio=0.99)
-    )
+    found = classify_datagrams(make_reading(**lose(path=10, host=20), receiver_core_ratio=0.99))
     met = {one.name: one.met for one in found.evidence}
     assert met == {
         **{"unsent_ratio": False, "lost_host_ratio": True, "lost_path_ratio": True},
@@ -194,13 +182,12 @@ def test_runs_of_lost_datagrams_widen_the_interval() -> None:
 
 
 def test_a_loss_after_the_last_arrival_or_of_nothing() -> None:
+    steady = make_single([(1000, 0)] * 20)
     record = make_record(udp_sent_packets=20_000, udp_lost_packets=500)
-    tail = estimate_trial_loss(make_single([(1000, 0)] * 20), 1, record)
+    tail = estimate_trial_loss(steady, 1, record)
     assert tail is not None
     assert tail.interval_ratio.contains(0.025)
-    none = estimate_trial_loss(
-        make_single([(1000, 0)] * 20), 1, make_record(udp_sent_packets=20_000, udp_lost_packets=0)
-    )
+    none = estimate_trial_loss(steady, 1, make_record(udp_sent_packets=20_000, udp_lost_packets=0))
     assert none is not None
     assert none.interval_ratio.low == 0
     assert 0 < (none.interval_ratio.high or 0) < 0.001

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.planning.hash_streams import HashFields, NoStreams
+from pathlab.analysis.planning.hash_streams import HashFields
 from pathlab.analysis.verdicts.bond_gain import BondVerdict, SumVerdict
 from pathlab.analysis.verdicts.hash_shares import HashVerdict
 from pathlab.study.analyses import Study
@@ -116,11 +116,8 @@ def test_trials_with_a_failing_link_are_no_part_of_efficiency() -> None:
 
 def test_a_campaign_without_bonds_has_no_answers() -> None:
     found = Study(make_quickstart(cycles=2))
-    assert found.multipath() == ()
-    assert found.member_shares() == ()
-    assert found.streams_needed() == ()
-    assert found.bond_latency() == ()
-    assert found.failover() == ()
+    assert (found.multipath(), found.member_shares(), found.streams_needed()) == ((), (), ())
+    assert (found.bond_latency(), found.failover()) == ((), ())
 
 
 def test_shares_of_members_and_the_hash() -> None:
@@ -142,23 +139,6 @@ def test_shares_of_members_and_the_hash() -> None:
     assert addresses.idle_trials == addresses.trials
 
 
-def test_a_hash_that_uses_one_link_for_all_streams_is_polarised() -> None:
-    shares = {one.result.name: one.result for one in study(good_hash=False, streams=(8,)).member_shares()}
-    found = shares["ecmp-l4"].test
-    assert found is not None
-    assert found.verdict is HashVerdict.POLARISED
-
-
-def test_streams_needed_are_those_of_the_hash_and_none_for_addresses() -> None:
-    needed = {one.result.name: one.result for one in study(streams=(4,)).streams_needed()}
-    assert set(needed) == {"ecmp-l3", "ecmp-l4"}
-    assert needed["ecmp-l4"].plan.streams == 6
-    assert needed["ecmp-l4"].chance_ratio == pytest.approx(1 - 2 / 2**4)
-    assert needed["ecmp-l3"].plan.streams is None
-    assert needed["ecmp-l3"].plan.reason is NoStreams.ONE_ADDRESS_PAIR
-    assert needed["ecmp-l3"].chance_ratio is None
-
-
 def test_streams_needed_are_of_all_links_also_where_not_each_was_measured_alone() -> None:
     rates = (*EQUAL, 20e6)
     (needed,) = study(rates=rates, levels=(*SINGLES, "ecmp-l4"), streams=(4,)).streams_needed()
@@ -176,40 +156,15 @@ def test_a_bond_of_more_members_than_can_be_tested_has_shares_alone() -> None:
     assert found.streams_needed() == ()
 
 
-def test_shares_of_subflows_are_those_of_the_steady_window() -> None:
-    (answer,) = study(rates=UNEQUAL, streams=(8,)).subflow_shares()
-    one = answer.result
-    assert (one.name, one.trials) == ("mptcp", 8)
-    assert [(sub.local, sub.remote) for sub in one.subflows] == [
-        ("198.18.0.1", "198.18.0.2"),
-        ("198.18.1.1", "198.18.1.2"),
-    ]
-    whole = sum(UNEQUAL)
-    assert [sub.sent.median for sub in one.subflows] == pytest.approx(
-        [rate / whole for rate in UNEQUAL], abs=0.01
-    )
-    assert [sub.rtt_ns.median for sub in one.subflows] == [20e6, 30e6]
-    carried = UNEQUAL[0] * 0.95 / 8 / 8 * 3
-    ratio = one.subflows[0].retransmitted_ratio.median
-    assert ratio == pytest.approx(30 * 1448 / carried, rel=0.05)
-
-
 def test_reordering_is_counted_for_each_level_and_never_pooled() -> None:
     found = study(reordering=(3, 127), streams=(1,)).tcp_reordering()
     levels = {one.result.tcp_reordering for one in found if one.result.bond == "round-robin"}
     assert levels == {3, 127}
     turn = next(one.result for one in found if one.result.bond == "round-robin")
-    assert turn.trials == 8
-    assert turn.seen_events.median == 400
+    assert (turn.trials, turn.seen_events.median, turn.gro) == (8, 400, True)
     assert turn.spurious_ratio == pytest.approx(40 / 80)
-    assert turn.gro is True
-    single = next(one.result for one in found if one.result.bond == "link-1")
-    assert single.seen_events.median == 0
-
-
-def test_lab_limited_trials_count_reordering_too() -> None:
-    found = study(limited=("round-robin",), streams=(1,)).tcp_reordering()
-    assert [one.result.trials for one in found if one.result.bond == "round-robin"] == [8]
+    limited = study(limited=("round-robin",), streams=(1,)).tcp_reordering()
+    assert [one.result.trials for one in limited if one.result.bond == "round-robin"] == [8]
 
 
 def test_counts_have_no_unit_of_time() -> None:
@@ -241,13 +196,3 @@ def test_a_recovery_by_the_link_that_returned_is_counted_as_that() -> None:
     assert 0 < found["mptcp"].after_return < found["mptcp"].trials == 8
     assert found["round-robin"].after_return <= found["round-robin"].recovery_ns.recovered
     assert {one.result.after_return for one in study(failover=True, streams=(1,)).failover()} == {0}
-
-
-def test_latency_of_messages_is_compared_with_the_first_link() -> None:
-    found = {one.result.name: one.result for one in study(messages_per_s=5000, streams=(1,)).bond_latency()}
-    assert found["link-1"].baseline is None
-    turn = found["round-robin"]
-    assert turn.baseline == "link-1"
-    assert turn.median_ratio is not None
-    assert turn.median_ratio.ratio == pytest.approx(1.2, rel=0.05)
-    assert turn.offered_messages_per_s == 5000

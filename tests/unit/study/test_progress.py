@@ -17,10 +17,9 @@ LEVELS = [(1, 64 * KIB), (2, 64 * KIB)]
 def flag_trials(cycles: int, flagged: int, name: str) -> SyntheticResults:
     """Two combinations; of that with one stream the first so many trials bear the flag."""
     results = make_quickstart(cycles=cycles, levels=LEVELS)
-    results.records = [
-        replace(one, flags=("lab", name)) if one.streams == 1 and one.cycle < flagged else one
-        for one in results.records
-    ]
+    results.change_trials(
+        lambda one: replace(one, flags=("lab", name)) if one.streams == 1 and one.cycle < flagged else one
+    )
     return results
 
 

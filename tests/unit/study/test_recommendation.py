@@ -7,27 +7,33 @@ from dataclasses import replace
 import pytest
 
 from pathlab.analysis.verdicts.limits import Limit
-from pathlab.report.recommendation_text import (
-    describe_recommendation,
-)
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Confidence
-from tests.builders.recommendations import KIB, LINE_BITS_PER_S, QUICK, answer, carry, make, rate, sweep
+from tests.builders.recommendations import (
+    KIB,
+    LINE_BITS_PER_S,
+    QUICK,
+    answer,
+    carry,
+    make,
+    rate,
+    sweep,
+    take_recommended,
+)
 from tests.builders.results import make_quickstart
 
 
 def test_the_least_product_that_carries_enough_is_recommended() -> None:
     found = answer(make_quickstart(cycles=8))
     assert found.confidence is Confidence.HIGH
-    assert found.recommended is not None
-    assert found.recommended.size_bytes == 256 * KIB
+    assert take_recommended(found).size_bytes == 256 * KIB
     enough = {one.levels: one.enough for one in found.candidates}
     assert enough == {
         (streams, window * KIB): streams * window >= 256 for streams in (1, 2, 4, 8) for window in (64, 256)
     }
     assert found.capacity is not None
-    assert found.recommended.share_ratio == pytest.approx(1.0, abs=0.01)
-    assert found.recommended.limit is Limit.PATH_CAPACITY
+    assert take_recommended(found).share_ratio == pytest.approx(1.0, abs=0.01)
+    assert take_recommended(found).limit is Limit.PATH_CAPACITY
     assert found.more_cycles is None
 
 
@@ -46,27 +52,17 @@ def test_of_equal_products_the_one_with_less_delay_wins_then_the_one_with_fewer_
     assert (slow.streams, even.streams) == (4, 1)
 
 
-def test_three_cycles_decide_nothing_even_if_they_agree() -> None:
-    found = answer(make([(1, 64 * KIB), (2, 64 * KIB)], 3, rate({(1, 64): 1e8, (2, 64): 1e8})))
-    assert (found.confidence, found.more_cycles) == (Confidence.LOW, 3)
-
-
 def test_a_loopback_fallback_recommends_nothing() -> None:
     found = answer(make([(1, 64 * KIB)], 8, lambda record: replace(record, flags=("loopback-fallback",))))
     assert found.recommended is None
-    assert "no network" in describe_recommendation(found).lead
 
 
 @pytest.mark.parametrize(
-    ("cycles", "factor", "equivalent", "words"),
-    [
-        (20, 1.0, True, "carries the same but"),
-        (2, 1.0, None, "(equivalence undecided) but"),  # medians as close, and too few trials to say so
-        (20, 1.08, False, "% more but"),
-    ],
+    ("cycles", "factor", "equivalent"),
+    [(20, 1.0, True), (2, 1.0, None), (20, 1.08, False)],  # two trials are too few to say so
 )
 def test_a_rival_carries_the_same_only_where_a_test_shows_it(
-    cycles: int, factor: float, equivalent: bool | None, words: str
+    cycles: int, factor: float, equivalent: bool | None
 ) -> None:
     levels = [(1, 64 * KIB), (1, 256 * KIB)]
     found = answer(make(levels, cycles, rate({(1, 64): 50e6, (1, 256): 50e6 * factor}, loaded_sent=None)))
@@ -74,19 +70,15 @@ def test_a_rival_carries_the_same_only_where_a_test_shows_it(
     assert found.rival_rate is not None
     assert (found.rival.window_bytes, found.rival_rate.equivalent) == (256 * KIB, equivalent)
     assert found.rival_rate.median_ratio == pytest.approx(factor, rel=0.04)
-    sentence = describe_recommendation(found).sentences[0]
-    assert words in sentence
-    assert ("carries the same but" in sentence) == (equivalent is True)
 
 
 def test_shares_of_the_best_and_of_the_link_are_part_of_the_answer() -> None:
     found = carry({1: 12.0, 2: 36.2, 4: 38.0}, cycles=20)
-    assert found.recommended is not None
     assert found.best is not None
-    assert (found.recommended.streams, found.best.streams) == (2, 4)
+    assert (take_recommended(found).streams, found.best.streams) == (2, 4)
     assert found.share_of_best_ratio == pytest.approx(36.2 / 38.0, rel=1e-3)
     assert found.share_of_link_ratio == pytest.approx(38e6 / LINE_BITS_PER_S, rel=1e-3)
-    assert found.recommended.cpu_s_per_gb is not None
+    assert take_recommended(found).cpu_s_per_gb is not None
 
 
 def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:

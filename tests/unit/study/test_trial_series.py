@@ -13,37 +13,21 @@ from pathlab.runner.trial.series import build_series
 from pathlab.store.series import decode_series, encode_series
 from pathlab.store.series_columns import SERIES_KINDS
 
-CORE = {
-    "user_ratio": None,
-    "system_ratio": None,
-    "softirq_ratio": None,
-    "irq_ratio": None,
-    "steal_ratio": None,
-    "idle_ratio": None,
-}
-NIC = {
+CORE = {f"{name}_ratio": None for name in ("user", "system", "softirq", "irq", "steal", "idle")}
+COUNTED = ("bytes", "packets", "errors", "dropped")
+NIC: dict[str, Any] = {
     "interface": "eth0",
-    "rx_bytes": 1,
-    "rx_packets": 2,
-    "rx_errors": 3,
-    "rx_dropped": 4,
-    "tx_bytes": 5,
-    "tx_packets": 6,
-    "tx_errors": 7,
+    **{
+        f"{way}_{name}": place
+        for way in ("rx", "tx")
+        for place, name in enumerate(COUNTED, 1 if way == "rx" else 5)
+    },
     "tx_dropped": None,
 }
-QDISC = {
-    "interface": "eth0",
-    "handle": "0:",
-    "parent": "root",
-    "kind": "fq_codel",
-    "bytes": 2**40,
-    "packets": 2,
-    "drops": None,
-    "requeues": 4,
-    "overlimits": 5,
-    "backlog_bytes": 6,
-    "qlen": 7,
+QDISC: dict[str, Any] = {
+    **{"interface": "eth0", "handle": "0:", "parent": "root", "kind": "fq_codel"},
+    **{"bytes": 2**40, "packets": 2, "drops": None, "requeues": 4, "overlimits": 5},
+    **{"backlog_bytes": 6, "qlen": 7},
 }
 
 
@@ -135,15 +119,9 @@ def test_the_kernels_structs_are_kept_as_they_came() -> None:
 
     worker = {"user_ns": 1, "system_ns": 2, "wake_ups": 3, "system_calls": 4}
     interval = {
-        "type": "interval",
-        "index": 0,
-        "phase": "steady",
-        "start_ns": 0,
-        "end_ns": 9,
-        "bytes": [1, 2],
-        "tcp_info": {},
+        **{"type": "interval", "index": 0, "phase": "steady", "start_ns": 0, "end_ns": 9},
+        **{"bytes": [1, 2], "tcp_info": {}, "workers": [worker]},
         "tcp_info_raw": raw(5, b"first", b"secon"),
-        "workers": [worker],
     }
     tables = build_series(
         TrialData(

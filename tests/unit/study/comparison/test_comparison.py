@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from pathlab.errors import UsageError
-from pathlab.report.sections.comparison_text import describe_comparison, list_notes
+from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import (
     ChangeVerdict,
@@ -30,6 +30,8 @@ def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
     found = compare(make_results(seed=1), make_results(seed=2, rate=0.9, rtt=1.2))
     assert verdicts(found, "throughput") == [ChangeVerdict.WORSE] * 2
     assert verdicts(found, "loaded-rtt") == [ChangeVerdict.WORSE] * 2
+    turned = compare(make_results(seed=2, rate=0.9, rtt=1.2), make_results(seed=1))
+    assert {row.verdict for row in turned.rows} == {ChangeVerdict.BETTER}
     row = found.rows[0]
     assert row.change.ratio == pytest.approx(0.9, rel=0.01)
     assert row.change.interval_ratio.contains(0.9)
@@ -38,23 +40,16 @@ def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
     assert row.p_value > row.change.p_value  # Holm's correction
 
 
-def test_turned_around_it_is_better() -> None:
-    found = compare(make_results(seed=2, rate=0.9, rtt=1.2), make_results(seed=1))
-    assert {row.verdict for row in found.rows} == {ChangeVerdict.BETTER}
-
-
 def test_no_change_is_equivalent() -> None:
     found = compare(make_results(seed=1), make_results(seed=2))
     assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
 
 
 def test_a_difference_that_is_real_but_small_is_equivalent() -> None:
-    found = compare(make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",))
-    assert {row.verdict for row in found.rows} == {ChangeVerdict.EQUIVALENT}
-    strict = compare(
-        make_results(seed=1), make_results(seed=2, rate=0.98), metrics=("throughput",), margin_ratio=0.005
-    )
-    assert {row.verdict for row in strict.rows} == {ChangeVerdict.WORSE}
+    first, second = make_results(seed=1), make_results(seed=2, rate=0.98)
+    for margin_ratio, verdict in ((0.05, ChangeVerdict.EQUIVALENT), (0.005, ChangeVerdict.WORSE)):
+        found = compare(first, second, metrics=("throughput",), margin_ratio=margin_ratio)
+        assert {row.verdict for row in found.rows} == {verdict}
 
 
 def test_too_few_trials_decide_nothing() -> None:
@@ -65,14 +60,14 @@ def test_too_few_trials_decide_nothing() -> None:
 
 def test_a_wild_change_within_the_noise_is_undecided() -> None:
     """A drift within each run: halves differ by more than the two runs do."""
+
+    def swing(record: TrialRecord) -> TrialRecord:
+        rate = (record.throughput_bits_per_s or 0.0) * (1.15 if record.cycle % 2 else 1.0)
+        return dataclasses.replace(record, throughput_bits_per_s=rate)
+
     first, second = make_results(seed=1), make_results(seed=2, rate=0.92)
-    for results in (first, second):
-        for number, record in enumerate(results.records):
-            assert record.throughput_bits_per_s is not None
-            drift = 1.15 if record.cycle % 2 else 1.0
-            results.records[number] = dataclasses.replace(
-                record, throughput_bits_per_s=record.throughput_bits_per_s * drift
-            )
+    first.change_trials(swing)
+    second.change_trials(swing)
     found = compare(first, second, metrics=("throughput",), margin_ratio=0.01)
     assert {row.verdict for row in found.rows} == {ChangeVerdict.UNDECIDED}
     assert all(row.noise is not None and row.noise > 1.1 for row in found.rows)
@@ -105,9 +100,7 @@ def test_chance_is_told_worse_or_better_in_at_most_the_level() -> None:
 
 def test_conditions_are_aligned_and_those_of_one_side_named() -> None:
     first, second = make_results(seed=1), make_results(seed=2)
-    for number, record in enumerate(second.records):
-        if record.streams == 4:
-            second.records[number] = dataclasses.replace(record, streams=8)
+    second.change_trials(lambda one: dataclasses.replace(one, streams=8) if one.streams == 4 else one)
     found = compare(first, second)
     assert {row.cell.streams for row in found.rows} == {1}
     assert [(label, condition.streams) for label, condition in found.alone] == [("r0", 4), ("r1", 8)]
@@ -131,11 +124,7 @@ def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason
     found = compare(first, second)
     missing = "throughput_bits_per_s: not-measured"
     assert count_excluded(found) == {"r1": {"failed": 1, **dict.fromkeys((*flags, missing), 1)}}
-    assert describe_comparison(found)["left_out_trials"] == {"r0": 0, "r1": 5}
     assert sum(row.change.second_n for row in found.rows if row.metric.name == "throughput") == 15
-    notes = [line for line in list_notes(found) if line.startswith("Excluded")]
-    assert len(notes) == 1
-    assert notes[0].startswith("Excluded from r1: 1 congestion-not-granted, 1 failed,")
     (recommendation,) = Study(second).recommend()
     medians = {
         candidate.streams: candidate.throughput_bits_per_s.median
@@ -192,7 +181,7 @@ def test_what_was_not_measured_is_not_judged() -> None:
     }
     first.change_trials(loaded_rtt_median_ns=None)
     assert {row.metric.name for row in compare(first, second).rows} == {"throughput"}
-    with pytest.raises(UsageError, match="no trial of these results has a loaded-rtt"):
+    with pytest.raises(UsageError):
         compare(first, second, metrics=("loaded-rtt",))
 
 

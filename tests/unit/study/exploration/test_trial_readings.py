@@ -40,55 +40,28 @@ def test_settings_are_the_plans_and_what_both_ends_stated() -> None:
     assert readings["window_bytes"].requested == 65536
     assert (readings["window_bytes"].sender, readings["window_bytes"].receiver) == (131072, 131072)
     pacing = readings["pacing_bits_per_s"]
-    assert (pacing.requested, pacing.is_planned, pacing.sender, pacing.receiver) == (
-        10**6,
-        False,
-        990000,
-        None,
-    )
+    assert (pacing.requested, pacing.sender, pacing.receiver) == (10**6, 990000, None)
+    assert not pacing.is_planned
     assert readings["adapter.io_threads"].requested is None
     assert readings["nodelay"].receiver == "no"
 
 
 def test_tcp_figures_are_of_the_steady_window_alone() -> None:
-    def row(index: int, phase: str, **values: int) -> dict[str, object]:
-        times = {"start_ns": index * SECOND_NS, "end_ns": (index + 1) * SECOND_NS}
-        return {"index": index, "phase": phase, "stream": 0, **times, "snd_mss_bytes": 1000, **values}
-
+    names = ("phase", "rtt_us", "snd_cwnd_segments", "total_retrans_segments", "busy_time_us")
+    rows = [
+        ("warmup", 9_000, 99, 5, 900_000),
+        ("steady", 1_000, 10, 6, 1_400_000),
+        ("steady", 3_000, 30, 9, 1_900_000),
+        ("drain", 9_000, 99, 50, 1_900_000),
+    ]
     found = read(
         sender_intervals=[
-            row(
-                0,
-                "warmup",
-                rtt_us=9_000,
-                snd_cwnd_segments=99,
-                total_retrans_segments=5,
-                busy_time_us=900_000,
-            ),
-            row(
-                1,
-                "steady",
-                rtt_us=1_000,
-                snd_cwnd_segments=10,
-                total_retrans_segments=6,
-                busy_time_us=1_400_000,
-            ),
-            row(
-                2,
-                "steady",
-                rtt_us=3_000,
-                snd_cwnd_segments=30,
-                total_retrans_segments=9,
-                busy_time_us=1_900_000,
-            ),
-            row(
-                3,
-                "drain",
-                rtt_us=9_000,
-                snd_cwnd_segments=99,
-                total_retrans_segments=50,
-                busy_time_us=1_900_000,
-            ),
+            {
+                **{"index": index, "stream": 0, "snd_mss_bytes": 1000},
+                **{"start_ns": index * SECOND_NS, "end_ns": (index + 1) * SECOND_NS},
+                **dict(zip(names, row, strict=True)),
+            }
+            for index, row in enumerate(rows)
         ]
     )
     figures = {one.name: (one.least, one.median, one.most) for one in found.tcp}
@@ -105,11 +78,8 @@ def test_cores_are_the_mean_of_the_steady_window_the_busiest_first() -> None:
     found = read(
         receiver_cpu=[
             {
-                "time_ns": end * SECOND_NS,
-                "span_ns": SECOND_NS,
-                "core": core,
-                "idle_ratio": idle,
-                "softirq_ratio": 0.25,
+                **{"time_ns": end * SECOND_NS, "span_ns": SECOND_NS, "core": core},
+                **{"idle_ratio": idle, "softirq_ratio": 0.25},
             }
             for end, idles in ((1, (0.0, 0.0)), (2, (0.9, 0.5)), (3, (0.9, 0.1)), (5, (0.0, 0.0)))
             for core, idle in enumerate(idles)
@@ -140,16 +110,13 @@ def test_a_hop_may_be_silent_or_have_several_addresses() -> None:
 
 def test_captures_are_those_that_were_requested() -> None:
     made = make_explored(cycles=1, streams=(1,), windows=(65536,), destinations=("east",))
-    made.records[0] = replace(
-        made.records[0],
-        capture_sender_sha256="0" * 64,
-        capture_sender_packets=7,
-        capture_receiver_missing="no permission",
+    made.change_trials(
+        capture_sender_sha256="0" * 64, capture_sender_packets=7, capture_receiver_missing="denied"
     )
     found = read_trial_details(ExploredResults.of(Study(made)), 0)
     assert [(one.end, one.packets, one.missing) for one in found.captures] == [
         ("sender", 7, None),
-        ("receiver", None, "no permission"),
+        ("receiver", None, "denied"),
     ]
     assert read().captures == ()
 

@@ -28,7 +28,7 @@ from tests.builders.results import make_quickstart
 from tests.builders.views import HARD_LEVELS, HARD_VIEWS, make_hard_results
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(HARD_VIEWS)
 def test_a_view_reads_back_from_its_text(view: View) -> None:
     text = format_view(view)
@@ -74,14 +74,13 @@ def test_paths_are_facets_and_several_results_colours() -> None:
 
 
 def test_factors_that_vary_are_kept_apart_the_one_with_most_levels_as_colour() -> None:
-    source = make_quickstart(
-        levels=[(streams, window) for streams in (1, 2) for window in (65536, 131072, 262144)]
-    )
-    source._plan = [
+    levels = [(streams, window) for streams in (1, 2) for window in (65536, 131072, 262144)]
+    source = make_quickstart(levels=levels)
+    plan = [
         replace(row, settings={**row.settings, "congestion": ("cubic", "bbr")[row.row % 2]})
         for row in source.plan()
     ]
-    found = default_view(ExploredResults.of(Study(source)))
+    found = default_view(ExploredResults.of(Study(source.copy(plan=plan))))
     assert (found.x, found.colour, found.facet) == ("streams", "window_bytes", "congestion")
 
 
@@ -95,48 +94,6 @@ def test_a_plan_without_results_has_the_view_that_its_results_will_have() -> Non
     begun.records = []
     found = ExploredResults.of(Study(begun))
     assert default_view(found) == default_view(ExploredResults.of(Study(done)))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("streems=1", "a view has no key 'streems'"),
-        ("collour=streams", "a view has no key 'collour'; did you mean 'colour'?"),
-        ("x=stream", "there is no column 'stream'; did you mean 'streams'?"),
-        ("where.windows=1", "there is no column 'windows'"),
-        ("where.streams=3", "'streams' has no level '3'"),
-        ("where.streams=two", "'streams' has no level 'two'"),
-        ("where.status=complet", "'status' has no level 'complet'; did you mean 'complete'?"),
-        ("where.flags=lab-limit", "'flags' has no level 'lab-limit'; did you mean 'lab-limited'?"),
-        ("where.cycle=a..2", "where.cycle: 'a' is not a number"),
-        ("where.cycle=3..2", "where.cycle: '3..2' ends below its start"),
-        ("where.started_utc=2026..", "where.started_utc: '2026' is not a time such as 2026-11-21T05:03:05Z"),
-        ("min-x=nan", "min-x: 'nan' is not a number"),
-        ("max-y=1e999", "max-y: '1e999' is not a number"),
-        ("stat=medain", "stat: unknown 'medain'; did you mean 'median'?"),
-        ("stat=p100", "stat: unknown 'p100'"),
-        ("dots=yes", "dots: unknown 'yes'"),
-        ("y=status", "y: column 'status' has no numbers"),
-        ("y=trial,cycle,streams,attempt,drtt_ns", "y: 5 columns; at most 4"),
-        ("colour=flags", "colour: column 'flags' cannot be used here"),
-        ("trial=A:99999", "there is no trial 99999 in results A"),
-        ("trial=Z:1", "'Z:1' names no trial"),
-        ("trial=A:١", "'A:١' names no trial"),
-        ("baseline=9&colour=streams", "the baseline '9' is no level of 'streams'"),
-        ("colour=none&baseline=A", "the baseline 'A' needs a colour"),
-        ("series=rtt", "'rtt' names no series"),
-        ("text", "'text' has no value"),
-        ("text=a&text=b", "'text' is given twice"),
-        ("text=100%", "'100%' holds a percent sign that encodes nothing"),
-        ("text=%ff", "'%ff' is not UTF-8"),
-        ("text=\udcff", "'?' is not UTF-8"),
-    ],
-)
-def test_what_is_unknown_is_one_line_with_the_nearest_name(text: str, message: str) -> None:
-    with pytest.raises(UsageError) as raised:
-        parse_view(text, make_hard_results())
-    assert raised.value.message.startswith(message)
-    assert "\n" not in raised.value.message
 
 
 @pytest.mark.parametrize(
