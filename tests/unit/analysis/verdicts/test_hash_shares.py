@@ -7,6 +7,7 @@ import pytest
 from numpy.typing import ArrayLike
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts import hash_shares
 from pathlab.analysis.verdicts.hash_shares import (
     HashVerdict,
     correct_hash_tests,
@@ -65,10 +66,11 @@ def test_weights_are_those_of_the_hash() -> None:
     assert evaluate_counts([[24, 8]] * 4, rng=rng).verdict is HashVerdict.POLARISED
 
 
-def test_many_trials_are_drawn_in_portions() -> None:
-    rng = np.random.default_rng(1)
-    table = rng.multinomial(8, np.full(8, 1 / 8), 400)
-    assert evaluate_counts(table, rng=rng).verdict is not HashVerdict.POLARISED
+def test_draws_in_portions_are_those_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = [[5, 3], [6, 2], [4, 4]]
+    whole = evaluate_counts(table, rng=np.random.default_rng(7))
+    monkeypatch.setattr(hash_shares, "MAXIMUM_COUNTS", 6000)
+    assert evaluate_counts(table, rng=np.random.default_rng(7)) == whole
 
 
 def test_several_tests_are_corrected_together() -> None:
