@@ -18,7 +18,7 @@ from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from tests.builders.messages import make_message_results
 from tests.builders.results import make_quickstart
-from tests.builders.searches import count_link, write_search_results
+from tests.builders.searches import SEARCH, count_link, write_search_results
 from tests.builders.trials import GOODPUT_BITS_PER_S, RATE_BITS_PER_S
 
 
@@ -99,7 +99,8 @@ def test_round_trips_count_messages_that_never_returned() -> None:
 
 def test_a_search_has_the_rate_that_it_found_however_its_trials_came(tmp_path: Path) -> None:
     one: dict[str, Any] = {"factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
-    folder = write_search_results(tmp_path / "done", count_link(48e6), cycles=2, **one)
+    search = {**SEARCH, "resolution": "45%"}
+    folder = write_search_results(tmp_path / "done", count_link(48e6), cycles=2, search=search, **one)
     with StudiedResults.open(folder) as results:
         (answer,) = results.lossless_rate()
         every, plan = results.records(), results.plan()
