@@ -43,6 +43,15 @@ def forget_cpu(record: TrialRecord) -> TrialRecord:
     return replace(record, sender_cpu_ns_per_message=None)
 
 
+def lose_messages(record: TrialRecord) -> TrialRecord:
+    return replace(record, messages_missing=(record.messages_total or 0) // 1000)
+
+
+def overload_batched(record: TrialRecord) -> TrialRecord:
+    batched = (record.sender_cpu_ns_per_message or 0) < 700
+    return replace(record, flags=("lab-limited",)) if batched else record
+
+
 def choose(results: SyntheticResults, rate: int, p99_ns: int, size: int = 64) -> MessageChoice:
     target = MessageTarget(rate_per_s=rate, size_bytes=size, p99_ns=p99_ns)
     (found,) = choose_setups(Study(results).study_table(), target)
@@ -68,6 +77,10 @@ SITUATIONS: Mapping[str, Callable[[], MessageChoice]] = {
     "one was measured": lambda: choose(measure(TCP), 5000, 50_000),
     "another would by its median": lambda: choose(measure(), 5000, find_median(measure())),
     "few trials": lambda: choose(measure(cycles=2), 5000, 50_000),
+    "messages were lost": lambda: choose(change(measure(TCP), lose_messages), 5000, 50_000),
+    "one without a usable trial": lambda: choose(
+        change(measure(TCP, BATCHED), overload_batched), 5000, 50_000
+    ),
     "no CPU time": lambda: choose(change(measure(), forget_cpu), 5000, 100_000),
 }
 

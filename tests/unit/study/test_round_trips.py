@@ -10,7 +10,7 @@ import pytest
 
 from pathlab.analysis.estimators.tails import CURVE_POINTS
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.plots.model import Curve
+from pathlab.report.plots.model import Area, Curve
 from pathlab.report.sections.chapters import find_plot
 from pathlab.store.hdr_histogram import ExactFigures, Histogram, HistogramLayout
 from pathlab.study.analyses import Study
@@ -71,8 +71,12 @@ def test_a_damaged_series_is_left_out_and_named() -> None:
     frame = results.series(3, "round_trips")
     first, second, *rest = frame["histogram"]
     frame["histogram"] = [first, second[:-1], *rest]
-    (answer,) = Study(results).message_tails()
+    inputs = ReportInputs(Study(results))
+    (answer,) = inputs.answers("message_tails")
     assert answer.result.tail.trials == 5
+    plot = find_plot(inputs, "latency-tail-1-64B-5k-s")
+    assert plot is not None
+    assert not any(isinstance(one, Area) for one in plot.panels[0].layers)  # five trials have no interval
     assert [(one.reason, one.trials) for one in answer.selection.excluded] == [("series-damaged", 1)]
 
 
