@@ -58,11 +58,23 @@ class CampaignEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathFacts:
-    """What is known about a path beforehand, from the lab's links or from the file: None where it is not."""
+    """What is known about a path beforehand, from the lab's links or from the file: None where it is not.
+
+    ``rate_bits_per_s`` is that of its direction, ``reverse_bits_per_s`` that of the way back.
+    """
 
     rtt_ns: int | None = None
     rate_bits_per_s: int | None = None
+    reverse_bits_per_s: int | None = None
     queue_bytes: int | None = None
+
+    def turn(self, direction: str) -> PathFacts:
+        """The facts for data in a direction; of both at once, those of the faster one."""
+        rates = self.rate_bits_per_s, self.reverse_bits_per_s
+        rate = {"forward": rates[0], "reverse": rates[1]}.get(
+            direction, None if None in rates else max(filter(None, rates))
+        )
+        return replace(self, rate_bits_per_s=rate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +95,26 @@ def find_path_facts(campaign: Campaign, path: MeasuredPath) -> PathFacts:
     """
     links = campaign.lab.links if campaign.lab else ()
     rtt_ns = _best_chain(links, path.source, path.destination, _add_delays, 0)
-    facts = PathFacts(rtt_ns=path.rtt_ns, rate_bits_per_s=path.capacity_bits_per_s)
+    given = path.capacity_bits_per_s
     if rtt_ns is None:
-        return facts
-    widest = _best_chain(links, path.source, path.destination, _narrow, -UNLIMITED_BITS_PER_S)
-    rate = None if widest in (None, -UNLIMITED_BITS_PER_S) else -widest
+        return PathFacts(rtt_ns=path.rtt_ns, rate_bits_per_s=given, reverse_bits_per_s=given)
+    rates = [
+        _find_widest(links, *ends) if given is None else given
+        for ends in ((path.source, path.destination), (path.destination, path.source))
+    ]
     queues = [link.direction(end).whole_queue_bytes for link in links for end in (0, 1)]
     return PathFacts(
-        rtt_ns=rtt_ns if facts.rtt_ns is None else facts.rtt_ns,
-        rate_bits_per_s=rate if facts.rate_bits_per_s is None else facts.rate_bits_per_s,
+        rtt_ns=rtt_ns if path.rtt_ns is None else path.rtt_ns,
+        rate_bits_per_s=rates[0],
+        reverse_bits_per_s=rates[1],
         queue_bytes=None if None in queues else max(filter(None, queues), default=None),
     )
+
+
+def _find_widest(links: tuple[LabLink, ...], source: str, destination: str) -> int | None:
+    """The rate of the widest chain of links in this direction; None: without a limit."""
+    widest = _best_chain(links, source, destination, _narrow, -UNLIMITED_BITS_PER_S)
+    return None if widest in (None, -UNLIMITED_BITS_PER_S) else -widest
 
 
 #: Rate at which an amount of data is taken to be carried where none is known: for the estimated time alone.
@@ -153,6 +174,7 @@ class Estimator:
         campaign, facts = self._campaign, self.find_facts(row.path)
         if row.cell.is_on_one_host or row.path.sinks:  # nothing of one link holds for these
             facts = PathFacts()
+        path, facts = facts, facts.turn(row.cell.direction)
         rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
@@ -171,7 +193,7 @@ class Estimator:
             + (max(drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0)
             + campaign.probes.timeout_ns
             + (cool_down.max_wait_ns if cool_down.until_idle else 0),
-            bytes_max=self._bound_bytes(row, facts, traffic_ns),
+            bytes_max=self._bound_bytes(row, path, traffic_ns),
         )
 
     def _estimate_traffic(self, row: PlanRow, facts: PathFacts) -> int:
@@ -185,19 +207,27 @@ class Estimator:
         return load_rules(cell.engine).round_traffic_ns(requested_ns)
 
     def _bound_bytes(self, row: PlanRow, facts: PathFacts, traffic_ns: int) -> int | None:
-        cell, line = row.cell, facts.rate_bits_per_s
+        cell = row.cell
+        lines = facts.rate_bits_per_s, facts.reverse_bits_per_s
         if may_use_all_links(cell) and row.path.capacity_bits_per_s is None and not cell.is_on_one_host:
-            line = self._sum_links(row.path.source)
+            lines = (self._sum_links(row.path.source),) * 2
+        if cell.direction == "reverse":
+            lines = lines[::-1]
         if cell.transport == "udp" and cell.message_bytes is None:
             return self._bound_datagrams(cell, traffic_ns)
-        rates = (line, cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s, _offered_rate(cell))
-        known = min((rate for rate in rates if rate is not None), default=None)
         ends = cell.window_sender_bytes, cell.window_receiver_bytes
-        ways = [ends, ends[::-1]] if cell.direction == "both" or cell.reply else [ends]
-        bounded = replace(facts, rate_bits_per_s=known)
+        ways = [(ends, lines[0])]
+        if cell.direction == "both" or cell.reply:
+            ways.append((ends[::-1], lines[1]))
         if cell.transfer_bytes is not None:
             return cell.transfer_bytes * len(ways)
-        return sum_bounds([self._bound_way(cell.streams, way, bounded, traffic_ns) for way in ways])
+        others = cell.pacing_bits_per_s, self._campaign.budget.rate_bits_per_s, _offered_rate(cell)
+        bounds = []
+        for windows, line in ways:
+            rate = min((rate for rate in (line, *others) if rate is not None), default=None)
+            bounded = replace(facts, rate_bits_per_s=rate)
+            bounds.append(self._bound_way(cell.streams, windows, bounded, traffic_ns))
+        return sum_bounds(bounds)
 
     def _bound_datagrams(self, cell: PlannedCell, traffic_ns: int) -> int | None:
         """A sender of datagrams offers its rate whatever the line carries, and waits for nothing."""
@@ -250,11 +280,21 @@ def estimate_campaign(campaign: Campaign, rows: Sequence[PlanRow] | None = None)
     again = campaign.lab_retries if campaign.lab is not None else 0
     sizes: dict[int, list[int | None]] = {id(path): [] for path in campaign.paths}
     trials = dict.fromkeys(sizes, 0)
+    reverse = {id(row.path) for row in rows} - {
+        id(row.path) for row in rows if row.cell.direction != "reverse"
+    }
     for row, estimate in zip(rows, estimates, strict=True):
         sizes[id(row.path)].append(estimate.bytes_max)
         trials[id(row.path)] += estimate.trials
     paths = tuple(
-        _estimate_path(path, estimator.find_facts(path), sizes[id(path)], trials[id(path)], again, time_ns)
+        _estimate_path(
+            path,
+            estimator.find_facts(path).turn("reverse" if id(path) in reverse else "forward"),
+            sizes[id(path)],
+            trials[id(path)],
+            again,
+            time_ns,
+        )
         for path in campaign.paths
     )
     return CampaignEstimate(
@@ -309,12 +349,12 @@ def _estimate_path(
     )
 
 
-def _narrow(best: int, link: LabLink) -> int:
+def _narrow(best: int, link: LabLink, end: int) -> int:
     """Negative, so that the widest chain is the smallest."""
-    return max(best, -max(link.direction(end).rate_bits_per_s or UNLIMITED_BITS_PER_S for end in (0, 1)))
+    return max(best, -(link.direction(end).rate_bits_per_s or UNLIMITED_BITS_PER_S))
 
 
-def _add_delays(best: int, link: LabLink) -> int:
+def _add_delays(best: int, link: LabLink, _end: int) -> int:
     return best + link.direction(0).delay_ns + link.direction(1).delay_ns
 
 
@@ -346,10 +386,13 @@ def _best_chain(
     links: tuple[LabLink, ...],
     source: str,
     destination: str,
-    extend: Callable[[int, LabLink], int],
+    extend: Callable[[int, LabLink, int], int],
     start: int,
 ) -> int | None:
-    """Return the smallest cost of a chain of links (Dijkstra), or None when no chain joins the two."""
+    """Return the smallest cost of a chain of links (Dijkstra), or None when no chain joins the two.
+
+    ``extend``: the cost with a further link, which is entered at one of its ends.
+    """
     waiting = [(start, source)]
     settled: set[str] = set()
     while waiting:
@@ -361,6 +404,6 @@ def _best_chain(
         settled.add(host)
         for link in links:
             if host in link.between:
-                other = link.between[1 - link.between.index(host)]
-                heapq.heappush(waiting, (extend(cost, link), other))
+                end = link.between.index(host)
+                heapq.heappush(waiting, (extend(cost, link, end), link.between[1 - end]))
     return None
