@@ -169,11 +169,13 @@ def _check_needed(data: Mapping[str, Any]) -> Iterator[Finding]:
 
 def _check_compared(data: Mapping[str, Any]) -> Iterator[Finding]:
     key = data.get("compare")
+    if not isinstance(key, str):
+        return  # its type is a mistake of the model
     if key in CELL_KEYS:
         what = f"'{key}' is compared by the analyses of streams and windows"
         yield ("compare",), f"{what}; expected another factor"
     elif key in FACTORS_BY_KEY and data.get("design") != "explicit":
-        count = len(try_levels(str(key), read_table(data, "factors").get(str(key), [])))
+        count = len(try_levels(key, read_table(data, "factors").get(key, [])))
         if count < 2:
             yield ("compare",), f"'{key}' has no other level to compare; expected two or more in [factors]"
 

@@ -225,8 +225,10 @@ def _read_version_words(engine: Path, *, timeout_s: float = 10.0) -> list[str]:
             stdin=subprocess.DEVNULL,
             check=False,
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _broken(engine, str(error)) from error
+    except OSError as error:
+        raise _broken(engine, error.strerror or str(error)) from error
+    except subprocess.TimeoutExpired as error:
+        raise _broken(engine, f"no version within {timeout_s:g} s") from error
     words = done.stdout.decode("utf-8", "replace").split()
     if done.returncode == 0 and len(words) >= 2 and words[0] == "pathlab-engine":
         return words

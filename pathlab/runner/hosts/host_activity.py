@@ -63,12 +63,12 @@ class HostActivity:
 
     def describe(self) -> str:
         """``72 % of 2 cores in use (python3, PID 7: 0.98 cores), tasks wait for a core 40 % ...``."""
+        noun = f"{self.cores} {'core' if self.cores == 1 else 'cores'}"
         if self.busy_ratio is None:
-            return f"{self.cores} cores"
+            return noun
         named = ""
         if self.busiest is not None and self.busiest_cores is not None:
             named = f" ({self.busiest}: {self.busiest_cores:.2f} cores)"
-        noun = "core" if self.cores == 1 else f"{self.cores} cores"
         parts = [f"{100 * self.busy_ratio:.0f} % of {noun} in use{named}"]
         if self.waiting_ratio:
             parts.append(f"tasks wait for a core {100 * self.waiting_ratio:.0f} % of the time")
