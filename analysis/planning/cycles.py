@@ -27,7 +27,7 @@ from pathlab.analysis.estimators.serial import (
     bound_order,
     order_moments,
 )
-from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, ROUNDING_RATIO
+from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, ROUNDING_RATIO, critical_rank
 from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
 
@@ -71,12 +71,18 @@ class CyclePlan:
     undecided: Undecided | None = None
 
 
-def _look_ahead(cycles: int, alpha_ratio: float, correlation_ratio: float) -> tuple[float, float, float]:
+def _look_ahead(
+    cycles: int, alpha_ratio: float, correlation_ratio: float, *, drawn: bool
+) -> tuple[float, float, float]:
     """The interval that ``shifts.hodges_lehmann`` will give, where the correlation's estimate is unlucky.
 
-    Student's quantile of it for an estimate divided by the error that samples of the true correlation show,
-    that error in units of the spread, and its degrees of freedom.
+    ``drawn``: the plan draws the order within each cycle, so that it need not allow for any. Student's
+    quantile of it for an estimate divided by the error that samples of the true correlation show, that error
+    in units of the spread, and its degrees of freedom.
     """
+    if drawn:
+        quantile = float(special.stdtrit(cycles - 1, 1 - alpha_ratio / 2))
+        return quantile, math.sqrt(RANK_COST / cycles), float(cycles - 1)
     bound = BOUND_RATIO
     if cycles >= CORRELATION_SAMPLES:
         error = math.sqrt((1 - correlation_ratio**2) / cycles)
@@ -98,18 +104,56 @@ def _find_moments(cycles: int, correlation: float) -> tuple[float, float, float]
 
 
 def difference_power(
-    difference: float, spread: float, cycles: int, alpha_ratio: float, correlation_ratio: float = 0.0
+    difference: float,
+    spread: float,
+    cycles: int,
+    alpha_ratio: float,
+    correlation_ratio: float = 0.0,
+    *,
+    drawn: bool = False,
 ) -> float:
     """Probability that the interval of n pairs excludes 0 where their mean log ratio is ``difference``.
 
-    ``correlation_ratio``: that of neighbouring cycles. 0 for fewer than the 6 pairs that an interval needs.
+    ``correlation_ratio``: that of neighbouring cycles, of no effect where the order was ``drawn``. 0 for
+    fewer than the 6 pairs that an interval needs, or too few for the exact test at this level.
     """
-    if cycles < MINIMUM_CYCLES:
+    if cycles < MINIMUM_CYCLES or (drawn and 2.0 ** (1 - cycles) > alpha_ratio):
         return 0.0
-    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    if drawn and critical_rank(cycles, 1 - alpha_ratio)[0] == 1:  # all differences must have one sign
+        same = float(special.ndtr(abs(difference) / spread))
+        return same**cycles + (1 - same) ** cycles
+    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio, drawn=drawn)
     # Beyond some 37 standard errors scipy's non-central t gives up; the chance is 1 long before.
     effect = min(abs(difference) / (spread * error), 37.0)
     return float(stats.nct.sf(quantile, freedom, effect))
+
+
+def find_detectable_ratio(cycles: int, noise_ratio: float) -> float | None:
+    """Least factor between two combinations that the pairs of a drawn order show in 80 % of campaigns.
+
+    ``noise_ratio``: standard deviation of a trial's logarithm within a cycle (0.05: 5 %), above 0. ``None``
+    for fewer than the 6 cycles that a test needs.
+
+    Notes
+    -----
+    Assumption: noise about normal. Test: the exact signed-rank test of one pair at ``ALPHA_RATIO``; of
+    several combinations more is needed. Power as for ``plan_cycles``; where all differences must have one
+    sign to reach the level, as at 6 cycles, it is the chance of that.
+    """
+    if cycles < MINIMUM_CYCLES:
+        return None
+    spread = noise_ratio * math.sqrt(2)
+
+    def power(difference: float) -> float:
+        return difference_power(difference, spread, cycles, ALPHA_RATIO, drawn=True)
+
+    low, high = 0.0, spread
+    while power(high) < POWER_RATIO:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if power(middle) >= POWER_RATIO else (middle, high)
+    return math.exp(high)
 
 
 def equivalence_power(
@@ -118,15 +162,18 @@ def equivalence_power(
     cycles: int,
     alpha_ratio: float,
     correlation_ratio: float = 0.0,
+    *,
+    drawn: bool = False,
 ) -> float:
-    """Probability that the interval of n pairs lies within ``MARGIN_RATIO``.
+    """Probability that the interval of n pairs lies within ``MARGIN_RATIO``; ``drawn``: as above.
 
     Source: Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18, 1990, by non-central t.
     """
     if cycles < MINIMUM_CYCLES:
         return 0.0
+    drawn = drawn and 2.0 ** (1 - cycles) <= alpha_ratio
     low, high = log_margins(MARGIN_RATIO)
-    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio)
+    quantile, error, freedom = _look_ahead(cycles, alpha_ratio, correlation_ratio, drawn=drawn)
     error *= spread
     above = stats.nct.sf(quantile, freedom, min((difference - low) / error, 37.0))
     below = stats.nct.cdf(-quantile, freedom, max((difference - high) / error, -37.0))
@@ -151,11 +198,12 @@ def find_cycles(power: Callable[[int], float]) -> int | None:
     return above
 
 
-def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CyclePlan:
+def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05, *, drawn: bool = False) -> CyclePlan:
     """Cycles needed to see that one of a pair is ``difference_ratio`` (0.05: 5 %) larger than the other.
 
     ``log_ratios`` are those of pairs from a pilot, or of repeated equal trials (an A/A campaign); only their
-    spread is used. Raises ``UsageError`` for a difference out of range.
+    spread is used. ``drawn``: the plan draws the order within each cycle, so that only that spread matters.
+    Raises ``UsageError`` for a difference out of range.
 
     Notes
     -----
@@ -190,7 +238,9 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CycleP
     least = 2 * correlation - order.bound_ratio if order.correlation_ratio is not None else 0.0
 
     def cycles_at(assumed: float, correlation: float) -> int | None:
-        return find_cycles(lambda cycles: difference_power(target, assumed, cycles, ALPHA_RATIO, correlation))
+        return find_cycles(
+            lambda cycles: difference_power(target, assumed, cycles, ALPHA_RATIO, correlation, drawn=drawn)
+        )
 
     cycles, low = cycles_at(spread, correlation), cycles_at(low_spread, max(0.0, least))
     high = cycles_at(high_spread, order.bound_ratio)
@@ -203,9 +253,12 @@ def plan_cycles(log_ratios: ArrayLike, difference_ratio: float = 0.05) -> CycleP
     )
 
 
-def cycles_to_decide(log_ratios: ArrayLike, alpha_ratio: float = ALPHA_RATIO) -> int | None:
+def cycles_to_decide(
+    log_ratios: ArrayLike, alpha_ratio: float = ALPHA_RATIO, *, drawn: bool = False
+) -> int | None:
     """Cycles beyond those given that would decide between a winner and equivalence, or ``None``.
 
+    ``drawn``: the plan draws the order within each cycle.
     ``None``: fewer than 6 pairs, no variation, or more than a million cycles. At least 1 otherwise.
 
     Notes
@@ -215,7 +268,7 @@ def cycles_to_decide(log_ratios: ArrayLike, alpha_ratio: float = ALPHA_RATIO) ->
     far off.
     """
     pilot = describe_pilot(log_ratios)
-    return None if pilot is None else cycles_beyond(pilot, alpha_ratio)
+    return None if pilot is None else cycles_beyond(pilot, alpha_ratio, drawn=drawn)
 
 
 def describe_pilot(log_ratios: ArrayLike) -> Pilot | None:
@@ -235,16 +288,16 @@ def _estimate_correlation(values: NDArray[np.float64]) -> float:
     return max(0.0, bound_order(values).correlation_ratio or 0.0)
 
 
-def cycles_beyond(pilot: Pilot, alpha_ratio: float = ALPHA_RATIO) -> int | None:
+def cycles_beyond(pilot: Pilot, alpha_ratio: float = ALPHA_RATIO, *, drawn: bool = False) -> int | None:
     """``cycles_to_decide`` from what a pilot showed; for one of m corrected tests pass alpha / m."""
     mean, spread, correlation = pilot.mean, pilot.spread, pilot.correlation_ratio
     _, high = log_margins(MARGIN_RATIO)
 
     def power(cycles: int) -> float:
-        seen = difference_power(mean, spread, cycles, alpha_ratio, correlation)
+        seen = difference_power(mean, spread, cycles, alpha_ratio, correlation, drawn=drawn)
         if abs(mean) >= high:
             return seen
-        return max(seen, equivalence_power(mean, spread, cycles, alpha_ratio, correlation))
+        return max(seen, equivalence_power(mean, spread, cycles, alpha_ratio, correlation, drawn=drawn))
 
     needed = find_cycles(power)
     return None if needed is None else max(1, needed - pilot.pairs)

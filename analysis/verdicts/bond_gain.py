@@ -14,7 +14,6 @@ from pathlab.analysis.estimators.corrections import ALPHA_RATIO, check_alpha, ho
 from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import METHOD, Shift, hodges_lehmann
-from pathlab.analysis.libraries import special
 from pathlab.analysis.planning.cycles import Pilot, cycles_beyond, describe_pilot
 from pathlab.analysis.verdicts.equivalence import log_ratios
 from pathlab.errors import UsageError
@@ -75,9 +74,10 @@ class BondGain:
     sum_undecided: Undecided | None = None
 
 
-def evaluate_bond(bond: ArrayLike, links: ArrayLike) -> BondGain:
+def evaluate_bond(bond: ArrayLike, links: ArrayLike, *, drawn_tests: int = 0) -> BondGain:
     """Compare a bond with its links alone, cycle by cycle.
 
+    ``drawn_tests``: as ``shifts.hodges_lehmann``, counting bonds.
     ``bond``: a rate for each cycle in time order, NaN where it is missing; shape (cycles,). ``links``: the
     same of each link alone; shape (links, cycles). Raises ``UsageError`` for other shapes, an infinite or
     negative rate.
@@ -96,8 +96,9 @@ def evaluate_bond(bond: ArrayLike, links: ArrayLike) -> BondGain:
     Source: intersection-union test, Berger, Technometrics 24, 1982.
     """
     ours, singles, left_out = _match_cycles(bond, links)
-    to_sum, reason = _find_shift(ours, singles.sum(axis=0))
-    to_links = tuple(_find_shift(ours, link)[0] for link in singles)
+    tests = drawn_tests * singles.shape[0]  # the upper ends of the gain have a level for each link
+    to_sum, reason = _find_shift(ours, singles.sum(axis=0), tests)
+    to_links = tuple(_find_shift(ours, link, tests)[0] for link in singles)
     medians = tuple(float(np.median(link)) for link in singles) if ours.size else ()
     shifts = [found.shift for found in to_links if found.shift is not None]
     gain = min(shifts) if len(shifts) == len(to_links) else None
@@ -163,34 +164,28 @@ def _match_cycles(bond: ArrayLike, links: ArrayLike) -> tuple[NDArray[np.float64
     return ours[known], singles[:, known], int((~np.isnan(ours)).sum() - known.sum())
 
 
-def _find_shift(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> tuple[Shift, Undecided | None]:
+def _find_shift(
+    ours: NDArray[np.float64], theirs: NDArray[np.float64], drawn_tests: int
+) -> tuple[Shift, Undecided | None]:
     """The shift of the log ratio of two rates; a rate of 0 leaves none."""
     logs, reason = log_ratios(ours, theirs)
-    found = hodges_lehmann(logs)
+    found = hodges_lehmann(logs, drawn_tests=drawn_tests)
     if reason is Undecided.NOT_POSITIVE:
         none = replace(found.interval, n=ours.size, undecided=reason)
         found = replace(found, n=ours.size, interval=none, undecided=reason)
     return found, found.interval.undecided
 
 
-def _one_sided(found: Shift, bound: float, *, above: bool) -> float:
-    """The p-value against the shift being on the other side of ``bound``; 1 where it has no error."""
-    if found.shift is None or found.standard_error is None or found.freedom is None:
-        return 1.0
-    distance = (found.shift - bound) / found.standard_error
-    return float(special.stdtr(found.freedom, -distance if above else distance))
-
-
 def _is_tested(found: BondGain) -> bool:
-    return bool(found.to_links) and all(one.standard_error is not None for one in found.to_links)
+    return bool(found.to_links) and all(one.tested for one in found.to_links)
 
 
 def _gain_p_value(found: BondGain) -> float | None:
     """Below alpha exactly where the interval of the gain at 1 - alpha excludes 1."""
     if not _is_tested(found):
         return None
-    above = max(_one_sided(one, 0.0, above=True) for one in found.to_links)
-    below = found.links * min(_one_sided(one, 0.0, above=False) for one in found.to_links)
+    above = max(one.one_sided_p_value(0.0, above=True) for one in found.to_links)
+    below = found.links * min(one.one_sided_p_value(0.0, above=False) for one in found.to_links)
     return min(1.0, 2 * min(above, below))
 
 
@@ -198,19 +193,13 @@ def _equal_p_value(found: BondGain, margins: tuple[float, float]) -> float | Non
     """Below alpha exactly where the interval of the gain at 1 - alpha lies within the margins."""
     if not _is_tested(found):
         return None
-    above = max(_one_sided(one, margins[0], above=True) for one in found.to_links)
-    below = found.links * min(_one_sided(one, margins[1], above=False) for one in found.to_links)
+    above = max(one.one_sided_p_value(margins[0], above=True) for one in found.to_links)
+    below = found.links * min(one.one_sided_p_value(margins[1], above=False) for one in found.to_links)
     return min(1.0, 2 * max(above, below))
 
 
 def _whole_p_value(found: BondGain, margins: tuple[float, float]) -> float | None:
-    if found.to_sum.standard_error is None:
-        return None
-    sides = (
-        _one_sided(found.to_sum, margins[0], above=True),
-        _one_sided(found.to_sum, margins[1], above=False),
-    )
-    return min(1.0, 2 * max(sides))
+    return found.to_sum.equivalence_p_value(margins) if found.to_sum.tested else None
 
 
 def _bound_gain(found: BondGain, level: float) -> Interval:
@@ -247,7 +236,7 @@ def _decide(found: BondGain, level: float) -> BondGain:
     side, sum_side = _place(gain, margins), _place(efficiency, margins)
     more = None
     if side is None and found.pilot is not None:
-        more = cycles_beyond(found.pilot, level)
+        more = cycles_beyond(found.pilot, level, drawn=found.to_sum.drawn)
     return replace(
         found,
         efficiency_interval=efficiency.transform(math.exp),

@@ -64,19 +64,19 @@ def evaluate_shift(
 
     Notes
     -----
-    Two one-sided tests of an estimate whose error follows Student's t, each at alpha / 2, so that the
-    interval of confidence 1 - alpha, which also decides whether there is a difference, is compared with the
-    margins. Equal differences are undecided (no variation), since their spread was not measured.
-    Assumption, minimum sample (6 pairs) and source of the estimate: as ``shifts.hodges_lehmann``.
-    Source: Schuirmann, Journal of Pharmacokinetics and Biopharmaceutics 15, 1987.
+    Two one-sided tests, each at alpha / 2, so that the interval of confidence 1 - alpha, which also decides
+    whether there is a difference, is compared with the margins. Equal differences are undecided (no
+    variation), since their spread was not measured. Assumption, minimum sample (6 pairs) and source of the
+    estimate: as ``shifts.hodges_lehmann``. Source: Schuirmann, Journal of Pharmacokinetics and
+    Biopharmaceutics 15, 1987.
     """
     check_margins(margins, alpha_ratio)
-    if found.shift is None or found.standard_error is None or found.freedom is None:
+    if found.shift is None or not found.tested:
         reason = found.interval.undecided or Undecided.NO_SAMPLES
         return undecided_equivalence(
             reason, n=found.n, margins=margins, alpha_ratio=alpha_ratio, estimate=found.shift
         )
-    p_value = equivalence_p_value(found.shift, found.standard_error, found.freedom, margins)
+    p_value = found.equivalence_p_value(margins)
     interval = found.at(1 - alpha_ratio)
     return Equivalence(
         n=found.n,
@@ -101,11 +101,11 @@ def equivalence_p_value(
     return min(1.0, 2 * max(above_low, below_high))
 
 
-def evaluate_ratio(first: ArrayLike, second: ArrayLike) -> Equivalence:
+def evaluate_ratio(first: ArrayLike, second: ArrayLike, *, drawn_tests: int = 0) -> Equivalence:
     """Whether ``first`` is ``second`` within ``MARGIN_RATIO``, by the log ratios of their pairs.
 
-    The pairs are in time order. All figures of the answer are natural logarithms of ratios. A value that is
-    not above 0 makes it undecided (not positive).
+    ``drawn_tests``: as ``shifts.hodges_lehmann``. The pairs are in time order. All figures of the answer are
+    natural logarithms of ratios. A value that is not above 0 makes it undecided (not positive).
 
     Notes
     -----
@@ -117,7 +117,7 @@ def evaluate_ratio(first: ArrayLike, second: ArrayLike) -> Equivalence:
     if reason is not None:
         n = np.size(first) if reason is Undecided.NOT_POSITIVE else 0
         return undecided_equivalence(reason, n=n, margins=margins, alpha_ratio=ALPHA_RATIO)
-    return evaluate_shift(hodges_lehmann(ratios), margins)
+    return evaluate_shift(hodges_lehmann(ratios, drawn_tests=drawn_tests), margins)
 
 
 def check_margins(margins: tuple[float, float], alpha_ratio: float) -> None:

@@ -11,7 +11,7 @@ from pathlab.analysis.estimators.corrections import ALPHA_RATIO
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, log_margins
 from pathlab.analysis.estimators.shifts import hodges_lehmann
-from pathlab.analysis.verdicts.equivalence import equivalence_p_value, log_ratios
+from pathlab.analysis.verdicts.equivalence import log_ratios
 from pathlab.analysis.verdicts.pairs import match_pairs
 from pathlab.analysis.verdicts.two_samples import GroupShift
 
@@ -22,10 +22,12 @@ def compare_paired(
     *,
     margin_ratio: float = MARGIN_RATIO,
     alpha_ratio: float = ALPHA_RATIO,
+    drawn_tests: int = 0,
 ) -> GroupShift:
     """By what factor ``second`` differs from ``first``, cycle by cycle: the shift of the logarithms.
 
-    Both arrays have one value for each cycle in time order; NaN marks a missing trial. Raises ``UsageError``
+    Both arrays have one value for each cycle in time order; NaN marks a missing trial. ``drawn_tests``: as
+    ``shifts.hodges_lehmann``. Raises ``UsageError``
     as ``match_pairs``, and for a margin or level out of range.
 
     Notes
@@ -37,7 +39,7 @@ def compare_paired(
     margins = log_margins(margin_ratio)
     before, after, _ = match_pairs(first, second)
     logs, reason = log_ratios(after, before)
-    found = hodges_lehmann(logs)
+    found = hodges_lehmann(logs, drawn_tests=drawn_tests)
     if reason is Undecided.NOT_POSITIVE:
         builder = IntervalBuilder(n=before.size, method=found.interval.method)
         found = replace(found, n=before.size, interval=builder.refuse(reason))
@@ -46,15 +48,9 @@ def compare_paired(
         second_n=int(np.size(after)),
         shift=found.shift,
         interval=found.at(1 - alpha_ratio),
-        paired=True,
+        pairs=found,
         undecided=found.interval.undecided,
     )
-    if found.shift is None or found.standard_error is None or found.freedom is None:
+    if not found.tested:
         return change
-    return replace(
-        change,
-        p_value=found.p_value,
-        equivalence_p_value=equivalence_p_value(found.shift, found.standard_error, found.freedom, margins),
-        standard_error=found.standard_error,
-        freedom=found.freedom,
-    )
+    return replace(change, p_value=found.p_value, equivalence_p_value=found.equivalence_p_value(margins))

@@ -46,14 +46,18 @@ class PairedComparison:
     has no shift where a value is 0). ``ratio`` and ``ratio_interval`` are those of ``log_ratio`` as factors:
     the Hodges-Lehmann ratio, which is the median one where noise is symmetric.
 
-    The verdict is read from these intervals. Their confidence is 1 less the level at which Holm's procedure
-    is that of this pair among ``tests`` of them. A winner: those of shift and ratio lie on one side of no
-    difference; where only one would, it is extended to no difference. Equivalent: the ratio's lies within
-    the margin. ``p_value`` and ``equivalence_p_value`` are corrected alike: below ``ALPHA_RATIO`` where the
-    intervals say so (those within ``shift`` and ``log_ratio`` are not). ``more_cycles`` would decide an
-    undecided verdict at the
-    corrected level, with the chance of ``planning.POWER_RATIO`` if ``pilot``, what the pairs showed of their
-    log ratios, is the truth; ``None`` where nothing can be said.
+    A winner: the intervals of shift and ratio lie on one side of no difference, and so they do allowing for
+    all ``tests``; else they are extended to no difference. Equivalent: the interval of ``equivalence`` lies
+    within the margin. ``p_value`` and ``equivalence_p_value`` allow for all tests: not above ``ALPHA_RATIO``
+    where the verdict says so.
+
+    ``drawn``: the plan drew the order within each cycle. Intervals of shift and ratio then have 95 %
+    confidence for this pair. Else the verdict is read from them alone: their confidence is 1 less the level
+    at which Holm's procedure tests this pair.
+
+    ``more_cycles`` would decide an undecided verdict at the corrected level, with the chance of
+    ``planning.POWER_RATIO`` if ``pilot``, what the pairs showed of their log ratios, is the truth; ``None``
+    where nothing can be said.
     """
 
     pairs: int
@@ -66,10 +70,12 @@ class PairedComparison:
     cliffs_delta: Dominance
     ratio: float | None
     ratio_interval: Interval
+    equivalence_shift: Shift
     equivalence: Equivalence
     equivalence_p_value: float | None = None
     p_value: float | None = None
     tests: int
+    drawn: bool = False
     verdict: PairVerdict
     pilot: Pilot | None
     more_cycles: int | None = None
@@ -114,18 +120,18 @@ def match_pairs(first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.float64
     return sides[0][both], sides[1][both], int(both.size - both.sum())
 
 
-def compare_pairs(streams: ArrayLike, windows: ArrayLike) -> PairedComparison:
+def compare_pairs(streams: ArrayLike, windows: ArrayLike, *, drawn_tests: int = 0) -> PairedComparison:
     """Compare the setting with more streams to the one with larger windows, cycle by cycle.
 
     Both arrays hold one value per cycle (throughput, bit/s) in time order; NaN marks a missing trial.
-    Raises ``UsageError`` for a negative value.
+    ``drawn_tests``: as ``shifts.hodges_lehmann``. Raises ``UsageError`` for a negative value.
 
     Notes
     -----
-    Assumption: equal streams x window; differences and log ratios about symmetric. The order of the cycles:
-    as ``serial.bound_order``, at every number of them; the cycles in which both were measured count as
-    neighbours. Minimum sample: 6 pairs; below 20 the comparison is called small, since the interval allows
-    for a correlation that so few can hardly rule out.
+    Assumption: equal streams x window; differences and log ratios about symmetric. Of a given order: that of
+    the cycles as ``serial.bound_order``, at every number of them; the cycles in which both were measured
+    count as neighbours. Minimum sample: 6 pairs; below 20 the comparison is called small, since the interval
+    allows for a correlation that so few can hardly rule out. Of a drawn order: exact, by that draw.
     The verdict is read from the intervals: "equivalent" where that of the ratio lies within the margin (a
     difference that is real but smaller does not matter), else the winner where both exclude no difference,
     else undecided with the cycles that would decide.
@@ -139,7 +145,9 @@ def compare_pairs(streams: ArrayLike, windows: ArrayLike) -> PairedComparison:
         raise UsageError("pairs: a value is below 0", hint="pass rates; mark a missing trial with NaN")
     logs, reason = log_ratios(ours, theirs)
     margins = log_margins(MARGIN_RATIO)
-    shift, log_ratio = hodges_lehmann(ours - theirs), hodges_lehmann(logs)
+    drawn = drawn_tests > 0
+    shift, log_ratio = (hodges_lehmann(values, drawn_tests=int(drawn)) for values in (ours - theirs, logs))
+    same = log_ratio if drawn_tests <= 1 else hodges_lehmann(logs, drawn_tests=drawn_tests)
     if reason is Undecided.NOT_POSITIVE:
         none = replace(log_ratio.interval, n=ours.size, undecided=reason)
         log_ratio = replace(log_ratio, n=ours.size, interval=none, undecided=reason)
@@ -154,25 +162,31 @@ def compare_pairs(streams: ArrayLike, windows: ArrayLike) -> PairedComparison:
         cliffs_delta=cliffs_delta(ours, theirs),
         ratio=None if log_ratio.shift is None else math.exp(log_ratio.shift),
         ratio_interval=log_ratio.interval,
-        equivalence=evaluate_shift(log_ratio, margins)
+        equivalence_shift=same,
+        equivalence=evaluate_shift(same, margins)
         if reason is None
         else undecided_equivalence(reason, n=ours.size, margins=margins, alpha_ratio=ALPHA_RATIO),
         tests=1,
         verdict=PairVerdict.UNDECIDED,
+        drawn=drawn,
         pilot=describe_pilot(logs),
     )
     return _decide(found, ALPHA_RATIO)
 
 
-def compare_cost(name: str, streams: ArrayLike, windows: ArrayLike) -> CostComparison:
+def compare_cost(
+    name: str, streams: ArrayLike, windows: ArrayLike, *, drawn_tests: int = 0
+) -> CostComparison:
     """A cost (dRTT, loss, RV, CPU-s/GB, fairness ...) side by side, one value per cycle, NaN if missing.
+
+    ``drawn_tests``: as ``shifts.hodges_lehmann``.
 
     Notes
     -----
     Assumption and minimum sample: as ``hodges_lehmann``. No verdict: what a cost is worth is the user's.
     """
     ours, theirs, left_out = match_pairs(streams, windows)
-    shift = hodges_lehmann(ours - theirs)
+    shift = hodges_lehmann(ours - theirs, drawn_tests=drawn_tests)
     return CostComparison(
         name=name,
         pairs=ours.size,
@@ -184,18 +198,24 @@ def compare_cost(name: str, streams: ArrayLike, windows: ArrayLike) -> CostCompa
     )
 
 
-def correct_comparisons(comparisons: Sequence[PairedComparison]) -> tuple[PairedComparison, ...]:
-    """The same comparisons with Holm-corrected intervals and p-values and the verdicts that follow from them.
+def correct_comparisons(
+    comparisons: Sequence[PairedComparison], p_values: Sequence[float | None] | None = None
+) -> tuple[PairedComparison, ...]:
+    """The same comparisons with p-values and verdicts that allow for all of them.
 
-    Winners are one family of tests, equivalences another; a pair is tested, and its intervals are
-    computed, at the smaller one of its two levels (``corrections.holm_levels``).
+    ``p_values``: of no difference, corrected by ``cycle_permutation.compare_within_cycles``; equivalences are
+    then a family of Holm's. Without: the order was given. Winners are one family of Holm's, equivalences
+    another; a pair is tested, and its intervals are computed, at the smaller one of its two levels
+    (``corrections.holm_levels``).
     """
     wins = [_combine_p_values(one) for one in comparisons]
     sames = [one.equivalence.p_value for one in comparisons]
     tests = max(1, sum(p_value is not None for p_value in wins))
-    levels = holm_levels(wins, sames)
+    levels = holm_levels(*([] if p_values is not None else [wins]), sames)
+    corrected = p_values or [None] * len(comparisons)
     return tuple(
-        _decide(replace(one, tests=tests), level) for one, level in zip(comparisons, levels, strict=True)
+        _decide(replace(one, tests=tests), level, p_value)
+        for one, level, p_value in zip(comparisons, levels, corrected, strict=True)
     )
 
 
@@ -210,11 +230,14 @@ def _combine_p_values(found: PairedComparison) -> float | None:
     return 1.0 if shift.shift * ratio.shift < 0 else max(shift.p_value, ratio.p_value)
 
 
-def _decide(found: PairedComparison, level: float) -> PairedComparison:
-    """The comparison with its intervals at 1 - ``level`` and the verdict that they allow."""
+def _decide(found: PairedComparison, level: float, corrected: float | None = None) -> PairedComparison:
+    """The comparison with its verdict, at ``level`` or, of a drawn order, by the ``corrected`` p-value."""
     p_value, scale = _combine_p_values(found), ALPHA_RATIO / level
-    differs = p_value is not None and p_value < level
-    shift, logs = found.shift.at(1 - level), found.log_ratio.at(1 - level)
+    shown = ALPHA_RATIO if found.drawn else level
+    if p_value is not None:
+        p_value = min(1.0, p_value * scale) if corrected is None else max(p_value, corrected)
+    differs = p_value is not None and p_value <= ALPHA_RATIO
+    shift, logs = found.shift.at(1 - shown), found.log_ratio.at(1 - shown)
     if not differs:
         shift, logs = shift.extend_to(0.0), logs.extend_to(0.0)
     margins = found.equivalence.margin_low, found.equivalence.margin_high
@@ -230,14 +253,16 @@ def _decide(found: PairedComparison, level: float) -> PairedComparison:
         reason = Undecided.INCONCLUSIVE
     more = None
     if verdict is PairVerdict.UNDECIDED and found.pilot is not None:
-        more = cycles_beyond(found.pilot, level)
+        more = cycles_beyond(found.pilot, level, drawn=found.drawn)
     return replace(
         found,
         shift=replace(found.shift, interval=shift),
         log_ratio=replace(found.log_ratio, interval=logs),
-        equivalence=found.equivalence if same_p is None else evaluate_shift(found.log_ratio, margins, level),
+        equivalence=found.equivalence
+        if same_p is None
+        else evaluate_shift(found.equivalence_shift, margins, level),
         ratio_interval=logs.transform(math.exp),
-        p_value=None if p_value is None else min(1.0, p_value * scale),
+        p_value=p_value,
         equivalence_p_value=None if same_p is None else min(1.0, same_p * scale),
         verdict=verdict,
         more_cycles=more,

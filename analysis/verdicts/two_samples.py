@@ -32,8 +32,8 @@ class GroupShift:
 
     ``p_value`` is two-sided, of no difference: below alpha exactly where the interval of confidence 1 - alpha
     excludes 0. ``equivalence_p_value``: below alpha exactly where that interval lies within the margins. Both
-    ``None`` where ``undecided`` says why. ``paired``: of values that belong together; both counts are then
-    that of the pairs.
+    ``None`` where ``undecided`` says why. ``pairs``: the shift of values that belong together; both counts
+    are then that of the pairs.
     """
 
     first_n: int
@@ -45,7 +45,12 @@ class GroupShift:
     standard_error: float | None = None
     freedom: float | None = None
     undecided: Undecided | None = None
-    paired: bool = False
+    pairs: Shift | None = None
+
+    @property
+    def paired(self) -> bool:
+        """Whether it compares values that belong together."""
+        return self.pairs is not None
 
     @property
     def ratio(self) -> float | None:
@@ -59,6 +64,8 @@ class GroupShift:
 
     def at(self, confidence_ratio: float) -> GroupShift:
         """The same with its interval at another confidence."""
+        if self.pairs is not None and self.pairs.tested:
+            return replace(self, interval=self.pairs.at(confidence_ratio))
         if self.shift is None or self.standard_error is None or self.freedom is None:
             return replace(self, interval=replace(self.interval, confidence_ratio=confidence_ratio))
         builder = IntervalBuilder(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,16 +19,24 @@ from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.search_model import TRIALS_LEAST, SearchSettings
 from pathlab.cli.choices import Choices
 from pathlab.cli.console import TerminalConsole
+from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.runner.campaign.link_shares import LinkShare, share_links
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
+#: By how much trials vary where no pilot shows it: standard deviation of the logarithm of throughput.
+ASSUMED_NOISE_RATIO = 0.05
 #: Factors besides streams and window that have a column of their own; more of them share one.
 COLUMNS_MAX = 3
 
 
-def show_plan(campaign: str, shown: int, *, show_all: bool, as_json: bool, **choices: Any) -> None:
-    """Print the plan of a campaign, its first ``shown`` rows, and the sums over all rows."""
+def show_plan(
+    campaign: str, shown: int, *, show_all: bool, as_json: bool, pilot: Path | None, **choices: Any
+) -> None:
+    """Print the plan of a campaign, its first ``shown`` rows, the sums over all rows, and what it can find.
+
+    ``pilot``: results that show by how much trials vary. Raises ``UsageError`` where they do not.
+    """
     model = Choices(**choices).load(campaign)
     rows = plan_rows(model)
     if as_json:
@@ -36,7 +45,7 @@ def show_plan(campaign: str, shown: int, *, show_all: bool, as_json: bool, **cho
     console = TerminalConsole()
     _print_rows(model, rows, len(rows) if show_all else shown, console)
     estimate = estimate_campaign(model, rows)
-    for sentence in _list_sums(model, estimate):
+    for sentence in (*_list_sums(model, estimate), *_describe_power(model, pilot)):
         console.print(PrintedParagraph(sentence))
     for path in estimate.paths:
         console.print(PrintedParagraph(_path_text(path), mark="  "))
@@ -154,6 +163,42 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
     if model.retries:
         times = "once" if model.retries == 1 else f"up to {model.retries} times"
         yield f"Failed trials come on top: each is repeated {times}."
+
+
+def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:
+    """The difference that a random order within cycles lets a plan find."""
+    # load numpy
+    from pathlab.analysis.planning.cycles import MINIMUM_CYCLES, POWER_RATIO, find_detectable_ratio
+    from pathlab.study.trials import is_order_drawn
+
+    noise = ASSUMED_NOISE_RATIO if pilot is None else _read_noise(pilot)
+    if not is_order_drawn(model.to_stored()) or count_cells(model) < 2:
+        return
+    varies = f"trials vary by {format_ratio(noise)} ({'assumed' if pilot is None else pilot})"
+    found = find_detectable_ratio(model.cycles_planned, noise)
+    if found is None:
+        yield f"Too few cycles to compare combinations: {MINIMUM_CYCLES} are needed."
+    else:
+        cycles, chance = model.cycles_planned, format_ratio(POWER_RATIO)
+        yield (
+            f"If {varies}, {cycles} cycles find a difference of {format_ratio(found - 1)} between two "
+            f"combinations in {chance} of campaigns."
+        )
+
+
+def _read_noise(pilot: Path) -> float:
+    from pathlab.store.results import Results
+    from pathlab.study.noise import measure_noise
+    from pathlab.study.trials import read_study_trials
+
+    with Results.open(pilot) as results:
+        noise = measure_noise(read_study_trials(results))
+    if not noise:
+        raise UsageError(
+            f"'{pilot}' does not show by how much trials vary",
+            hint="name results with two cycles of two combinations, or leave out --pilot",
+        )
+    return noise
 
 
 def _list_search_sums(search: SearchSettings, estimate: CampaignEstimate) -> Iterator[str]:

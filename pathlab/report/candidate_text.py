@@ -19,7 +19,10 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     if interval.decided:
         unit = text.partition(" ")[2]  # once, where both ends have the same
         return f"{text} ({format_ci(interval, format_rate).removesuffix(f' {unit}')})"
-    return f"about {text} ({format_count(one.n, 'trial')}, {explain_no_interval(one)})"
+    trials = format_count(one.n, "trial")
+    if interval.undecided is Undecided.PROVISIONAL:
+        return f"about {text} ({trials})"
+    return f"about {text} ({trials}, {explain_no_interval(one)})"
 
 
 def shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:

@@ -89,10 +89,12 @@ def enumerate_numbers(numbers: Sequence[int]) -> str:
 
 
 def format_loss(loss: Loss) -> str:
-    """Loss with counts and interval: ``0 of 200 (95 % CI up to 1.9 %)``."""
+    """Loss with counts and interval: ``0 of 200 (95 % CI up to 1.9 %)``; few trials have no interval."""
     low, high = loss.interval_ratio.low, loss.interval_ratio.high
-    if loss.loss_ratio is None or low is None or high is None:
+    if loss.loss_ratio is None:
         return "not measured"
+    if low is None or high is None:
+        return f"{loss.lost} of {loss.sent}"
     bounds = format_ratio(high) if not loss.lost else f"{format_ratio(low)} to {format_ratio(high)}"
     return f"{loss.lost} of {loss.sent} (95 % CI {'' if loss.lost else 'up to '}{bounds})"
 
@@ -100,6 +102,8 @@ def format_loss(loss: Loss) -> str:
 def format_short_loss(loss: Loss) -> str:
     """Loss with its interval in short: ``0.4 % (95 % CI 0.3–0.5 %)``."""
     low, high = loss.interval_ratio.low, loss.interval_ratio.high
-    if loss.loss_ratio is None or low is None or high is None:
+    if loss.loss_ratio is None:
         return NOT_MEASURED
+    if low is None or high is None:
+        return format_ratio(loss.loss_ratio)
     return f"{format_ratio(loss.loss_ratio)} (95 % CI {100 * low:.3g}–{100 * high:.3g} %)"

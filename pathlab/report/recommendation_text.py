@@ -44,9 +44,11 @@ RULE = (
     "load) or less probe loss is preferred. The 95 % confidence intervals must not overlap, and the "
     f"difference must exceed {_EQUAL} of the idle RTT or {format_ratio(LOSS_MARGIN_RATIO)} of the probes. "
     "With fewer than six trials, the ranges of all trials must be that far apart instead, and confidence is "
-    "low. Ties go to the smallest streams × window, then to the fewest streams. If no combination is shown "
-    "to carry enough, or only one is usable, the medians decide and confidence is low. Confidence is also "
-    "low if less delay decides and the RTT was still rising when the trials ended."
+    "low. Ties go to the smallest streams × window, then to the fewest streams; autotuned windows count as "
+    "larger than any fixed one. If no combination is shown to carry enough, or only one is usable, the "
+    "medians decide and confidence is low. Confidence is also low if less delay decides and the RTT was "
+    "still rising when the trials ended. Where the machine was too busy for some combinations, their medians "
+    "decide as well if they would change the answer. It is then provisional."
 )
 
 
@@ -104,7 +106,7 @@ def describe_recommendation(found: Recommendation) -> RecommendationText:
 def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
     if found.provisional:
-        return f"low - provisional, no trial is usable. {REPEAT}"
+        return f"low - {found.reason}. {REPEAT}"
     chosen = found.recommended
     if chosen is None:
         return f"none - nothing to recommend: {found.reason}"
@@ -116,6 +118,13 @@ def format_confidence(found: Recommendation) -> str:
     if found.confidence is Confidence.MEDIUM:
         names = enumerate_cells(one.levels for one in found.undecided)
         return f"medium - it carries enough ({trials}); {names} may carry enough too (undecided){outlook}"
+    if found.apart:
+        names = enumerate_cells(one.levels for one in found.apart)
+        were = "was" if len(found.apart) == 1 else "were"
+        return (
+            f"low - {names} {were} measured at other times, and the path may have changed in between. "
+            "Measure all combinations in turn"
+        )
     if found.lone:
         among = len(found.candidates)
         if among > 1:

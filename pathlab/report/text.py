@@ -133,7 +133,7 @@ def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:
 
 def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
     found = describe_cell(cell.shown)
-    retransmits, kept, complete = found.retransmitted_segments.median, len(cell.sample), len(cell.complete)
+    retransmits, kept, complete = found.retransmitted_segments.median, len(cell.sample), len(cell.unreplaced)
     used = str(complete) if kept == complete else f"{kept} of {complete}"
     texts = (
         str(cell.streams),

@@ -6,7 +6,6 @@ import dataclasses
 import datetime
 import importlib
 import pkgutil
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,10 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import importers
+from pathlab.store.import_cycles import TimedTrial, number_cycles, read_start, sort_by_time
 from pathlab.store.imported_trial import ImportedTrial
 from pathlab.store.json_fields import NOTHING, Document, GivenFile, load_document, parse_json
-from pathlab.store.records import OriginRecord, PlanRecord
+from pathlab.store.records import OriginRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
 from pathlab.store.schema import ORIGIN, PLAN, to_row
@@ -74,17 +74,15 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
     _refuse_repeats(results, files)
     plan = results.plan()
     next_row = max((row.row for row in plan), default=-1) + 1
-    cycles = Counter(_condition(row.path_source, row.path_destination, row.settings) for row in plan)
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     pairs = [(file.document, trial) for file in files for trial in file.trials]
-    pairs.sort(key=lambda pair: pair[1].record.started_utc)
+    timed = [_time(trial.record, trial.settings) for _, trial in pairs]
+    order = sort_by_time(timed)
+    cycles = _continue_cycles(results, plan, [timed[place] for place in order])
     numbers = []
     with results.writing("imported trials") as connection:
-        for document, trial in pairs:
-            record = trial.record
-            condition = _condition(record.path_source, record.path_destination, trial.settings)
-            record = dataclasses.replace(record, plan_row=next_row, cycle=cycles[condition])
-            cycles[condition] += 1
+        for cycle, (document, trial) in zip(cycles, [pairs[place] for place in order], strict=True):
+            record = dataclasses.replace(trial.record, plan_row=next_row, cycle=cycle)
             next_row += 1
             row = PlanRecord(
                 row=record.plan_row,
@@ -108,6 +106,28 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
             connection.execute(sa.insert(ORIGIN), to_row(origin))
             numbers.append(number)
     return numbers
+
+
+def _continue_cycles(results: Results, plan: Sequence[PlanRecord], new: Sequence[TimedTrial]) -> list[int]:
+    """The cycles of further trials, in the order of their times: the last stored one may go on."""
+    rows = {row.row: row for row in plan}
+    stored = [
+        (record.cycle, _time(record, rows[record.plan_row].settings))
+        for record in results.records()
+        if record.plan_row in rows
+    ]
+    last = max((cycle for cycle, _ in stored), default=-1)
+    latest = [trial for cycle, trial in stored if cycle == last]
+    latest = [latest[place] for place in sort_by_time(latest)]
+    known = [trial.started for trial in latest if trial.started is not None]
+    if not latest or not new or new[0].started is None or not known or new[0].started < max(known):
+        return [last + 1 + cycle for cycle in number_cycles(new)]
+    return [last + cycle for cycle in number_cycles([*latest, *new])[len(latest) :]]
+
+
+def _time(record: TrialRecord, settings: dict[str, Any]) -> TimedTrial:
+    condition = repr((record.path_source, record.path_destination, sorted(settings.items())))
+    return TimedTrial(started=read_start(record.started_utc), condition=condition)
 
 
 def _read_trials(document: Document) -> list[ImportedTrial]:
@@ -161,7 +181,3 @@ def _refuse_repeats(results: Results, files: Sequence[ReadFile]) -> None:
                 hint=f"{NOTHING} Give each file once.",
             )
         seen[document.sha256] = document.name
-
-
-def _condition(source: str, destination: str, settings: dict[str, Any]) -> str:
-    return repr((source, destination, sorted(settings.items())))

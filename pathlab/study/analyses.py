@@ -121,16 +121,17 @@ class Analyses(
         AnswerColumn("streams : windows", "name"),
         AnswerColumn("pairs", "comparison.pairs"),
         AnswerColumn("ratio", "comparison.ratio", ""),
-        AnswerColumn("95 % CI (Holm)", "comparison.ratio_interval", "factor"),
-        AnswerColumn("p (Holm)", "comparison.p_value", unit="p"),
+        AnswerColumn("95 % CI", "comparison.ratio_interval", "factor"),
+        AnswerColumn("p (corrected)", "comparison.p_value", unit="p"),
         AnswerColumn("verdict", "comparison.words"),
         per="pair",
     )
     def streams_vs_windows(self) -> Iterable[Answer[throughput.StreamsVsWindows]]:
         """Combinations of equal streams × window, compared in pairs within a cycle: ratio, verdict, costs.
 
-        Shift, ratio, equivalence and verdict are corrected (Holm) over all pairs of a condition; with the
-        cycles that would decide, and the costs side by side.
+        p-values and verdicts are corrected over all pairs of a condition: by permutations within cycles where
+        the plan drew their order, else (intervals too) by Holm. With the cycles that would decide, and the
+        costs side by side.
         """
         return throughput.compare_streams_and_windows(self.study_table())
 

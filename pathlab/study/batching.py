@@ -144,7 +144,7 @@ def _average_cycles(cycles: Floats, values: Floats) -> dict[float, float]:
 def compare_message_rates(first: Sample, second: Sample) -> tuple[int, float | None, Interval]:
     """Pairs, Hodges-Lehmann ratio of messages per second, and its interval."""
     ours, theirs, cycles = pair_cycles(first, second, MESSAGES.count)
-    shift = hodges_lehmann(np.log(ours / theirs))
+    shift = hodges_lehmann(np.log(ours / theirs), drawn_tests=first.drawn_tests(1))
     ratio = None if shift.shift is None else math.exp(shift.shift)
     return len(cycles), ratio, shift.interval.transform(math.exp)
 
@@ -234,7 +234,7 @@ def _measure_delays(
 
 def _measure_delay(size: int, batched: Sample, plain: Sample) -> BatchDelay:
     ours, theirs, cycles = pair_cycles(batched, plain, lambda one: one.get("round_trip_median_ns"))
-    shift = hodges_lehmann(ours - theirs)
+    shift = hodges_lehmann(ours - theirs, drawn_tests=batched.drawn_tests(1))
     return BatchDelay(
         size_bytes=size,
         offered_messages_per_s=batched.condition.get("message_rate_per_s"),

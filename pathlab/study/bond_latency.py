@@ -63,7 +63,9 @@ def _measure(group: BondGroup) -> Iterator[tuple[BondCell, BondLatency]]:
         ratios = {}
         for name in QUANTILES:
             before, after = group.match_values([values[name][first], values[name][place]])
-            ratios[name] = compare_paired(before, after) if compared else None
+            ratios[name] = (
+                compare_paired(before, after, drawn_tests=group.sample.drawn_tests(1)) if compared else None
+            )
         kept = _keep(cell)
         yield (
             cell,

@@ -86,9 +86,8 @@ class Candidate:
 
     @property
     def size_bytes(self) -> float | None:
-        """Streams x window; of autotuned windows what they came to."""
-        window = self.effective_window_bytes if self.window_bytes is None else self.window_bytes
-        return None if window is None else self.streams * window
+        """Streams x window; None for autotuned windows, which may grow to any size."""
+        return None if self.window_bytes is None else self.streams * self.window_bytes
 
     @property
     def cpu_s_per_gb(self) -> float | None:
@@ -117,6 +116,10 @@ class CandidateSet:
     measured: MeasuredCondition
     candidates: tuple[Candidate, ...]
     by_cycle: Mapping[Levels, Mapping[int, float]]
+
+    def drawn_tests(self, tests: int) -> int:
+        """As ``Sample.drawn_tests``."""
+        return self.measured.sample.drawn_tests(tests)
 
     @property
     def delay_margin_ns(self) -> float:
@@ -177,7 +180,7 @@ def mark_over_line(group: CandidateSet, line_bits_per_s: float | None) -> Candid
 
 def _find_exclusion(cell: Cell, limited: NDArray[np.bool_], limit: CellLimit | None) -> str | None:
     """Why the cell says nothing about the path; None where it does."""
-    complete = cell.complete
+    complete = cell.unreplaced
     held = int(limited[complete.places].sum())
     if cell.is_provisional:
         return OVERLOADED
@@ -202,7 +205,7 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
         streams=cell.streams,
         window_bytes=cell.window_bytes,
         n=len(part),
-        complete=len(cell.complete),
+        complete=len(cell.unreplaced),
         throughput_bits_per_s=measure(part.rates_bits_per_s),
         drtt_ns=measure(part.rise_ns),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),

@@ -72,6 +72,13 @@ class Cell:
         return self.provisional is not None
 
     @property
+    def unreplaced(self) -> Sample:
+        """The complete trials without those that a usable repetition of their row of the plan replaced."""
+        rows, usable = self.complete.get("plan_row"), self.sample.get("plan_row")
+        counts = np.isin(self.complete.places, self.sample.places)
+        return self.complete.take(counts | ~np.isin(rows, usable))
+
+    @property
     def throughput(self) -> Spread:
         """The spread of the throughput, bit/s, of the trials that count."""
         return measure_spread(self.sample.rates_bits_per_s)

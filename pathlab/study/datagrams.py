@@ -217,7 +217,7 @@ def _split_offloads(every: Sample) -> dict[tuple[bool, bool], Sample]:
 
 def _compare_offload(plain: Sample, part: Sample, name: str, metric: str, column: str) -> OffloadGain:
     before, after, _ = pair_cycles(plain, part, lambda sample: sample.get(column))
-    change = compare_paired(before, after)
+    change = compare_paired(before, after, drawn_tests=plain.drawn_tests(1))
     return OffloadGain(
         offload=name,
         metric=metric,

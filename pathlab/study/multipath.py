@@ -143,13 +143,14 @@ def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
 def _compare(
     family: Sequence[tuple[BondGroup, BondCell]], environment: Mapping[str, Any]
 ) -> Iterator[Answer[BondWorth]]:
-    found = [_evaluate(group, cell, environment) for group, cell in family]
-    tested = [
+    tested = sum(not is_provisional(*one) for one in family)
+    found = [_evaluate(group, cell, environment, max(tested, 1)) for group, cell in family]
+    kept = [
         (group, cell, gain)
         for (group, cell), gain in zip(family, found, strict=True)
         if gain is not None and not is_provisional(group, cell)
     ]
-    corrected = iter(correct_bonds([gain for *_, gain in tested]))
+    corrected = iter(correct_bonds([gain for *_, gain in kept]))
     for (group, cell), plain in zip(family, found, strict=True):
         provisional = is_provisional(group, cell)
         gain = None
@@ -175,13 +176,15 @@ def _compare(
         yield make_bond_answer(group, cell, worth)
 
 
-def _evaluate(group: BondGroup, cell: BondCell, environment: Mapping[str, Any]) -> BondGain | None:
-    """The gain before any correction; None unless every link was measured alone."""
+def _evaluate(
+    group: BondGroup, cell: BondCell, environment: Mapping[str, Any], tests: int
+) -> BondGain | None:
+    """The gain before any correction for so many tests; None unless every link was measured alone."""
     links = group.find_links(cell)
     if len(links) < 2 or count_lab_links(environment, group.condition) not in (None, len(links)):
         return None
     rates = group.match_cycles([cell, *links])
-    return evaluate_bond(rates[0], rates[1:])
+    return evaluate_bond(rates[0], rates[1:], drawn_tests=group.sample.drawn_tests(tests))
 
 
 def _leave_untested(gain: BondGain) -> BondGain:

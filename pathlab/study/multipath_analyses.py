@@ -63,8 +63,8 @@ class MultipathAnalyses(AnalysesBase):
     def multipath(self) -> Iterable[Answer[BondWorth]]:
         """Several links together against the best one alone and against their sum, cycle by cycle.
 
-        Verdicts: gains, equal (within ±5 %), harms, or undecided. Intervals allow for serial correlation and
-        are corrected (Holm) over all rows of a path. Trials in which a link failed are left out.
+        Verdicts: gains, equal (within ±5 %), harms, or undecided. Intervals are
+        corrected (Holm) over all rows of a path. Trials in which a link failed are left out.
         """
         return compare_bonds(self.study_table(), self.study_source.campaign.environment)
 

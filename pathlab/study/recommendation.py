@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Rea
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer
 from pathlab.study.candidates import (
+    OVERLOADED,
     Candidate,
     CandidateSet,
     admit_overloaded,
@@ -75,9 +76,11 @@ class Recommendation:
     them and about the recommended one. ``line_bits_per_s`` is the payload rate of the lab's narrowest link.
     ``share_of_best_ratio`` is the recommended one's median over the best one's, ``share_of_link_ratio`` the
     best one's over the link's payload rate. ``equal_windows`` counts the verdicts on more streams against
-    larger windows at the same total window. ``drift`` is the verdict over the campaign. ``provisional``: no
-    combination is usable, and by medians alone this one would be recommended of those that the overloaded
-    emulation excluded; ``reason`` stays, and confidence is low.
+    larger windows at the same total window. ``drift`` is the verdict over the campaign. ``provisional``: the
+    medians of combinations that the overloaded emulation excluded decide as well, since none is usable or
+    they would change the answer; ``reason`` says in how many, and confidence is low.
+    ``apart``: usable combinations that share no stretch of time with the recommended one, so that the path
+    may have changed between them; confidence is then low.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Recommendation:
     equal_windows: Mapping[str, int] = field(default_factory=dict)
     drift: DriftVerdict | None = None
     provisional: bool = False
+    apart: tuple[Candidate, ...] = ()
 
     @property
     def excluded(self) -> tuple[Candidate, ...]:
@@ -110,7 +114,7 @@ class Recommendation:
 
     @property
     def smaller(self) -> tuple[Candidate, ...]:
-        """Every combination that was measured with less streams x window than the recommended one."""
+        """Every combination with less streams x window than the recommended one, or with fewer streams."""
         chosen = self.recommended
         return () if chosen is None else tuple(one for one in self.candidates if _size(one) < _size(chosen))
 
@@ -183,16 +187,40 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     Of the usable combinations that carry enough (``evaluate_candidates``) the one that ``preference.prefer``
     names: less delay and loss, then the least streams x window, then the fewest streams. Confidence is low
     where medians alone or the ranges of few trials decide, or where there is nothing to compare with.
+    Where combinations that an overloaded emulation excluded would by their medians change the answer, all are
+    compared by medians, and the answer is provisional: what the rest shows is then an accident of which
+    trials the machine could keep up with.
     """
     measured = group.measured
     line_bits_per_s = None if measured.bottleneck is None else measured.bottleneck.data_bits_per_s
     group = mark_over_line(group, line_bits_per_s)
     refused = _refuse(group, name, line_bits_per_s)
-    provisional = not any(map(_is_usable, group.candidates))
-    if provisional:
-        group, fitted = admit_overloaded(group), None
+    if measured.key.medium == Flag.LOOPBACK_FALLBACK or measured.key.is_udp:
+        return refused
+    found = _recommend_usable(group, refused, fitted, provisional=False)
+    overloaded = {one.levels for one in group.candidates if one.exclusion == OVERLOADED}
+    if not overloaded:
+        return found
+    every = _recommend_usable(admit_overloaded(group), refused, None, provisional=True)
+    return every if _is_overruled(found, every, overloaded) else found
+
+
+def _is_overruled(found: Recommendation, every: Recommendation, overloaded: Collection[Levels]) -> bool:
+    """Whether the medians of combinations that the overloaded emulation excluded would change the answer."""
+    if found.recommended is None or every.recommended is None:
+        return found.recommended is None
+    rates = [_rate(one) for one in every.candidates if one.levels in overloaded]
+    exceeded = max(rates, default=0.0) * SUFFICIENT_RATIO > _rate(found.recommended)
+    return exceeded or every.recommended.levels in overloaded
+
+
+def _recommend_usable(
+    group: CandidateSet, refused: Recommendation, fitted: Estimate | None, *, provisional: bool
+) -> Recommendation:
+    """The recommendation among the usable combinations; ``refused`` where there is none."""
+    line_bits_per_s = refused.line_bits_per_s
     usable = [one for one in group.candidates if _is_usable(one)]
-    if not usable or measured.key.medium == Flag.LOOPBACK_FALLBACK or measured.key.is_udp:
+    if not usable:
         return refused
     reference, first, capacity = _find_reference(usable, fitted, line_bits_per_s)
     against = None if reference is Reference.LINK else first
@@ -205,6 +233,8 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     chosen, rival, found = _choose(pool, margin_ns)
     undecided = () if provisional else _list_undecided(evaluated, pool, chosen, margin_ns)
     compared = bool(sure) and (len(evaluated) > 1 or capacity is not None)
+    apart = tuple(one for one in evaluated if _are_apart(group, one, chosen))
+    tested = compared and found.evidence is not DifferenceTest.RANGES and not apart
     return replace(
         refused,
         candidates=candidates,
@@ -219,12 +249,19 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
         share_of_link_ratio=_divide_by_line(best, line_bits_per_s),
         preferred_for=found.reason,
         preferred_by=found.evidence,
-        confidence=_rate_confidence(compared and found.evidence is not DifferenceTest.RANGES, undecided),
-        reason=refused.reason if provisional else None,
+        confidence=_rate_confidence(tested, undecided),
+        reason=_count_overloaded(group) if provisional else None,
         undecided=undecided,
         more_cycles=_find_most([*undecided, *(() if sure else (chosen,))]),
         provisional=provisional,
+        apart=apart,
     )
+
+
+def _are_apart(group: CandidateSet, first: Candidate, second: Candidate) -> bool:
+    """Whether all cycles of one combination lie before all of the other."""
+    cycles = [group.by_cycle.get(one.levels, {}).keys() for one in (first, second)]
+    return all(cycles) and (max(cycles[0]) < min(cycles[1]) or max(cycles[1]) < min(cycles[0]))
 
 
 def _list_undecided(
@@ -346,6 +383,14 @@ def _find_reason(group: CandidateSet) -> str:
     return "nothing was carried"
 
 
+def _count_overloaded(group: CandidateSet) -> str:
+    """In how many combinations the emulation was overloaded, the figures of which are provisional."""
+    count = sum(not one.testable for one in group.candidates)
+    every = len(group.candidates)
+    where = _locate(every) if count == every else f"in {count} of {every} combinations"
+    return f"{OVERLOADED} {where}"
+
+
 def _locate(combinations: int) -> str:
     few = {1: "in the only combination", 2: "in both combinations"}
     return few.get(combinations, f"in all {combinations} combinations")
@@ -363,8 +408,8 @@ def _seems_enough(one: Candidate, best: Candidate | None) -> bool:
     return one.enough is None and (one.share_ratio or 0.0) >= SUFFICIENT_RATIO
 
 
-def _size(one: Candidate) -> float:
-    return math.inf if one.size_bytes is None else one.size_bytes
+def _size(one: Candidate) -> tuple[float, int]:
+    return math.inf if one.size_bytes is None else one.size_bytes, one.streams
 
 
 def _rate(one: Candidate) -> float:

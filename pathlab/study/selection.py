@@ -98,6 +98,10 @@ class Sample:
         """A column of the store as floats; NaN where it was not measured."""
         return self.table.get(name)[self.places]
 
+    def drawn_tests(self, tests: int) -> int:
+        """What ``shifts.hodges_lehmann`` takes for one of so many tests: 0 where the order was given."""
+        return tests if self.table.order_drawn else 0
+
     @property
     def rates_bits_per_s(self) -> Floats:
         """Aggregate throughput."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.corrections import ALPHA_RATIO, correct_holm
+from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.analysis.estimators.serial import ordered_median_interval
+from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.analysis.planning.cycles import (
     MINIMUM_CYCLES,
@@ -53,10 +56,11 @@ def evaluate_candidates(
     ``best`` None: none serves as the reference. A candidate above the link's payload rate stays undecided: it
     counted more than it carried, and by how much is not known.
 
-    Enough, where its own median has an interval: equivalent to the best cycle by cycle (two one-sided tests,
-    Holm-corrected over the candidates), or the lower end of its interval is at 90 % or more of the upper end
-    of the capacity's. Without a capacity, the interval of the ratio to the best within cycles is compared
-    with 90 %. Not enough: the interval is below.
+    Where the plan drew the order within each cycle, ratios to the best one are tested by that draw, else
+    allowing for serial correlation. Enough, where its own median has an interval: equivalent to the best
+    cycle by cycle (two one-sided tests, Holm-corrected over the candidates), or the lower end of its interval
+    is at 90 % or more of the upper end of the capacity's. Without a capacity, the interval of the ratio to
+    the best within cycles is compared with 90 %. Not enough: the interval is below.
     """
     first, reference = None if best is None else best.levels, find_reference_rate(best, capacity)
     if not reference:
@@ -77,7 +81,8 @@ def evaluate_candidates(
         if one.levels == first and one.testable:
             equivalent = True
         ratios = _ratios(pairs[one.levels])
-        enough = _is_enough(one, capacity, ratios, is_best=one.levels == first)
+        share = _find_share(ratios, group.drawn_tests(1))
+        enough = _is_enough(one, capacity, share, is_best=one.levels == first)
         if equivalent and one.throughput_bits_per_s.interval.decided:
             enough = True
         if one.over_line:
@@ -88,7 +93,9 @@ def evaluate_candidates(
                 share_ratio=_find_carried(one, line_bits_per_s or reference) / reference,
                 enough=enough,
                 equivalent=equivalent,
-                more_cycles=None if enough is not None else _count_more(one, ratios, len(p_values)),
+                more_cycles=None
+                if enough is not None
+                else _count_more(one, ratios, len(p_values), drawn=bool(group.drawn_tests(1))),
             )
         )
     return tuple(evaluated)
@@ -105,7 +112,8 @@ def _test_equivalence(
         for one in group.candidates
         if one.levels in pairs and one.levels != first and one.testable and not one.over_line
     ]
-    found = [evaluate_ratio(*pairs[levels]).p_value for levels in tested]
+    tests = group.drawn_tests(len(tested))
+    found = [evaluate_ratio(*pairs[levels], drawn_tests=tests).p_value for levels in tested]
     return dict(zip(tested, correct_holm(found), strict=True))
 
 
@@ -117,7 +125,8 @@ def _find_carried(one: Candidate, line_bits_per_s: float) -> float:
 
 def compare_rates(group: CandidateSet, first: Candidate, second: Candidate) -> RateComparison:
     """Compare the rates of two candidates of a condition, ``first`` over ``second``."""
-    test = evaluate_ratio(*_pair(group, first.levels, second.levels))
+    pair = _pair(group, first.levels, second.levels)
+    test = evaluate_ratio(*pair, drawn_tests=group.drawn_tests(1))
     low, high = test.interval.low, test.interval.high
     outside = low is not None and high is not None and (low > test.margin_high or high < test.margin_low)
     return RateComparison(
@@ -132,7 +141,13 @@ def divide_medians(first: Candidate, second: Candidate) -> float | None:
     return ours / theirs if ours and theirs else None
 
 
-def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_best: bool) -> bool | None:
+def _find_share(ratios: Floats, drawn_tests: int) -> Interval:
+    """The interval of the ratio to the best one within cycles."""
+    found = hodges_lehmann(np.log(ratios), drawn_tests=drawn_tests)
+    return found.interval.transform(math.exp) if found.drawn else ordered_median_interval(ratios)
+
+
+def _is_enough(one: Candidate, capacity: Estimate | None, share: Interval, *, is_best: bool) -> bool | None:
     if is_best:  # nothing measured carries more, so that its own interval is all that it needs
         return True if one.throughput_bits_per_s.interval.decided else None
     if capacity is not None and capacity.interval.low is not None and capacity.interval.high is not None:
@@ -140,8 +155,7 @@ def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_
         bar_low = SUFFICIENT_RATIO * capacity.interval.low
         bar_high = SUFFICIENT_RATIO * capacity.interval.high
     else:
-        found = ordered_median_interval(ratios)
-        low, high, bar_low, bar_high = found.low, found.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
+        low, high, bar_low, bar_high = share.low, share.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
     if low is None or high is None:
         return None
     if low >= bar_high:
@@ -149,7 +163,7 @@ def _is_enough(one: Candidate, capacity: Estimate | None, ratios: Floats, *, is_
     return False if high < bar_low else None
 
 
-def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
+def _count_more(one: Candidate, ratios: Floats, tests: int, *, drawn: bool) -> int | None:
     """Cycles beyond those measured that would probably decide; None where nothing can be said.
 
     ``tests``: so many cells are tested for equivalence, corrected together.
@@ -164,9 +178,9 @@ def _count_more(one: Candidate, ratios: Floats, tests: int) -> int | None:
     mean, spread = float(logs.mean() - np.log(SUFFICIENT_RATIO)), float(logs.std(ddof=1))
     if mean == 0 or spread == 0:
         return None
-    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO))
+    needed = find_cycles(lambda cycles: difference_power(mean, spread, cycles, ALPHA_RATIO, drawn=drawn))
     outlooks = [
-        cycles_to_decide(logs, ALPHA_RATIO / max(tests, 1)),
+        cycles_to_decide(logs, ALPHA_RATIO / max(tests, 1), drawn=drawn),
         None if needed is None else max(1, needed - logs.size),
     ]
     return min((cycles for cycles in outlooks if cycles is not None), default=None)

@@ -94,7 +94,7 @@ def find_least_median(group: TechnologyGroup) -> LeastMedian | None:
     if len(known) < 2:
         return None
     least, others = known[0], known[1:]
-    shifts = [_compare_quantile(least, one, "median") for one in others]
+    shifts = [_compare_quantile(least, one, "median", tests=len(others)) for one in others]
     adjusted = correct_holm([one.p_value for one in shifts])
     decided = [
         p is not None and p < ALPHA_RATIO and (one.shift or 0.0) > 0
@@ -132,10 +132,15 @@ def _compare(
     )
 
 
-def _compare_quantile(beneath: TechnologyLoad, one: TechnologyLoad, name: str) -> GroupShift:
+def _compare_quantile(
+    beneath: TechnologyLoad, one: TechnologyLoad, name: str, *, tests: int = 1
+) -> GroupShift:
     first, second = beneath.read_cycles_ns(name), one.read_cycles_ns(name)
     both = sorted(first.keys() & second.keys())
-    return compare_paired([first[cycle] for cycle in both], [second[cycle] for cycle in both])
+    drawn_tests = one.load.kept.drawn_tests(tests)
+    return compare_paired(
+        [first[cycle] for cycle in both], [second[cycle] for cycle in both], drawn_tests=drawn_tests
+    )
 
 
 def _measure_share(

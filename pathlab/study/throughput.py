@@ -15,6 +15,7 @@ from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
 from pathlab.analysis.fits.surface import Surface, fit_surface
 from pathlab.analysis.planning.cycles import CyclePlan, plan_cycles
+from pathlab.analysis.verdicts.cycle_permutation import compare_within_cycles
 from pathlab.analysis.verdicts.pairs import (
     CostComparison,
     PairedComparison,
@@ -43,7 +44,7 @@ COSTS: Mapping[str, Callable[[Sample], Floats]] = {
 class StreamsVsWindows:
     """Two cells of equal streams x window: ``many`` has more streams, ``large`` larger windows.
 
-    Intervals, p-values and the verdict are corrected for all comparisons of the condition (Holm).
+    P-values and the verdict allow for all comparisons of the condition: ``pairs.correct_comparisons``.
     """
 
     product_bytes: int
@@ -75,8 +76,10 @@ def compare_streams_and_windows(
             continue
         spread = {name: _by_cycle(sample, take(sample)) for name, take in COSTS.items()}
         rates = _by_cycle(sample, sample.rates_bits_per_s)
-        compared = [compare_pairs(rates[many], rates[large]) for many, large in pairs]
-        for (many, large), comparison in zip(pairs, correct_comparisons(compared), strict=True):
+        tests = sample.drawn_tests(len(pairs))
+        compared = [compare_pairs(rates[many], rates[large], drawn_tests=tests) for many, large in pairs]
+        corrected = correct_comparisons(compared, _permute(rates, pairs) if tests else None)
+        for (many, large), comparison in zip(pairs, corrected, strict=True):
             result = StreamsVsWindows(
                 product_bytes=many[0] * many[1],
                 many_streams=many[0],
@@ -84,7 +87,10 @@ def compare_streams_and_windows(
                 large_streams=large[0],
                 large_window_bytes=large[1],
                 comparison=comparison,
-                costs=tuple(compare_cost(name, cost[many], cost[large]) for name, cost in spread.items()),
+                costs=tuple(
+                    compare_cost(name, cost[many], cost[large], drawn_tests=sample.drawn_tests(1))
+                    for name, cost in spread.items()
+                ),
             )
             taken = _in_cell(sample, many) | _in_cell(sample, large)
             selection = sample.take(taken).selection
@@ -168,7 +174,8 @@ def plan_comparisons(table: TrialTable, difference_ratio: float) -> tuple[Answer
         for many, large in _find_equal_products(sample):
             first, second, _ = match_pairs(rates[many], rates[large])
             both = (first > 0) & (second > 0)
-            found = plan_cycles(np.log(first[both] / second[both]), difference_ratio)
+            logs = np.log(first[both] / second[both])
+            found = plan_cycles(logs, difference_ratio, drawn=table.order_drawn)
             answers.append(
                 Answer(
                     condition=sample.condition,
@@ -190,6 +197,14 @@ def find_largest_difference(pairs: Sequence[StreamsVsWindows]) -> StreamsVsWindo
     """The pair whose ratio is the farthest from 1; None where no ratio is known."""
     known = [one for one in pairs if one.comparison.ratio]
     return max(known, key=lambda one: abs(math.log(one.comparison.ratio or 1.0)), default=None)
+
+
+def _permute(rates: Mapping[Cell, Floats], pairs: Sequence[tuple[Cell, Cell]]) -> tuple[float | None, ...]:
+    """The p-value of no difference of each pair, corrected for all, by the draw of the order."""
+    cells = sorted({cell for pair in pairs for cell in pair})
+    table = np.stack([rates[cell] for cell in cells], axis=1)
+    logs = np.log(table, out=np.full_like(table, np.nan), where=table > 0)
+    return compare_within_cycles(logs, [(cells.index(many), cells.index(large)) for many, large in pairs])
 
 
 def _in_cell(sample: Sample, cell: Cell) -> np.ndarray:

@@ -95,11 +95,15 @@ class Condition:
 class TrialTable:
     """All trials as arrays in the order of their numbers, each column read from the frame once.
 
-    ``conditions`` has one for each trial.
+    ``conditions`` has one for each trial. ``order_drawn``: the plan drew the order of each cycle at random,
+    so that comparisons within cycles rest on that draw.
     """
 
-    def __init__(self, frame: pd.DataFrame, conditions: Sequence[Condition]) -> None:
+    def __init__(
+        self, frame: pd.DataFrame, conditions: Sequence[Condition], *, order_drawn: bool = False
+    ) -> None:
         self.frame = frame
+        self.order_drawn = order_drawn
         self.conditions = tuple(conditions)
         self._columns: dict[str, Floats] = {}
         sets, places = _encode_flags(frame)
@@ -135,11 +139,24 @@ def read_study_trials(source: StudySource, plan: Sequence[PlanRecord] | None = N
     """
     frame = source.trials().sort_values("trial_id", kind="stable").reset_index(drop=True)
     return build_trial_table(
-        frame, {row.row: row.settings for row in (source.plan() if plan is None else plan)}
+        frame,
+        {row.row: row.settings for row in (source.plan() if plan is None else plan)},
+        order_drawn=is_order_drawn(source.campaign.model),
     )
 
 
-def build_trial_table(frame: pd.DataFrame, planned: Mapping[int, Mapping[str, Any]]) -> TrialTable:
+def is_order_drawn(model: Mapping[str, Any]) -> bool:
+    """Whether a campaign drew the order of every cycle at random, each order being as likely.
+
+    Not so in a search, whose trials depend on those before, nor where orders are balanced over hours.
+    """
+    drawn = model.get("order") == "random" and model.get("block", "cycle") == "cycle"
+    return drawn and not model.get("search")
+
+
+def build_trial_table(
+    frame: pd.DataFrame, planned: Mapping[int, Mapping[str, Any]], *, order_drawn: bool = False
+) -> TrialTable:
     """The trials of a frame, in its order, with the settings of their rows of the plan."""
     (rows,) = list_values(frame, ("plan_row",))
     found = [planned.get(row) for row in rows]
@@ -168,7 +185,7 @@ def build_trial_table(frame: pd.DataFrame, planned: Mapping[int, Mapping[str, An
         if key not in known:
             known[key] = _build_condition(*key)
         conditions.append(known[key])
-    return TrialTable(frame, [conditions[group] for group in groups])
+    return TrialTable(frame, [conditions[group] for group in groups], order_drawn=order_drawn)
 
 
 def _group_equal(columns: Sequence[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

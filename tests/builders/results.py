@@ -205,6 +205,11 @@ def with_series(results: SyntheticResults, series: dict[str, pd.DataFrame]) -> S
     return results.copy(series=dict.fromkeys(range(1, len(results.records) + 1), series))
 
 
+def with_order(results: SyntheticResults, order: str) -> SyntheticResults:
+    """The same results of a campaign with this order within cycles: ``random`` or ``given``."""
+    return results.copy(campaign=replace(results.campaign, model={**results.campaign.model, "order": order}))
+
+
 def join_results(parts: Sequence[SyntheticResults]) -> SyntheticResults:
     """Several results as one campaign: plan rows and trials one behind the other."""
     plan: list[PlanRecord] = []

@@ -38,6 +38,12 @@ def check_stored(given: Given) -> None:
             locate_database(path)
 
 
+def check_pilot(given: Given) -> None:
+    """The results of a pilot, where given, are there."""
+    if given["pilot"] is not None:
+        locate_database(given["pilot"])
+
+
 def check_served(given: Given) -> None:
     """Each place holds results, or is a folder in which they are looked for."""
     for place in given["places"] or (RESULTS_ROOT,):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from pathlab.cli.commands.checks import check_campaign
-from pathlab.cli.commands.declaration import CHOICES, argument, declare, flag, json_flag, option
+from pathlab.cli.commands.checks import check_campaign, check_pilot
+from pathlab.cli.commands.declaration import CHOICES, PATH, argument, declare, flag, json_flag, option
 
 #: Rows printed by default; with all of them the sums would scroll out of sight.
 ROWS_SHOWN = 50
@@ -21,6 +21,12 @@ command = declare(
     *CHOICES,
     option("--rows", "shown", type=click.IntRange(0), default=ROWS_SHOWN, help="Rows to print; 0: none."),
     flag("--all", "show_all", help="Print every row."),
+    option(
+        "--pilot",
+        type=PATH,
+        metavar="RESULTS",
+        help="Earlier results that show by how much trials vary; without: 5 % is assumed.",
+    ),
     json_flag("Print the rows as JSON lines."),
-    checks=(check_campaign,),
+    checks=(check_campaign, check_pilot),
 )

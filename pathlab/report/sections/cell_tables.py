@@ -112,7 +112,7 @@ UDP_COLUMNS = _build_columns(
     ("throughput", "throughput_bits_per_s.median", "median, received"),
     ("sent", _count("sent"), "datagrams in the steady windows, by the sender's count"),
     ("lost", _count("lost"), "missing sequence numbers, by the receiver's count"),
-    ("loss", lambda answer: format_short_loss(answer.result.udp_loss), "with 95 % CI (Wilson)"),
+    ("loss", lambda answer: format_short_loss(answer.result.udp_loss), "with 95 % CI over trials"),
     (
         "jitter",
         "udp_jitter_ns.median",

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
 from pathlab.report.answer_table import Row, format_cells, format_row, list_headings
@@ -95,7 +95,7 @@ def _describe_pairs(found: list[StreamsVsWindows]) -> str:
         every = {1: "", 2: "both "}.get(len(found), "all ")
         verdicts = [f"{every}{found[0].comparison.verdict}"]
     count = format_count(len(found), "pair")
-    text = f"{count} with the same total window (Holm-corrected): {'; '.join(verdicts)}."
+    text = f"{count} with the same total window (corrected for all): {'; '.join(verdicts)}."
     far = find_largest_difference(found)
     if far is not None:
         text += (
@@ -107,8 +107,8 @@ def _describe_pairs(found: list[StreamsVsWindows]) -> str:
 
 
 def _describe_corrected(interval: Interval) -> str:
-    """The interval whose confidence Holm's correction raised for the number of pairs."""
-    if interval.low is None or interval.high is None:
+    """The interval; where a given order raised its confidence for the number of pairs, that is said."""
+    if interval.low is None or interval.high is None or interval.confidence_ratio <= CONFIDENCE_RATIO:
         return format_ci(interval, format_factor)
     ends = format_range(format_factor(interval.low), format_factor(interval.high))
     return f"Holm-corrected 95 % CI {ends}"

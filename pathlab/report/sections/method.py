@@ -34,7 +34,7 @@ from pathlab.store.trial_table import format_exact_utc
 from pathlab.study.analyses import Analyses
 from pathlab.study.links import DirectLink
 from pathlab.study.progress import list_lengths, survey_conditions
-from pathlab.study.trials import StudySource, TrialTable, list_values
+from pathlab.study.trials import StudySource, TrialTable, is_order_drawn, list_values
 from pathlab.units import format_bytes, format_ratio, format_time
 
 DEFINITIONS = (
@@ -67,8 +67,8 @@ DEFINITIONS = (
     (
         "Loss",
         "Probes without an answer within the time-out over probes sent, pooled over the trials of a "
-        "combination, with the Wilson 95 % interval. The interval takes losses for independent; bursts make "
-        "it too narrow.",
+        "combination. The 95 % interval is over trials, since an outage loses many probes of one trial "
+        "together; it needs three trials, and allows for no outage that they did not meet.",
     ),
     ("Jain's index", "(Σx)² / (n Σx²) over the streams' bytes in the steady window; 1 is equal shares."),
     (
@@ -190,17 +190,23 @@ def _name_hosts(source: StudySource) -> str:
 
 
 def _describe_order(source: StudySource) -> str:
+    """How the order came about, and on what comparisons within cycles rest."""
     campaign = source.campaign
     words = "The plan was stored before the first packet."
     order = campaign.model.get("order")
-    if order == "fixed":
-        return f"{words} Every cycle ran in the fixed order that the campaign asks for."
+    if order == "given":
+        words += " Every cycle ran in the order that the campaign gives."
     if order == "random":
-        return (
-            f"{words} Each cycle is one pass over all combinations, in a new random order (seed "
+        words += (
+            " Each cycle is one pass over all combinations, in a new random order (seed "
             f"{campaign.seed}), so that a slow change of the path does not favour one combination."
         )
-    return words
+    if is_order_drawn(campaign.model):
+        return (
+            f"{words} Comparisons within cycles rest on that order: their tests are exact, whatever changed "
+            "over time."
+        )
+    return f"{words} Comparisons within cycles allow for serial correlation."
 
 
 def _list_exclusions(study: Analyses) -> Iterator[Block]:

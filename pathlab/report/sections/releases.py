@@ -39,7 +39,7 @@ from pathlab.units import NOT_MEASURED, format_ratio
 BUILDS = {THIS: "this one", AGAIN: "this one, again", OTHER_BUILD: "the other build"}
 RULES = (
     "Change: against {baseline}, the median over pairs of trials of one cycle (Hodges-Lehmann). "
-    "Intervals allow for serial correlation and for {rows} (Holm). Better or worse: the interval does not "
+    "Intervals are corrected for {rows} (Holm). Better or worse: the interval does not "
     "contain 'no change', and the change exceeds the noise floor. Equivalent: the interval lies within "
     "±{margin}. A verdict needs {least} cycles."
 )

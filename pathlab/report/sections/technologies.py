@@ -162,8 +162,8 @@ def _tabulate_overheads(setting: TechnologySetting) -> Iterator[Block]:
             [_describe_overhead(one) for one in overheads],
             note=(
                 "In pairs of a cycle, over the transport of PathLab's engine with the least median, of the "
-                "kind beneath and the same size, cores, load and priority (Hodges-Lehmann; intervals allow "
-                "for serial correlation). The p99 factor is over the same transport, whose p99 is not always "
+                "kind beneath and the same size, cores, load and priority (Hodges-Lehmann). "
+                "The p99 factor is over the same transport, whose p99 is not always "
                 "the least. Share of the language: of the time added to the median, what a program of the "
                 "same language with its standard library alone adds over the same kind of transport."
             ),

@@ -25,8 +25,8 @@ from pathlab.study.trials import Condition
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_ratio, format_time
 
 LOAD_RULES = (
-    "Factors of {metric}, in pairs of a cycle (Hodges-Lehmann). Intervals allow for serial correlation and "
-    "for all rows of a metric and path under background load, or with priority (Holm). Worse or better: the "
+    "Factors of {metric}, in pairs of a cycle (Hodges-Lehmann). Intervals are corrected for "
+    "all rows of a metric and path under background load, or with priority (Holm). Worse or better: the "
     "interval does not contain 'no change'. Equivalent: it lies within ±{margin}. A verdict needs {least} "
     "cycles, and a load that was weak in half of the trials at most. A factor may be below 1: a load "
     "also keeps cores from going idle, and waking them is a part of round trips without load."

@@ -104,7 +104,8 @@ def build_trials(inputs: ReportInputs, shown: Sequence[Section] = ()) -> Section
             opened=int(not any(f"trial-{one}" in drawn for one in numbers)),
         )
     if not blocks:
-        blocks.append(Paragraph(text="No trial completed."))
+        text = "The trials of all combinations are drawn above." if drawn else "No trial completed."
+        blocks.append(Paragraph(text=text))
     blocks.insert(0, Paragraph(text=_introduce(inputs), note=True))
     return Section(key="trials", title="Streams and trials", blocks=tuple(blocks), question=Question.TRIALS)
 

@@ -221,12 +221,14 @@ def _describe_losses(whole: Loss, losses: Mapping[Cell, Loss], label: str) -> st
     """All probes together, and the cell that lost most."""
     if not whole.sent:
         return f"{label}: no probes were sent."
-    text = (
-        f"{label}: {whole.lost} of {whole.sent} probes lost ({format_ci(whole.interval_ratio, format_ratio)})"
-    )
+    text = f"{label}: {whole.lost} of {whole.sent} probes lost{_format_bounds(whole)}"
     ends = find_extremes(losses, lambda cell: losses[cell].loss_ratio)
     if ends is not None and losses[ends[1]].lost and len(losses) > 1:
         worst, most = ends[1], losses[ends[1]]
-        interval = format_ci(most.interval_ratio, format_ratio)
-        text += f"; most with {worst.name}: {format_ratio(most.loss_ratio)} ({interval})"
+        text += f"; most with {worst.name}: {format_ratio(most.loss_ratio)}{_format_bounds(most)}"
     return f"{text}."
+
+
+def _format_bounds(loss: Loss) -> str:
+    """The interval in brackets; nothing where trials are too few for one."""
+    return f" ({format_ci(loss.interval_ratio, format_ratio)})" if loss.interval_ratio.decided else ""

@@ -66,6 +66,27 @@ class LevelComparison:
     floors: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedSides:
+    """A row without a verdict, and the values of the baseline and of the other level by cycle."""
+
+    row: ComparisonRow
+    before: Floats
+    after: Floats
+
+    def test(self, drawn_tests: int) -> ComparisonRow:
+        """The row with its tests; ``drawn_tests``: as ``compare_paired``."""
+        if self.row.change.undecided is Undecided.NOT_MEASURED:
+            return self.row
+        change = compare_paired(self.before, self.after, drawn_tests=drawn_tests)
+        return replace(
+            self.row,
+            change=change,
+            p_value=change.p_value,
+            equivalence_p_value=change.equivalence_p_value,
+        )
+
+
 def compare_levels_of(
     table: TrialTable,
     factor: str,
@@ -83,21 +104,22 @@ def compare_levels_of(
 
     Notes
     -----
-    Each row: ``compare_paired``. Differences and equivalences of all rows of a ``family``, by default of all
-    rows, are corrected by Holm, and a difference within the noise floor is none: ``rows.decide_rows``.
+    Each row: ``compare_paired``, by the draw of the order in each cycle where the plan drew it. Differences
+    and equivalences of all rows of a ``family``, by default of all rows, are corrected by Holm, and a
+    difference within the noise floor is none: ``rows.decide_rows``.
     """
     chosen = metrics or LEVEL_METRICS
     rules = ComparisonRules(metrics=(*chosen.messages, *chosen.streams))
     parts = {part.cell: part for part in _list_parts(table, factor)}
-    rows: list[ComparisonRow] = []
+    compared: list[ComparedSides] = []
     again: dict[tuple[ComparedCell, str], GroupShift] = {}
     for part in parts.values():
-        rows += _compare_part(part, _split(part.sample, factor, baseline), chosen, again)
-    if not rows and not again:
+        compared += _compare_part(part, _split(part.sample, factor, baseline), chosen, again)
+    if not compared and not again:
         return None
     floors = dict(_find_floors(again))
-    rows = [replace(row, noise=floors.get(row.metric.name)) for row in rows]
-    decided = _decide_families(rows, rules, family)
+    compared = [replace(one, row=replace(one.row, noise=floors.get(one.row.metric.name))) for one in compared]
+    decided = _decide_families(compared, rules, family, order_drawn=table.order_drawn)
     shown = format_level(factor, baseline)
     return LevelComparison(
         factor=factor,
@@ -123,8 +145,8 @@ def _compare_part(
     sides: Mapping[str, np.ndarray],
     chosen: ChosenMetrics,
     again: dict[tuple[ComparedCell, str], GroupShift],
-) -> Iterator[ComparisonRow]:
-    """A row without a verdict for each metric and level of a cell; what no change shows goes to ``again``."""
+) -> Iterator[ComparedSides]:
+    """Values and row, without a verdict, of each metric and level; what no change shows goes to ``again``."""
     for name in choose_metrics([part.sample.table.conditions[place] for place in part.sample.places], chosen):
         metric = METRICS[name]
         values = {side: _by_cycle(part.sample, metric, mask) for side, mask in sides.items()}
@@ -134,20 +156,27 @@ def _compare_part(
                 again[part.cell, name] = noise
         for side, after in values.items():
             if side not in (THIS, AGAIN) and _is_measured(sides[THIS], values[THIS], after):
-                yield _build_row(part.cell, metric, (side, values[THIS], after))
+                row = _build_row(part.cell, metric, (side, values[THIS], after))
+                yield ComparedSides(row=row, before=values[THIS], after=after)
 
 
 def _decide_families(
-    rows: Sequence[ComparisonRow], rules: ComparisonRules, family: Callable[[ComparisonRow], Hashable]
+    compared: Sequence[ComparedSides],
+    rules: ComparisonRules,
+    family: Callable[[ComparisonRow], Hashable],
+    *,
+    order_drawn: bool,
 ) -> tuple[ComparisonRow, ...]:
     """The rows in their order, each decided among those of its family."""
     families: dict[Hashable, list[int]] = {}
-    for place, row in enumerate(rows):
-        families.setdefault(family(row), []).append(place)
+    for place, one in enumerate(compared):
+        families.setdefault(family(one.row), []).append(place)
     decided: dict[int, ComparisonRow] = {}
     for places in families.values():
-        decided |= zip(places, decide_rows([rows[place] for place in places], rules), strict=True)
-    return tuple(decided[place] for place in range(len(rows)))
+        tests = len(places) if order_drawn else 0
+        rows = [compared[place].test(tests) for place in places]
+        decided |= zip(places, decide_rows(rows, rules), strict=True)
+    return tuple(decided[place] for place in range(len(compared)))
 
 
 def _is_measured(first: np.ndarray, before: Floats, after: Floats) -> bool:

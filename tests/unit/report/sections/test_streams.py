@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.analysis.estimators.loss import probe_loss
+from pathlab.analysis.estimators.loss import pool_loss
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Area, Curve, Grid, Points, Rule, Scale
@@ -86,9 +86,9 @@ def test_trials_that_do_not_count_are_drawn_apart_and_say_why(inputs: ReportInpu
     assert six > 18  # the median of the others
 
 
-def test_loss_is_pooled_over_probes_with_wilsons_interval(inputs: ReportInputs) -> None:
+def test_loss_is_pooled_with_an_interval_over_trials(inputs: ReportInputs) -> None:
     curve = find_curve(draw(inputs, "loss-streams-1"), "window 128 KiB")
-    found = probe_loss(20 * CYCLES, 18 * CYCLES)
+    found = pool_loss([20] * CYCLES, [18] * CYCLES)
     _, high = take_interval(curve)
     assert curve.y[-1] == pytest.approx(100 * (found.loss_ratio or 0))
     assert high[-1] == pytest.approx(100 * (found.interval_ratio.high or 0))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.report.report_builder import gather_inputs
 from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
@@ -146,8 +147,7 @@ def test_loss_and_jitter_are_figures_of_a_cell(tmp_path: Path) -> None:
         (figures,) = results.cells()
         loss = figures.result.udp_loss
         assert (loss.sent, loss.lost, loss.loss_ratio) == (40, 8, 0.2)
-        assert loss.interval_ratio.low == pytest.approx(0.10499, abs=1e-4)  # Wilson, by hand
-        assert loss.interval_ratio.high == pytest.approx(0.34757, abs=1e-4)
+        assert loss.interval_ratio.undecided is Undecided.TOO_FEW_SAMPLES  # of trials
         assert figures.result.udp_jitter_ns.median == 500_000
 
 

@@ -1,0 +1,76 @@
+"""Cycles of imported trials: neighbours in time of different conditions, and never trials of days apart."""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+#: A pause longer than so many usual ones ends a cycle, ...
+PAUSE_RATIO = 4
+#: ... and in any case one of six hours: the path may be another one at that time of day.
+PAUSE_MAX_S = 6 * 3600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimedTrial:
+    """When a trial started (None: not known), and everything but its time that it was measured under."""
+
+    started: datetime.datetime | None
+    condition: Hashable
+
+
+def read_start(started_utc: str) -> datetime.datetime | None:
+    """The time of a record, None where it is none."""
+    try:
+        found = datetime.datetime.fromisoformat(started_utc)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def sort_by_time(trials: Sequence[TimedTrial]) -> list[int]:
+    """The places of the trials in the order of their times; of equal ones, each condition once in turn."""
+    seen: Counter[Hashable] = Counter()
+    keys = []
+    for place, trial in enumerate(trials):
+        keys.append((trial.started or _NEVER, seen[trial.started, trial.condition], place))
+        seen[trial.started, trial.condition] += 1
+    return [place for *_, place in sorted(keys)]
+
+
+def number_cycles(trials: Sequence[TimedTrial]) -> list[int]:
+    """The cycle of each trial, which are in the order of ``sort_by_time``: from 0, ascending.
+
+    A cycle ends before a trial whose condition it already has, and at a pause of more than four usual ones
+    (the median), or of six hours: what is compared in pairs of a cycle then met the same path, and not that
+    of another day.
+    """
+    longest_s = _find_longest_pause_s(trials)
+    cycles: list[int] = []
+    members: set[Hashable] = set()
+    for place, trial in enumerate(trials):
+        pause_s = _measure_pause_s(trials[place - 1], trial) if place else 0.0
+        if place and (trial.condition in members or pause_s > longest_s):
+            members.clear()
+        cycles.append(0 if not place else cycles[-1] + (not members))
+        members.add(trial.condition)
+    return cycles
+
+
+_NEVER = datetime.datetime.min.replace(tzinfo=datetime.UTC)
+
+
+def _measure_pause_s(before: TimedTrial, after: TimedTrial) -> float:
+    if before.started is None or after.started is None:
+        return 0.0
+    return (after.started - before.started).total_seconds()
+
+
+def _find_longest_pause_s(trials: Sequence[TimedTrial]) -> float:
+    pauses = [_measure_pause_s(*pair) for pair in itertools.pairwise(trials)]
+    known = [pause for pause in pauses if pause > 0]
+    return min(PAUSE_MAX_S, PAUSE_RATIO * statistics.median(known)) if known else PAUSE_MAX_S
