@@ -508,6 +508,7 @@
 
     // Reads the part anew where the values at hand are not all there are, or end within it.
     function refine() {
+      if (!state?.found) return; // another series is being read
       const { found, start, end } = now();
       const span = end - start;
       const held = found.start <= start && found.end >= end;
