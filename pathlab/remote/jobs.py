@@ -18,6 +18,9 @@ Record = dict[str, Any]
 # Stages of the engine's own error records that are about the network rather than about the engine.
 NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "handshake", "send", "receive"})
 
+#: How long an end may take to arrive here after the agent has named it.
+END_WAIT_S = 1.0
+
 # What a sender meets where a firewall keeps the data port shut.
 SHUT_OUT = frozenset({"ETIMEDOUT", "ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EACCES", "EPERM"})
 SHUT_OUT_HINT = (
@@ -133,8 +136,15 @@ class EngineJob:
         return result
 
     def command(self, line: str) -> None:
-        """Give it one command line (``go``, ``stop``, …). HostError when it cannot take it."""
-        self._session.request("engine.command", job=self.number, line=line)
+        """Give it one command line (``go``, ``stop``, …). HostError when it cannot take it, or has ended."""
+        try:
+            self._session.request("engine.command", job=self.number, line=line)
+        except HostError as error:
+            with self._changed:
+                ended = self._changed.wait_for(lambda: self._exit is not None, END_WAIT_S)
+                if error.stage != "engine" or not ended:
+                    raise
+                raise self._error(f"{self._end().describe()}, before '{line}'") from error
 
     def kill(self) -> None:
         """Have it ended: SIGTERM, and SIGKILL a second later. Nothing happens when it has ended already."""

@@ -28,6 +28,17 @@ def test_closing_ends_agent_and_engines(fake_engine: Path, agent_zip: Path) -> N
         job.wait(1.0)
 
 
+def test_a_command_to_an_engine_that_was_killed_says_so(fake_engine: Path, agent_zip: Path) -> None:
+    with Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local") as session:
+        job = session.start_engine("obey", {}, seconds=60)
+        job.wait_for("arguments", PATIENCE_S)
+        os.kill(job.pid, signal.SIGKILL)
+        assert job.wait(PATIENCE_S).signal == "SIGKILL"
+        with pytest.raises(HostError, match="SIGKILL") as caught:
+            job.command("go")
+        assert caught.value.stage == "engine"
+
+
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
 def test_a_signal_ends_the_agent_and_its_engines(fake_engine: Path, agent_zip: Path, name: str) -> None:
     with Session(LocalTransport(engine=fake_engine, agent=agent_zip), host="local") as session:
