@@ -4,6 +4,7 @@
 #   make test-all     further tests of each kind as well; make test lists these tiers at its end
 #   make test-pythons unit and contract tests with every Python from 3.11 to 3.14 that is here
 #   make test-newest  the same with the newest libraries that setup.py allows
+#   make mutants      how many random faults in the product the unit tests and simulations find (an hour)
 #   make golden       writes the texts in tests/golden anew: look at them with git diff
 #   make check        formats, lints, types, imports, scripts, C warnings (no tests)
 #   make docs         the documentation site, in build/docs
@@ -30,9 +31,10 @@ BUILD_HERE := --use-pep517 --no-build-isolation
 LOCKED := --require-hashes --no-deps -r requirements
 LOCKER := build/lock
 NEWEST := build/newest
+MUTANTS := build/mutants
 
 .PHONY: quickstart install dev engine engines test-packages native-test test test-all $(TIERS) list-tiers test-pythons \
-  test-newest golden check check-types check-text check-scripts check-native docs pages screenshots lock plotly uplot \
+  test-newest mutants golden check check-types check-text check-scripts check-native docs pages screenshots lock plotly uplot \
   format wheel release bench clean
 
 # The engine is built while the virtual environment is made.
@@ -138,6 +140,11 @@ test-newest: engine
 	@echo "Installing the newest libraries in $(NEWEST)"
 	@$(NEWEST)/bin/python -m pip install --quiet --disable-pip-version-check --use-pep517 -e '.[dev]'
 	@$(NEWEST)/bin/python -m pytest $(or $(PYTEST_ARGS),-q -n 2 -m 'not netns' tests/unit tests/contract)
+
+# No part of the environment: only this needs them.
+mutants: dev
+	@$(PIP) --upgrade --no-deps --target $(MUTANTS) cosmic-ray==8.7.0 parso==0.8.7 decorator==5.3.1
+	@PYTHONPATH=$(MUTANTS) $(BIN)/python -m tests.mutants --out build/mutants.json $(MUTANT_ARGS)
 
 SCRIPTS := $(addprefix pathlab/report/,explorer/static/*.js templates/*.js) tests/scripts/*.js
 

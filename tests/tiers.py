@@ -43,14 +43,14 @@ TIERS = (
     Tier(
         "test",
         ("unit", "contract", "statistics", "golden", "scripts", "native", "integration", "ssh", "smoke"),
-        7,
+        6,
         "every layer in short",
         length="short",
     ),
     Tier("test-statistics", ("statistics",), 3, "simulations of estimators, fits and verdicts"),
-    Tier("test-campaigns", ("campaigns",), 7, "whole campaigns: faults, kills, loads, captures, SSH"),
+    Tier("test-campaigns", ("campaigns",), 6, "whole campaigns: faults, kills, loads, captures, SSH"),
     Tier("test-technologies", ("technologies",), 2, "messages by every technology, with its real server"),
-    Tier("test-browser", ("browser",), 5, "report and explorer in Chromium"),
+    Tier("test-browser", ("browser",), 3, "report and explorer in Chromium"),
     Tier(
         "test-machines", ("machines", "guest"), 3, "engines of seven machines, sanitizers, valgrind, faults"
     ),
@@ -58,7 +58,7 @@ TIERS = (
     Tier(
         "test-lab",
         ("lab",),
-        9,
+        8,
         "rates and delays against an emulated WAN; nothing may run beside",
         parallel=False,
     ),
