@@ -87,7 +87,7 @@ def test_technologies_are_measured_between_two_hosts(reach: Reach, tmp_path: Pat
         assert record.messages_missing == 0
         assert record.adapter_versions
         assert record.server_start_ns
-        assert record.loaded_received
+        assert record.loaded_sent
         assert {"round_trips", "sender_cpu", "receiver_cpu"} <= own
     assert not list_ports(lab)  # nothing listens any more
 
