@@ -37,7 +37,7 @@ def test_options_commands_and_records_pass_unchanged(session: Session) -> None:
     assert (end.status, end.signal, end.stderr, end.fault) == (0, None, "", None)
     assert [record["type"] for record in end.records] == ["arguments", "heard", "heard", "result"]
     assert heard == list(end.records)
-    with pytest.raises(HostError, match="has ended"):
+    with pytest.raises(HostError, match="ended with status 0"):
         job.command("go")
     job.kill()
 

@@ -65,6 +65,8 @@ def test_flow(name: str, say: Say) -> None:
         assert rows[-1].endswith("  in all")
         assert TOKEN not in text
         for line in text.splitlines():
+            if name == "bytes" and line.startswith("window: "):
+                continue  # of a transfer that took a steady interval, as on busy cores
             if line not in rows:
                 varying = re.compile(r"(?<=port )\d+") if SETTINGS.match(line) else MEASURED
                 say(varying.sub("#", line))
