@@ -140,9 +140,10 @@ class EngineJob:
         try:
             self._session.request("engine.command", job=self.number, line=line)
         except HostError as error:
+            if error.stage != "engine":
+                raise
             with self._changed:
-                ended = self._changed.wait_for(lambda: self._exit is not None, END_WAIT_S)
-                if error.stage != "engine" or not ended:
+                if not self._changed.wait_for(lambda: self._exit is not None, END_WAIT_S):
                     raise
                 raise self._error(f"{self._end().describe()}, before '{line}'") from error
 
