@@ -171,9 +171,9 @@ def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:
     from pathlab.analysis.planning.cycles import MINIMUM_CYCLES, POWER_RATIO, find_detectable_ratio
     from pathlab.study.trials import is_order_drawn
 
-    noise = ASSUMED_NOISE_RATIO if pilot is None else _read_noise(pilot)
     if not is_order_drawn(model.to_stored()) or count_cells(model) < 2:
         return
+    noise = ASSUMED_NOISE_RATIO if pilot is None else _read_noise(pilot)
     varies = f"trials vary by {format_ratio(noise)} ({'assumed' if pilot is None else pilot})"
     found = find_detectable_ratio(model.cycles_planned, noise)
     if found is None:
