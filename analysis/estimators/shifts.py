@@ -118,7 +118,7 @@ def _signed_rank_tails(n: int) -> NDArray[np.float64]:
 
 
 def signed_rank_tail(n: int, averages: int) -> float:
-    """Chance that so many averages of n fair pairs, or fewer, lie on one side of 0: exact up to 50 pairs."""
+    """Chance of at most this number of averages of n fair pairs on one side of 0; exact up to 50 pairs."""
     if n <= EXACT_PAIRS:
         return float(_signed_rank_tails(n)[min(averages, n * (n + 1) // 2)])
     mean, spread = _describe_signed_ranks(n)
@@ -147,7 +147,7 @@ def critical_rank(n: int, confidence_ratio: float) -> tuple[int, float | None]:
 
 
 def decides_by_draw(pairs: int, tests: int, alpha_ratio: float = ALPHA_RATIO) -> bool:
-    """Whether the exact signed-rank test of so few pairs can reach the level of one of ``tests`` tests.
+    """Whether the exact signed-rank test of these pairs can reach the level of one of ``tests`` tests.
 
     Its least p-value is 2^(1 - pairs). ``tests`` 0: the order was given, and no draw decided signs.
     """

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-#: A pause longer than so many usual ones ends a cycle, ...
+#: A pause longer than this multiple of the median pause ends a cycle, ...
 PAUSE_RATIO = 4
-#: ... and in any case one of six hours: the path may be another one at that time of day.
+#: ... and so does one of six hours: the path may be another one at that time of day.
 PAUSE_MAX_S = 6 * 3600.0
 
 

@@ -179,7 +179,7 @@ def _compare(
 def _evaluate(
     group: BondGroup, cell: BondCell, environment: Mapping[str, Any], tests: int
 ) -> BondGain | None:
-    """The gain before any correction for so many tests; None unless every link was measured alone."""
+    """The gain before the correction for ``tests`` tests; None unless every link was measured alone."""
     links = group.find_links(cell)
     if len(links) < 2 or count_lab_links(environment, group.condition) not in (None, len(links)):
         return None

@@ -99,7 +99,7 @@ class Sample:
         return self.table.get(name)[self.places]
 
     def drawn_tests(self, tests: int) -> int:
-        """What ``shifts.hodges_lehmann`` takes for one of so many tests: 0 where the order was given."""
+        """The argument of ``hodges_lehmann`` for one of ``tests`` tests: 0 where the order was given."""
         return tests if self.table.order_drawn else 0
 
     @property
