@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pathlab.campaign.load import load_campaign
@@ -26,7 +27,7 @@ def test_a_wrong_answer_is_asked_for_again(say: Say, tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     result = ask("new", str(file), given="\n".join(answers) + "\n")
     assert result.exit_code == 0
-    say(result.output)
+    say(re.sub(r"\[20\d{6}\]", "[DATE OF TODAY]", result.output))
     assert load_campaign(file).factors.levels("streams") == (1, 2, 4, 8)
 
 
