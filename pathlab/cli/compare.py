@@ -23,6 +23,7 @@ def compare(
     metrics: tuple[str, ...],
     margin: float,
     any_path: bool,
+    ignored: tuple[str, ...],
     unchanged: Path | None,
     fail_on: str | None,
     as_json: bool,
@@ -31,7 +32,9 @@ def compare(
     """Print how the other results differ from the first; the exit status that ``fail_on`` asks for."""
     if report is not None:
         choose_comparison_form(report)  # refuse the file before comparing
-    rules = ComparisonRules(metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path)
+    rules = ComparisonRules(
+        metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path, ignored=ignored
+    )
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]
         again = None if unchanged is None else stack.enter_context(Results.open(unchanged))

@@ -31,6 +31,14 @@ command = declare(
     ),
     flag("--any-path", help="Ignore host names when matching combinations."),
     option(
+        "--ignore",
+        "ignored",
+        multiple=True,
+        metavar="SETTING",
+        help="Match combinations without a setting that was changed on purpose, such as window or pacing. "
+        "May be repeated.",
+    ),
+    option(
         "--unchanged",
         type=PATH,
         help="A again, without any change: the noise floor is how far it differs, not how far halves do.",

@@ -22,6 +22,7 @@ from pathlab.report.sections.comparison_changes import (
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
 from pathlab.report.sections.comparison_text import list_notes
+from pathlab.report.sections.comparison_times import warn_of_times
 from pathlab.report.tables import build_table
 from pathlab.study.comparison.metrics import ComparedMetric
 from pathlab.study.comparison.rows import (
@@ -82,6 +83,8 @@ def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
             yield Subheading(text=f"{label} against {found.labels[0]}")
         for place, text in enumerate(() if refusal else list_summaries(found, label)):
             yield Paragraph(text=text, lead=place == 0)
+        if not refusal and (warning := warn_of_times(found, label)):
+            yield Paragraph(text=warning)
         groups = group_rows(found, label)
         for unit, name in FIGURES.items():
             drawn = [rows for rows in groups if _find_unit(rows[0].metric)[0] == unit and _has_interval(rows)]

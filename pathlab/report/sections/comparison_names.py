@@ -61,7 +61,9 @@ def format_compared_cell(cell: ComparedCell, cells: str | None = None) -> str:
 
 
 def _format_levels(cell: ComparedCell) -> str:
-    """Streams and window, without the one that is compared."""
+    """Streams and window, without the one that is compared; empty where both are."""
+    if cell.window_bytes == cell.streams == COMPARED:
+        return ""
     if cell.window_bytes == COMPARED:
         return format_count(cell.streams, "stream")
     window = "auto" if cell.window_bytes < 0 else format_bytes(cell.window_bytes)
@@ -72,7 +74,8 @@ def _list_parts(cell: ComparedCell, cells: str) -> Iterator[str]:
     """Path, streams, windows and settings, as far as they are known."""
     if path := format_path(cell):
         yield f"{path}:"
-    yield cells
+    if cells:
+        yield cells
     if cell.congestion:
         yield cell.congestion
     yield from _format_settings(cell.settings)

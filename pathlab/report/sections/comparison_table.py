@@ -18,6 +18,7 @@ from pathlab.report.sections.comparison_changes import (
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_text import list_notes
+from pathlab.report.sections.comparison_times import warn_of_times
 from pathlab.study.comparison.rows import ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
 
@@ -35,6 +36,8 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             console.print(f"{label}:", soft_wrap=True)
         for sentence in list_summaries(found, label):
             console.print(PrintedParagraph(sentence, "bold"))
+        if warning := warn_of_times(found, label):
+            console.print(PrintedParagraph(warning))
     console.print()
     console.print(f"Before: {found.labels[0]}", soft_wrap=True)
     for label in found.labels[1:]:

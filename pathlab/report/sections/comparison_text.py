@@ -11,7 +11,8 @@ from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_count
 from pathlab.report.sections.comparison_changes import POINTS, format_margin, format_noise
 from pathlab.report.sections.comparison_names import format_compared_cell
-from pathlab.study.comparison.groups import ComparedCell
+from pathlab.report.sections.comparison_times import note_times
+from pathlab.study.comparison.groups import COMPARED, ComparedCell
 from pathlab.study.comparison.rows import TOO_FEW_TRIALS, ChangeVerdict, ComparisonRow, ResultsComparison
 
 JSON_VERSION = 1
@@ -37,6 +38,11 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
         "unlike": [
             {"results": one.label, "fact": one.fact, "before": list(one.before), "after": list(one.after)}
             for one in found.unlike
+        ],
+        "ignored_on_purpose": list(found.rules.ignored),
+        "spans": [
+            {"results": one.label, "first_utc": one.first.isoformat(), "last_utc": one.last.isoformat()}
+            for one in found.spans
         ],
         "least_trials": found.least_trials,
     }
@@ -80,6 +86,7 @@ def list_notes(found: ResultsComparison) -> Iterator[str]:
         if noises
         else "Noise floor: unknown (too few trials)."
     )
+    yield from filter(None, (note_times(found, label) for label in found.labels[1:]))
     for one in found.unlike:
         was, is_now = (", ".join(texts) for texts in (one.before, one.after))
         yield f"Different in {one.label}: {one.fact}, {was} before and {is_now} after."
@@ -131,6 +138,9 @@ def _list_alone(found: ResultsComparison) -> Iterator[str]:
     """Combinations of one side alone, grouped by all settings besides streams and window."""
     groups: dict[tuple[str, ComparedCell], list[tuple[int, int | None]]] = {}
     for label, one in found.alone:
+        if COMPARED in (one.streams, one.window_bytes):
+            yield f"Only in {label}: {format_compared_cell(one)}."
+            continue
         cell = (one.streams, None if one.window_bytes < 0 else one.window_bytes)
         groups.setdefault((label, replace(one, streams=0, window_bytes=0)), []).append(cell)
     for (label, one), cells in groups.items():

@@ -20,9 +20,11 @@ from pathlab.study.selection import (
     collect_sample,
     select_everywhere,
 )
-from pathlab.study.trials import StudySource, list_values, read_study_trials
+from pathlab.study.trials import CELL_SETTINGS, StudySource, list_values, read_study_trials
 
-_OWN_SETTINGS = {"streams", "window_bytes", "congestion"}
+STREAMS, WINDOW = CELL_SETTINGS
+CONGESTION = "congestion"
+_OWN_SETTINGS = {STREAMS, WINDOW, CONGESTION}
 #: Settings whose default nobody knows where a file does not name them.
 TIMES = ("duration_ns", "warmup_ns")
 
@@ -68,6 +70,7 @@ class ComparedResults:
             self.settings = {row: drop_rate(settings) for row, settings in self.settings.items()}
             self.table.frame[LOSSLESS_COLUMN] = read_found_rates(self.table, plan, model)
         self.imported = self.table.flagged(Flag.IMPORTED)
+        self.host_facts = {host.name: host.facts for host in source.hosts()}  # the latest ones
 
 
 def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,7 +90,7 @@ def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...],
 
 
 def group_combinations(
-    source: ComparedResults, shared: Sequence[str], *, any_path: bool
+    source: ComparedResults, shared: Sequence[str], *, any_path: bool, ignored: Sequence[str] = ()
 ) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
     """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.
 
@@ -95,7 +98,7 @@ def group_combinations(
     limited are taken: its limit may be the difference. Messages with replies need no throughput.
     Imported trials among others are excluded: two programs are not one group. Where all are imported,
     throughput is not needed: a file of pings is compared by its RTT. ``any_path``: combinations have
-    no names of hosts.
+    no names of hosts. ``ignored``: settings, by attribute, that combinations do not have.
     """
     table, imported = source.table, source.imported
     rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True, unrated=True)
@@ -115,10 +118,21 @@ def group_combinations(
         cell = ComparedCell(
             source="" if any_path else sender,
             destination="" if any_path else receiver,
-            streams=int(streams),
-            window_bytes=-1 if window is None else int(window),
-            congestion=requested or (imported[place] and used) or "",
-            settings=tuple((name, str(own.get(name, find_default(name)))) for name in shared),
+            streams=COMPARED if STREAMS in ignored else int(streams),
+            window_bytes=COMPARED if WINDOW in ignored else -1 if window is None else int(window),
+            congestion="" if CONGESTION in ignored else requested or (imported[place] and used) or "",
+            settings=tuple(
+                (name, str(own.get(name, find_default(name)))) for name in shared if name not in ignored
+            ),
         )
         found.setdefault(cell, []).append(int(place))
     return {cell: collect_sample(table, np.array(group)) for cell, group in found.items()}, excluded
+
+
+def list_trial_levels(sample: Sample, factor: str) -> list[Any]:
+    """The level of each trial; None: left to the system."""
+    if factor == STREAMS:
+        return [int(streams) for streams in sample.streams]
+    if factor == WINDOW:
+        return [None if np.isnan(window) else int(window) for window in sample.window_bytes]
+    return [sample.table.conditions[place].get(factor) for place in sample.places]

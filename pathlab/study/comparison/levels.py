@@ -15,7 +15,7 @@ from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import format_level
-from pathlab.study.comparison.groups import COMPARED, ComparedCell
+from pathlab.study.comparison.groups import COMPARED, STREAMS, WINDOW, ComparedCell, list_trial_levels
 from pathlab.study.comparison.metrics import (
     METRICS,
     ChosenMetrics,
@@ -31,10 +31,9 @@ from pathlab.study.comparison.rows import (
     decide_rows,
 )
 from pathlab.study.selection import COMPARISON_FLAGS, Rules, Sample, select, select_everywhere
-from pathlab.study.trials import CELL_SETTINGS, Condition, TrialTable
+from pathlab.study.trials import Condition, TrialTable
 
 BUILD = "build"
-STREAMS, WINDOW = CELL_SETTINGS
 #: Builds that are one program: the one that others are held against, and the one that shows the noise floor.
 THIS, AGAIN = "this", "again"
 LEVEL_METRICS = ChosenMetrics(streams=("throughput", "cpu"))
@@ -132,6 +131,7 @@ def compare_levels_of(
             excluded={shown: select_everywhere(table, _choose_rules(factor))[1].excluded},
             ignored_settings=(),
             unlike=(),
+            spans=(),
             least_trials=MINIMUM_TRIALS,
         ),
         parts=parts,
@@ -221,15 +221,6 @@ def _split_cells(sample: Sample, factor: str) -> Iterator[tuple[int, int | None,
             yield int(streams), COMPARED, sample.take(sample.streams == streams)
     else:
         yield from sample.by_cell()
-
-
-def list_trial_levels(sample: Sample, factor: str) -> list[Any]:
-    """The level of each trial; None: left to the system."""
-    if factor == STREAMS:
-        return [int(streams) for streams in sample.streams]
-    if factor == WINDOW:
-        return [None if np.isnan(window) else int(window) for window in sample.window_bytes]
-    return [sample.table.conditions[place].get(factor) for place in sample.places]
 
 
 def _name_cell(condition: Condition, streams: int, window_bytes: int | None) -> ComparedCell:

@@ -1,20 +1,32 @@
-"""Why two results share no combination: the parts in which all of them differ, by name."""
+"""Why two results share no combination: the parts in which all differ; and settings that are ignored."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from pathlab.campaign.factors import find_default, format_levels
+from pathlab.campaign.factors import FACTORS_BY_KEY, find_default, format_levels, name_levels
+from pathlab.campaign.source_text import suggest_name
 from pathlab.errors import UsageError
-from pathlab.study.comparison.groups import ComparedCell
+from pathlab.study.comparison.circumstances import format_trial_level
+from pathlab.study.comparison.groups import (
+    COMPARED,
+    CONGESTION,
+    CellSamples,
+    ComparedCell,
+    list_trial_levels,
+)
 from pathlab.units import format_bytes
 
 #: Values of a part that are named, of each side.
 NAMED_VALUES = 4
+#: Options that are suggested; more differences are hardly all on purpose.
+NAMED_OPTIONS = 2
 #: Levels that are neither numbers nor words, as the text of a combination has them.
 WRITTEN = {"None": None, "True": True, "False": False}
 #: What a setting is called that no side names.
 DEFAULT = "default"
+PATH, CONGESTION_PART = "path", "congestion control"
 
 
 def check_shared(
@@ -30,14 +42,58 @@ def check_shared(
             texts = "; ".join(f"{name}: {was} and {is_now}" for name, was, is_now in apart)
             raise UsageError(
                 f"no combination was measured in both '{labels[0]}' and '{label}'{texts and f' ({texts})'}",
-                hint="Give results of equal paths, streams, windows, congestion control and settings; "
-                "--any-path leaves out names.",
+                hint=_suggest_options([name for name, *_ in apart]),
             )
     if again is not None and not set(again) & set(groups[0]):
         raise UsageError(
             f"the results without a change share no combination with '{labels[0]}'",
             hint="Give another run of the first results, or leave --unchanged out.",
         )
+
+
+def find_settings(keys: Sequence[str], shared: Sequence[str]) -> tuple[str, ...]:
+    """The attributes of settings to ignore, given by their keys in the campaign file.
+
+    ``shared``: settings that combinations have besides. Raises UsageError for a key of no setting.
+    """
+    known = {key: factor.name for key, factor in FACTORS_BY_KEY.items()}
+    known |= {key: name for name in shared for key in name_levels({name: None})}
+    for key in keys:
+        if key not in known:
+            raise UsageError(
+                f"'{key}' is no setting to ignore{suggest_name(key, known)}",
+                hint="Name a key of [factors], such as window, pacing or congestion.",
+            )
+    return tuple(known[key] for key in dict.fromkeys(keys))
+
+
+def check_ignored(label: str, group: CellSamples, ignored: Sequence[str]) -> None:
+    """Raise UsageError where trials of one combination have several levels of an ignored setting."""
+    for name in ignored:
+        for sample in group.values():
+            levels = dict.fromkeys(format_trial_level(name, one) for one in list_trial_levels(sample, name))
+            if len(levels) > 1:
+                (key,) = name_levels({name: None})
+                raise UsageError(
+                    f"'{label}' has {len(levels)} levels of {key} ({_enumerate(iter(levels))}), which "
+                    f"--ignore {key} would mix",
+                    hint="Ignore what has one level in each of the results; the explorer compares levels of "
+                    f"one campaign (colour={key}).",
+                )
+
+
+def _suggest_options(apart: Sequence[str]) -> str:
+    """What to do where results differ in all values of these parts."""
+    if not apart:
+        return "Give results that were measured with equal combinations of settings."
+    hints = ["--any-path leaves out names of hosts"] if PATH in apart else []
+    keys = [CONGESTION if name == CONGESTION_PART else name for name in apart if name != PATH]
+    if 0 < len(keys) <= NAMED_OPTIONS:
+        options = " ".join(f"--ignore {shlex.quote(key)}" for key in keys)
+        hints.append(f"{options} compares what was changed on purpose")
+    elif keys:
+        hints.append("--ignore SETTING, for each that was changed on purpose")
+    return f"Give results of equal settings; {'; '.join(hints)}."
 
 
 def _list_mismatches(
@@ -63,10 +119,12 @@ def format_differing_setting(name: str, text: str) -> tuple[str, str]:
 
 
 def _list_parts(one: ComparedCell) -> Iterator[tuple[str, str]]:
-    yield "path", f"{one.source} → {one.destination}"
-    yield "streams", str(one.streams)
-    yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)
-    yield "congestion control", one.congestion or DEFAULT
+    yield PATH, f"{one.source} → {one.destination}"
+    if one.streams != COMPARED:
+        yield "streams", str(one.streams)
+    if one.window_bytes != COMPARED:
+        yield "window", "auto" if one.window_bytes < 0 else format_bytes(one.window_bytes)
+    yield CONGESTION_PART, one.congestion or DEFAULT
     for name, text in one.settings:
         yield format_differing_setting(name, text)
 

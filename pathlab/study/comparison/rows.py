@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,12 @@ from pathlab.analysis.verdicts.two_samples import (
     compare_levels,
 )
 from pathlab.errors import UsageError
+from pathlab.study.comparison.circumstances import (
+    ConditionDifference,
+    MeasuredSpan,
+    list_differences,
+    measure_span,
+)
 from pathlab.study.comparison.groups import (
     CellSamples,
     ComparedCell,
@@ -36,32 +41,10 @@ from pathlab.study.comparison.metrics import (
     choose_metrics,
     find_noise,
 )
-from pathlab.study.comparison.mismatch import check_shared
+from pathlab.study.comparison.mismatch import check_ignored, check_shared, find_settings
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from pathlab.study.selection import ExclusionCount, Sample
-from pathlab.study.trials import StudySource, list_values
-from pathlab.units import format_time
-
-
-def _read_texts(name: str, render: Callable[[Any], str]) -> Callable[[Sample], list[str]]:
-    def read(sample: Sample) -> list[str]:
-        (values,) = list_values(sample.table.frame.iloc[sample.places], (name,))
-        return [render(value) for value in values]
-
-    return read
-
-
-#: What may differ between results without keeping them from being compared, and has to be said then.
-FACTS: Mapping[str, Callable[[Sample], list[str]]] = {
-    "steady window": _read_texts(
-        "duration_ns", lambda duration_ns: format_time(duration_ns) if duration_ns else "by amount"
-    ),
-    "warm-up": _read_texts("warmup_ns", format_time),
-    "measured over": lambda sample: [sample.table.conditions[place].medium for place in sample.places],
-    "probes": _read_texts("probe_method", lambda method: method or "none"),
-    "congestion control in use": _read_texts("congestion_sender", lambda name: name or "not read"),
-}
-
+from pathlab.study.trials import StudySource
 
 #: Why a row is undecided that has fewer trials than a verdict needs.
 TOO_FEW_TRIALS = "too few trials"
@@ -84,6 +67,8 @@ class ChangeVerdict(StrEnum):
 class ComparisonRules:
     """What rows are held against. ``any_path``: hosts may have other names in each of the results.
 
+    ``ignored``: settings, by the keys of the campaign file, that were changed on purpose: combinations are
+    matched without them.
     ``metrics``, none: those that ``choose_metrics`` gives for what a combination carried.
     """
 
@@ -91,6 +76,7 @@ class ComparisonRules:
     margin_ratio: float = MARGIN_RATIO
     alpha_ratio: float = ALPHA_RATIO
     any_path: bool = False
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,16 +122,6 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionDifference:
-    """A fact of the trials that differs between two results and is no part of the combination."""
-
-    label: str  # of the results that are compared with the first
-    fact: str
-    before: tuple[str, ...]
-    after: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsComparison:
     """Every row, and what could not be compared: combinations of one side alone, excluded trials."""
 
@@ -158,6 +134,7 @@ class ResultsComparison:
     unlike: tuple[
         ConditionDifference, ...
     ]  # what was not alike besides, in trials that were compared all the same
+    spans: tuple[MeasuredSpan, ...]  # of the trials that each of the results has in common with another
     least_trials: int  # on each side, for a row to be decided
 
     def count(self, verdict: ChangeVerdict) -> int:
@@ -196,7 +173,8 @@ def compare_results(
 
     ``unchanged`` is another run of the first without any change: how far the two differ is the noise floor
     then, which otherwise comes from the halves of each of the results. Raises UsageError for fewer than two,
-    an unknown metric, or where one of them has no combination in common with the first.
+    an unknown metric or setting, where one of them has no combination in common with the first, or several
+    levels of an ignored setting in one combination.
 
     Notes
     -----
@@ -210,13 +188,16 @@ def compare_results(
     _check(results, rules)
     labels, sources = [label for label, _ in results], [source for _, source in results]
     read = [ComparedResults(source) for source in (*sources, unchanged) if source is not None]
-    shared, ignored = share_settings(read)
-    grouped = [group_combinations(one, shared, any_path=rules.any_path) for one in read]
+    shared, unnamed = share_settings(read)
+    ignored = find_settings(rules.ignored, shared)
+    grouped = [group_combinations(one, shared, any_path=rules.any_path, ignored=ignored) for one in read]
     groups = [group for group, _ in grouped[: len(labels)]]
     again = None if unchanged is None else grouped[-1][0]
     excluded = {label: left for label, (_, left) in zip(labels, grouped, strict=False)}
     _check_usable(labels, groups, excluded)
     check_shared(labels, groups, again)
+    for label, group in zip(labels, groups, strict=True):
+        check_ignored(label, group, ignored)
     held = list(zip(labels[1:], groups[1:], strict=True))
     rows = [row for label, after in held for row in _align(label, (groups[0], after), again, rules)]
     if not rows:
@@ -232,8 +213,13 @@ def compare_results(
             for one in sorted(groups[0].keys() ^ after.keys())
         ),
         excluded=excluded,
-        ignored_settings=ignored,
-        unlike=tuple(one for label, after in held for one in _list_unlike(label, (groups[0], after))),
+        ignored_settings=unnamed,
+        unlike=tuple(
+            one
+            for label, results, group in zip(labels[1:], read[1:], groups[1:], strict=False)
+            for one in list_differences(label, (read[0], results), (groups[0], group), ignored)
+        ),
+        spans=tuple(_list_spans(labels, groups)),
         least_trials=MINIMUM_TRIALS,
     )
 
@@ -276,15 +262,13 @@ def _choose_metrics(sample: Sample) -> tuple[str, ...]:
     return choose_metrics([sample.condition], DEFAULT_METRICS)
 
 
-def _list_unlike(label: str, sides: tuple[CellSamples, CellSamples]) -> Iterator[ConditionDifference]:
-    """Facts of the shared combinations' trials that are not the same before and after."""
-    shared = sides[0].keys() & sides[1].keys()
-    for fact, read in FACTS.items():
-        before, after = (
-            tuple(sorted({text for cell in shared for text in read(side[cell])})) for side in sides
-        )
-        if before != after:
-            yield ConditionDifference(label=label, fact=fact, before=before, after=after)
+def _list_spans(labels: Sequence[str], groups: Sequence[CellSamples]) -> Iterator[MeasuredSpan]:
+    """When the trials of each of the results were measured that are compared, where they state it."""
+    compared = {cell for after in groups[1:] for cell in groups[0].keys() & after.keys()}
+    for label, group in zip(labels, groups, strict=True):
+        span = measure_span(label, group, compared & group.keys())
+        if span is not None:
+            yield span
 
 
 def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -> None:

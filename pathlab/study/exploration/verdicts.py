@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pathlab.campaign.factors import FACTORS
 from pathlab.errors import UsageError
-from pathlab.study.comparison.levels import compare_levels_of, list_trial_levels
+from pathlab.study.comparison.groups import list_trial_levels
+from pathlab.study.comparison.levels import compare_levels_of
 from pathlab.study.comparison.metrics import METRICS, ChosenMetrics
 from pathlab.study.comparison.rows import ComparisonRules, ResultsComparison, compare_results
 from pathlab.study.exploration.explored_results import RESULTS, ExploredResults

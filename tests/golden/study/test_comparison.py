@@ -6,10 +6,8 @@ import dataclasses
 
 from pathlab.errors import UsageError
 from pathlab.report.sections.comparison_text import describe_comparison, list_notes
-from pathlab.study.comparison.rows import (
-    ChangeVerdict,
-    compare_results,
-)
+from pathlab.report.sections.comparison_times import warn_of_times
+from pathlab.study.comparison.rows import ChangeVerdict, compare_results
 from tests.builders.comparisons import compare, make_results
 from tests.golden.conftest import Say, catch
 
@@ -59,6 +57,20 @@ def test_what_is_not_alike_besides_is_said(say: Say) -> None:
     second.change_trials(duration_ns=0)
     (by_amount,) = (line for line in list_notes(compare(first, second)) if "steady window" in line)
     say(by_amount)
+
+
+def test_times_apart_and_settings_that_were_ignored_are_said(say: Say) -> None:
+    first, second = make_results(seed=1), make_results(seed=2, rate=0.8)
+    second.change_trials(started_utc="2026-01-03T15:04:05Z", window_requested_bytes=131_072)
+    say(catch(UsageError, compare, first, second))
+    found = compare(first, second, ignored=("window",))
+    say(warn_of_times(found, "r1"))
+    say([line for line in list_notes(found) if "Different in" in line])
+    second.change_trials(
+        lambda one: dataclasses.replace(one, window_requested_bytes=None if one.cycle else 65_536)
+    )
+    say(catch(UsageError, compare, first, second, ignored=("window",)))
+    say(catch(UsageError, compare, first, second, ignored=("windw",)))
 
 
 def test_many_conditions_of_one_side_are_one_line(say: Say) -> None:

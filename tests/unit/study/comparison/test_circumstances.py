@@ -1,0 +1,169 @@
+"""What differs besides what is compared: times, hosts, and settings that were changed on purpose."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any
+
+import pytest
+
+from pathlab.errors import UsageError
+from pathlab.report.sections.comparison_text import describe_comparison, list_notes
+from pathlab.report.sections.comparison_times import note_times, warn_of_times
+from pathlab.store.records import HostRecord, TrialRecord
+from pathlab.study.comparison.rows import ChangeVerdict
+from tests.builders.comparisons import compare, make_results
+from tests.builders.results import SyntheticResults
+
+DAY = datetime.datetime(2026, 11, 2, tzinfo=datetime.UTC)
+
+
+def start_at(results: SyntheticResults, hour: float, *, apart_h: float = 0.01) -> SyntheticResults:
+    """The results with trials at these times: from ``hour`` of the first day on, one after the other."""
+    results.records = [
+        dataclasses.replace(
+            record, started_utc=(DAY + datetime.timedelta(hours=hour + apart_h * place)).isoformat()
+        )
+        for place, record in enumerate(results.records)
+    ]
+    return results
+
+
+@pytest.mark.parametrize(
+    ("hour", "apart_h", "warning", "note"),
+    [
+        (19.1, 0.01, None, None),  # in turn with the first results
+        (20, 0.01, None, "r1 2026-11-02 20:00 to 20:"),
+        (31, 0.01, "r1 2026-11-03 07:00 to 07:11 UTC, at other hours of the day. What changed", None),
+        (43, 0.01, "r1 2026-11-03 19:00 to 19:11 UTC. What changed", None),  # a day later, at the same hour
+        (13, 0.01, "at other hours of the day", None),
+        (15.5, 0.01, "at other hours of the day", None),  # less than six hours before
+        (26, 2, "r1 2026-11-03 02:00 to 2026-11-04 ", None),  # at every hour of the next days
+    ],
+)
+def test_times_that_lie_apart_are_said_beside_the_answer(
+    hour: float, apart_h: float, warning: str | None, note: str | None
+) -> None:
+    found = compare(start_at(make_results(seed=1), 19), start_at(make_results(seed=2), hour, apart_h=apart_h))
+    for text, expected in ((warn_of_times(found, "r1"), warning), (note_times(found, "r1"), note)):
+        assert (text is None) == (expected is None), text
+        assert (expected or "") in (text or "")
+    spans = describe_comparison(found)["spans"]
+    assert spans[0]["first_utc"].startswith("2026-11-02T19:00")
+    assert [span["results"] for span in spans] == ["r0", "r1"]
+
+
+@pytest.mark.parametrize("started_utc", ["", "1970-01-01T00:00:07Z"])
+def test_times_that_are_not_known_are_no_difference(started_utc: str) -> None:
+    second = make_results(seed=2)
+    second.change_trials(started_utc=started_utc)
+    found = compare(start_at(make_results(seed=1), 19), second)
+    assert [span.label for span in found.spans] == ["r0"]
+    assert warn_of_times(found, "r1") is note_times(found, "r1") is None
+
+
+NIC = {"state": "up", "driver": "ixgbe", "speed_bits_per_s": 10**10, "mtu_bytes": 1500}
+FACTS: dict[str, Any] = {
+    "kernel": {"release": "6.1.0"},
+    "cpu": {"model": "Xeon", "usable": 8},
+    "nics": {
+        "eth0": {**NIC, "offloads": {"tso": True, "gro": True}},
+        "docker0": {**NIC, "driver": "bridge", "offloads": {"tso": False}},
+        "lo": {"state": "up", "offloads": {"tso": True}},
+    },
+}
+
+
+def host(results: SyntheticResults, **facts: Any) -> SyntheticResults:
+    names = {name for one in results.records for name in (one.path_source, one.path_destination)}
+    own = {"west": {**FACTS, **facts}}
+    records = [HostRecord(name=name, recorded_utc="", facts=own.get(name, FACTS)) for name in sorted(names)]
+    return results.copy(hosts=records)
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({}, []),
+        ({"load": {"minute_1": 3}}, []),
+        ({"kernel": {"release": "6.12.0"}}, [("kernel of west", "6.1.0", "6.12.0")]),
+        ({"kernel": None}, []),  # not stated is no difference
+        ({"cpu": {"model": "Xeon", "usable": 4}}, [("CPU of west", "Xeon, 8 usable", "Xeon, 4 usable")]),
+        ({"nics": {"eth0": FACTS["nics"]["eth0"]}}, []),  # a container's bridge carries nothing
+        (
+            {"nics": {"ens1": {**NIC, "mtu_bytes": 9000, "offloads": {"tso": True, "gro": False}}}},
+            [
+                ("NIC of west", "ixgbe 10 Gbit/s MTU 1500", "ixgbe 10 Gbit/s MTU 9000"),
+                ("offloads of west", "gro on", "gro off"),
+            ],
+        ),
+        ({"nics": {"e": {"state": "up", "driver": [1], "offloads": 3}}}, [("NIC of west", "", "[1]")]),
+        ({"nics": [1], "cpu": "Xeon", "kernel": "6.1.0"}, []),
+    ],
+)
+def test_hosts_that_differ_are_named(facts: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
+    found = compare(host(make_results(seed=1)), host(make_results(seed=2), **facts))
+    assert [(one.fact, one.after[0]) for one in found.unlike] == [
+        (fact, after) for fact, _, after in expected
+    ]
+    assert all(before in one.before[0] for one, (_, before, _) in zip(found.unlike, expected, strict=True))
+
+
+def test_hosts_of_other_names_are_held_against_each_other() -> None:
+    first, second = host(make_results(seed=1)), make_results(seed=2)
+    second.change_trials(path_source="elsewhere")
+    second = host(second).copy(
+        hosts=[
+            HostRecord(name="elsewhere", recorded_utc="", facts={**FACTS, "kernel": {"release": "6.12.0"}})
+        ]
+    )
+    (kernel,) = compare(first, second, any_path=True).unlike
+    assert (kernel.fact, kernel.before, kernel.after) == ("kernel", ("6.1.0",), ("6.12.0",))
+
+
+def set_levels(results: SyntheticResults, **settings: Any) -> SyntheticResults:
+    """The results as if the plan had set these."""
+    results._plan = [dataclasses.replace(row, settings={**row.settings, **settings}) for row in results._plan]
+    if "window_bytes" in settings:
+        results.change_trials(window_requested_bytes=settings["window_bytes"])
+    return results
+
+
+@pytest.mark.parametrize(
+    ("key", "levels"),
+    [("window", {"window_bytes": 131_072}), ("pacing", {"pacing_bits_per_s": 250_000_000})],
+)
+def test_a_setting_that_was_changed_on_purpose_is_ignored(key: str, levels: dict[str, Any]) -> None:
+    first = set_levels(make_results(seed=1), pacing_bits_per_s=300_000_000)
+    second = set_levels(make_results(seed=2, rate=0.8), **{"pacing_bits_per_s": 300_000_000, **levels})
+    with pytest.raises(UsageError, match=f"no combination was measured in both .*{key}: ") as caught:
+        compare(first, second)
+    assert caught.value.hint is not None
+    assert f"--ignore {key} compares what was changed on purpose" in caught.value.hint
+    assert "--any-path" not in caught.value.hint
+    found = compare(first, second, ignored=(key,))
+    assert [row.verdict for row in found.rows if row.metric.name == "throughput"] == [ChangeVerdict.WORSE] * 2
+    assert [one.fact for one in found.unlike] == [key]
+    assert any(f"Different in r1: {key}, " in note for note in list_notes(found))
+    assert found.alone == ()
+
+
+def test_several_levels_of_a_setting_are_never_mixed() -> None:
+    def widen(one: TrialRecord) -> TrialRecord:
+        return dataclasses.replace(one, window_requested_bytes=None if one.cycle % 2 else 65_536)
+
+    second = make_results(seed=2)
+    second.change_trials(widen)
+    with pytest.raises(UsageError, match=r"'r1' has 2 levels of window \(64 KiB, auto\)"):
+        compare(make_results(seed=1), second, ignored=("window",))
+
+
+def test_streams_windows_and_congestion_control_can_be_ignored_together() -> None:
+    first, second = make_results(seed=1), make_results(seed=2)
+    for results, streams in ((first, 1), (second, 4)):
+        results.records = [one for one in results.records if one.streams == streams]
+    found = compare(first, second, ignored=("streams", "window", "congestion"))
+    assert {row.cell.describe()["streams"] for row in found.rows} == {None}
+    assert [one.fact for one in found.unlike] == ["streams"]
+    assert describe_comparison(found)["ignored_on_purpose"] == ["streams", "window", "congestion"]
