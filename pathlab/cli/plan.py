@@ -22,6 +22,7 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.runner.campaign.link_shares import LinkShare, share_links
+from pathlab.runner.hosts.window_limits import find_short_windows, record_own_limits
 from pathlab.units import format_rate, format_ratio, format_time, format_volume
 
 #: By how much trials vary where no pilot shows it: standard deviation of the logarithm of throughput.
@@ -45,7 +46,8 @@ def show_plan(
     console = TerminalConsole()
     _print_rows(model, rows, len(rows) if show_all else shown, console)
     estimate = estimate_campaign(model, rows)
-    for sentence in (*_list_sums(model, estimate), *_describe_power(model, pilot)):
+    short = find_short_windows(rows, record_own_limits(model))
+    for sentence in (*_list_sums(model, estimate), *_describe_power(model, pilot), *short):
         console.print(PrintedParagraph(sentence))
     for path in estimate.paths:
         console.print(PrintedParagraph(_path_text(path), mark="  "))

@@ -150,8 +150,7 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
         yield Notice(
             kind="window-not-granted",
             short=f"{locate(found.short, found.cells)} the kernel granted less than the window "
-            f"requested (least grant: {format_bytes(found.least_granted_bytes)}; Linux reports double the "
-            "usable size).",
+            f"requested (least grant: {format_bytes(found.least_granted_bytes)}, of which Linux uses half).",
             fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
     for flag, cells in found.partly.items():

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from pathlab.agents.probes.buffers import read_buffers
+from pathlab.agents.source import Source
+from pathlab.campaign.host_model import LOCAL
+from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import BOTH, REVERSE
 from pathlab.store.records import HostRecord
@@ -25,6 +29,14 @@ def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> 
             key = (host, limit)
             largest[key] = max(largest.get(key, 0), window_bytes)
     return list(_describe(largest, facts))
+
+
+def record_own_limits(campaign: Campaign) -> list[HostRecord]:
+    """What is known of the buffers of each host of a campaign that is this machine, before anything runs."""
+    own = {LOCAL, *(campaign.lab.hosts if campaign.lab else ())}
+    own |= {name for name, host in campaign.hosts.items() if host.transport == LOCAL}
+    facts = {"buffers": read_buffers(Source())}
+    return [HostRecord(name=name, recorded_utc="", facts=facts) for name in sorted(own)]
 
 
 def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
@@ -48,11 +60,16 @@ def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:
 def _describe(
     largest: Mapping[tuple[str, str], int], facts: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
+    """The limits, those of equal hosts on one line."""
+    short: dict[tuple[str, int, int], list[str]] = {}
     for (host, limit), window_bytes in sorted(largest.items()):
         allowed = facts.get(host, {}).get(f"{limit}_bytes")
         if allowed is not None and allowed < window_bytes:
-            most, wanted = format_bytes(allowed), format_bytes(window_bytes)
-            yield (
-                f"{host} grants windows up to {most}, the plan requests {wanted}; these trials get the flag "
-                f"window-short. fix: sysctl -w net.core.{limit}={window_bytes}"
-            )
+            short.setdefault((limit, allowed, window_bytes), []).append(host)
+    for (limit, allowed, window_bytes), hosts in short.items():
+        grant = f"{hosts[0]} grants" if len(hosts) == 1 else f"{', '.join(hosts)} grant"
+        most, wanted = format_bytes(allowed), format_bytes(window_bytes)
+        yield (
+            f"{grant} windows up to {most}, the plan requests {wanted}; these trials get the flag "
+            f"window-short. fix: sysctl -w net.core.{limit}={window_bytes}"
+        )

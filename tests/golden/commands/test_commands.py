@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.runner.hosts import window_limits
 from tests.builders.messages import TCP, make_message_results
 from tests.builders.results import make_quickstart, write_results
 from tests.builders.technologies import make_technology_results
@@ -41,6 +42,7 @@ COMMANDS = (
     "plan lan --paths=local:local",
     "plan lan --paths=local:local --set paths.0.capacity=1Gbit/s",
     f"plan lan --paths=local:local {CONDUCT}",
+    """plan quickstart --rows 0 --set='factors.window=["8MiB"]'""",
     "recommend messages",
     "recommend messages --rate 5k --size 64B --p99 50us",
     "recommend messages --rate 1M --size 64 --p99 50us",
@@ -128,6 +130,8 @@ def run(
 ) -> Callable[[str], Said]:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(root)
+    limits = {"rmem_max_bytes": 4 << 20, "wmem_max_bytes": 4 << 20}  # of any machine
+    monkeypatch.setattr(window_limits, "read_buffers", lambda _source: limits)
     return lambda command: call(shlex.split(command), capsys)
 
 
