@@ -76,7 +76,9 @@ class TrialRecord(MessageColumns):
         int | None,
         "SO_RCVBUF as the kernel reports it; Linux reports double the usable size",
     ]
-    window_effective_bytes: Annotated[float | None, "throughput per stream x mean loaded RTT"]
+    window_effective_bytes: Annotated[
+        float | None, "throughput per stream x mean loaded RTT; empty: not measured, or less than one segment"
+    ]
     window_in_flight_max_bytes: Annotated[
         int | None,
         "most that one stream had unacknowledged: largest tcpi_unacked x tcpi_snd_mss",

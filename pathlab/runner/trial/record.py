@@ -75,9 +75,11 @@ def build_record(
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
     probes = _measure_probes(tables, _phase(data.sender, Phase.STEADY))
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
-    effective = None
+    effective, segment_bytes = None, read_least("mss_bytes")(sender_ready)
     if throughput is not None and loaded_ns and not is_udp_flow(spec):
         effective = effective_window(throughput, spec.cell.streams, loaded_ns)
+        if effective < (segment_bytes or 0):  # the probes did not wait where the data did
+            effective = None
     hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
     reverse = _measure_flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
     record = TrialRecord(
@@ -98,7 +100,7 @@ def build_record(
         window_granted_receiver_bytes=read_least("rcvbuf_bytes")(receiver_ready),
         window_effective_bytes=effective,
         congestion_requested=spec.cell.congestion,
-        mss_bytes=read_least("mss_bytes")(sender_ready),
+        mss_bytes=segment_bytes,
         interval_ns=load_engine(spec.cell.engine).find_interval_ns(spec),
         warmup_ns=spec.cell.warmup_ns,
         duration_ns=spec.cell.duration_ns if spec.cell.transfer_bytes is None else 0,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from pathlab.campaign.factor import Level
@@ -145,3 +146,28 @@ def test_undelivered_bytes_are_no_flag_of_a_failed_trial_and_unknown_of_iperf3()
     failed = record_trial(make_spec(), data, {}, **ended)
     assert (failed.undelivered_bytes, failed.flags) == (800, ())
     assert record_trial(make_spec(engine="iperf3"), data, {}).undelivered_bytes is None
+
+
+@pytest.mark.parametrize(
+    ("mss_bytes", "rtt_ns", "expected_bytes"),
+    [
+        (1448, 20_000_000, 25_000.0),
+        (1448, 18_000, None),  # the probes saw no queue: 22 B a stream is no window
+        (None, 18_000, 22.5),
+        (1448, None, None),
+    ],
+)
+def test_less_than_a_segment_is_no_effective_window(
+    mss_bytes: int | None, rtt_ns: int | None, expected_bytes: float | None
+) -> None:
+    ready = {"type": "ready", "sockets": [{"mss_bytes": mss_bytes}]}
+    flow = [make_result([1_250_000, 1_250_000], 10**9)]
+    probes = pa.table(
+        {"sent_ns": pa.array([6_000_000], pa.int64()), "rtt_ns": pa.array([rtt_ns], pa.int64())}
+    )
+    record = record_trial(
+        make_spec(direction="forward"),
+        TrialData(sender=[ready, *flow], receiver=flow),
+        {"loaded_probes": probes},
+    )
+    assert record.window_effective_bytes == expected_bytes
