@@ -226,7 +226,7 @@ def _show(folder: Path, direction: str, as_json: bool, console: Console) -> Tria
             limit = _describe_limit(record, found)
             click.echo(json.dumps({**results.export_record(trial_id), "limit": limit}, indent=2))
         elif record.status == Status.COMPLETE or record.received_total_bytes is not None:
-            render_trial(record, results, trial_id, console)
+            render_trial(record, results, trial_id, console, direction)
             console.print()
             for note in list_remarks(record, found, direction):
                 console.print(PrintedParagraph(note))

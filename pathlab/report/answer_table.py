@@ -154,7 +154,7 @@ def name_condition(condition: Condition) -> str:
     levels = format_levels({name: value for name, value in condition.settings if value is not None})
     texts = [f"{key} {text}" for key, text in levels.items()]
     where = "" if condition.medium == "hosts" else f" ({condition.medium})"
-    return f"{condition.path_source} → {condition.path_destination}{where}, {', '.join(texts)}"
+    return f"{condition.path}{where}, {', '.join(texts)}"
 
 
 def list_undecided(

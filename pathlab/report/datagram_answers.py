@@ -59,8 +59,7 @@ def list_flows(study: Analyses) -> tuple[NamedFlow, ...]:
             levels.append(format_count(answer.streams or 1, "stream"))
         if len(windows) > 1:
             levels.append(f"window {format_window(answer.window_bytes)}")
-        path = f"{answer.condition.path_source} → {answer.condition.path_destination}"
-        found.append(NamedFlow(path=path, name=", ".join(levels), answer=answer))
+        found.append(NamedFlow(path=answer.condition.path, name=", ".join(levels), answer=answer))
     if len(found) > 1:
         found = [replace(one, name=one.name or PLAIN) for one in found]
     return tuple(found)

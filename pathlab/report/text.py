@@ -23,7 +23,7 @@ from pathlab.study.streams import (
     measure_upper_rtt,
     summarise_streams,
 )
-from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource
+from pathlab.study.trials import LINUX_WINDOW_FACTOR, StudySource, join_ends
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -73,10 +73,20 @@ RTT_COLUMNS = (
 )
 
 
-def render_trial(record: TrialRecord, results: StudySource | None, trial_id: int, console: Console) -> None:
-    """Print one trial; without ``results`` its streams and RTT percentiles are left out."""
+def render_trial(
+    record: TrialRecord,
+    results: StudySource | None,
+    trial_id: int,
+    console: Console,
+    direction: str | None = None,
+) -> None:
+    """Print one trial; without ``results`` its streams and RTT percentiles are left out.
+
+    ``direction`` of the data: as in the plan; None: along the path.
+    """
     console.print()
-    console.print(f"{record.path_source} → {record.path_destination}", style="bold", end="")
+    path = join_ends(record.path_source, record.path_destination, direction)
+    console.print(path, style="bold", end="")
     console.print(f"  {format_utc(record.started_utc)}", style="dim")
     if record.status != Status.COMPLETE:
         stage = f" ({record.failed_stage})" if record.failed_stage else ""

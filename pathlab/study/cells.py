@@ -140,7 +140,7 @@ class MeasuredCondition:
     @property
     def path(self) -> str:
         """``a → b``."""
-        return f"{self.key.path_source} → {self.key.path_destination}"
+        return self.key.path
 
     @property
     def name(self) -> str:

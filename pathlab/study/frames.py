@@ -111,9 +111,7 @@ def _join_counts(counts: Sequence[ExclusionCount]) -> str:
 def _format_condition(condition: Condition) -> str:
     levels = format_levels({name: level for name, level in condition.settings if level is not None})
     settings = [f"{key} {text}" for key, text in levels.items()]
-    return (
-        f"{condition.path_source} → {condition.path_destination} ({', '.join([condition.medium, *settings])})"
-    )
+    return f"{condition.path} ({', '.join([condition.medium, *settings])})"
 
 
 def _list_figures(result: Any) -> list[str]:

@@ -28,6 +28,11 @@ LEAST = 1e-30
 LAB = Flag.LAB
 
 
+def join_ends(source: str, destination: str, direction: str | None) -> str:
+    """A path by its ends, with the arrow of the data: ``a → b``; ``a ← b`` against the path."""
+    return f"{source} {'←' if direction == 'reverse' else '→'} {destination}"
+
+
 class StudySource(Protocol):
     """The part of ``pathlab.store.results.Results`` that a study needs."""
 
@@ -85,6 +90,11 @@ class Condition:
         """The hosts that send and receive what is counted: turned where the data goes against the path."""
         ends = self.path_source, self.path_destination
         return (ends[1], ends[0]) if self.get("direction") == "reverse" else ends
+
+    @property
+    def path(self) -> str:
+        """``a → b``, with the arrow of the data that is counted."""
+        return join_ends(self.path_source, self.path_destination, self.get("direction"))
 
     def without(self, *names: str) -> Condition:
         """The same condition, whatever these settings were."""

@@ -32,7 +32,7 @@ from pathlab.study.exploration.trial_details import (
 )
 from pathlab.study.exploration.trial_readings import SettingReading
 from pathlab.study.exploration.trial_source import TrialSource
-from pathlab.study.trials import StudySource
+from pathlab.study.trials import StudySource, join_ends
 from pathlab.units import (
     NOT_MEASURED,
     format_bytes,
@@ -97,7 +97,7 @@ def write_details(found: TrialDetails, source: StudySource) -> Document:
         "name": found.name,
         "trial": found.trial_id,
         "title": f"Trial {found.trial_id}, cycle {record.cycle + 1}: {combination}",
-        "path": f"{record.path_source} → {record.path_destination}",
+        "path": join_ends(record.path_source, record.path_destination, found.direction),
         "medium": MEDIA[found.medium],
         "started": format_utc(record.started_utc),
         "combination": combination,

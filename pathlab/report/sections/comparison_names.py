@@ -9,6 +9,7 @@ from pathlab.report.phrases import format_count
 from pathlab.study.comparison.groups import COMPARED, ComparedCell
 from pathlab.study.comparison.mismatch import format_differing_setting
 from pathlab.study.comparison.rows import ComparisonRow
+from pathlab.study.trials import join_ends
 from pathlab.units import format_bytes
 
 
@@ -51,8 +52,9 @@ def name_cells(rows: Sequence[ComparisonRow]) -> CellNames:
 
 def format_path(cell: ComparedCell) -> str:
     """Sender and receiver; empty where host names were ignored."""
-    ends = cell.source, cell.destination
-    return f"{ends[0]} → {ends[1]}" if any(ends) else ""
+    if not cell.source and not cell.destination:
+        return ""
+    return join_ends(cell.source, cell.destination, dict(cell.settings).get("direction"))
 
 
 def format_compared_cell(cell: ComparedCell, cells: str | None = None) -> str:

@@ -158,7 +158,7 @@ def plot_trial(inputs: ReportInputs, trial_id: int) -> Plot:
     return Plot(
         name=f"trial-{trial_id}",
         title=f"Trial {trial_id}, cycle {record.cycle + 1}: {record.streams} × {window}",
-        condition=f"{_name_ends(record)} · {_name_medium(record)} · {record.started_utc[:10]}",
+        condition=f"{_name_ends(inputs, trial_id)} · {_name_medium(record)} · {record.started_utc[:10]}",
         sentence=" ".join(
             filter(None, (_describe_trial(record, sent, found, joined), _name_captures(record, trial_id)))
         ),
@@ -194,8 +194,10 @@ def _introduce(inputs: ReportInputs) -> str:
     )
 
 
-def _name_ends(record: TrialRecord) -> str:
-    return f"{record.path_source} → {record.path_destination}"
+def _name_ends(inputs: ReportInputs, trial_id: int) -> str:
+    table = inputs.study.study_table()
+    place = list(table.frame["trial_id"]).index(trial_id)
+    return table.conditions[place].path
 
 
 def _find_record(inputs: ReportInputs, trial_id: int) -> TrialRecord:

@@ -10,11 +10,13 @@ import pytest
 from rich.console import Console
 
 from pathlab.cli.running_table import RunningTable
+from pathlab.report.answer_table import name_condition
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.cells import Cell, find_extremes, sort_by_throughput
 from pathlab.study.costs import CellFigures, describe_cell
 from pathlab.study.links import DirectLink
+from pathlab.study.trials import Condition
 from pathlab.units import format_rate, format_time
 from tests.builders.results import SyntheticResults, make_quickstart
 from tests.builders.trials import GOODPUT_BITS_PER_S, make_failed
@@ -45,6 +47,16 @@ def test_cells_are_grouped_and_counted() -> None:
     assert {(len(cell.sample), len(cell.complete), cell.failed) for cell in condition.cells} == {(3, 3, 0)}
     counts = study.count_trials()
     assert (counts.planned, counts.done, counts.cycles, counts.complete) == (24, 24, 3, 24)
+
+
+@pytest.mark.parametrize(
+    ("direction", "path"), [("forward", "a → b"), ("reverse", "a ← b"), ("both", "a → b"), (None, "a → b")]
+)
+def test_the_arrow_of_a_path_is_that_of_the_data(direction: str | None, path: str) -> None:
+    settings = () if direction is None else (("direction", direction),)
+    condition = Condition(path_source="a", path_destination="b", medium="hosts", settings=settings)
+    assert condition.path == path
+    assert name_condition(condition).startswith(path)
 
 
 def test_cells_that_share_a_total_window_are_grouped_by_it() -> None:
