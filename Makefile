@@ -211,7 +211,7 @@ wheel: dev
 	@rm -rf build/lib build/bdist.*
 	@PATHLAB_WHEEL_MACHINES=all $(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps \
 	  --no-build-isolation --wheel-dir dist .
-	@ls dist/pathlab-*-py3-none-any.whl
+	@ls dist/pathlab_analyzer-*-py3-none-any.whl
 
 release: dev
 	@$(BIN)/python -m release $(RELEASE_ARGS)

@@ -149,7 +149,7 @@ class InstallWithManual(install_data):
 
 
 setup(
-    name="pathlab",
+    name="pathlab-analyzer",  # "pathlab" is another project on the public index
     version=version(),
     description="Network path throughput analyzer: how many streams, what window, at what cost, what limits",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),

@@ -179,3 +179,33 @@ def test_a_path_that_is_gone_is_found(tmp_path: Path) -> None:
     page = tmp_path / "PAGE.md"
     page.write_text("| `pathlab/units.py`, `errors.py`, `gone.py` | `pathlab/gone/` | `pathlab.gone` |\n")
     assert find_missing_paths(page) == ["PAGE.md: gone.py", "PAGE.md: pathlab/gone/"]
+
+
+#: A command that installs Python packages, up to the end of its line or quotation.
+INSTALL = re.compile(r"\b(?:pip3?|pipx|uv tool|uv pip)\b[^\n`]{0,40}? install\b([^\n`]*)")
+#: PathLab by name alone, with or without extras: on the public index that is somebody else's project.
+BARE_NAME = re.compile(r"^pathlab(?:[-_]analyzer)?(?:\[.*\])?(?:[=<>~!].*)?$")
+
+
+def list_bare_names(text: str) -> list[str]:
+    words = (word.strip("'\",.;:)(") for found in INSTALL.findall(text) for word in found.split())
+    return [word for word in words if BARE_NAME.match(word)]
+
+
+def test_no_advice_installs_the_project_of_the_same_name() -> None:
+    assert list_bare_names("run `python3 -m pip install -U 'pathlab[pdf]'`") == ["pathlab[pdf]"]
+    assert list_bare_names("pip install ./pathlab_analyzer-*.whl, pip install -e '.[pdf]', pathlab") == [
+        "pathlab"
+    ]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "*.md", "*.py", "*.toml", "*.yml", "*.sh", "*.txt", "Makefile", "action/*"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    files = [ROOT / name for name in listed.split("\0") if name and ROOT / name != Path(__file__)]
+    found = {
+        str(file): names for file in files if (names := list_bare_names(file.read_text(encoding="utf-8")))
+    }
+    assert found == {}

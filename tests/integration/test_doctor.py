@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib import metadata
 
 import pytest
@@ -57,4 +58,4 @@ def test_without_the_extra_reports_are_no_pdf(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(metadata, "version", refuse)
     check = next(check for check in examine() if check.item == "PDF")
-    assert (check.state, check.fix) == ("limited", "pip install 'pathlab[pdf]'")
+    assert (check.state, check.fix) == ("limited", f"{sys.executable} -m pip install weasyprint")

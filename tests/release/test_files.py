@@ -67,20 +67,20 @@ def test_the_release_note_is_the_changelogs_section(dist: Path, released_checkou
 
 def test_the_wheel_has_the_engines_of_every_machine(dist: Path) -> None:
     wheel = find(dist, "*.whl")
-    assert wheel.name == f"pathlab-{__version__}-py3-none-any.whl"
+    assert wheel.name == f"pathlab_analyzer-{__version__}-py3-none-any.whl"
     assert check_engines(wheel) == set(MACHINES)
     check_content(wheel)
 
 
 def test_the_source_distribution_builds_and_measures(dist: Path, tmp_path: Path) -> None:
     """Its wheel has the engine and the tag of this machine."""
-    sources = find(dist, f"pathlab-{__version__}.tar.gz")
+    sources = find(dist, f"pathlab_analyzer-{__version__}.tar.gz")
     check_sources(sources)
     command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path)
     run(sys.executable, *command, sources)
     wheel = find(tmp_path, "*.whl")
     platform_tag = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    assert wheel.name == f"pathlab-{__version__}-py3-none-{platform_tag}.whl"
+    assert wheel.name == f"pathlab_analyzer-{__version__}-py3-none-{platform_tag}.whl"
     assert check_engines(wheel) == {find_own_machine()}
     check_content(wheel)
     program = install(wheel, tmp_path / "environment")

@@ -40,7 +40,7 @@ def load_weasyprint() -> Any:
     except ImportError as error:
         raise UsageError(
             "a PDF needs the package 'weasyprint', which is not installed",
-            hint="pip install 'pathlab[pdf]', or write HTML",
+            hint="pip install weasyprint, or write HTML",
         ) from error
     except OSError as error:
         raise UsageError(

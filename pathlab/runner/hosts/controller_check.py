@@ -79,7 +79,9 @@ def _pdf() -> Iterator[HostCheck]:
     try:
         yield HostCheck("PDF", "ok", f"weasyprint {metadata.version('weasyprint')}")
     except metadata.PackageNotFoundError:
-        yield HostCheck("PDF", "limited", "weasyprint is not installed", "pip install 'pathlab[pdf]'")
+        yield HostCheck(
+            "PDF", "limited", "weasyprint is not installed", f"{sys.executable} -m pip install weasyprint"
+        )
 
 
 def _host() -> Iterator[HostCheck]:

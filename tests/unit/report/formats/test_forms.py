@@ -95,7 +95,7 @@ def test_details_of_few_trials_are_not_printed(report: Report) -> None:
 @pytest.mark.parametrize(
     ("error", "words", "hint"),
     [
-        (ImportError("no module"), "package 'weasyprint'", "pip install 'pathlab[pdf]'"),
+        (ImportError("no module"), "package 'weasyprint'", "pip install weasyprint"),
         (OSError("libpango"), "Pango", "apt-get install libpango"),
     ],
 )
