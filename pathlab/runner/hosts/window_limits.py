@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from pathlab.agents.probes.buffers import read_buffers
-from pathlab.agents.source import Source
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
@@ -15,6 +14,7 @@ from pathlab.store.records import HostRecord
 from pathlab.units import format_bytes
 
 SEND_LIMIT, RECEIVE_LIMIT = "wmem_max", "rmem_max"
+SYSCTLS = Path("/proc/sys/net/core")
 
 
 def find_short_windows(rows: Iterable[PlanRow], hosts: Iterable[HostRecord]) -> list[str]:
@@ -35,8 +35,16 @@ def record_own_limits(campaign: Campaign) -> list[HostRecord]:
     """What is known of the buffers of each host of a campaign that is this machine, before anything runs."""
     own = {LOCAL, *(campaign.lab.hosts if campaign.lab else ())}
     own |= {name for name, host in campaign.hosts.items() if host.transport == LOCAL}
-    facts = {"buffers": read_buffers(Source())}
+    limits = {f"{name}_bytes": _read_limit(SYSCTLS / name) for name in (SEND_LIMIT, RECEIVE_LIMIT)}
+    facts = {"buffers": limits}
     return [HostRecord(name=name, recorded_utc="", facts=facts) for name in sorted(own)]
+
+
+def _read_limit(file: Path) -> int | None:
+    try:
+        return int(file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None  # not known: another kernel, or a namespace that hides it
 
 
 def _needs(row: PlanRow) -> Iterator[tuple[str, str, int]]:

@@ -126,12 +126,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(
-    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Callable[[str], Said]:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.chdir(root)
-    limits = {"rmem_max_bytes": 4 << 20, "wmem_max_bytes": 4 << 20}  # of any machine
-    monkeypatch.setattr(window_limits, "read_buffers", lambda _source: limits)
+    for name in ("rmem_max", "wmem_max"):  # of any machine
+        (tmp_path / name).write_text("4194304\n")
+    monkeypatch.setattr(window_limits, "SYSCTLS", tmp_path)
     return lambda command: call(shlex.split(command), capsys)
 
 

@@ -41,7 +41,7 @@ def test_every_analysis_is_a_frame_and_a_short_text(sweep: Study, name: str) -> 
             elif not isinstance(expected, float) or not np.isnan(expected):
                 assert row[column] == expected
         assert len(repr(answer)) <= LINE_CHARACTERS + len("<Answer >")
-        assert repr(answer).startswith("<Answer west → east (lab, ")
+        assert repr(answer).startswith(f"<Answer {answer.condition.path} (lab, ")
     assert repr(answers).startswith(f"<{len(answers)} answers of ")
     assert len(answers[:2].to_frame()) == min(2, len(answers))
 
