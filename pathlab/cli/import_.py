@@ -13,6 +13,7 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
+from pathlab.store.imported_trial import NOTES
 from pathlab.store.importing import ReadFile, read_file, store_files
 from pathlab.store.location import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.records import CampaignRecord
@@ -58,6 +59,8 @@ def import_files(
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"
             console.print(f"{file.document.name}: {record.engine_version}, {ends}, {what}", soft_wrap=True)
+        for note in dict.fromkeys(note for trial in file.trials for note in trial.details.get(NOTES, ())):
+            console.print(f"  note: {note}", soft_wrap=True)
     click.echo(str(folder))
 
 

@@ -18,7 +18,9 @@ from pathlab.report.names import format_utc
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.store.capture_files import StoredCapture
 from pathlab.store.flags import Flag
+from pathlab.store.imported_trial import NOTES
 from pathlab.store.overview import Counts, TrialLine, count_stored_trials, stream_lines
+from pathlab.store.records import OriginRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import measure_spread
@@ -61,6 +63,8 @@ TRIALS = (
 )
 
 COUNT = [column.heading for column in COMBINATIONS].index("n")
+#: Flags that change what a throughput means; they stand beside the status.
+SHOWN_FLAGS = (Flag.RATE_MISSED, Flag.SENDER_COUNTED, Flag.TOTAL_COMPUTED, Flag.TOTALS_DIFFER)
 MESSAGES_NOTE = "Of messages, host-limited trials are usable too."
 
 
@@ -163,12 +167,20 @@ def _print_trials(stored: Results, counts: Counts, limit: int | None, offset: in
         version = f" {origin.program_version}" if origin.program_version else ""
         text = f"{number}: {origin.program}{version}, {origin.part} of {origin.file_name}"
         console.print(PrintedParagraph(f"trial {text} (SHA-256 begins with {origin.file_sha256[:12]})"))
+        for note in _list_notes(origin):
+            console.print(PrintedParagraph(f"trial {number}: note: {note}"))
     for capture in stored.captures(numbers):
         console.print(PrintedParagraph(_format_capture(capture)))
     if shown < trials:
         last = offset + shown
         following = f"next: --offset {last}; " if last < trials else ""
         console.print(f"Trials {offset + 1:,} to {last:,} of {trials:,}; {following}all: --limit 0.")
+
+
+def _list_notes(origin: OriginRecord) -> list[str]:
+    """What was left out of a file, or contradicts itself there; of any stored text, however it came there."""
+    notes = origin.details.get(NOTES)
+    return [str(note) for note in notes] if isinstance(notes, list) else []
 
 
 def _format_capture(capture: StoredCapture) -> str:
@@ -224,5 +236,5 @@ def _format_status(line: TrialLine) -> str:
     if line.failure is not None:
         return f"{line.status}: {line.failure}"
     missing = f", {format_bytes(line.undelivered_bytes)} undelivered" if line.undelivered_bytes else ""
-    missed = f", {Flag.RATE_MISSED}" if Flag.RATE_MISSED in line.flags else ""
-    return f"{line.status}{missing}{missed}"
+    flags = "".join(f", {flag}" for flag in SHOWN_FLAGS if flag in line.flags)
+    return f"{line.status}{missing}{flags}"

@@ -102,6 +102,11 @@ class Flag(_Described):
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
     SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"
+    TOTAL_COMPUTED = (
+        "total-computed",
+        "imported; the file has no total of what arrived: it was computed from streams, intervals or loss",
+    )
+    TOTALS_DIFFER = "totals-differ", "imported; a total of the file contradicts the parts that it sums up"
 
 
 #: Meaning of a flag that a factor adds.

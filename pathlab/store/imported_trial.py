@@ -21,6 +21,8 @@ from pathlab.store.steady import STEADY_COLUMNS, measure_probes
 
 Row = dict[str, Any]
 UNKNOWN = "unknown"  # a host that the file does not name
+TOS_MAX = 255
+NOTES = "notes"  # among an origin's details: what was left out or computed, in words
 _EMPTY: Mapping[str, Any] = dict.fromkeys(column_types(TrialRecord))
 _FIRST = {
     "intervals": ("index", "phase", "start_ns", "end_ns", "stream", "bytes"),
@@ -35,6 +37,33 @@ _RESTORED_EMPTY_TOO = (
     *("source_address", "destination_address"),
     *STEADY_COLUMNS,
 )
+#: The least and the greatest level of each setting that a file may state; the greatest is that of a campaign.
+#: What is beyond was not measured: the program wrote something else there.
+LEVEL_BOUNDS: Mapping[str, tuple[int, int]] = {
+    "streams": (0, 4096),
+    "window_bytes": (1, 2**30),
+    "duration_ns": (0, 24 * 3600 * 10**9),
+    "warmup_ns": (0, 3600 * 10**9),
+    "transfer_bytes": (1, 2**60),
+    "write_bytes": (1, 64 * 2**20),
+    "mss_bytes": (1, 65_535),
+    "dscp": (0, 63),
+    "ecn": (0, 3),
+    "stream_target_bits_per_s": (1, 10**12),
+    "stream_pacing_bits_per_s": (1, 10**12),
+    "transfer_blocks": (1, 2**60),
+    "probe_interval_ns": (1, 24 * 3600 * 10**9),
+    "probe_bytes": (1, 65_535),
+    "stagger_ns": (0, 3600 * 10**9),
+}
+#: Columns of a trial with the bounds of a setting, and what stands for a value beyond them.
+_BOUNDED_COLUMNS: Mapping[str, tuple[str, int | None]] = {
+    "streams": ("streams", 1),
+    "window_requested_bytes": ("window_bytes", None),
+    "mss_bytes": ("mss_bytes", None),
+    "duration_ns": ("duration_ns", 0),
+    "warmup_ns": ("warmup_ns", 0),
+}
 _FLAG = re.compile(r"[a-z][a-z-]{0,39}")
 
 
@@ -80,13 +109,19 @@ class Measurement:
     series: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     settings: Mapping[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()  # what was left out or computed, in words
     exported: Exported | None = None
     restored: tuple[str, ...] = ()
     keeps_lost: bool = True  # False: only answered probes are in the file
 
     def build(self) -> ImportedTrial:
         """The trial; what is not known was not measured."""
-        known = dict(self.columns)
+        notes = list(self.notes)
+        known, settings = dict(self.columns), dict(self.settings)
+        for column, (setting, instead) in _BOUNDED_COLUMNS.items():
+            if column in known and not _is_within(setting, known[column], notes):
+                known[column] = instead
+        settings = {name: one for name, one in settings.items() if _is_within(name, one, notes)}
         for load in ("loaded", "unloaded"):
             rtts_ns = [row["rtt_ns"] for row in self.series.get(f"{load}_probes", ())]
             known |= measure_probes(rtts_ns, load, keeps_lost=self.keeps_lost)
@@ -106,21 +141,39 @@ class Measurement:
             program_version=self.version,
             part=self.part if self.exported is None else "forward",
             record=record if self.exported is None else _restore(record, self.exported, self.restored),
-            settings=self._list_settings(record) if self.exported is None else self.exported.settings,
+            settings=_list_settings(record, settings) if self.exported is None else self.exported.settings,
             series={kind: build_imported_series(kind, rows) for kind, rows in self.series.items() if rows},
-            details=self.details,
+            details={**self.details, **({NOTES: [*dict.fromkeys(notes)]} if notes else {})},
         )
 
-    def _list_settings(self, record: TrialRecord) -> dict[str, Any]:
-        """Those of every native trial, its times, and others."""
-        return {
-            "streams": record.streams,
-            "window_bytes": record.window_requested_bytes,
-            "congestion": record.congestion_requested or record.congestion_sender,
-            **({"duration_ns": record.duration_ns} if record.duration_ns else {}),  # 0: ended by an amount
-            "warmup_ns": record.warmup_ns,
-            **{name: value for name, value in self.settings.items() if value is not None},
-        }
+
+def add_notes(trial: ImportedTrial, notes: Sequence[str]) -> ImportedTrial:
+    """The trial with further notes, of its file."""
+    if not notes:
+        return trial
+    known = [*notes, *trial.details.get(NOTES, ())]
+    return dataclasses.replace(trial, details={**trial.details, NOTES: [*dict.fromkeys(known)]})
+
+
+def _is_within(name: str, value: Any, notes: list[str]) -> bool:
+    """Whether a level is within the bounds of its setting; adds a note where it is not."""
+    low, high = LEVEL_BOUNDS.get(name, (None, None))
+    if low is None or high is None or not isinstance(value, (int, float)) or low <= value <= high:
+        return True
+    notes.append(f"{name} {value} is outside {low} to {high} and was left out")
+    return False
+
+
+def _list_settings(record: TrialRecord, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of every native trial, its times, and others."""
+    return {
+        "streams": record.streams,
+        "window_bytes": record.window_requested_bytes,
+        "congestion": record.congestion_requested or record.congestion_sender,
+        **({"duration_ns": record.duration_ns} if record.duration_ns else {}),  # 0: ended by an amount
+        "warmup_ns": record.warmup_ns,
+        **{name: value for name, value in settings.items() if value is not None},
+    }
 
 
 def build_imported_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
@@ -151,9 +204,20 @@ def build_probe(number: int, sequence: int | None, sent_ns: int | None, rtt_ns: 
     }
 
 
-def split_tos(tos: int | None) -> dict[str, int | None]:
-    """The settings in a type-of-service byte, where set: DSCP (RFC 2474) and ECN (RFC 3168)."""
-    return {"dscp": (tos or 0) >> 2 or None, "ecn": (tos or 0) & 3 or None}
+def split_tos(fields: Fields, key: str) -> dict[str, int | None]:
+    """The settings in a type-of-service byte, where set: DSCP (RFC 2474) and ECN (RFC 3168).
+
+    Of a number that is no byte the low 32 bits count, if they are one: iperf3 3.2 to 3.5 print 64 bits of
+    which the upper ones are whatever was in memory. Any other is left out; both with a note.
+    """
+    tos = fields.whole(key) or 0
+    if not 0 <= tos <= TOS_MAX:
+        low = tos & 0xFFFFFFFF
+        known = low <= TOS_MAX
+        what = f"; its low byte {low} was read" if known else " and was left out"
+        fields.notes.append(f"{key} {tos} is no byte{what}")
+        tos = low if known else 0
+    return {"dscp": tos >> 2 or None, "ecn": tos & 3 or None}
 
 
 def format_utc_seconds(seconds: float, name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib
+import itertools
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,8 +17,10 @@ import sqlalchemy as sa
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import importers
 from pathlab.store.import_cycles import TimedTrial, number_cycles, read_start, sort_by_time
-from pathlab.store.imported_trial import ImportedTrial
+from pathlab.store.imported_trial import ImportedTrial, add_notes
+from pathlab.store.iperf3_framing import is_event, is_of_iperf3
 from pathlab.store.json_fields import NOTHING, Document, GivenFile, load_document, parse_json
+from pathlab.store.plain_text import describe_plain_text
 from pathlab.store.records import OriginRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
@@ -131,25 +134,73 @@ def _time(record: TrialRecord, settings: dict[str, Any]) -> TimedTrial:
 
 
 def _read_trials(document: Document) -> list[ImportedTrial]:
+    """The trials of every measurement in a file, whatever is around it, with notes on what was left out."""
     name = document.name
     if not document.text.strip():
         raise StoreError(f"'{name}' is empty", hint=NOTHING)
-    values, fault = parse_json(document.text, name)
-    given = GivenFile(document=document, values=values, fault=fault)
-    titles = []
-    for module in list_importers():
-        importer: Importer = importlib.import_module(f"{importers.__name__}.{module}")
-        found = importer.read_trials(given)
-        if found is not None:
-            return found
-        titles.append(importer.TITLE)
-    if len(values) > 1:
-        fault = fault or StoreError(
-            f"'{name}' holds several JSON values, and not all of them are iperf3's", hint=NOTHING
+    try:
+        parsed = parse_json(document.text, name)
+    except StoreError as fault:
+        raise describe_plain_text(document) or fault from fault
+    if parsed.fault is not None and parsed.is_damaged and any(is_event(value) for value, _ in parsed.values):
+        raise parsed.fault  # an event is missing within a test
+    notes = list(parsed.notes)
+    trials: list[ImportedTrial] = []
+    refused: StoreError | None = None
+    unknown = 0
+    for values in _group_values(parsed.values):
+        try:
+            found = _try_importers(GivenFile(document=document, values=values))
+        except StoreError as error:
+            notes.append(f"one measurement was left out: {error.message}")
+            refused = refused or error
+            continue
+        if found is None:
+            unknown += 1
+        trials += _number_parts(found or (), {trial.part for trial in trials})
+    if not trials:
+        titles = ", ".join(_load_importer(one).TITLE for one in list_importers())
+        plain = describe_plain_text(document) if parsed.fault is not None else None
+        raise (
+            refused
+            or plain
+            or parsed.fault
+            or StoreError(
+                f"'{name}' is JSON of no program that is known here", hint=f"{NOTHING} Known: {titles}."
+            )
         )
-    raise fault or StoreError(
-        f"'{name}' is JSON of no program that is known here", hint=f"{NOTHING} Known: {', '.join(titles)}."
-    )
+    if unknown:
+        notes.append(f"{unknown} JSON {'value' if unknown == 1 else 'values'} of no known program left out")
+    return [add_notes(trial, notes) for trial in trials]
+
+
+def _group_values(values: Sequence[tuple[Any, int]]) -> list[list[tuple[Any, int]]]:
+    """All that iperf3 wrote together, as it writes a test in many pieces; every other value for itself."""
+    ours = [one for one in values if is_of_iperf3(one[0])]
+    others = [[one] for one in values if not is_of_iperf3(one[0])]
+    return [ours, *others] if ours else others
+
+
+def _try_importers(given: GivenFile) -> list[ImportedTrial] | None:
+    """The trials by the first importer that knows the values; None: none does. Raises StoreError."""
+    tries = (_load_importer(name).read_trials(given) for name in list_importers())
+    return next((found for found in tries if found is not None), None)
+
+
+def _load_importer(name: str) -> Importer:
+    module: Importer = importlib.import_module(f"{importers.__name__}.{name}")
+    return module
+
+
+def _number_parts(trials: Iterable[ImportedTrial], taken: set[str]) -> list[ImportedTrial]:
+    """The trials with parts that are not taken in their file."""
+    numbered = []
+    for trial in trials:
+        names = (f"{number}-{trial.part}" for number in itertools.count(2))
+        part = trial.part if trial.part not in taken else next(one for one in names if one not in taken)
+        taken.add(part)
+        numbered.append(dataclasses.replace(trial, part=part))
+    return numbered
 
 
 def _rename(trial: ImportedTrial, source: str | None, destination: str | None) -> ImportedTrial:

@@ -1,14 +1,10 @@
-"""Where iperf3's outputs stand in a text: one JSON object, several in a row, ``--json-stream``, or a log."""
+"""Which JSON values are iperf3's outputs: whole objects, or the events of ``--json-stream``."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
-
-#: Places of a log at which an output may begin; a text made to be slow has more of them than any log.
-MAXIMUM_TRIES = 1000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -34,6 +30,11 @@ def is_output(value: Any) -> bool:
 def is_event(value: Any) -> bool:
     """Whether a JSON value is a line of ``--json-stream``."""
     return isinstance(value, dict) and isinstance(value.get("event"), str)
+
+
+def is_of_iperf3(value: Any) -> bool:
+    """Whether a JSON value is an output or an event."""
+    return is_output(value) or is_event(value)
 
 
 def join_outputs(values: Iterable[tuple[Any, int]]) -> list[Output] | None:
@@ -75,23 +76,3 @@ def _is_same_test(streamed: dict[str, Any], whole: dict[str, Any]) -> bool:
     if not isinstance(ours, dict) or not isinstance(theirs, dict):
         return False
     return ours == theirs or (ours.get("cookie") is not None and ours.get("cookie") == theirs.get("cookie"))
-
-
-def find_outputs(text: str) -> list[dict[str, Any]]:
-    """Every output of iperf3 that stands somewhere in a text, such as a log; what is cut off is skipped."""
-    decoder = json.JSONDecoder(parse_constant=lambda _: None)
-    found: list[dict[str, Any]] = []
-    at = text.find("{")
-    for _ in range(MAXIMUM_TRIES):
-        if at < 0:
-            break
-        try:
-            value, at_end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at = text.find("\n{", at)
-            at = at + 1 if at >= 0 else -1
-            continue
-        if is_output(value):
-            found.append(value)
-        at = text.find("{", at_end)
-    return found

@@ -19,8 +19,40 @@ MAXIMUM_BYTES = 128 * 1024 * 1024  # parsed, JSON takes about ten times as much 
 SHORT_TAIL = 6
 #: Objects that a file may hold one after the other: more than a day of events, ten a second.
 MAXIMUM_VALUES = 1_000_000
+#: How often the length of a text may be gone through for values that turn out to be none.
+READINGS_MAX = 8
+#: Characters of any text, however short, that may be gone through in vain.
+SPARE_CHARS = 100_000_000
+#: Characters in which line ends are counted in the time in which one is read.
+COUNTING_CHARS = 16
+#: Characters of skipped text that a note shows.
+SHOWN_CHARS = 80
+#: Members of a gzip file that are read, and bytes of it that are unpacked at once.
+MEMBERS_MAX = 10_000
+PIECE_BYTES = 64 * 1024
 _TEXT = re.compile(r"[^ \t\r\n]")
+_START = re.compile(r"^(?:[{\[]|[^\s{}\[\]\",:][^{\n]*\{)", re.MULTILINE)
+_OBJECT = re.compile(r"\{\s*\"")
+_BRACE_AHEAD = re.compile(r"[^{\n]*\{")
+#: Texts, which stay as they are, and what is written for a number that is none: ``-nan``, ``inf``,
+#: ``-nan(ind)``, ``1.#QNAN``; and an exponent that lost its sign, as in ``9.4e 07``.
+_NO_NUMBER = re.compile(
+    r"""\"(?:[^\"\\]|\\.)*+(?:\"|\Z)
+    | (?<=[:,\[\s]) (?: (?P<exponent>-?\d+(?:\.\d+)?[eE])\ (?P<digits>\d+)
+        | [-+]?(?: nan(?:\([a-z0-9]*\))? | inf(?:inity)? | 1\.\#[a-z]+\d* ) )
+      (?=\s*[,\]}])""",
+    re.VERBOSE | re.IGNORECASE | re.DOTALL,
+)
+_NO_NUMBER_HERE = re.compile(r"[-+]?(?:nan|inf)|\.#|[eE] \d", re.IGNORECASE)
 _GZIP = b"\x1f\x8b"
+#: Encodings by their byte-order marks; those of UTF-32 begin as those of UTF-16 do.
+_MARKS = {
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+    b"\xef\xbb\xbf": "utf-8-sig",
+}
 _INT_64 = 2**63
 NOTHING = "Nothing was imported."
 
@@ -37,7 +69,10 @@ class Document:
 
 
 def load_document(path: Path) -> Document:
-    """Read a file, unpacked if it is gzip. Raises StoreError: missing, too large, damaged, not UTF-8."""
+    """Read a file, unpacked if it is gzip. Raises StoreError: missing, too large, damaged, no text.
+
+    Text is UTF-8, or UTF-16 and UTF-32 by their byte-order marks, as Windows PowerShell writes them.
+    """
     try:
         with path.open("rb") as file:
             data = file.read(MAXIMUM_BYTES + 1)
@@ -53,54 +88,171 @@ def load_document(path: Path) -> Document:
         data = _unpack(name, data)
     if len(data) > MAXIMUM_BYTES:
         raise StoreError(f"'{name}' is larger than {MAXIMUM_BYTES // 1024**2} MiB", hint=NOTHING)
+    encoding = next((form for mark, form in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
+        wanted = encoding.upper().removesuffix("-SIG")
         raise StoreError(
-            f"'{name}' is not a text file (byte {error.start} is not UTF-8)",
+            f"'{name}' is not a text file (byte {error.start} is not {wanted})",
             hint=f"{NOTHING} Give JSON, as iperf3 --json or irtt -o write it, or a .flent.gz.",
         ) from error
     return Document(name=name, sha256=digest, modified_s=modified_s, text=text, packed=packed)
 
 
-def parse_json(text: str, name: str) -> tuple[list[tuple[Any, int]], StoreError | None]:
-    """Return the values that a text holds one after the other, and why it cannot be read beyond them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedText:
+    """The JSON objects of a text, each with how many keys came twice in one object (the last one counts).
 
-    Each value stands with how many keys came twice in one object (the last one counts). NaN and infinities
-    become None: they were not measured. Reading ends behind the first value that is no object, and where a
-    value cannot be read: the error names place and reason. Raises StoreError where none can be read.
+    ``fault``: why the first place that is no JSON cannot be read, None: all of it was. ``is_damaged``: an
+    object was left out that is not cut off at the end. ``notes``: what was left out, in words.
     """
-    decoder = _CountingDecoder()
-    values: list[tuple[Any, int]] = []
-    at = _skip_space(text, 0)
-    while at < len(text) and len(values) < MAXIMUM_VALUES:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (json.JSONDecodeError, RecursionError, ValueError) as error:
-            fault = _describe_fault(text, at, name, error)
-            if not values:
-                raise fault from error
-            return values, fault
-        values.append((value, decoder.take_repeated()))
-        at = _skip_space(text, end)
-        if not isinstance(value, dict):
-            break
-    if at < len(text):
-        line = text.count("\n", 0, at) + 1
-        return values, StoreError(f"'{name}' is not JSON: line {line}: extra data", hint=NOTHING)
-    return values, None
+
+    values: list[tuple[Any, int]]
+    fault: StoreError | None
+    is_damaged: bool
+    notes: tuple[str, ...]
+
+
+def parse_json(text: str, name: str) -> ParsedText:
+    """Find the JSON objects that stand in a text: one, several in a row, in an array, or within a log.
+
+    NaN, infinities and what printf writes for them become None: they were not measured. A text that is one
+    value of another kind is that value. Raises StoreError where nothing can be read.
+    """
+    reader = _TextReader(text, name)
+    reader.read()
+    if not reader.values:
+        raise reader.fault or StoreError(f"'{name}' is empty", hint=NOTHING)
+    return ParsedText(
+        values=reader.values, fault=reader.fault, is_damaged=reader.is_damaged, notes=tuple(reader.notes)
+    )
+
+
+class _TextReader:
+    """Goes through a text from one object to the next; the time is bounded by the length of the text."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self.values: list[tuple[Any, int]] = []
+        self.fault: StoreError | None = None
+        self.is_damaged = False
+        self.notes: list[str] = []
+        self._text, self._name = text, name
+        self._decoder = _CountingDecoder()
+        self._end = len(text.rstrip())
+        self._left_chars = READINGS_MAX * len(text) + SPARE_CHARS
+        self._has_skipped = False
+
+    def read(self) -> None:
+        """Collect the values, the first fault and the notes."""
+        at = _skip_space(self._text, 0)
+        while at < len(self._text) and len(self.values) < MAXIMUM_VALUES and self._left_chars > 0:
+            try:
+                value, end = self._decoder.raw_decode(self._text, at)
+            except (json.JSONDecodeError, RecursionError, ValueError) as error:
+                at = self._go_on(at, error)
+                continue
+            at = self._keep(value, at, end)
+
+    def _keep(self, value: Any, at: int, end: int) -> int:
+        """Keep what was read, and return where to go on."""
+        repeated = self._decoder.take_repeated()
+        following = _skip_space(self._text, end)
+        found = [value] if isinstance(value, dict) else value
+        if isinstance(found, list) and found and all(isinstance(one, dict) for one in found):
+            self.values += [(one, 0 if place else repeated) for place, one in enumerate(found)]
+            if following >= len(self._text) or self._text[following] in "{[":
+                return following
+            return self._skip(following)
+        if not self.values and following >= len(self._text):
+            self.values.append((value, repeated))
+            return following
+        if self.fault is None:
+            line = self._text.count("\n", 0, following) + 1
+            self.fault = StoreError(f"'{self._name}' is not JSON: line {line}: extra data", hint=NOTHING)
+        return self._skip(at)
+
+    def _go_on(self, at: int, error: Exception) -> int:
+        """Repair what cannot be read, or skip it."""
+        self._decoder.take_repeated()
+        stopped = error.pos if isinstance(error, json.JSONDecodeError) else at
+        self._left_chars -= stopped - at + stopped // COUNTING_CHARS + 1
+        if _NO_NUMBER_HERE.match(self._text, stopped) and self._repair(at):
+            return at
+        fault = self._describe_fault(at, error)
+        is_cut = isinstance(fault, CutOffError)
+        if self.fault is None or (is_cut and not self.values):
+            self.fault = fault
+        if is_cut:
+            following = self._find_start(at)
+            if following >= len(self._text):
+                self._note_cut()
+                return following
+        self.is_damaged |= _OBJECT.match(self._text, at) is not None
+        return self._skip(at)
+
+    def _describe_fault(self, at: int, error: Exception) -> StoreError:
+        name, end = self._name, self._end
+        if not isinstance(error, json.JSONDecodeError):
+            return StoreError(
+                f"'{name}' is not JSON that can be read: nested too deeply, or a number without end",
+                hint=NOTHING,
+            )
+        last_line = at > 0 and self._text.find("\n", at, end) < 0
+        short = error.msg.startswith("Unterminated string") or end - error.pos < SHORT_TAIL
+        if self._text[at] in "{[" and (short or last_line):
+            return CutOffError(
+                f"'{name}' ends in the middle (line {error.lineno})",
+                hint=f"{NOTHING} The program was ended while it wrote; measure again.",
+            )
+        return StoreError(
+            f"'{name}' is not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}",
+            hint=NOTHING,
+        )
+
+    def _repair(self, at: int) -> bool:
+        """Replace numbers that are none from here on; whether there was any."""
+        self._left_chars -= len(self._text) - at
+        fixed, count = _NO_NUMBER.subn(_replace_number, self._text[at:])
+        if not count or fixed == self._text[at:]:
+            return False
+        self._text = self._text[:at] + fixed
+        note = "numbers that are none, such as -nan, were left out"
+        if note not in self.notes:
+            self.notes.append(note)
+        return True
+
+    def _note_cut(self) -> None:
+        if self.values:
+            self.notes.append("the file ends in the middle; what is before was imported")
+
+    def _skip(self, at: int) -> int:
+        """Leave out the text here, and return where the next value may begin."""
+        if not self._has_skipped:
+            self._has_skipped = True
+            line = self._text.count("\n", 0, at) + 1
+            stop = self._text.find("\n", at)
+            words = self._text[at : len(self._text) if stop < 0 else stop].strip()
+            shown = words if len(words) <= SHOWN_CHARS else f"{words[:SHOWN_CHARS].rstrip()}..."
+            self.notes.append(f"text that is not JSON was left out, from line {line}: {shown}")
+        return self._find_start(at)
+
+    def _find_start(self, at: int) -> int:
+        """Where the next value may begin: at the begin of a line, or behind words in it."""
+        if self._text[at] != "{":
+            found = _BRACE_AHEAD.match(self._text, at + 1)
+            if found is not None:
+                return found.end() - 1
+        start = _START.search(self._text, at + 1)
+        return len(self._text) if start is None else start.end() - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenFile:
-    """A file as the importers try it: its JSON values, each with its number of repeated keys.
-
-    ``fault`` says why it cannot be read beyond them, None where it can.
-    """
+    """JSON values of a file as the importers try them, each with its number of repeated keys."""
 
     document: Document
     values: list[tuple[Any, int]]
-    fault: StoreError | None
 
     @property
     def name(self) -> str:
@@ -108,10 +260,20 @@ class GivenFile:
         return self.document.name
 
     def match(self, *keys: str) -> Fields | None:
-        """The file's only value, if it is an object that has all of these keys."""
+        """The only value, if it is an object that has all of these keys."""
         value = self.values[0][0]
-        whole = len(self.values) == 1 and self.fault is None
-        return Fields(value, self.name) if whole and isinstance(value, dict) and {*keys} <= {*value} else None
+        known = len(self.values) == 1 and isinstance(value, dict) and {*keys} <= {*value}
+        return Fields(value, self.name) if known else None
+
+
+class RepeatedKeys(dict[str, Any]):
+    """An object in which a key came twice: the last value of each key counts, ``every`` has all of them."""
+
+    def __init__(self, pairs: list[tuple[str, Any]]) -> None:
+        super().__init__(pairs)
+        self.every: dict[str, list[Any]] = {}
+        for key, value in pairs:
+            self.every.setdefault(key, []).append(value)
 
 
 class CutOffError(StoreError):
@@ -134,8 +296,10 @@ class _CountingDecoder(json.JSONDecoder):
 
     def _build(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         built = dict(pairs)
+        if len(built) == len(pairs):
+            return built
         self._repeated += len(pairs) - len(built)
-        return built
+        return RepeatedKeys(pairs)
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -143,21 +307,14 @@ def _skip_space(text: str, at: int) -> int:
     return len(text) if found is None else found.start()
 
 
-def _describe_fault(text: str, at: int, name: str, error: Exception) -> StoreError:
-    if not isinstance(error, json.JSONDecodeError):
-        return StoreError(
-            f"'{name}' is not JSON that can be read: nested too deeply, or a number without end", hint=NOTHING
-        )
-    last_line = at > 0 and "\n" not in text[at:].rstrip()
-    short = error.msg.startswith("Unterminated string") or len(text.rstrip()) - error.pos < SHORT_TAIL
-    if text[at] in "{[" and (short or last_line):
-        return CutOffError(
-            f"'{name}' ends in the middle (line {error.lineno})",
-            hint=f"{NOTHING} The program was ended while it wrote; measure again.",
-        )
-    return StoreError(
-        f"'{name}' is not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}", hint=NOTHING
-    )
+def _replace_number(found: re.Match[str]) -> str:
+    """The same length of text, so that places in it stay the same."""
+    text = found.group()
+    if text.startswith('"'):
+        return text
+    if found["exponent"]:
+        return f"{found['exponent']}+{found['digits']}"
+    return "null".ljust(len(text)) if len(text) >= len("null") else "NaN"
 
 
 def _read_float(text: str) -> float | None:
@@ -166,22 +323,35 @@ def _read_float(text: str) -> float | None:
 
 
 def _unpack(name: str, data: bytes) -> bytes:
-    unpacker = zlib.decompressobj(wbits=31)
-    try:
-        out = unpacker.decompress(data, MAXIMUM_BYTES + 1)
-    except zlib.error as error:
-        raise StoreError(f"'{name}' is damaged: it cannot be unpacked", hint=NOTHING) from error
-    if len(out) <= MAXIMUM_BYTES and not unpacker.eof:
-        raise StoreError(f"'{name}' ends in the middle", hint=f"{NOTHING} Copy the file again.")
-    return out
+    """The members of a gzip file one after the other, up to one byte more than is allowed."""
+    parts: list[bytes] = []
+    size = at = members = 0
+    while data.startswith(_GZIP, at) and size <= MAXIMUM_BYTES and members < MEMBERS_MAX:
+        unpacker = zlib.decompressobj(wbits=31)
+        members += 1
+        while not unpacker.eof and size <= MAXIMUM_BYTES:
+            piece = data[at : at + PIECE_BYTES]
+            if not piece:
+                raise StoreError(f"'{name}' ends in the middle", hint=f"{NOTHING} Copy the file again.")
+            try:
+                parts.append(unpacker.decompress(piece, MAXIMUM_BYTES + 1 - size))
+            except zlib.error as error:
+                raise StoreError(f"'{name}' is damaged: it cannot be unpacked", hint=NOTHING) from error
+            size += len(parts[-1])
+            at += len(piece) - len(unpacker.unused_data)
+    return b"".join(parts)
 
 
 class Fields:
     """An object of the file; every value is checked when it is read, and named when it is wrong."""
 
-    def __init__(self, value: Any, name: str, place: str = "") -> None:
-        """``name`` is the file, ``place`` the keys that lead here. Raises StoreError for no object."""
+    def __init__(self, value: Any, name: str, place: str = "", notes: list[str] | None = None) -> None:
+        """``name`` is the file, ``place`` the keys that lead here. Raises StoreError for no object.
+
+        ``notes``: what was left out, in words, of the whole file.
+        """
         self.name, self.place = name, place
+        self.notes: list[str] = [] if notes is None else notes
         if not isinstance(value, dict):
             self._refuse(place or "the file", value, "an object")
         self.value: dict[str, Any] = value
@@ -192,7 +362,14 @@ class Fields:
     def sub(self, key: str) -> Fields:
         """The object under a key, empty where there is none."""
         value = self.value.get(key)
-        return Fields({} if value is None else value, self.name, self._path(key))
+        return Fields({} if value is None else value, self.name, self._path(key), self.notes)
+
+    def every(self, key: str) -> list[Fields]:
+        """The objects under a key that may come several times, in order."""
+        repeated = self.value.every.get(key, []) if isinstance(self.value, RepeatedKeys) else []
+        values = repeated or [self.value.get(key)]
+        known = [value for value in values if value is not None]
+        return [Fields(value, self.name, self._path(key), self.notes) for value in known]
 
     def items(self, key: str) -> list[Fields]:
         """The objects of a list, empty where there is none."""
@@ -201,7 +378,8 @@ class Fields:
             return []
         if not isinstance(value, list):
             self._refuse(self._path(key), value, "a list")
-        return [Fields(item, self.name, f"{self._path(key)}[{n}]") for n, item in enumerate(value)]
+        places = [f"{self._path(key)}[{number}]" for number in range(len(value))]
+        return [Fields(item, self.name, place, self.notes) for item, place in zip(value, places, strict=True)]
 
     def number(self, key: str) -> float | None:
         """A finite number, or None where there is none."""
@@ -228,6 +406,14 @@ class Fields:
         """A whole number that is not negative; a negative one means "not known" in these files."""
         value = self.whole(key)
         return None if value is None or value < 0 else value
+
+    def amount(self, key: str) -> float | None:
+        """A number that is not negative; a negative one is left out with a note."""
+        value = self.number(key)
+        if value is None or value >= 0:
+            return value
+        self.notes.append(f"{self._path(key)} is {value:g}, below 0, and was left out")
+        return None
 
     def flag(self, key: str) -> bool | None:
         """True or false, also as 1 and 0."""

@@ -21,8 +21,8 @@ from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
 from pathlab.study.answer import Answer, Spread, make_answer, make_cell_answer, measure_spread
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
 from pathlab.study.selection import (
-    LAB_FLAGS,
     NOT_MEASURED,
+    VOID_FLAGS,
     ExclusionCount,
     Rules,
     Sample,
@@ -116,7 +116,7 @@ def describe_cells(table: TrialTable) -> tuple[Answer[CellFigures], ...]:
     """The figures of every cell; host-limited trials are kept and counted among the warnings."""
     return tuple(
         make_cell_answer(part, (streams, window), describe_cell(part))
-        for sample in select(table, Rules(flags=LAB_FLAGS))
+        for sample in select(table, Rules(flags=VOID_FLAGS))
         for streams, window, part in sample.by_cell()
     )
 
@@ -128,7 +128,7 @@ def fit_cpu_costs(table: TrialTable) -> tuple[Answer[CpuCost], ...]:
     line is about and are kept. ``quantity``: ``sender user`` and so on.
     """
     answers = []
-    for sample in select(table, Rules(flags=LAB_FLAGS)):
+    for sample in select(table, Rules(flags=VOID_FLAGS)):
         for end in ("sender", "receiver"):
             for part, names in CPU_PARTS.items():
                 percent = sample.measure_cpu_percent(end, names)

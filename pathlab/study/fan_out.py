@@ -8,7 +8,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
 from pathlab.study.batching import compare_message_rates
 from pathlab.study.message_rates import MESSAGE_SIZE, MESSAGES
-from pathlab.study.selection import LAB_FLAGS, NOT_POSITIVE, Rules, Sample, select
+from pathlab.study.selection import NOT_POSITIVE, VOID_FLAGS, Rules, Sample, select
 from pathlab.study.trials import TrialTable
 
 
@@ -33,7 +33,7 @@ class FanOut:
 
 def measure_fan_outs(table: TrialTable) -> tuple[Answer[FanOut], ...]:
     """Every cell of conditions with messages and several numbers of streams at one window."""
-    rules = Rules(flags=LAB_FLAGS, as_requested=True, needed=(MESSAGES.needed,), messages=True)
+    rules = Rules(flags=VOID_FLAGS, as_requested=True, needed=(MESSAGES.needed,), messages=True)
     answers = []
     for sample in select(table, rules):
         if sample.condition.get(MESSAGE_SIZE) is None or not MESSAGES.takes(sample.condition):

@@ -30,7 +30,7 @@ from pathlab.study.readings import (
     read_flow,
     read_flow_rates,
 )
-from pathlab.study.selection import LAB_FLAGS, Rules, Sample, choose_evenly, select
+from pathlab.study.selection import VOID_FLAGS, Rules, Sample, choose_evenly, select
 from pathlab.study.trials import StudySource, TrialTable
 
 Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
@@ -144,7 +144,7 @@ def classify_cell_limits(
     pacing or the budget's cap, whichever is lower, or what the sender states.
     """
     hosts, cap = source.hosts(), find_rate_cap(source.campaign.model)
-    cells = _list_cells(table, Rules(flags=LAB_FLAGS))
+    cells = _list_cells(table, Rules(flags=VOID_FLAGS))
     most = _share_out(trials_per_cell, len(cells))
     answers = []
     for sample, streams, window, part in cells:
@@ -168,7 +168,7 @@ def evaluate_warm_ups(
 
     As many trials are read as by ``classify_cell_limits``.
     """
-    cells = _list_cells(table, Rules(flags=LAB_FLAGS))
+    cells = _list_cells(table, Rules(flags=VOID_FLAGS))
     most = _share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:

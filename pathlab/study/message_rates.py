@@ -12,7 +12,7 @@ from pathlab.analysis.fits.message_cost import MessageCost, fit_cycles
 from pathlab.campaign.factor import Level
 from pathlab.campaign.factors import find_default
 from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
-from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, NOT_POSITIVE, Rules, Sample, select
+from pathlab.study.selection import NOT_MEASURED, NOT_POSITIVE, VOID_FLAGS, Rules, Sample, select
 from pathlab.study.trials import Condition, TrialTable
 
 MESSAGE_SIZE, WRITE_SIZE = "message_bytes", "write_bytes"
@@ -93,7 +93,7 @@ def select_sizes(table: TrialTable, factor: SizeFactor) -> Iterator[tuple[int, i
     Small messages are what hosts carry, not paths: host-limited trials are kept.
     """
     rules = Rules(
-        flags=LAB_FLAGS,
+        flags=VOID_FLAGS,
         as_requested=True,
         needed=(factor.needed,),
         apart=factor.setting,

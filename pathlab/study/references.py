@@ -17,7 +17,7 @@ from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_sprea
 from pathlab.study.batching import is_batched
 from pathlab.study.combination_names import OF_THE_TOOL
 from pathlab.study.message_rates import MESSAGE_SIZE, read_level
-from pathlab.study.selection import LAB_FLAGS, NOT_MEASURED, Rules, select
+from pathlab.study.selection import NOT_MEASURED, VOID_FLAGS, Rules, select
 from pathlab.study.trials import Condition, TrialTable
 
 #: Transports that the published tables of TCP are set beside.
@@ -78,7 +78,7 @@ def compare_with_reference(
     reference = load_table(name)
     columns = _choose_columns(reference, column)
     answers = []
-    for sample in select(table, Rules(flags=LAB_FLAGS, apart=reference.level, messages=True)):
+    for sample in select(table, Rules(flags=VOID_FLAGS, apart=reference.level, messages=True)):
         for streams, window, part in sample.by_cell():
             levels = part.read_setting(reference.level)
             known = part.exclude(np.isnan(levels), f"{reference.level}: {NOT_MEASURED}")

@@ -16,17 +16,21 @@ from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
-#: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead.
-PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
-#: Trials that say nothing at all: the lab was beyond what it emulates truly.
+#: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead,
+#: or nobody knows which of two figures is right.
+PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.TOTALS_DIFFER)
+#: The lab was beyond what it emulates truly.
 LAB_FLAGS = (Flag.LAB_LIMITED,)
+#: Trials that say nothing at all.
+VOID_FLAGS = (*LAB_FLAGS, Flag.TOTALS_DIFFER)
 #: Flags that provisional trials do not bear: a lab at its limit is their only flaw.
 PROVISIONAL_FLAGS = tuple(flag for flag in PATH_FLAGS if flag not in LAB_FLAGS)
 #: Flags of trials that no comparison takes; a host's limit may be the very difference.
-COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED)
+COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.TOTALS_DIFFER)
 #: Flags of trials that are kept, and said.
 WARNING_FLAGS = (
     *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
+    Flag.TOTAL_COMPUTED,
     *(Flag.UNDELIVERED_DATA, Flag.UNEVEN_WINDOWS),
     *(Flag.LOOPBACK_FALLBACK, Flag.HOST_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.LAB),
 )

@@ -81,6 +81,7 @@ def _describe(
             "stagger_ns": stagger_ns or None,
             "probe_interval_ns": ping_ns,
         },
+        notes=whole.notes,
         details={"config": config.value, "started_from": "the file's time", "server_overload": overload},
     )
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +25,7 @@ from pathlab.store.imported_trial import (
 )
 from pathlab.store.json_fields import Fields, GivenFile
 from pathlab.store.steady import measure_steady
+from pathlab.store.totals import differ
 
 TITLE = "Flent"
 NEWEST_VERSION = 4
@@ -34,6 +37,8 @@ _KEPT = (
 )
 #: What stamps in seconds since 1970 may be off by, rounded up.
 STAMP_NS = 1000
+#: A median over points that are interpolated, against bytes over time of a rate that varies.
+SERIES_RATIO = 0.5
 #: Columns that an export states better than the format.
 _OWN_COLUMNS = ("streams", "warmup_ns", "duration_ns", "probe_method", "probe_stamps")
 _BITS = {"Mbits/s": 1e6, "Kbits/s": 1e3, "Gbits/s": 1e9, "bits/s": 1.0}
@@ -76,7 +81,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     if not loads and not probes:
         whole.refuse("neither TCP throughput nor pings are in it, and other series are not read")
     started_utc = parse_utc(started, given.name)
-    test = _Test(meta=meta, step_ns=step_ns, loads=loads, ping=ping, probes=probes, own=own)
+    test = _Test(whole=whole, meta=meta, step_ns=step_ns, loads=loads, ping=ping, probes=probes, own=own)
     return [test.describe(part, started_utc).build() for part in loads or ("probes",)]
 
 
@@ -97,6 +102,7 @@ class _Own:
 class _Test:
     """What all trials of a file share."""
 
+    whole: Fields
     meta: Fields
     step_ns: int
     loads: dict[str, _Load]  # by part
@@ -111,8 +117,11 @@ class _Test:
         length_s, length_ns = meta.number("LENGTH"), load.end_ns - load.begin_ns if load else 0
         by_sender = part == "forward" and self.own is None
         carried: dict[str, Any] = measure_steady(load.shares, length_ns) if load else {}
+        notes = [*self._check_sum(part, carried.get("throughput_bits_per_s"))]
+        flags = (Flag.TOTALS_DIFFER,) if notes else ()
         if by_sender:
-            carried |= {"received_steady_bytes": None, "flags": (Flag.SENDER_COUNTED,)}
+            carried |= {"received_steady_bytes": None}
+            flags = (Flag.SENDER_COUNTED, *flags)
         during, before = self._split_probes(load)
         return Measurement(
             program="flent",
@@ -121,6 +130,7 @@ class _Test:
             ends=(remote, local) if part == "reverse" else (local, remote),
             started_utc=started_utc,
             columns={
+                "flags": flags,
                 "streams": len(load.shares) if load else 0,
                 "interval_ns": self.step_ns,
                 "warmup_ns": 0,
@@ -140,10 +150,28 @@ class _Test:
                 "ping_series": self.ping,
                 "probes_after_the_load": len(self.probes) - len(during) - len(before),
             },
+            notes=[*self.whole.notes, *notes],
             exported=None if self.own is None else self.own.exported,
             restored=_OWN_COLUMNS,
             keeps_lost=False,
         )
+
+    def _check_sum(self, part: str, rate_bits_per_s: float | None) -> Iterator[str]:
+        """A contradiction between Flent's sum of the streams and the streams: a note.
+
+        The sum is interpolated, and its first and last points are of some of the streams.
+        """
+        prefix = next((prefix for prefix, name in _PARTS.items() if name == part), None)
+        values = self.whole.sub("results").value.get(f"{prefix} sum")
+        if self.own is not None or prefix is None or not isinstance(values, list):
+            return
+        unit = self.meta.sub("SERIES_META").sub(f"{prefix} sum").text("UNITS") or "Mbits/s"
+        known = [one for one in values if isinstance(one, (int, float)) and one > 0]
+        if not known or unit not in _BITS:
+            return
+        stated = statistics.median(known) * _BITS[unit]
+        if differ(stated, rate_bits_per_s, SERIES_RATIO):
+            yield f"'{prefix} sum' is {stated:,.0f} bit/s, that of the streams {rate_bits_per_s:,.0f}"
 
     def _split_probes(self, load: _Load | None) -> tuple[list[Row], list[Row]]:
         """The probes during the load, and those before it."""

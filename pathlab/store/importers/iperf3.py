@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Phase, Stage, Status
 from pathlab.store.imported_trial import (
+    LEVEL_BOUNDS,
     UNKNOWN,
     ImportedTrial,
     Measurement,
@@ -20,14 +22,24 @@ from pathlab.store.imported_trial import (
     to_ns,
 )
 from pathlab.store.iperf3_framing import join_outputs
-from pathlab.store.json_fields import CutOffError, Fields, GivenFile
+from pathlab.store.json_fields import Fields, GivenFile
 from pathlab.store.steady import measure_fairness
+from pathlab.store.totals import (
+    INTERVALS_RATIO,
+    LOSS_RATIO,
+    RATE_RATIO,
+    SUM_RATIO,
+    add_up,
+    differ,
+    estimate_received,
+)
 
 TITLE = "iperf3"
 #: Bytes that iperf3 hands to the kernel at once over TCP where nothing else is requested.
 TCP_BLOCK_BYTES = 131_072
 #: What iperf3 says where somebody ended it.
 _INTERRUPT = re.compile(r"(interrupt - )?the (client|server) has terminated")
+_SUMS = ("sum_sent", "sum_received", "sum")
 _KEPT = ("title", "extra_data", "warning")
 _START_KEPT = ("protocol", "blksize", "tos", "target_bitrate", "fqrate", "gso", "gro", "bytes", "blocks")
 
@@ -64,7 +76,10 @@ class _Run:
 
 @dataclass(slots=True, kw_only=True)
 class _Totals:
-    """What the end states of one direction, None where it does not."""
+    """What the end states of one direction, None where it does not.
+
+    ``is_computed``: it has no total of what arrived; ``differences``: totals that contradict their parts.
+    """
 
     received: list[int | None] = field(default_factory=list)
     sent: list[int | None] = field(default_factory=list)
@@ -73,6 +88,8 @@ class _Totals:
     seconds: float | None = None
     retransmits: int | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    is_computed: bool = False
+    differences: list[str] = field(default_factory=list)
 
 
 def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
@@ -82,7 +99,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     on. Raises StoreError where no test measured anything.
     """
     outputs = join_outputs(given.values)
-    if outputs is None or not isinstance(given.fault, CutOffError | None):
+    if outputs is None:
         return None
     # Of a file that was cut off, everything before is there: of the last test perhaps some intervals.
     trials: list[ImportedTrial] = []
@@ -122,18 +139,27 @@ def _read_run(whole: Fields) -> _Run:
 
 
 def _has_both_ways(whole: Fields) -> bool:
-    """3.7 to 3.12 do not name ``bidir`` at the start."""
-    return any("sum_bidir_reverse" in row for row in whole.items("intervals")[:1])
+    """3.7 to 3.12 do not name ``bidir`` at the start; 3.7 to 3.10 write each sum twice, under one name."""
+    first = whole.items("intervals")[:1]
+    named = any("sum_bidir_reverse" in row for row in first) or any(
+        f"{key}_bidir_reverse" in whole.sub("end") for key in _SUMS
+    )
+    seen = {stream.flag("sender") for row in first for stream in row.items("streams")}
+    ended = {_read_role(entry) for entry in whole.sub("end").items("streams")}
+    return named or {True, False} <= seen or {True, False} <= ended
+
+
+def _read_role(entry: Fields) -> bool | None:
+    """Whether the end that wrote the file sends this stream; versions before 3.7 do not say."""
+    known = (entry.sub(key).flag("sender") for key in ("sender", "receiver", "udp"))
+    return next((role for role in known if role is not None), None)
 
 
 def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
     local_sends = run.client == (part == "forward")
     test, start = run.test, run.start
-    totals = _read_totals(run, part, local_sends=local_sends)
     rows = list(_list_rows(run, local_sends=local_sends))
-    local_steady_bytes = sum(row["bytes"] for row in rows if row["phase"] == Phase.STEADY) if rows else None
-    if totals.received_bytes is None and not local_sends and not run.error:
-        totals.received_bytes = local_steady_bytes
+    totals = _read_totals(run, part, rows, local_sends=local_sends)
     exported = read_exported(run.whole.sub("pathlab"))
     status, stage, failure = _read_status(run)
     counted, flags = _read_throughput(totals, run)
@@ -152,7 +178,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
             "flags": flags,
             "source_address": ends[0],
             "destination_address": ends[1],
-            "streams": test.count("num_streams") or len({row["stream"] for row in rows}) or 1,
+            "streams": _count_streams(run, rows),
             **_read_windows(run, local_sends=local_sends),
             "congestion_sender": run.end.text("sender_tcp_congestion"),
             "congestion_receiver": run.end.text("receiver_tcp_congestion"),
@@ -171,6 +197,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
         series={"sender_intervals" if local_sends else "receiver_intervals": rows},
         settings=_read_settings(run),
         details=_list_details(run, totals, repeated),
+        notes=[*run.whole.notes, *totals.differences],
         exported=exported,
     )
     return measurement.build()
@@ -191,8 +218,18 @@ def _read_settings(run: _Run) -> dict[str, Any]:
         "transfer_blocks": test.count("blocks") or None,
         "gso": test.flag("gso") or None,
         "gro": test.flag("gro") or None,
-        **split_tos(test.count("tos")),
+        **split_tos(test, "tos"),
     }
+
+
+def _count_streams(run: _Run, rows: Sequence[Mapping[str, Any]]) -> int:
+    """As requested; what is no number of streams is left out, and those of the intervals are counted."""
+    stated, seen = run.test.count("num_streams"), len({row["stream"] for row in rows})
+    if stated and stated <= LEVEL_BOUNDS["streams"][1]:
+        return stated
+    if stated:
+        run.whole.notes.append(f"num_streams {stated} is beyond what can be, and was left out")
+    return seen or 1
 
 
 def _count_retransmits(run: _Run, rows: Sequence[Mapping[str, Any]], totals: _Totals) -> int | None:
@@ -261,45 +298,169 @@ def _read_interval_ns(test: Fields, rows: Sequence[dict[str, Any]], duration_s: 
 
 
 def _read_throughput(totals: _Totals, run: _Run) -> tuple[float | None, tuple[str, ...]]:
+    flags = (Flag.TOTALS_DIFFER,) if totals.differences else ()
     if run.error or not totals.seconds:
-        return None, ()
+        return None, flags
     if totals.received_bytes is not None:
-        return totals.received_bytes * 8 / totals.seconds, ()
+        computed = (Flag.TOTAL_COMPUTED,) if totals.is_computed else ()
+        return totals.received_bytes * 8 / totals.seconds, (*computed, *flags)
     if totals.sent_bytes is not None:
-        return totals.sent_bytes * 8 / totals.seconds, (Flag.SENDER_COUNTED,)
-    return None, ()
+        return totals.sent_bytes * 8 / totals.seconds, (Flag.SENDER_COUNTED, *flags)
+    return None, flags
 
 
-def _read_totals(run: _Run, part: str, *, local_sends: bool) -> _Totals:
-    """Sums of the end, of this direction; what the far end did not report stays None."""
+def _read_totals(run: _Run, part: str, rows: Sequence[Mapping[str, Any]], *, local_sends: bool) -> _Totals:
+    """Sums of the end, of this direction; what the far end did not report stays None.
+
+    A sum that the file lacks is computed from the streams, or from the intervals of the end that wrote it.
+    """
     way = "_bidir_reverse" if run.bidir and part == "reverse" else ""
-    end, totals = run.end, _Totals()
-    for entry in end.items("streams"):
-        both = entry.sub("sender"), entry.sub("receiver")
-        role = both[0].flag("sender")
-        if run.bidir and role is not None and role != local_sends:
-            continue
-        totals.sent.append(both[0].count("bytes"))
-        totals.received.append(both[1].count("bytes"))
-    sent, received, single = (end.sub(f"{key}{way}") for key in ("sum_sent", "sum_received", "sum"))
+    totals = _Totals()
+    sent, received, single = (_choose_sum(run, key, way, local_sends=local_sends) for key in _SUMS)
     totals.received_bytes, totals.sent_bytes = received.count("bytes"), sent.count("bytes")
-    totals.seconds = received.number("seconds") or sent.number("seconds") or single.number("seconds")
+    totals.seconds = next((s for one in (received, sent, single) if (s := one.amount("seconds"))), None)
     totals.retransmits = sent.count("retransmits")
-    if totals.sent_bytes is None and local_sends:
+    entries = [
+        entry
+        for entry in run.end.items("streams")
+        if not run.bidir or _read_role(entry) in (None, local_sends)
+    ]
+    if totals.sent_bytes is None and (local_sends or run.protocol == "udp"):
         totals.sent_bytes = single.count("bytes")
+    for entry in entries:
+        totals.sent.append(_read_stream(entry, "sender").count("bytes"))
+        totals.received.append(entry.sub("receiver").count("bytes"))
     far_end_unknown = run.error is not None or not run.client
     if far_end_unknown and local_sends:
         totals.received_bytes, totals.received = totals.received_bytes or None, []
     if far_end_unknown and not local_sends:
         totals.sent_bytes, totals.retransmits = totals.sent_bytes or None, totals.retransmits or None
-    datagrams = received if "lost_packets" in received else single
+        totals.sent = []
     if not (far_end_unknown and local_sends):
-        totals.details = {
-            key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
-        }
-        if "lost_packets" in datagrams:
-            totals.details["sent_packets"] = sent.number("packets") or datagrams.number("packets")
+        totals.details = _read_loss(received, single, sent, entries)
+    _check_totals(run, totals, (sent, received, single), rows, local_sends=local_sends)
+    _fill_totals(run, totals, rows, entries, local_sends=local_sends)
     return totals
+
+
+def _choose_sum(run: _Run, key: str, way: str, *, local_sends: bool) -> Fields:
+    """One sum of a direction, empty where the file has none.
+
+    3.7 to 3.10 write the sums of both directions under one name, and a program that read such a file may have
+    kept the last one alone: whose it is, its ``sender`` says.
+    """
+    end = run.end
+    if not run.bidir:
+        return end.sub(key)
+    if f"{key}_bidir_reverse" in end:
+        return end.sub(f"{key}{way}")
+    found = end.every(key)
+    ours = [one for one in found if one.flag("sender") == local_sends]
+    return ours[-1] if ours else Fields({}, run.whole.name)
+
+
+def _read_stream(entry: Fields, end: str) -> Fields:
+    """One end's totals of a stream; of UDP, older versions have the sender's alone."""
+    return entry.sub(end) if end in entry else entry.sub("udp")
+
+
+def _read_loss(received: Fields, single: Fields, sent: Fields, entries: Sequence[Fields]) -> dict[str, Any]:
+    """Jitter, and datagrams lost and sent: of the sums, else of the streams."""
+    datagrams = received if "lost_packets" in received else single
+    found = {
+        key: datagrams.number(key) for key in ("jitter_ms", "lost_packets", "packets") if key in datagrams
+    }
+    if "lost_packets" in datagrams:
+        found["sent_packets"] = sent.number("packets") or datagrams.number("packets")
+        return found
+    streams = [_read_stream(entry, "receiver") for entry in entries]
+    lost, packets = (add_up([one.count(key) for one in streams]) for key in ("lost_packets", "packets"))
+    if lost is None or packets is None:
+        return found
+    jitters = [jitter for one in streams if (jitter := one.amount("jitter_ms")) is not None]
+    mean = {"jitter_ms": sum(jitters) / len(jitters)} if len(jitters) == len(streams) else {}
+    return {**mean, "lost_packets": lost, "packets": packets, "sent_packets": packets}
+
+
+def _fill_totals(
+    run: _Run,
+    totals: _Totals,
+    rows: Sequence[Mapping[str, Any]],
+    entries: Sequence[Fields],
+    *,
+    local_sends: bool,
+) -> None:
+    """Compute what the file has no sum of. A test that failed keeps what it states."""
+    if run.error:
+        return
+    steady = [row for row in rows if row["phase"] == Phase.STEADY]
+    counted = sum(row["bytes"] for row in steady) if steady else None
+    if totals.seconds is None and run.end.items("streams"):
+        lengths = (
+            _read_stream(entry, end).amount("seconds") for entry in entries for end in ("receiver", "sender")
+        )
+        totals.seconds = max((one for one in lengths if one), default=None)
+        if totals.seconds is None and steady:
+            span_ns = max(row["end_ns"] for row in steady) - min(row["start_ns"] for row in steady)
+            totals.seconds = span_ns / 1e9 or None
+    if totals.retransmits is None and local_sends:
+        totals.retransmits = add_up([entry.sub("sender").count("retransmits") for entry in entries])
+    if totals.sent_bytes is None:
+        totals.sent_bytes = add_up(totals.sent)
+        if totals.sent_bytes is None and local_sends:
+            totals.sent_bytes = counted
+    if totals.received_bytes is None:
+        totals.received_bytes = add_up(totals.received)
+        if totals.received_bytes is None and not local_sends:
+            totals.received_bytes = counted
+        if totals.received_bytes is None and run.protocol == "udp":
+            lost, packets = totals.details.get("lost_packets"), totals.details.get("packets")
+            totals.received_bytes = estimate_received(totals.sent_bytes, lost, packets)
+        totals.is_computed = totals.received_bytes is not None
+
+
+def _check_totals(
+    run: _Run,
+    totals: _Totals,
+    sums: tuple[Fields, Fields, Fields],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    local_sends: bool,
+) -> None:
+    """Note every total that contradicts its parts; those of a test that failed are partial."""
+    if run.error or not run.end.items("streams"):
+        return
+    found = totals.differences
+    for what, whole, parts in (
+        ("received", totals.received_bytes, totals.received),
+        ("sent", totals.sent_bytes, totals.sent),
+    ):
+        added = add_up(parts)
+        if differ(whole, added, SUM_RATIO):
+            found.append(f"the total of bytes {what} is {whole:,}, that of the streams {added:,}")
+    for one in sums:
+        count, seconds, rate = one.count("bytes"), one.amount("seconds"), one.amount("bits_per_second")
+        if count is not None and seconds and differ(count * 8 / seconds, rate, RATE_RATIO):
+            found.append(f"{one.place} has {count:,} bytes in {seconds:g} s, and {rate:,.0f} bit/s")
+    local_bytes = totals.sent_bytes if local_sends else totals.received_bytes
+    steady = [row for row in rows if row["phase"] == Phase.STEADY]
+    spans_ns = Counter[int]()
+    for row in steady:
+        spans_ns[row["stream"]] += row["end_ns"] - row["start_ns"]
+    length_ns = max(spans_ns.values(), default=0)
+    covered = totals.seconds and not differ(length_ns / 1e9, totals.seconds, RATE_RATIO)
+    counted = sum(row["bytes"] for row in steady)
+    if covered and differ(local_bytes, counted, INTERVALS_RATIO):
+        found.append(f"the total is {local_bytes:,} bytes, that of the intervals {counted:,}")
+    lost, packets = totals.details.get("lost_packets"), totals.details.get("packets")
+    arrived = estimate_received(totals.sent_bytes, lost, packets) if run.protocol == "udp" else None
+    if arrived is None or totals.received_bytes is None or not totals.sent_bytes:
+        return
+    if abs(arrived - totals.received_bytes) > LOSS_RATIO * totals.sent_bytes:
+        found.append(
+            f"{totals.received_bytes:,} of {totals.sent_bytes:,} bytes arrived, and {lost:,.0f} of "
+            f"{packets:,.0f} datagrams were lost"
+        )
 
 
 def _list_rows(run: _Run, *, local_sends: bool) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pathlab.store.flags import Flag
 from pathlab.store.imported_trial import (
     UNKNOWN,
     ImportedTrial,
@@ -13,6 +14,7 @@ from pathlab.store.imported_trial import (
     parse_utc,
 )
 from pathlab.store.json_fields import Fields, GivenFile
+from pathlab.store.totals import SUM_RATIO
 
 TITLE = "irtt"
 _LOST = {"true", "true_up", "true_down"}
@@ -33,6 +35,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     rows = list(_list_probes(whole))
     if not rows:
         whole.refuse("irtt measured nothing: round_trips is empty")
+    notes = [*_check_counts(stats, rows)]
     ends = (_strip_port(config.text("local_address")), _strip_port(config.text("remote_address")))
     measurement = Measurement(
         program="irtt",
@@ -41,6 +44,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         ends=ends,
         started_utc=parse_utc(_cut_fraction(started), given.name),
         columns={
+            "flags": (Flag.TOTALS_DIFFER,) if notes else (),
             "source_address": ends[0],
             "destination_address": ends[1],
             "streams": 0,
@@ -58,6 +62,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
             "dscp": params.count("dscp") or None,
         },
         details={"stats": stats.value, "params": params.value},
+        notes=[*whole.notes, *notes],
     )
     return [measurement.build()]
 
@@ -78,6 +83,15 @@ def _list_probes(whole: Fields) -> Iterator[Row]:
         probe = build_probe(number, trip.count("seqno"), sent_ns - base_ns, rtt_ns)
         delays = {"send_delay_ns": delay.whole("send"), "receive_delay_ns": delay.whole("receive")}
         yield {**probe, "rtt_ns": rtt_ns if rtt_ns is None or rtt_ns > 0 else None, **delays}
+
+
+def _check_counts(stats: Fields, rows: list[Row]) -> Iterator[str]:
+    """Contradictions between the counts of ``stats`` and the round trips: a note for each."""
+    answered = sum(row["rtt_ns"] is not None for row in rows)
+    for key, what, seen in (("packets_sent", "sent", len(rows)), ("packets_received", "answered", answered)):
+        stated = stats.count(key)
+        if stated is not None and abs(stated - seen) > max(1, SUM_RATIO * seen):
+            yield f"{key} is {stated:,}, and {seen:,} round trips were {what}"
 
 
 def _is_lost(trip: Fields) -> bool:

@@ -6,6 +6,7 @@ import dataclasses
 import re
 from typing import Any
 
+from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Phase
 from pathlab.store.imported_trial import (
     UNKNOWN,
@@ -18,9 +19,10 @@ from pathlab.store.imported_trial import (
     to_ns,
 )
 from pathlab.store.importers.iperf3 import read_output
-from pathlab.store.iperf3_framing import find_outputs
-from pathlab.store.json_fields import Fields, GivenFile
+from pathlab.store.iperf3_framing import is_output
+from pathlab.store.json_fields import Fields, GivenFile, parse_json
 from pathlab.store.steady import measure_fairness
+from pathlab.store.totals import INTERVALS_RATIO, LOSS_RATIO, RATE_RATIO, SUM_RATIO, add_up, differ
 
 TITLE = "pScheduler"
 _PROGRAM = "pscheduler"
@@ -58,6 +60,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         part, measured = "forward", _read_throughput(result, spec)
     else:
         run.refuse("it holds neither a summary nor round trips")
+    notes = measured.pop("notes", [])
     measurement = Measurement(
         program=_PROGRAM,
         tool=f"{_PROGRAM}: {tool}",
@@ -65,6 +68,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         ends=_read_ends(run, spec),
         started_utc=parse_utc(started, given.name),
         details={"tool": tool, "spec": spec.value, "result": kept},
+        notes=[*run.notes, *notes],
         **measured,
     )
     return [measurement.build()]
@@ -81,7 +85,7 @@ def _read_ends(run: Fields, spec: Fields) -> tuple[str, str]:
 def _read_diags(run: Fields, result: Fields, name: str) -> list[ImportedTrial]:
     """iperf3's whole output where it survives: it has CPU, both ends, every interval. The client's first."""
     texts = [text for text in (result.text("diags"), run.text("diags")) if text]
-    outputs = [output for text in texts for output in find_outputs(text)]
+    outputs = [output for text in texts for output in _find_outputs(text, name)]
     outputs.sort(key=lambda output: "accepted_connection" in output["start"] if "start" in output else True)
     for output in outputs:
         if "error" in output or "test_start" not in output.get("start", {}):
@@ -103,17 +107,43 @@ def _read_diags(run: Fields, result: Fields, name: str) -> list[ImportedTrial]:
     return []
 
 
+def _find_outputs(text: str, name: str) -> list[dict[str, Any]]:
+    try:
+        values = parse_json(text, name).values
+    except StoreError:
+        return []
+    return [value for value, _ in values if is_output(value)]
+
+
 def _read_throughput(result: Fields, spec: Fields) -> dict[str, Any]:
-    """From the rows that pScheduler kept: ``throughput-bytes`` counts bytes, ``tcp-window-size`` is cwnd."""
+    """From the rows that pScheduler kept; ``tcp-window-size`` is cwnd.
+
+    A rate that the sum lacks is that of the streams together, else the mean of the intervals.
+    """
     summary = result.sub("summary")
     total, streams = summary.sub("summary"), summary.items("streams")
     rows = _list_rows(result)
-    seconds = (total.number("end") or 0.0) - (total.number("start") or 0.0)
-    counted = total.number("receiver-throughput-bits")
-    rate = total.number("throughput-bits") if counted is None else counted
+    steady = [row for row in rows if row["phase"] == Phase.STEADY]
+    seconds = (total.amount("end") or 0.0) - (total.amount("start") or 0.0)
+    if seconds <= 0 and steady:
+        seconds = (max(row["end_ns"] for row in steady) - min(row["start_ns"] for row in steady)) / 1e9
+    received, sent = total.amount("receiver-throughput-bits"), total.amount("throughput-bits")
+    added = add_up([stream.amount("throughput-bits") for stream in streams])
+    counted = sum(row["bytes"] for row in steady) * 8 / seconds if steady and seconds > 0 else None
+    notes: list[str] = []
+    for what, parts, ratio in (("streams", added, SUM_RATIO), ("intervals", counted, INTERVALS_RATIO)):
+        if differ(sent, parts, ratio):
+            notes.append(f"the total is {sent:,.0f} bit/s, that of the {what} {parts:,.0f}")
+    if not _is_count_or_rate(total, seconds):
+        notes.append("throughput-bytes of the total is neither throughput-bits / 8 nor that in its time")
+    flags = (Flag.TOTALS_DIFFER,) if notes else ()
+    parts_rate = added if added is not None else counted
+    rate = next((one for one in (received, sent, parts_rate) if one is not None), None)
+    if received is None and rate is not None:
+        flags = (Flag.SENDER_COUNTED, *((Flag.TOTAL_COMPUTED,) if sent is None else ()), *flags)
     omit_ns, retransmits = _read_duration_ns(spec, "omit"), total.count("retransmits")
     columns = {
-        "flags": (Flag.SENDER_COUNTED,) if counted is None and rate is not None else (),
+        "flags": flags,
         "streams": spec.count("parallel") or len(streams) or 1,
         "window_requested_bytes": result.count("requested-tcp-window-size")
         or spec.count("window-size")
@@ -131,7 +161,8 @@ def _read_throughput(result: Fields, spec: Fields) -> dict[str, Any]:
         **_read_datagrams(spec, summary),
         "fairness_jain": measure_fairness([_rate(stream) for stream in streams]),
     }
-    return {"columns": columns, "series": {"sender_intervals": rows}, "settings": _read_settings(spec)}
+    series = {"sender_intervals": rows}
+    return {"columns": columns, "series": series, "settings": _read_settings(spec), "notes": notes}
 
 
 def _read_datagrams(spec: Fields, summary: Fields) -> dict[str, Any]:
@@ -153,7 +184,7 @@ def _read_datagrams(spec: Fields, summary: Fields) -> dict[str, Any]:
 
 def _read_settings(spec: Fields) -> dict[str, Any]:
     """Every setting of the test that is not as its tool has it by itself."""
-    marks = split_tos(spec.count("ip-tos"))
+    marks = split_tos(spec, "ip-tos")
     return {
         "transport": "udp" if spec.flag("udp") else None,
         "stream_target_bits_per_s": spec.count("bandwidth") or None,
@@ -166,26 +197,52 @@ def _read_settings(spec: Fields) -> dict[str, Any]:
 
 
 def _rate(stream: Fields) -> int | None:
-    rate = stream.number("throughput-bits")
+    rate = stream.amount("throughput-bits")
     return None if rate is None else round(rate)
 
 
 def _list_rows(result: Fields) -> list[dict[str, Any]]:
+    """Rows of the series, streams by their ``stream-id``: tools do not list them in one order."""
     rows = []
+    order: dict[Any, int] = {}
     for index, interval in enumerate(result.items("intervals")):
-        for number, stream in enumerate(interval.items("streams")):
-            start, end, count = (
-                stream.number("start"),
-                stream.number("end"),
-                stream.number("throughput-bytes"),
-            )
-            if start is None or end is None or count is None:
+        for place, stream in enumerate(interval.items("streams")):
+            start, end = stream.amount("start"), stream.amount("end")
+            if start is None or end is None or end < start:
                 continue
+            count = _count_bytes(stream, end - start)
+            if count is None:
+                continue
+            name = stream.value.get("stream-id")
+            number = order.setdefault(name if isinstance(name, (str, int)) else f"place {place}", len(order))
             phase = Phase.WARMUP if stream.flag("omitted") else Phase.STEADY
-            row = build_interval(index, number, (to_ns(start), to_ns(end)), round(count), phase)
+            row = build_interval(index, number, (to_ns(start), to_ns(end)), count, phase)
             measured = {"rtt_us": stream.count("rtt"), "snd_cwnd_bytes": stream.count("tcp-window-size")}
             rows.append({**row, **measured})
-    return rows
+    return sorted(rows, key=lambda row: (row["index"], row["stream"]))
+
+
+def _count_bytes(stream: Fields, seconds: float) -> int | None:
+    """Bytes of an interval: ``throughput-bytes`` is a count from iperf3, and a rate per second from others.
+
+    ``throughput-bits`` is a rate from all tools; nuttcp's has nothing else.
+    """
+    rate, count = stream.amount("throughput-bits"), stream.amount("throughput-bytes")
+    if rate is None:
+        return None if count is None else round(count)
+    if count is not None and not differ(rate * seconds / 8, count, RATE_RATIO):
+        return round(count)
+    if not _is_count_or_rate(stream, seconds):
+        stream.notes.append(f"{stream.place}: throughput-bytes contradicts throughput-bits, which was read")
+    return round(rate * seconds / 8)
+
+
+def _is_count_or_rate(row: Fields, seconds: float) -> bool:
+    """Whether ``throughput-bytes`` of a row can be explained by its ``throughput-bits``."""
+    rate, count = row.amount("throughput-bits"), row.amount("throughput-bytes")
+    return not differ(rate and rate * seconds / 8, count, RATE_RATIO) or not differ(
+        rate and rate / 8, count, RATE_RATIO
+    )
 
 
 def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
@@ -197,7 +254,12 @@ def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
         probes.append(build_probe(number, trip.count("seq"), None, rtt_ns))
     if not probes:
         run.refuse("roundtrips is empty: pScheduler measured nothing")
+    lost, stated = sum(probe["rtt_ns"] is None for probe in probes), result.amount("loss")
+    notes: list[str] = []
+    if stated is not None and abs(lost / len(probes) - stated) > LOSS_RATIO:
+        notes.append(f"loss is {stated:g}, and {lost} of {len(probes)} round trips were lost")
     columns = {
+        "flags": (Flag.TOTALS_DIFFER,) if notes else (),
         "streams": 0,
         "interval_ns": interval_ns,
         "warmup_ns": 0,
@@ -205,7 +267,7 @@ def _read_rtt(run: Fields, result: Fields, spec: Fields) -> dict[str, Any]:
         "probe_method": "icmp",
         "probe_stamps": "user",
     }
-    return {"columns": columns, "series": {"unloaded_probes": probes}}
+    return {"columns": columns, "series": {"unloaded_probes": probes}, "notes": notes}
 
 
 def _read_duration_ns(spec: Fields, key: str) -> int:

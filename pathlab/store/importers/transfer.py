@@ -49,6 +49,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
             **outcome,
         },
         settings={"transfer_bytes": size},
+        notes=whole.notes,
         details={"command": whole.text("command")},
     )
     return [measurement.build()]
