@@ -6,8 +6,9 @@ Sources: RFC 791 (IPv4), RFC 8200 (IPv6 and its extension headers), RFC 4302 (au
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,16 +28,25 @@ _Part = TypeVar("_Part", bound="PacketHeaders")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderCounts:
-    """Records of a batch that are no TCP or UDP with a whole header, by the reason."""
+    """Records of a batch that are no TCP or UDP with a whole header, by the reason.
 
-    not_ip: int = 0
+    ``not_ip``: by Ethernet type, 0 for IEEE 802.3, -1 for links without types. ``other_protocols``: by the
+    protocol number of IP.
+    """
+
+    not_ip: Counter[int] = field(default_factory=Counter)
     fragments: int = 0
-    other_protocols: int = 0
+    other_protocols: Counter[int] = field(default_factory=Counter)
     cut: int = 0
 
     def __add__(self, other: HeaderCounts) -> HeaderCounts:
         names = [field.name for field in fields(self)]
         return HeaderCounts(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+def _count_kinds(kinds: Integers) -> Counter[int]:
+    values, counts = np.unique(kinds, return_counts=True)
+    return Counter(dict(zip(values.tolist(), counts.tolist(), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +86,10 @@ def read_headers(batch: RecordBatch, link_type: int, chosen: Flags) -> tuple[Pac
     places = batch.places[rows]
     ends = places + batch.captured_bytes[rows]
     link_ends = places + batch.original_bytes[rows]
-    ip, versions = find_ip(batch.data, places, link_type)
+    ip, versions, kinds = find_ip(batch.data, places, link_type)
     parts: list[PacketHeaders] = []
     known = (versions > 0) & (ip + 20 <= ends)
-    counts = HeaderCounts(not_ip=int((versions == 0).sum()), cut=int(((versions > 0) & ~known).sum()))
+    counts = HeaderCounts(not_ip=_count_kinds(kinds[versions == 0]), cut=int(((versions > 0) & ~known).sum()))
     for version, read in ((4, _read_ipv4), (6, _read_ipv6)):
         of_it = known & (versions == version)
         if of_it.any():
@@ -202,7 +212,7 @@ def _read_ports(
     good = known & ~is_fragment & fits
     counts = HeaderCounts(
         fragments=int(is_fragment.sum()),
-        other_protocols=int((~known & ~is_fragment).sum()),
+        other_protocols=_count_kinds(protocols[~known & ~is_fragment]),
         cut=int((known & ~is_fragment & ~fits).sum()),
     )
     at = headers[good]

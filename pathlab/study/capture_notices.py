@@ -6,10 +6,70 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pathlab.captures.capture import Capture
+from pathlab.captures.headers import HeaderCounts
+from pathlab.captures.links import NO_TYPE
 from pathlab.study.captured_tcp import CapturedConnection
 
 #: Kinds of notices about a file that lacks packets.
 INCOMPLETE_KINDS = frozenset({"damaged", "limited", "dropped", "incomplete", "untimed", "cut-headers"})
+
+
+#: Kinds of skipped packets that are named.
+KINDS_MAX = 5
+#: Names of Ethernet types, by the registry of IEEE.
+ETHERNET_TYPES: Mapping[int, str] = {
+    NO_TYPE: "not IP",
+    0: "IEEE 802.3 (such as spanning tree)",
+    0x0800: "IPv4",
+    0x86DD: "IPv6",
+    0x0806: "ARP",
+    0x8035: "RARP",
+    0x8100: "VLAN in too many layers",
+    0x22F3: "TRILL",
+    0x6003: "DECnet",
+    0x8137: "IPX",
+    0x8808: "Ethernet flow control",
+    0x8809: "LACP",
+    0x8847: "MPLS without IP",
+    0x8848: "MPLS multicast without IP",
+    0x8863: "PPPoE discovery",
+    0x8864: "PPPoE control",
+    0x886D: "Intel ANS",
+    0x888E: "EAPOL",
+    0x88A2: "ATA over Ethernet",
+    0x88A8: "QinQ in too many layers",
+    0x88CC: "LLDP",
+    0x88E1: "HomePlug",
+    0x88E5: "MACsec",
+    0x88E7: "provider backbone bridge",
+    0x88F7: "PTP",
+    0x8906: "FCoE",
+    0x8915: "RoCE",
+    0x9000: "loopback test",
+}
+#: Of these, what may carry IP that was not read.
+TYPES_WITH_IP = frozenset(
+    {0x22F3, 0x8100, 0x8847, 0x8848, 0x88A8, 0x88E5, 0x88E7, 0x894F, 0x9100, 0x9200, 0x9300}
+)
+#: Names of protocols of IP, by the registry of IANA.
+PROTOCOLS: Mapping[int, str] = {
+    1: "ICMP",
+    2: "IGMP",
+    4: "IPv4 in IP",
+    41: "IPv6 in IP",
+    46: "RSVP",
+    47: "GRE",
+    50: "ESP (IPsec)",
+    51: "AH (IPsec)",
+    58: "ICMPv6",
+    89: "OSPF",
+    103: "PIM",
+    112: "VRRP",
+    115: "L2TP",
+    132: "SCTP",
+}
+#: Of these, tunnels, which may carry TCP.
+TUNNELS = frozenset({4, 41, 47, 50, 51, 115})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +109,8 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
     if not notes.records:
         yield CaptureNotice(kind="empty", text="The capture holds no packet.")
     elif not len(capture.columns["numbers"]):
-        others = counts.not_ip + counts.other_protocols
-        yield CaptureNotice(
-            kind="no-tcp",
-            text="The capture holds no TCP segment that can be read."
-            + (f" {others:,} packets are neither TCP nor UDP." if others else ""),
-        )
+        yield CaptureNotice(kind="no-tcp", text="The capture holds no TCP segment that can be read.")
+    yield from _list_skipped(capture.counts)
     if notes.dropped_packets:
         yield CaptureNotice(
             kind="dropped",
@@ -84,6 +140,29 @@ def list_capture_notices(capture: Capture, chosen: CapturedConnection | None) ->
         )
     if chosen is not None:
         yield from _list_connection_notices(chosen)
+
+
+def _list_skipped(counts: HeaderCounts) -> Iterator[CaptureNotice]:
+    """What was not read, by its Ethernet type or protocol of IP: what may hold TCP, and what cannot."""
+    hidden: list[tuple[int, str]] = []
+    others: list[tuple[int, str]] = []
+    kinds = ((counts.not_ip, ETHERNET_TYPES, TYPES_WITH_IP), (counts.other_protocols, PROTOCOLS, TUNNELS))
+    for found, names, holders in kinds:
+        for number, count in found.items():
+            written = f"Ethernet type 0x{number:04x}" if found is counts.not_ip else f"IP protocol {number}"
+            (hidden if number in holders else others).append((count, names.get(number, written)))
+    for parts, kind, text in (
+        (hidden, "encapsulated", "packets are encapsulated and were not read; they may hold TCP"),
+        (others, "skipped", "packets are neither TCP nor UDP and were left out"),
+    ):
+        if parts:
+            ordered = sorted(parts, reverse=True)
+            named = ", ".join(f"{count:,} {name}" for count, name in ordered[:KINDS_MAX])
+            rest = sum(count for count, _ in ordered[KINDS_MAX:])
+            more = f", {rest:,} of other kinds" if rest else ""
+            yield CaptureNotice(
+                kind=kind, text=f"{sum(count for count, _ in parts):,} {text}: {named}{more}."
+            )
 
 
 def _list_connection_notices(one: CapturedConnection) -> Iterator[CaptureNotice]:

@@ -15,6 +15,7 @@ from pathlab.captures import capture as capture_module
 from pathlab.captures import flow_table, pcap
 from pathlab.captures.capture import Capture, open_capture, read_capture
 from pathlab.captures.records import RecordBatch
+from pathlab.study.capture_notices import list_capture_notices
 from tests.builders.packets import (
     NULL,
     RAW,
@@ -34,6 +35,14 @@ from tests.builders.packets import (
     write_pcapng,
 )
 
+PPPOE, MPLS = 0x8864, 0x8847
+
+
+def wrap(kind: int, header: bytes, packet: bytes) -> bytes:
+    """An Ethernet frame of this type, with what stands before the packet."""
+    return bytes(12) + struct.pack(">H", kind) + header + packet
+
+
 V4, V6 = build_ipv4(build_tcp(seq=9), payload_bytes=100), build_ipv6(build_tcp(seq=9), payload_bytes=100)
 
 
@@ -49,6 +58,13 @@ def read_frames(folder: Path, frames: Iterable[bytes], **how: Any) -> Capture:
         (1, build_ethernet(V6), V6),
         (1, build_ethernet(V4, tags=(0x8100,)), V4),
         (1, build_ethernet(V6, tags=(0x88A8, 0x8100)), V6),
+        (1, build_ethernet(V4, tags=(0x9100, 0x88A8, 0x8100)), V4),
+        (1, wrap(PPPOE, b"\x11\0\0\1\0\x8c\0\x21", V4), V4),
+        (1, wrap(PPPOE, b"\x11\0\0\1\0\x8c\0\x57", V6), V6),
+        (1, wrap(0x8100, b"\0\5\x88\x64\x11\0\0\1\0\x8c\0\x21", V4), V4),
+        (1, wrap(MPLS, b"\0\1\x01\x40", V4), V4),
+        (1, wrap(MPLS, b"\0\1\x00\x40\0\2\x00\x40\0\3\x01\x40", V6), V6),
+        (1, wrap(0x88A8, b"\0\5\x81\0\0\5\x88\x47\0\1\x01\x40", V6), V6),
         (RAW, V4, V4),
         (12, V6, V6),
         (228, V4, V4),
@@ -58,6 +74,7 @@ def read_frames(folder: Path, frames: Iterable[bytes], **how: Any) -> Capture:
         (108, struct.pack(">I", 24) + V6, V6),
         (SLL, bytes(14) + b"\x08\x00" + V4, V4),
         (SLL2, b"\x86\xdd" + bytes(18) + V6, V6),
+        (SLL, bytes(14) + b"\x88\x64\x11\0\0\1\0\x8c\0\x21" + V4, V4),
     ],
 )
 def test_link_types(tmp_path: Path, link: int, frame: bytes, packet: bytes) -> None:
@@ -99,8 +116,34 @@ def test_headers_that_hold_no_segment_are_counted(tmp_path: Path) -> None:
     ]
     capture = read_frames(tmp_path, frames)
     counts = capture.counts
-    assert (counts.not_ip, counts.fragments, counts.other_protocols, counts.cut) == (1, 3, 1, 2)
+    assert (counts.not_ip, counts.fragments) == ({0x0806: 1}, 3)
+    assert (counts.other_protocols, counts.cut) == ({1: 1}, 2)
     assert capture.flows[0].all_packets == 1
+
+
+SKIPPED = [
+    *[wrap(0x0806, b"", bytes(28))] * 3,
+    wrap(0x0026, b"\x42\x42\x03", bytes(35)),  # spanning tree
+    wrap(0x8863, b"\x11\x09\0\0\0\0", bytes(20)),
+    wrap(PPPOE, b"\x11\0\0\1\0\x0a\xc0\x21", bytes(20)),  # LCP
+    *[wrap(0x88E5, bytes(6), bytes(40))] * 2,
+    wrap(MPLS, b"\0\1\x01\x40", bytes(60)),  # a pseudowire
+    build_ethernet(build_ipv4(bytes(40), protocol=47)),
+]
+
+
+@pytest.mark.parametrize("others", [[], [build_ethernet(V4)]], ids=["alone", "beside TCP"])
+def test_what_is_skipped_is_named_by_its_type(tmp_path: Path, others: list[bytes]) -> None:
+    capture = read_frames(tmp_path, [*SKIPPED, *others])
+    texts = {one.kind: one.text for one in list_capture_notices(capture, None)}
+    assert texts.pop("encapsulated") == (
+        "4 packets are encapsulated and were not read; they may hold TCP: 2 MACsec, 1 MPLS without IP, 1 GRE."
+    )
+    assert texts.pop("skipped") == (
+        "6 packets are neither TCP nor UDP and were left out: 3 ARP, 1 PPPoE discovery, 1 PPPoE control, "
+        "1 IEEE 802.3 (such as spanning tree)."
+    )
+    assert texts.keys() == (set() if others else {"no-tcp"})
 
 
 def test_extension_headers_and_options_of_ip(tmp_path: Path) -> None:
