@@ -58,7 +58,7 @@ class ConnectionFacts:
     ``window_scale``: of the receiver of the data, 0 where it offered none. ``sack_permitted``: by both ends.
     ``base_rtt_ns``: shortest RTT from end to end. ``breaks``: numbers of packets before which the capture has
     a gap or its clock a step; ``clock_steps``: those before which its clock was set back. ``origin_ns``: time
-    of the connection's first packet.
+    of the connection's first packet. ``copies``: packets of this direction that were dropped as copies.
     """
 
     mss_bytes: int | None
@@ -68,6 +68,7 @@ class ConnectionFacts:
     breaks: Integers
     clock_steps: Integers
     origin_ns: int
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,9 +194,11 @@ def analyze_direction(
     data = collect_data(there)
     acks = collect_acks(back, data)
     rtts = measure_by_timestamps(there, back, data, acks, breaks)
-    late = find_late_segments(there, data, acks, facts.base_rtt_ns)
+    windows = scale_windows(back, acks, facts.window_scale)
+    closed = np.where(back.windows[acks.rows] == 0, np.int32(0), windows)
+    late = find_late_segments(there, data, acks, closed, facts.base_rtt_ns)
     places = late.retransmissions
-    ack_rtts = measure_by_acks(data, acks, places, breaks)
+    ack_rtts = measure_by_acks(data, acks, np.union1d(places, late.select(Late.PROBE)), breaks)
     repeated = find_duplicate_acks(back, data, acks)
     explained = explain_retransmissions(
         there,
@@ -207,7 +210,6 @@ def analyze_direction(
         base_rtt_ns=facts.base_rtt_ns,
         sack_permitted=facts.sack_permitted,
     )
-    windows = scale_windows(back, acks, facts.window_scale)
     if span is None:
         span = TimeSpan(start_ns=facts.origin_ns, end_ns=_find_end(there, back), origin_ns=facts.origin_ns)
     payload = there.payload_bytes if len(data) == len(there) else there.payload_bytes[data.rows]
@@ -236,7 +238,7 @@ def analyze_direction(
         reordered=int((late.kinds == Late.REORDERED).sum()),
         reorder_extent_max=int(late.extents.max(initial=0)),
         late_time_max_ns=int(late.late_times_ns.max(initial=0)),
-        duplicates=int((late.kinds == Late.DUPLICATE).sum()),
+        duplicates=facts.copies,
         probes=int((late.kinds == Late.PROBE).sum()),
         undecided_late=int((late.kinds == Late.UNDECIDED).sum()),
         duplicate_acks=int(repeated.sum()),

@@ -1,8 +1,8 @@
 """Which segments carried bytes that were seen before, filled a hole, or came out of order.
 
 Source of the definitions: RFC 4737, sections 3 and 4. A segment is late where it begins below the highest
-byte seen before it. Late bytes that the capture saw before were sent again, or the packet was duplicated.
-Late bytes that it never saw fill a hole: either the packet was overtaken, or it was lost before the capture
+byte seen before it. Late bytes that the capture saw before were sent again, or are a probe; copies of packets
+were dropped before (``copies``). Late bytes that it never saw fill a hole: either the packet was overtaken, or it was lost before the capture
 and sent again. IP identifications and timestamps, which count up as packets are sent, decide between the two.
 """
 
@@ -13,7 +13,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from pathlab.analysis.packets.segments import HAS_IP_ID, HAS_TIMESTAMPS, Flags, Integers, Rows, Segments
+from pathlab.analysis.packets.segments import HAS_IP_ID, HAS_TIMESTAMPS, Integers, Rows, Segments
 from pathlab.analysis.packets.sequence_space import ReturnedAcks, SentData, find_latest
 
 #: Share of the steps of IP identifications that are small and upwards where they count packets.
@@ -28,9 +28,8 @@ class Late(IntEnum):
     RETRANSMISSION = 1  # bytes that were seen before
     LOST_BEFORE = 2  # a retransmission of bytes that were lost before they reached the capture
     REORDERED = 3
-    DUPLICATE = 4  # the same packet once more
-    PROBE = 5  # a keep-alive: one byte that is acknowledged already
-    UNDECIDED = 6  # fills a hole; neither identification, timestamp nor time decides
+    PROBE = 4  # a keep-alive, or a probe of a closed window
+    UNDECIDED = 5  # fills a hole; neither identification, timestamp nor time decides
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +61,11 @@ class LateSegments:
 
 
 def find_late_segments(
-    segments: Segments, data: SentData, acks: ReturnedAcks, base_rtt_ns: int | None
+    segments: Segments, data: SentData, acks: ReturnedAcks, windows_bytes: Rows, base_rtt_ns: int | None
 ) -> LateSegments:
     """Classify the segments that begin below the highest byte before them.
 
-    ``base_rtt_ns``: the shortest RTT from end to end; a retransmission cannot follow a hole sooner. None: not
+    ``windows_bytes``: the receiver's window in each of ``acks``, -1: not known but for 0. ``base_rtt_ns``: the shortest RTT from end to end; a retransmission cannot follow a hole sooner. None: not
     known.
     """
     places = np.flatnonzero(data.starts < data.high_before)
@@ -81,7 +80,7 @@ def find_late_segments(
     kinds[filling] = _classify_fillers(
         segments, data.rows[places[filling]], overtaken, late_times[filling], counting, base_rtt_ns
     )
-    kinds[~filling] = _classify_seen(segments, data, places[~filling], acks, counting)
+    kinds[~filling] = _classify_seen(segments, data, places[~filling], acks, windows_bytes)
     reordered = kinds == Late.REORDERED
     extents = np.where(reordered, places - opened_by, 0)
     beyond = np.maximum(data.ends_at(places) - data.high_before[places], 0)
@@ -178,27 +177,32 @@ def _classify_fillers(
 
 
 def _classify_seen(
-    segments: Segments, data: SentData, places: Integers, acks: ReturnedAcks, counting: bool
+    segments: Segments, data: SentData, places: Integers, acks: ReturnedAcks, windows_bytes: Rows
 ) -> Integers:
-    """RETRANSMISSION, but for probes of one byte and for the same packet once more."""
+    """RETRANSMISSION, but for keep-alives and probes of a closed window.
+
+    A keep-alive is one byte that is acknowledged already (RFC 9293, section 3.8.4). A probe is sent while the
+    window is 0, beyond all that the receiver has offered; what is sent when the window opens carries its byte
+    once more (section 3.8.6.1).
+    """
     kinds = np.full(len(places), int(Late.RETRANSMISSION))
-    if not len(places):
+    if not len(places) or not len(acks):
         return kinds
-    if len(acks):
-        latest = find_latest(acks.numbers, data.numbers[places])
-        known = acks.acks[np.maximum(latest, 0)]
-        probe: Flags = (data.ends_at(places) - data.starts[places] == 1) & (latest >= 0)
-        probe &= (segments.payload_bytes[data.rows[places]] == 1) & (data.ends_at(places) <= known)
-        kinds[probe] = int(Late.PROBE)
-    if counting:
-        in_order = np.flatnonzero(data.in_order)
-        found = in_order[
-            np.maximum(np.searchsorted(data.starts[in_order], data.starts[places], "right") - 1, 0)
-        ]
-        first, again = data.rows[found], data.rows[places]
-        same = (data.starts[found] == data.starts[places]) & (data.ends_at(found) == data.ends_at(places))
-        same &= segments.ip_ids[first] == segments.ip_ids[again]
-        same &= segments.ts_values[first] == segments.ts_values[again]
-        same &= segments.marks[first] & segments.marks[again] & HAS_IP_ID > 0
-        kinds[same] = int(Late.DUPLICATE)
+    latest = find_latest(acks.numbers, data.numbers[places])
+    known, heard = np.maximum(latest, 0), latest >= 0
+    single = (data.lengths[places] == 1) & (segments.payload_bytes[data.rows[places]] == 1)
+    keep_alive = heard & single & (data.ends_at(places) <= acks.acks[known])
+    edges = acks.acks + np.maximum(windows_bytes, 0)
+    beyond = heard & (data.starts[places] >= acks.acks[known])
+    offered = np.maximum.accumulate(edges)[known]
+    whole = bool(windows_bytes.max() > 0 and windows_bytes.min() >= 0) & (data.starts[places] >= offered)
+    closed = beyond & (windows_bytes[known] == 0) & (single | whole)
+    in_order = np.flatnonzero(data.in_order)
+    found = in_order[np.maximum(np.searchsorted(data.starts[in_order], data.starts[places], "right") - 1, 0)]
+    then = find_latest(acks.numbers, data.numbers[found])
+    probed = (then >= 0) & (windows_bytes[np.maximum(then, 0)] == 0) & (data.lengths[found] == 1)
+    probed &= (data.starts[found] == data.starts[places]) & (data.high_before[places] == data.ends_at(found))
+    probed &= segments.payload_bytes[data.rows[found]] == 1
+    opened = probed & heard & (windows_bytes[known] != 0) & (data.ends_at(places) > data.high_before[places])
+    kinds[keep_alive | closed | opened] = int(Late.PROBE)
     return kinds

@@ -57,3 +57,13 @@ class Segments:
             parts[field.name] = values[low:high] if field.name.startswith("sack_") else values[start:stop]
         parts["sack_rows"] = parts["sack_rows"] - start
         return Segments(**parts)
+
+    def select(self, keep: Flags) -> Segments:
+        """The segments for which ``keep`` is True, with their SACK blocks."""
+        parts: dict[str, Any] = {}
+        blocks = keep[self.sack_rows]
+        for field in fields(self):
+            chosen = blocks if field.name.startswith("sack_") else keep
+            parts[field.name] = getattr(self, field.name)[chosen]
+        parts["sack_rows"] = (np.cumsum(keep) - 1)[parts["sack_rows"]]
+        return Segments(**parts)

@@ -39,7 +39,8 @@ def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> F
     """Which acknowledgements are duplicates as of RFC 5681, section 2.
 
     The segment has no data, no SYN and no FIN, repeats acknowledgement and window of the one before, and data
-    is outstanding. With SACK blocks the window may differ (RFC 6675, section 2).
+    is outstanding. With SACK blocks the window may differ (RFC 6675, section 2). A window of 0 is left out:
+    such a segment answers a probe of the closed window.
     """
     found = np.zeros(len(acks), dtype=np.bool_)
     selective = np.zeros(len(back), dtype=np.bool_)
@@ -55,6 +56,7 @@ def find_duplicate_acks(back: Segments, data: SentData, acks: ReturnedAcks) -> F
         last = np.maximum(sent, 0)
         high = np.maximum(data.high_before[last], data.ends_at(last))
         outstanding = (sent >= 0) & (high > acks.own_acks[places])
+        bare &= back.windows[rows] > 0
         found[places] = bare & (alike | selective[rows]) & outstanding
     return found
 

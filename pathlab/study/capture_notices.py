@@ -179,6 +179,14 @@ def _list_connection_notices(one: CapturedConnection) -> Iterator[CaptureNotice]
             text="The capture does not hold both ends' SYN. MSS and window scale are not known, so "
             "windows and super-packets are not either.",
         )
+    copies = sum(direction.trace.duplicates for direction in one.directions)
+    if copies:
+        packets = copies + sum(direction.trace.packets for direction in one.directions)
+        yield CaptureNotice(
+            kind="copies",
+            text=f"{copies:,} of {packets:,} packets are copies of others and count nowhere: the capture was "
+            "made on a bridge or on several interfaces, or the network duplicated them.",
+        )
     missed = trace.unseen_bytes + trace.unseen_acked_bytes
     if missed:
         yield CaptureNotice(

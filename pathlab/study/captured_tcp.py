@@ -12,6 +12,7 @@ from pathlab.analysis.packets.connection import (
     analyze_direction,
     measure_base_rtt,
 )
+from pathlab.analysis.packets.copies import drop_copies
 from pathlab.analysis.packets.handshake import (
     CapturePosition,
     Opening,
@@ -110,6 +111,7 @@ def _study_connection(
     sides: tuple[Segments, Segments],
     window_s: tuple[float, float] | None,
 ) -> CapturedConnection:
+    sides, copies = drop_copies(sides, lambda kept: _find_base_rtt(capture, read_opening(*kept), kept))
     opening = read_opening(*sides)
     offers = _find_offers(capture, opening)
     start_ns = min(int(side.times_ns.min()) for side in sides if len(side))
@@ -134,6 +136,7 @@ def _study_connection(
             breaks=capture.breaks,
             clock_steps=capture.set_back,
             origin_ns=start_ns,
+            copies=copies[place],
         )
         directions.append(
             CapturedDirection(

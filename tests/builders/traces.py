@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pathlab.analysis.packets.connection import ConnectionFacts, DirectionTrace, analyze_direction
+from pathlab.analysis.packets.copies import drop_copies
 from pathlab.analysis.packets.segments import ACK, HAS_IP_ID, HAS_TIMESTAMPS, Segments
 
 MS = 1_000_000
@@ -95,4 +96,6 @@ class Trace:
             "clock_steps": np.zeros(0, dtype=np.int64),
             "origin_ns": 0,
         }
-        return analyze_direction(self.build(0), self.build(1), ConnectionFacts(**{**known, **facts}))
+        known |= facts
+        (there, back), copies = drop_copies((self.build(0), self.build(1)), lambda _: known["base_rtt_ns"])
+        return analyze_direction(there, back, ConnectionFacts(**known, copies=copies[0]))

@@ -86,6 +86,8 @@ def list_connection_facts(one: CapturedConnection) -> Iterator[tuple[str, str]]:
     yield "Reordered", _describe_reordering(trace)
     if trace.duplicates:
         yield "Duplicated packets", f"{trace.duplicates:,}"
+    if trace.probes:
+        yield "Probes", f"{trace.probes:,} (keep-alives, or probes of a closed window)"
     yield "Duplicate ACKs", f"{trace.duplicate_acks:,} of {trace.acks:,} ACKs" if trace.acks else NOT_MEASURED
     yield from _list_rtts(trace)
     yield from _list_windows(trace)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.packets.connection import DirectionTrace
+from pathlab.analysis.packets.copies import drop_copies
+from pathlab.analysis.packets.handshake import CapturePosition, find_position, read_opening
 from pathlab.analysis.packets.retransmissions import Cause
-from pathlab.analysis.packets.segments import FIN, SYN
+from pathlab.analysis.packets.segments import ACK, FIN, SYN
 from tests.builders.traces import MS, Trace
 
 
@@ -185,6 +187,108 @@ def test_keep_alives_are_no_retransmissions() -> None:
     trace.data(0, 0).ack(10, 1000).data(1000, 999, 1).ack(1010, 1000)
     found = trace.analyze()
     assert (found.probes, found.retransmitted_packets) == (1, 0)
+
+
+@pytest.mark.parametrize("facts", [{}, {"window_scale": None}], ids=["scaled", "scale not known"])
+def test_probes_of_a_closed_window_are_no_retransmissions(facts: dict[str, Any]) -> None:
+    """The byte of a probe is sent again and again, and once more with others when the window opens."""
+    trace = Trace()
+    trace.data(0, 0).ack(10, 1000, windows=0)
+    for time_ms in (300, 900, 2100, 4500):
+        trace.data(time_ms, 1000, 1).ack(time_ms + 10, 1000, windows=0)
+    trace.ack(5000, 1000).data(5001, 1000).data(5002, 2000).ack(5011, 3000)
+    found = trace.analyze(**facts)
+    assert (found.probes, found.retransmitted_packets, found.duplicate_acks) == (4, 0, 0)
+    assert found.new_bytes == 3000
+    assert found.ack_rtt.max_ns == 10 * MS
+    assert trace.data(5300, 2000).analyze(**facts).retransmitted_packets == 1
+
+
+def test_data_lost_before_the_window_closed_is_a_retransmission() -> None:
+    trace = Trace()
+    trace.data(0, 0).data(1, 1000).ack(10, 1000).ack(12, 1000, windows=0).data(400, 1000)
+    assert trace.analyze().retransmitted_packets == 1
+
+
+def copy_every(trace: Trace, times: int, late_ms: float) -> Trace:
+    """The same capture made at several places: every packet again, so much later."""
+    copied = Trace(base=trace.base)
+    packets = [(row, side, number) for side in (0, 1) for row in trace.rows[side] for number in range(times)]
+    packets.sort(key=lambda one: (one[0]["times_ns"] + one[2] * late_ms * MS, one[0]["numbers"], one[2]))
+    for row, side, number in packets:
+        time_ms = row["times_ns"] / MS + number * late_ms
+        copied.add(side, time_ms, **{key: row[key] for key in row.keys() - {"numbers", "times_ns"}})
+    return copied
+
+
+def make_transfer(*, ids: str, stamps: bool, sacks: bool) -> Trace:
+    """A handshake, then data of which one segment is lost: three duplicate acknowledgements call for it."""
+    trace = Trace()
+    counts = iter(range(7, 1000))
+
+    def add(side: int, time_ms: float, **values: Any) -> None:
+        identity = {"counting": next(counts), "zero": 0, "none": None}[ids]
+        ts = (int(time_ms) + 100, int(time_ms - 20) + 100) if stamps else None
+        trace.add(side, time_ms, **{"ts": ts, "ip_id": identity, **values})
+
+    add(0, 0, flags=SYN)
+    add(1, 20, flags=SYN | ACK, ack=1, seq=1000)
+    add(0, 20.1, ack=1001, seq=1)
+    for number in range(8):
+        add(0, 21 + number * 0.1, seq=1 + number * 1000, length=1000, ack=1001)
+    add(1, 41, ack=1001, seq=1001)
+    for number in range(6):
+        edges = ((2001, 3001 + number * 1000),) if sacks else ()
+        add(1, 41.2 + number * 0.1, ack=1001, seq=1001, sack=edges)
+    add(0, 41.9, seq=1001, length=1000, ack=1001)
+    add(1, 61.9, ack=8001, seq=1001)
+    return trace
+
+
+@pytest.mark.parametrize("late_ms", [0.007, 0.35, 12])
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("sacks", [True, False], ids=["sack", "no sack"])
+@pytest.mark.parametrize("stamps", [True, False], ids=["stamps", "no stamps"])
+@pytest.mark.parametrize("ids", ["counting", "zero", "none"])
+def test_copies_of_all_packets_change_nothing_but_their_count(
+    ids: str, stamps: bool, sacks: bool, times: int, late_ms: float
+) -> None:
+    trace = make_transfer(ids=ids, stamps=stamps, sacks=sacks)
+    known, copied = trace.analyze(), copy_every(trace, times, late_ms)
+    found = copied.analyze()
+    assert (known.retransmitted_packets, known.duplicate_acks, known.duplicates) == (1, 6, 0)
+    assert found.duplicates == (times - 1) * len(trace.rows[0])
+    names = [
+        "packets",
+        "payload_bytes",
+        "retransmitted_packets",
+        "reordered",
+        "probes",
+        "acks",
+    ]
+    if sacks or ids == "counting" or late_ms < 1:  # else nobody knows which of equal packets are the copies
+        names += ["retransmitted", "duplicate_acks"]
+    for name in names:
+        assert getattr(found, name) == getattr(known, name), name
+    assert (found.rtt.min_ns, found.ack_rtt.min_ns) == (known.rtt.min_ns, known.ack_rtt.min_ns)
+    sides, _ = drop_copies((copied.build(0), copied.build(1)), lambda _: None)
+    opening = read_opening(*sides)
+    assert opening.whole_rtt_ns == pytest.approx(20.1 * MS, abs=10)
+    assert find_position(opening, 0) == CapturePosition.NEAR_SENDER
+
+
+@pytest.mark.parametrize("ids", ["zero", "none"])
+def test_a_few_copies_are_found_by_the_round_trip_and_retransmissions_stay(ids: str) -> None:
+    identity = 0 if ids == "zero" else None
+    trace = Trace()
+    for number in range(20):
+        trace.data(number * 0.1, number * 1000, ip_id=identity)
+    trace.data(2.0, 3000, ip_id=identity)  # a copy, sooner than 10 ms
+    trace.ack(12, 5000).ack(12.1, 5000).ack(12.2, 5000).ack(12.3, 5000)
+    trace.data(12.4, 5000, ip_id=identity)  # again after a round trip
+    found = trace.analyze()
+    assert (found.duplicates, found.retransmitted_packets, found.duplicate_acks) == (1, 1, 3)
+    assert trace.analyze(base_rtt_ns=None).retransmitted_packets == 2
 
 
 def test_overlapping_late_super_packets_fill_holes_once() -> None:
