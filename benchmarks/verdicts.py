@@ -26,6 +26,7 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.campaign.load import CampaignText, load_campaign
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
 from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.store.usable import parse_flags, serialize_flags
 from pathlab.study.analyses import StudiedResults, Study
 
 RIGHT_RATIO = 0.90
@@ -185,7 +186,8 @@ class View:
         frame = self._source.trials()
         if self._lab_limited:
             frame["flags"] = [
-                tuple(flag for flag in flags if flag != LAB_LIMITED) for flags in frame["flags"]
+                serialize_flags(flag for flag in parse_flags(text) if flag != LAB_LIMITED)
+                for text in frame["flags"]
             ]
         return frame
 
@@ -234,7 +236,7 @@ def run_cause(cause: Cause, options: argparse.Namespace) -> dict[str, Any]:
                 "verdicts_blind": [verdict["limit"] for verdict in blind],
                 "evidence": [verdict["evidence"] for verdict in blind],
                 "left_out": options.runs - len(knowing),
-                "lab_limited": sum(LAB_LIMITED in flags for flags in trials["flags"]),
+                "lab_limited": sum(LAB_LIMITED in parse_flags(text) for text in trials["flags"]),
                 "failures": trials["failure"].dropna().tolist(),
             }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from pathlab.store.flags import NOT_GRANTED, NOT_GRANTED_MEANING, Flag, Stage, Status
 from pathlab.store.schema import FORMAT_VERSION, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, SeriesColumn, find_series_kind
+from pathlab.store.usable import USABLE_MEANING
 
 _TYPES = {int: "integer", float: "number", str: "text", dict: "JSON", tuple: "list"}
 _SERIES_TYPES = {"int64": "integer", "double": "number", "string": "text", "binary": "bytes"}
@@ -21,8 +22,11 @@ What a results file of format {FORMAT_VERSION} holds, and every export of it. An
 (Parquet and JSON: null) was not measured; it is never replaced by a number.
 Names end with the unit.
 
-In exports each trial also has `planned_NAME` for every factor of its plan row, and each row of a series
-`trial_id`. In CSV, lists are joined by `;` and JSON stays JSON.
+In exports and data frames each trial also has `usable`, true or false:
+{USABLE_MEANING}. `flags` is one text, such as
+`lab;window-short`; `results.trials(flags="lab")` selects by one of them. In exports each trial has
+`planned_NAME` for every factor of its plan row, and each row of a series `trial_id`. In CSV, lists are
+joined by `;` and JSON stays JSON.
 
 This page is made from `pathlab/store/records.py`, `series_columns.py` and `flags.py`:
 `python -m pathlab.store.column_page docs/COLUMNS.md`.

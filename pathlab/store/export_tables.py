@@ -16,6 +16,7 @@ from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, PlanR
 from pathlab.store.schema import column_types, find_unit
 from pathlab.store.series import decode_schema, decode_series
 from pathlab.store.series_columns import SERIES_KINDS, find_series_kind
+from pathlab.store.usable import USABLE, USABLE_MEANING, describe_record
 
 PLANNED = "planned_"
 _ARROW: dict[type, pa.DataType] = {
@@ -35,8 +36,9 @@ def build_tables(selection: Selection) -> Iterator[tuple[str, pa.Table]]:
     rows = []
     for trial in selection.trials:
         planned = {f"{PLANNED}{name}": value for name, value in trial.settings.items()}
-        rows.append({"trial_id": trial.trial_id, **asdict(trial.record), **planned})
-    fields = [_TRIAL_ID, *_record_fields(TrialRecord)]
+        rows.append({"trial_id": trial.trial_id, **describe_record(trial.record), **planned})
+    fields = [_TRIAL_ID, *(_FLAGS if one.name == _FLAGS.name else one for one in _record_fields(TrialRecord))]
+    fields.append(_field(USABLE, pa.bool_(), USABLE_MEANING, None))
     yield "trials", _build_table(rows, fields, selection)
     plan = [asdict(row) for row in selection.results.plan()]
     journal = [asdict(entry) for entry in selection.results.journal()]
@@ -91,6 +93,7 @@ def _field(name: str, kind: pa.DataType, meaning: str | None, unit: str | None) 
     return pa.field(name, kind, metadata={key: text for key, text in known.items() if text})
 
 
+_FLAGS = _field("flags", pa.string(), column_types(TrialRecord)["flags"].meaning, None)
 _TRIAL_ID = _field("trial_id", pa.int64(), "number of the trial in its file", None)
 
 

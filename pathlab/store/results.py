@@ -56,6 +56,7 @@ from pathlab.store.trial_table import (
     parse_trial_id,
     select_trials_where,
 )
+from pathlab.store.usable import describe_record
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -236,6 +237,7 @@ class Results:
 
         ``where`` names columns: a value selects equal ones, a list, array or Series any of its values, None
         what was not measured; of ``flags``, trials that bear one of those named, None those without any.
+        ``flags`` is a text such as ``lab;window-short``; ``usable`` says whether medians count the trial.
         ``started_utc`` is a timestamp; as text it selects trials too. Raises UsageError for a column that
         does not exist.
         """
@@ -337,14 +339,14 @@ class Results:
         Raises as ``record``.
         """
         number = parse_trial_id(trial_id)
-        trial = dataclasses.asdict(self.record(number))
-        planned = self._read(PlanRecord, sa.select(PLAN).where(PLAN.c.row == trial["plan_row"]))
+        record = self.record(number)
+        planned = self._read(PlanRecord, sa.select(PLAN).where(PLAN.c.row == record.plan_row))
         return {
             "format_version": self.format_version,
             "program_version": self.program_version,
             "campaign": {"name": self.campaign.name, "digest": self.campaign.digest},
             "plan": dataclasses.asdict(planned[0]) if planned else None,
-            "trial": {"trial_id": number, **trial, "flags": list(trial["flags"])},
+            "trial": {"trial_id": number, **describe_record(record)},
             "series_kinds": list(self.series_kinds(number)),
         }
 

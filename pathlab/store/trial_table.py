@@ -14,12 +14,14 @@ import sqlalchemy as sa
 from pathlab.errors import UsageError
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import TRIAL, column_types
+from pathlab.store.usable import USABLE, is_usable, parse_flags, serialize_flags
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Times among a trial's columns; the file holds them as ISO 8601 text, a frame as timestamps.
 TIMES = ("started_utc",)
+FLAGS = "flags"
 _FRAME_TYPES: Mapping[type, Any] = {int: "Int64", float: "Float64", str: "string"}
 
 
@@ -53,6 +55,7 @@ def list_stored_values(value: Any) -> list[Any]:
 def build_trial_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
     """Rows of the trial table with a typed column for each field; a time that is none is missing (NaT).
 
+    ``flags`` is a text, as ``serialize_flags`` writes it; ``usable`` is added.
     ``batches``: rows of all columns in the table's order, so many at a time that their Python objects are no
     burden; a frame holds a value in nine bytes, a row in some sixty.
     """
@@ -60,10 +63,16 @@ def build_trial_frame(batches: Iterable[Sequence[sa.Row[Any]]]) -> pd.DataFrame:
 
     types = {"trial_id": int} | {name: item.base for name, item in column_types(TrialRecord).items()}
     kinds = {name: _FRAME_TYPES.get(base, object) for name, base in types.items()}
+    kinds |= {FLAGS: "string", USABLE: "bool"}
+    texts: dict[tuple[str, ...], str] = {}  # one object for all trials with the same flags
     parts = {name: [pd.Series([], dtype=kind)] for name, kind in kinds.items()}
     for rows in batches:
-        for name, values in zip(kinds, zip(*rows, strict=True), strict=False):
-            parts[name].append(pd.Series(values, dtype=kinds[name]))
+        for name, values in zip(types, zip(*rows, strict=True), strict=False):
+            held = values
+            if name == FLAGS:
+                held = tuple(texts.setdefault(tuple(one), serialize_flags(one)) for one in values)
+            parts[name].append(pd.Series(held, dtype=kinds[name]))
+        parts[USABLE].append(pd.Series([is_usable(row) for row in rows], dtype="bool"))
     columns = {name: pd.concat(found, ignore_index=True) for name, found in parts.items()}
     for name in TIMES:
         columns[name] = pd.to_datetime(columns[name], utc=True, format="ISO8601", errors="coerce")
@@ -88,16 +97,18 @@ def build_series_frame(table: pa.Table) -> pd.DataFrame:
 def select_trials_where(where: Mapping[str, Any]) -> sa.Select[Any]:
     """The query of the trials that ``where`` names by columns of the table. Raises UsageError for others.
 
-    ``flags`` and times are left to ``build_filter``, since the file holds them as texts.
+    ``flags``, times and ``usable`` are left to ``build_filter``: the file holds texts, and no ``usable``.
     """
     query = sa.select(TRIAL).order_by(TRIAL.c.trial_id)
     for name, value in where.items():
+        if name == USABLE:
+            continue
         column = TRIAL.c.get(name)
         if column is None:
             nearest = difflib.get_close_matches(name, TRIAL.c.keys(), n=1)
             meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
             raise UsageError(f"trials have no column '{name}'{meant}", hint="trials().columns lists them.")
-        if name != "flags" and name not in TIMES:
+        if name != FLAGS and name not in TIMES:
             values = list_stored_values(value)
             known = column.in_([item for item in values if item is not None])
             query = query.where(sa.or_(known, column.is_(None)) if None in values else known)
@@ -106,13 +117,16 @@ def select_trials_where(where: Mapping[str, Any]) -> sa.Select[Any]:
 
 def build_filter(where: Mapping[str, Any]) -> Callable[[sa.Row[Any]], bool]:
     """Whether a row of ``select_trials_where`` has one of the flags and times that ``where`` asks for."""
-    flags = set(_list_flags(where["flags"])) if "flags" in where else None
+    flags = set(_list_flags(where[FLAGS])) if FLAGS in where else None
+    usable = set(list_stored_values(where[USABLE])) if USABLE in where else None
     times = {
         name: {_read_time(one) for one in list_stored_values(where[name])} for name in TIMES if name in where
     }
 
     def fits(row: sa.Row[Any]) -> bool:
         if flags is not None and not flags & set(row.flags or (None,)):
+            return False
+        if usable is not None and is_usable(row) not in usable:
             return False
         return all(_read_time(getattr(row, name)) in wanted for name, wanted in times.items())
 
@@ -129,10 +143,11 @@ def format_exact_utc(value: Any) -> str:
 def _list_flags(value: Any) -> Iterator[str | None]:
     """Flags by name; of a frame's column the flags of every row, None for a row without any."""
     for item in list_stored_values(value):
-        if isinstance(item, (list, tuple)):
-            yield from item or (None,)
+        named = parse_flags(item) if isinstance(item, str) else item
+        if isinstance(named, (list, tuple)):
+            yield from named or (None,)
         else:
-            yield item
+            yield named
 
 
 def _to_python(value: Any) -> Any:

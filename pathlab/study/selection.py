@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss, pool_loss
+from pathlab.store import usable
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.trials import LINUX_WINDOW_FACTOR, Condition, TrialTable
 
-#: Trials that say nothing of their path: a host, the lab or another congestion control was measured instead,
-#: or nobody knows which of two figures is right.
-PATH_FLAGS = (Flag.HOST_LIMITED, Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.TOTALS_DIFFER)
+#: Trials that say nothing of their path, which the store knows too.
+PATH_FLAGS = usable.PATH_FLAGS
 #: The lab was beyond what it emulates truly.
 LAB_FLAGS = (Flag.LAB_LIMITED,)
 #: Trials that say nothing at all.
-VOID_FLAGS = (*LAB_FLAGS, Flag.TOTALS_DIFFER)
+VOID_FLAGS = usable.VOID_FLAGS
 #: Flags that provisional trials do not bear: a lab at its limit is their only flaw.
 PROVISIONAL_FLAGS = tuple(flag for flag in PATH_FLAGS if flag not in LAB_FLAGS)
 #: Flags of trials that no comparison takes; a host's limit may be the very difference.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.flags import Flag
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
+from pathlab.store.usable import parse_flags
 from pathlab.units import LARGEST
 
 if TYPE_CHECKING:
@@ -283,5 +284,7 @@ def _encode_flags(frame: pd.DataFrame) -> tuple[list[frozenset[str]], NDArray[np
 
 
 def _list_flags(flags: Any) -> frozenset[str]:
-    """A trial's flags; none where the cell holds no list."""
+    """A trial's flags; none where the cell holds neither a text nor a list."""
+    if isinstance(flags, str):
+        return frozenset(parse_flags(flags))
     return frozenset(flags) if isinstance(flags, (list, tuple)) or hasattr(flags, "tolist") else frozenset()

@@ -10,6 +10,7 @@ import pathlab
 from pathlab.campaign.campaign_text import list_shipped
 from pathlab.campaign.load import load_campaign
 from pathlab.remote.engine import find_engine
+from pathlab.store.usable import parse_flags
 from tests.integration.running import running
 from tests.patience import PATIENCE_S
 from tests.require import require, require_namespaces
@@ -32,5 +33,5 @@ def test_quick_profile_runs_from_start_to_report(name: str, tmp_path: Path) -> N
     assert sorted(trials["plan_row"]) == [row.row for row in planned]
     assert set(trials["status"]) == {"complete"}
     in_lab = load_campaign(name).lab is not None
-    assert all(("lab" in flags) == in_lab for flags in trials["flags"])
+    assert all(("lab" in parse_flags(text)) == in_lab for text in trials["flags"])
     assert "The answer" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

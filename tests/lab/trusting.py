@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from pathlab.store.usable import parse_flags, serialize_flags
 from pathlab.study.analyses import StudiedResults
 
 LIMITED = "lab-limited"
@@ -28,7 +29,8 @@ class Trusting:
     def trials(self) -> pd.DataFrame:
         frame = self._source.trials()
         if not self.is_emulated:
-            frame["flags"] = [tuple(flag for flag in flags if flag != LIMITED) for flags in frame["flags"]]
+            lists = map(parse_flags, frame["flags"])
+            frame["flags"] = [serialize_flags(flag for flag in flags if flag != LIMITED) for flags in lists]
         return frame
 
     def __getattr__(self, name: str) -> Any:

@@ -12,6 +12,7 @@ from pathlab._version import VERSION
 from pathlab.escaping import escape_controls
 from pathlab.store.exporting import ExportFormat, Selection, open_target
 from pathlab.store.series import serialize_series
+from pathlab.store.usable import describe_record
 
 LINES_VERSION = 1
 
@@ -43,7 +44,7 @@ def list_lines(selection: Selection) -> Iterator[dict[str, Any]]:
         yield {
             "type": "trial",
             "trial_id": trial.trial_id,
-            **asdict(trial.record),
+            **describe_record(trial.record),
             "settings": dict(trial.settings),
             "origin": None if trial.origin is None else asdict(trial.origin),
         }

@@ -82,13 +82,14 @@ def test_frames_are_typed_and_keep_what_is_missing_missing(tmp_path: Path) -> No
         results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
         results.add_trial(FAILED, {})
         frame, probes = results.trials(), results.series(1, "loaded_probes")
-    assert list(frame.columns) == list(empty.columns) == ["trial_id", *column_types(TrialRecord)]
-    kinds = {"streams": "Int64", "throughput_bits_per_s": "Float64", "status": "string", "flags": "object"}
+    assert list(frame.columns) == list(empty.columns) == ["trial_id", *column_types(TrialRecord), "usable"]
+    kinds = {"streams": "Int64", "throughput_bits_per_s": "Float64", "status": "string", "flags": "string"}
     for found in (empty, frame):
         assert {name: str(found[name].dtype) for name in kinds} == kinds
     assert frame["received_steady_bytes"].tolist() == [9_007_199_254_740_993, pd.NA]
     assert frame["failure"].iloc[0] is pd.NA
-    assert list(frame["flags"]) == [("lab", "window-short"), ()]
+    assert list(frame["flags"]) == ["lab;window-short", ""]
+    assert (str(frame["usable"].dtype), list(frame["usable"])) == ("bool", [False, False])
     assert probes["rtt_ns"].tolist() == [40_000_001, pd.NA, 40_000_003]
     assert str(probes["rtt_ns"].dtype) == "Int64"
 
@@ -108,6 +109,9 @@ def test_frames_are_typed_and_keep_what_is_missing_missing(tmp_path: Path) -> No
         ({"flags": np.array(["lab"])}, [1]),
         ({"flags": None}, [2]),
         ({"flags": []}, []),
+        ({"flags": "lab;imported"}, [1]),
+        ({"usable": False}, [1, 2]),
+        ({"usable": True}, []),
         ({"trial_id": pd.Index([1, 2])}, [1, 2]),
         ({"trial_id": np.array([1.0, 2.0])}, [1, 2]),
     ],
@@ -137,7 +141,7 @@ def test_an_exported_record_is_json(tmp_path: Path) -> None:
     assert exported["campaign"] == {"name": "sample", "digest": "ab" * 32}
     assert exported["plan"]["settings"]["streams"] == 4
     assert exported["trial"]["trial_id"] == trial_id
-    assert exported["trial"]["flags"] == ["lab", "window-short"]
+    assert (exported["trial"]["flags"], exported["trial"]["usable"]) == ("lab;window-short", False)
     assert exported["trial"]["failure"] is None
     assert exported["series_kinds"] == ["loaded_probes"]
 

@@ -17,6 +17,7 @@ from pathlab.store.trial_columns import (
     read_plan_settings,
     read_trial_columns,
 )
+from pathlab.store.usable import serialize_flags
 from pathlab.study.trials import column
 from tests.builders.explored import make_explored
 from tests.builders.results import write_results
@@ -37,10 +38,12 @@ def copied(stored: Path, tmp_path: Path) -> Path:
 
 
 def check_same(found: pd.DataFrame, expected: pd.DataFrame) -> None:
-    assert list(found.columns) == list(expected.columns)
-    for name in expected:
+    assert [*found.columns, "usable"] == list(expected.columns)
+    for name in found:
         if pd.api.types.is_numeric_dtype(expected[name].dtype):
             np.testing.assert_array_equal(column(found, str(name)), column(expected, str(name)))
+        elif name == "flags":
+            assert [serialize_flags(one) for one in found[name]] == expected[name].tolist()
         elif name == "started_utc":
             assert found[name].tolist() == expected[name].tolist()
         else:

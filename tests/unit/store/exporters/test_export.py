@@ -77,7 +77,8 @@ def test_parquet_holds_types_units_and_nulls(results: Results, tmp_path: Path) -
     assert trials.column_names[: len(described)] == described
     assert trials["received_steady_bytes"].to_pylist() == [9_007_199_254_740_993, None, 9_007_199_254_740_993]
     assert trials["window_requested_bytes"].to_pylist() == [65_536, None, None]
-    assert trials["flags"].to_pylist() == [["lab", "window-short"], [], ["imported"]]
+    assert trials["flags"].to_pylist() == ["lab;window-short", "", "imported"]
+    assert trials["usable"].to_pylist() == [False, False, True]
     assert trials["failure"].to_pylist() == [None, ODD, None]
     assert trials["planned_streams"].to_pylist() == [4, 1, 1]
     assert trials.schema.field("throughput_bits_per_s").metadata[b"unit"] == b"bit/s"
