@@ -81,9 +81,9 @@ def test_tables_and_frames_have_one_shape_of_flags(stored: Path, tmp_path: Path)
             load_format(name).export(select_trials(results), tmp_path / name)
         exported = [results.export_record(number)["trial"] for number in frame["trial_id"]]
         assert set(results.trials(usable=True)["trial_id"]) == set(frame["trial_id"][frame["usable"]])
+    counts = frame["usable"].tolist()
     expected = [
-        (serialize_flags(flags), usable)
-        for (_, flags, _), usable in zip(STATES, frame["usable"], strict=True)
+        (serialize_flags(flags), usable) for (_, flags, _), usable in zip(STATES, counts, strict=True)
     ]
     assert list(zip(frame["flags"], frame["usable"], strict=True)) == expected
     table = pq.read_table(tmp_path / "parquet" / "trials.parquet")
