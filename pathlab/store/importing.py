@@ -26,6 +26,10 @@ from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
 from pathlab.store.schema import ORIGIN, PLAN, to_row
 
+#: Measurements that are read of one file, those of iperf3 counted as one.
+GROUPS_MAX = 10_000
+NOTES_MAX = 20
+
 
 class Importer(Protocol):
     """A module of ``pathlab.store.importers``, which reads one program's files."""
@@ -148,18 +152,24 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
     trials: list[ImportedTrial] = []
     refused: StoreError | None = None
     unknown = 0
-    for values in _group_values(parsed.values):
+    known = [_load_importer(one) for one in list_importers()]
+    groups = _group_values(parsed.values)
+    for values in groups[:GROUPS_MAX]:
+        given = GivenFile(document=document, values=values)
         try:
-            found = _try_importers(GivenFile(document=document, values=values))
+            found = next(
+                (one for importer in known if (one := importer.read_trials(given)) is not None), None
+            )
         except StoreError as error:
-            notes.append(f"one measurement was left out: {error.message}")
+            if len(notes) < NOTES_MAX:
+                notes.append(f"one measurement was left out: {error.message}")
             refused = refused or error
             continue
         if found is None:
             unknown += 1
         trials += _number_parts(found or (), {trial.part for trial in trials})
     if not trials:
-        titles = ", ".join(_load_importer(one).TITLE for one in list_importers())
+        titles = ", ".join(importer.TITLE for importer in known)
         plain = describe_plain_text(document) if parsed.fault is not None else None
         raise (
             refused
@@ -169,6 +179,7 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
                 f"'{name}' is JSON of no program that is known here", hint=f"{NOTHING} Known: {titles}."
             )
         )
+    unknown += len(groups[GROUPS_MAX:])
     if unknown:
         notes.append(f"{unknown} JSON {'value' if unknown == 1 else 'values'} of no known program left out")
     return [add_notes(trial, notes) for trial in trials]
@@ -179,12 +190,6 @@ def _group_values(values: Sequence[tuple[Any, int]]) -> list[list[tuple[Any, int
     ours = [one for one in values if is_of_iperf3(one[0])]
     others = [[one] for one in values if not is_of_iperf3(one[0])]
     return [ours, *others] if ours else others
-
-
-def _try_importers(given: GivenFile) -> list[ImportedTrial] | None:
-    """The trials by the first importer that knows the values; None: none does. Raises StoreError."""
-    tries = (_load_importer(name).read_trials(given) for name in list_importers())
-    return next((found for found in tries if found is not None), None)
 
 
 def _load_importer(name: str) -> Importer:

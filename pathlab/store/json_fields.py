@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,11 @@ from typing import Any, NoReturn
 
 from pathlab.errors import StoreError
 
-MAXIMUM_BYTES = 128 * 1024 * 1024  # parsed, JSON takes about ten times as much memory
+MAXIMUM_BYTES = 64 * 1024 * 1024
+#: Memory that the values of a file may take, by the marks in its text and what each stands for: a few kB of
+#: gzip may hold tens of millions of empty objects.
+VALUES_MAX_BYTES = 700_000_000
+MARK_BYTES = {"{": 130, "[": 90, ":": 150, ",": 40}
 #: An object that goes wrong within so many characters of its end was cut off there.
 SHORT_TAIL = 6
 #: Objects that a file may hold one after the other: more than a day of events, ten a second.
@@ -97,6 +102,12 @@ def load_document(path: Path) -> Document:
             f"'{name}' is not a text file (byte {error.start} is not {wanted})",
             hint=f"{NOTHING} Give JSON, as iperf3 --json or irtt -o write it, or a .flent.gz.",
         ) from error
+    del data
+    values_bytes = sys.getsizeof(text) + sum(text.count(mark) * size for mark, size in MARK_BYTES.items())
+    if values_bytes > VALUES_MAX_BYTES:
+        raise StoreError(
+            f"'{name}' holds more values than fit the memory", hint=f"{NOTHING} Import its tests one by one."
+        )
     return Document(name=name, sha256=digest, modified_s=modified_s, text=text, packed=packed)
 
 

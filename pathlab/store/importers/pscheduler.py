@@ -27,7 +27,7 @@ from pathlab.store.totals import INTERVALS_RATIO, LOSS_RATIO, RATE_RATIO, SUM_RA
 TITLE = "pScheduler"
 _PROGRAM = "pscheduler"
 _RESULTS = ("result", "result-merged", "merged-result")
-_DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
+_DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d*)?)S)?")
 
 
 def read_trials(given: GivenFile) -> list[ImportedTrial] | None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import random
 from pathlib import Path
 
 import pytest
 
-from pathlab.errors import PathlabError
+from pathlab.errors import PathlabError, StoreError
 from pathlab.store.importing import read_file
-from tests.builders.foreign_files import (
-    TEXTS,
-)
+from pathlab.store.json_fields import MAXIMUM_BYTES, load_document
+from tests.builders.foreign_files import TEXTS, change, make_pscheduler_rtt
 
 
 def is_read(path: Path) -> bool:
@@ -40,3 +41,30 @@ def test_no_damage_gives_a_traceback(tmp_path: Path, name: str) -> None:
         path.write_text(text[:at] + source.choice(odd) + text[end:], encoding="utf-8")
         refused += not is_read(path)
     assert 0 < refused < 100
+    for _ in range(100):
+        data = bytearray(text.encode())
+        if source.random() < 0.5:
+            for _ in range(source.randint(1, 8)):
+                data[source.randrange(len(data))] = source.randrange(256)
+        else:
+            at = source.randrange(len(data))
+            data[at : at + source.randrange(300)] = data[: source.randrange(300)]
+        path.write_bytes(data)
+        is_read(path)
+
+
+@pytest.mark.parametrize("piece", ["{},", "[],", '{"a":0},', '"a",', "0.5,"])
+def test_values_that_memory_does_not_hold_are_not_parsed(tmp_path: Path, piece: str) -> None:
+    """A hundred kilobytes of gzip may unpack to tens of millions of values."""
+    path = tmp_path / "given.json.gz"
+    path.write_bytes(gzip.compress(f'{{"x":[{piece * (MAXIMUM_BYTES // len(piece) - 10)}0]}}'.encode(), 1))
+    with pytest.raises(StoreError, match="holds more values than fit the memory"):
+        load_document(path)
+
+
+@pytest.mark.parametrize("length", ["PT0.04.S", "PT.S", "P9S", "PT", "PT1e5S"])
+def test_what_is_no_duration_is_named(tmp_path: Path, length: str) -> None:
+    node = change(make_pscheduler_rtt(), "result.roundtrips.0.rtt", length)
+    path = tmp_path / "given.json"
+    path.write_text(json.dumps(node), encoding="utf-8")
+    assert is_read(path) is (length == "P9S")
