@@ -179,7 +179,7 @@ def _classify_fillers(
 def _classify_seen(
     segments: Segments, data: SentData, places: Integers, acks: ReturnedAcks, windows_bytes: Rows
 ) -> Integers:
-    """RETRANSMISSION, but for keep-alives and probes of a closed window.
+    """RETRANSMISSION, but for a keep-alive or a probe of a closed window.
 
     A keep-alive is one byte that is acknowledged already (RFC 9293, section 3.8.4). A probe is sent while the
     window is 0, beyond all that the receiver has offered; what is sent when the window opens carries its byte

@@ -87,7 +87,7 @@ def list_connection_facts(one: CapturedConnection) -> Iterator[tuple[str, str]]:
     if trace.duplicates:
         yield "Duplicated packets", f"{trace.duplicates:,}"
     if trace.probes:
-        yield "Probes", f"{trace.probes:,} (keep-alives, or probes of a closed window)"
+        yield "Probes", f"{trace.probes:,} (keep-alive, or of a closed window)"
     yield "Duplicate ACKs", f"{trace.duplicate_acks:,} of {trace.acks:,} ACKs" if trace.acks else NOT_MEASURED
     yield from _list_rtts(trace)
     yield from _list_windows(trace)
