@@ -45,6 +45,26 @@ def draw_autoregressive(rng: np.random.Generator, runs: int, n: int, correlation
     return correlate(shocks, correlation)
 
 
+#: Coefficients of second-order noise with a cycle, of 4 to 14 samples a period.
+CYCLES = ((1.2, -0.8), (0.5, -0.6), (0.0, -0.7), (1.5, -0.7))
+
+
+def draw_second_order(rng: np.random.Generator, runs: int, n: int, coefficients: tuple[float, float]) -> Rows:
+    """Second-order series of unit innovation about 0, after 200 values that nobody sees."""
+    series = rng.normal(size=(runs, n + 200))
+    for place in range(2, n + 200):
+        series[:, place] += coefficients[0] * series[:, place - 1] + coefficients[1] * series[:, place - 2]
+    return series[:, 200:]
+
+
+def inflate_second_order(n: int, coefficients: tuple[float, float]) -> float:
+    """Variance of the mean of n values of such a series over that of n independent ones."""
+    known = [1.0, coefficients[0] / (1 - coefficients[1])]
+    for _ in range(n - 2):
+        known.append(coefficients[0] * known[-1] + coefficients[1] * known[-2])
+    return 1 + 2 * sum((1 - lag / n) * known[lag] for lag in range(1, n))
+
+
 def draw_cycles(
     rng: np.random.Generator, n: int, ratio: float = 1.0, spread: float = 0.1
 ) -> tuple[np.ndarray, np.ndarray]:

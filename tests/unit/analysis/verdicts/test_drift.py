@@ -1,24 +1,63 @@
-"""Drift: the step by hand, and reasons."""
+"""Drift: the likelihoods of changes by hand, long series, and a series that is one step."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from pathlab.analysis.estimators.serial import bound_order
-from pathlab.analysis.verdicts.drift import find_step
+from pathlab.analysis.verdicts import drift
+from pathlab.analysis.verdicts.drift import find_level_changes
 
 
-def test_step_is_pettitts_by_hand() -> None:
-    """U_t sums sign(x_i - x_j) over i <= t < j; K is its largest size; p = 2 exp(-6 K^2 / (n^3 + n^2))."""
-    values = np.random.default_rng(3).normal(size=15) + 2 * (np.arange(15) >= 6)
-    signs = np.sign(values[:, None] - values[None, :])
-    sums = [abs(signs[:t, t:].sum()) for t in range(1, 15)]
-    found = find_step(values)
-    assert found.place == 1 + int(np.argmax(sums))
-    left = values - np.where(
-        np.arange(15) < found.place, *(np.median(one) for one in np.split(values, [found.place]))
+def measure_likelihood(series: NDArray[np.float64], mean: NDArray[np.float64], correlation: float) -> float:
+    """Logarithm of the likelihood of a first-order series about the fitted columns of ``mean``."""
+    lags = np.arange(series.size)
+    known = correlation ** np.abs(lags[:, None] - lags[None, :]) / (1 - correlation**2)
+    inverse = np.linalg.inv(known)
+    fitted = np.linalg.solve(mean.T @ inverse @ mean, mean.T @ inverse @ series)
+    rest = series - mean @ fitted
+    return float(-series.size / 2 * math.log(rest @ inverse @ rest) - np.linalg.slogdet(known)[1] / 2)
+
+
+def test_gains_are_those_of_the_likelihoods() -> None:
+    rng = np.random.default_rng(3)
+    series = rng.normal(size=12) + 2 * (np.arange(12) >= 5)
+    gains, correlation = drift._gain_likelihood(series[None])
+    one = np.ones((12, 1))
+    level = [measure_likelihood(series, one, ratio) for ratio in drift.CORRELATIONS]
+    assert correlation[0] == drift.CORRELATIONS[int(np.argmax(level))]
+    changes = [np.arange(12) >= place for place in range(2, 11)] + [np.arange(12)]
+    for gain, change in zip(gains[0], changes, strict=True):
+        both = np.column_stack([one, change.astype(float)])
+        best = max(measure_likelihood(series, both, ratio) for ratio in drift.CORRELATIONS)
+        assert gain == pytest.approx(best - max(level))
+
+
+def test_a_p_value_counts_steady_series_whose_largest_gain_is_as_large() -> None:
+    values = np.random.default_rng(4).normal(size=20)
+    found = find_level_changes(values)
+    assert min(found.step_p, found.trend_p) >= 1 / (1 + drift.SIMULATED)
+    assert max(found.step_p, found.trend_p) <= 1
+    assert (found.step_p <= found.trend_p) == found.step_likelier
+    moved = find_level_changes(3 * values + 1)
+    assert (moved.step_p, moved.trend_p, moved.step.place) == (
+        found.step_p,
+        found.trend_p,
+        found.step.place,
     )
-    inflation = bound_order(left, 2).inflation_ratio
-    assert inflation > 1
-    assert found.p_value == pytest.approx(2 * np.exp(-6 * max(sums) ** 2 / inflation / (15**3 + 15**2)))
+
+
+@pytest.mark.parametrize("n", [10, 31, 400, 1001])
+def test_a_clear_step_is_found_where_it_is(n: int) -> None:
+    place = n // 3
+    found = find_level_changes(0.01 * np.random.default_rng(n).normal(size=n) + 0.2 * (np.arange(n) >= place))
+    together = math.ceil(n / drift.MOST_ROWS)
+    assert abs(found.step.place - place) < together
+    assert found.step.change_ratio == pytest.approx(math.expm1(0.2), abs=0.02)
+    assert found.step_likelier
+    if n > 10:
+        assert found.step_p < 0.01
+    assert abs(find_level_changes(np.repeat([0.0, 1.0], n // 2)).step.place - n // 2) < together
