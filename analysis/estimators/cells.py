@@ -164,16 +164,27 @@ def refuse_cycles(order: Order) -> Undecided | None:
 
 
 def replicate_interval(replicates: Floats, *, n: int, confidence_ratio: float) -> Interval:
-    """Percentile interval of replicates; undecided where an end is not finite.
+    """Percentile interval of replicates, which may be infinite or not known (NaN: as infinite).
 
+    Without an upper end where that is infinite (not bounded above), undecided where the lower one is too.
     Replicates that are all equal give an interval of one point: whole numbers may be equal in every
     replicate.
     """
-    top = np.finfo(np.float64).max / 4
-    capped = np.clip(np.nan_to_num(replicates, nan=top), -top, top)
+    ordered = np.sort(np.where(np.isnan(replicates), np.inf, replicates))
     tail = (1 - confidence_ratio) / 2
-    low, high = (float(end) for end in np.quantile(capped, (tail, 1 - tail)))
+    low, high = (_find_percentile(ordered, ratio) for ratio in (tail, 1 - tail))
     builder = IntervalBuilder(n=n, method=METHOD, confidence_ratio=confidence_ratio)
-    if max(abs(low), abs(high)) >= top / 2:
+    if not math.isfinite(low) or high == -math.inf:
         return builder.refuse(Undecided.NOT_IDENTIFIED)
-    return builder.build(low, high)
+    return (
+        builder.build(low, high) if math.isfinite(high) else builder.build_least(low, Undecided.NOT_BOUNDED)
+    )
+
+
+def _find_percentile(ordered: Floats, ratio: float) -> float:
+    """The percentile by linear interpolation; infinite where one of its two neighbours is."""
+    place = ratio * (ordered.size - 1)
+    below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
+    if not math.isfinite(below) or not math.isfinite(above):
+        return below if math.isinf(below) else above
+    return below + (above - below) * (place - math.floor(place))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -13,6 +13,8 @@ from pathlab.analysis.libraries import special
 from pathlab.errors import UsageError
 
 CONFIDENCE_RATIO = 0.95
+#: An end that lies beyond a range by no more than this share of its values is there by arithmetic.
+ROUNDING_RATIO = 1e-9
 
 
 class Undecided(StrEnum):
@@ -34,6 +36,7 @@ class Undecided(StrEnum):
     BEYOND_RANGE = "beyond-range"
     NO_CAPACITY = "no-capacity"
     STILL_RISING = "still-rising"
+    NOT_BOUNDED = "not-bounded-above"
     NO_FIT = "no-model-fits"
     RIVALS = "rivals-not-distinguished"
     NO_BREAK = "no-break"
@@ -46,6 +49,9 @@ class Interval:
 
     ``low`` and ``high`` have the unit of the samples. ``confidence_ratio`` is the requested confidence;
     ``coverage_ratio`` is the exact coverage where theory gives it and ``None`` where it is only approximate.
+    ``undecided`` with a ``low`` end: the value is at least this (at half the complement of the confidence),
+    and ``undecided`` says why the data do not bound it above. ``cut``: the interval of this confidence
+    reaches beyond every sample; its ends are cut at their range, and its level is then not known.
     """
 
     low: float | None = None
@@ -55,27 +61,63 @@ class Interval:
     coverage_ratio: float | None = None
     method: str
     undecided: Undecided | None = None
+    cut: bool = False
+    uncut: tuple[float, float] | None = field(default=None, repr=False)
 
     @property
     def decided(self) -> bool:
         """True if the interval has two ends."""
         return self.undecided is None
 
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """The ends of the stated confidence, which verdicts are read from: of a cut interval the uncut ones.
+
+        ``None`` without two ends.
+        """
+        if self.low is None or self.high is None:
+            return None
+        return self.uncut or (self.low, self.high)
+
     def contains(self, value: float) -> bool:
-        """True if a decided interval holds the value; an undecided one holds nothing."""
-        return self.low is not None and self.high is not None and self.low <= value <= self.high
+        """True if a decided interval, uncut, holds the value; an undecided one holds nothing."""
+        limits = self.limits
+        return limits is not None and limits[0] <= value <= limits[1]
+
+    def cut_at(self, least: float, most: float) -> Interval:
+        """The interval, cut where it reaches below ``least`` or above ``most``."""
+        if self.low is None or self.high is None:
+            return self
+        rounding = ROUNDING_RATIO * max(abs(least), abs(most))
+        within = replace(self, low=min(max(self.low, least), most), high=max(min(self.high, most), least))
+        if least - self.low <= rounding and self.high - most <= rounding:
+            return within
+        return replace(within, coverage_ratio=None, cut=True, uncut=self.limits)
 
     def extend_to(self, value: float) -> Interval:
         """The interval, extended so that it holds the value; an undecided one stays as it is."""
         if self.low is None or self.high is None:
             return self
-        return replace(self, low=min(self.low, value), high=max(self.high, value))
+        uncut = self.uncut and (min(self.uncut[0], value), max(self.uncut[1], value))
+        return replace(self, low=min(self.low, value), high=max(self.high, value), uncut=uncut)
 
     def transform(self, function: Callable[[float], float]) -> Interval:
-        """The interval of an ascending function of the value, such as the exponential of a logarithm."""
+        """The interval of a monotone function of the value, such as the exponential of a logarithm.
+
+        Without an upper end the function has to ascend.
+        """
         if self.low is None or self.high is None:
-            return self
-        return replace(self, low=function(self.low), high=function(self.high))
+            return self if self.low is None else replace(self, low=function(self.low))
+        low, high = sorted((function(self.low), function(self.high)))
+        if self.uncut is None:
+            return replace(self, low=low, high=high)
+        least, most = sorted(map(function, self.uncut))
+        return replace(self, low=low, high=high, uncut=(least, most))
+
+    def lies_below(self, other: Interval) -> bool:
+        """True if both are decided and the whole interval, uncut, is below the other one."""
+        ours, theirs = self.limits, other.limits
+        return ours is not None and theirs is not None and ours[1] < theirs[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +143,10 @@ class IntervalBuilder:
         """The interval of an estimate whose error follows Student's t."""
         half = float(special.stdtrit(freedom, (1 + self.confidence_ratio) / 2)) * standard_error
         return self.build(estimate - half, estimate + half)
+
+    def build_least(self, low: float, reason: Undecided) -> Interval:
+        """The interval from a low end on, whose upper end is not known for this reason."""
+        return replace(self.refuse(reason), low=float(low))
 
     def refuse(self, reason: Undecided) -> Interval:
         """The interval that says why it has no ends."""

@@ -93,15 +93,19 @@ class Statement:
         low, high = (
             replicate_interval(one, n=self.n, confidence_ratio=self.confidence_ratio) for one in replicates
         )
-        if low.low is None or high.high is None:
+        if low.low is None or high.low is None:
             return self.missing(symbol, Undecided.NOT_IDENTIFIED)
-        kept = min(max(value, low.low), high.high)
-        interval = replace(low, high=high.high)
+        kept = max(value, low.low) if high.high is None else min(max(value, low.low), high.high)
+        interval = replace(low, high=high.high, undecided=high.undecided)
         return Estimate(name=symbol[0], unit=symbol[1], value=kept, interval=interval)
 
-    def missing(self, symbol: tuple[str, str], reason: Undecided) -> Estimate:
-        """An estimate without a value, and why."""
+    def missing(self, symbol: tuple[str, str], reason: Undecided, least: Floats | None = None) -> Estimate:
+        """An estimate without a value, and why; its interval begins at the low end of ``least``, if any."""
         interval = self._without(reason)
+        if least is not None and self.refused is None:
+            bound = replicate_interval(least, n=self.n, confidence_ratio=self.confidence_ratio)
+            if bound.low is not None:
+                interval = replace(interval, low=bound.low)
         return Estimate(name=symbol[0], unit=symbol[1], interval=interval, undecided=reason)
 
     def _without(self, reason: Undecided) -> Interval:
@@ -140,9 +144,13 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replicates:
-    """Parameters of the resampled fits, the estimate in row 0; it is alone where ``refused`` says why."""
+    """Parameters of the resampled fits, the estimate in row 0; it is alone where ``refused`` says why.
+
+    ``cell_means`` (resamples, cells) are resampled means about those observed, in the reference rate.
+    """
 
     parameters: Floats
+    cell_means: Floats | None = None
     refused: Undecided | None = None
 
 
@@ -218,7 +226,10 @@ def replicate_fits(
     targets = np.maximum(curve + shocks * problem.noise_scale, 0.0)
     weights = np.repeat(problem.weights[None], resamples, axis=0)
     found = fitter(targets, weights, np.repeat(parameters, resamples, axis=0))
-    return Replicates(parameters=np.concatenate([parameters, found]))
+    return Replicates(
+        parameters=np.concatenate([parameters, found]),
+        cell_means=problem.targets + shocks * problem.noise_scale,
+    )
 
 
 def describe_residuals(problem: Problem, curve: Floats) -> Residuals:

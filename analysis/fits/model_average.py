@@ -106,18 +106,14 @@ def find_points(
 
     Notes
     -----
-    ``bound`` is ``highest`` and what may be gained beyond the measured streams. A curve that approaches its
-    limit at least as fast as 1/N (all families with a limit, exponentials too) gains no more from M streams
-    on than it did from m to M, times m / (M - m).
+    ``bound`` is ``highest`` and what may be gained beyond the measured streams (``bound_growth``).
     """
     model, levels = MODELS[family], problem.cells.levels[:, 0]
     most = float(levels[-1])
-    before = levels[levels <= LOOK_BACK_RATIO * most]
-    back = float(before[-1] if before.size else levels[0])
+    back = look_back(levels)
     whole = _list_streams(levels)
     ends = model.curve(np.array([back, most]), parameters, most)
-    gained = np.maximum(ends[:, 1] / np.maximum(ends[:, 0], 1e-300) - 1, 0.0)
-    growth = gained * back / (most - back)
+    growth = bound_growth(ends, back, most)
     highest, n_low, n_high = np.empty((3, len(parameters)))
     for start in range(0, len(parameters), ROWS_AT_ONCE):
         rows = slice(start, start + ROWS_AT_ONCE)
@@ -138,6 +134,29 @@ def find_points(
     )
 
 
+def look_back(levels: Floats) -> float:
+    """The level from which growth up to the highest one is measured; levels ascend."""
+    before = levels[levels <= LOOK_BACK_RATIO * levels[-1]]
+    return float(before[-1] if before.size else levels[0])
+
+
+def bound_growth(ends: Floats, back: float, most: float) -> Floats:
+    """What may be gained beyond ``most``, as a share of the rate there; 1: that or more.
+
+    ``ends`` (B, 2): the rates at ``back`` and at ``most``, streams or total windows.
+
+    Notes
+    -----
+    Of a curve that approaches its limit at least as fast as n / (n + k) (all families with a limit,
+    exponentials too), for which the bound is exact. A curve that rises for ever as slowly as n to the power
+    of 0.1 is not told from one with a limit.
+    """
+    gained = np.maximum(ends[:, 1] / np.maximum(ends[:, 0], 1e-300) - 1, 0.0)
+    share = gained * back / (most - back)
+    growth: Floats = np.minimum(share / np.maximum(1 - share, 1e-9), 1.0)
+    return growth
+
+
 def average_points(
     problem: Problem,
     members: Sequence[Member],
@@ -148,8 +167,9 @@ def average_points(
     """Capacity and N_90 averaged by weight, with intervals over the refits of all members.
 
     Both are undecided where no family describes the path, and where more of the refits than an end of the
-    interval leaves out still rise at the most streams measured; N_90 also where fewer streams than were
-    measured may suffice (beyond range).
+    interval leaves out still rise at the most streams measured: the capacity is then at least the mean of the
+    cell with the highest fitted rate. N_90 also where fewer streams than were measured may suffice (beyond
+    range).
     """
     found = [_move_points(problem, member, misfit.ratio, rng) for member in members]
     weights = np.array([member.weight_ratio for member in members])
@@ -163,7 +183,8 @@ def average_points(
         rising = float(np.mean(np.isinf(pool("n_high"))))
     reason = Undecided.NO_FIT if misfit.gross else Undecided.STILL_RISING
     if misfit.gross or rising > (1 - statement.confidence_ratio) / 2:
-        return statement.missing(CAPACITY, reason), statement.missing(N_90, reason)
+        top_means = _draw_top_cell(problem, members) if decided else None
+        return statement.missing(CAPACITY, reason, top_means), statement.missing(N_90, reason)
     rate = problem.reference_bits_per_s
     capacity = float(weights @ [points.capacity[0] for points in found])
     n_90 = _reach(problem, members, SUFFICIENT_RATIO * capacity)
@@ -174,6 +195,15 @@ def average_points(
     if least > 1 and at_least > (1 - statement.confidence_ratio) / 2:  # fewer streams may do as well
         return top, statement.missing(N_90, Undecided.BEYOND_RANGE)
     return top, statement.enclose(N_90, n_90, (ends[2], ends[3]))
+
+
+def _draw_top_cell(problem: Problem, members: Sequence[Member]) -> Floats:
+    """Resampled means of the cell with the highest fitted rate, bit/s."""
+    levels = problem.cells.levels[:, 0]
+    at = int(np.argmax(average_curves(members, levels, float(levels[-1]))))
+    drawn = [one.replicates.cell_means for one in members if one.replicates.cell_means is not None]
+    means: Floats = np.concatenate(drawn)[:, at] * problem.reference_bits_per_s
+    return means
 
 
 def average_curves(members: Sequence[Member], streams: Floats, most: float) -> Floats:

@@ -17,7 +17,8 @@ Capacity: the fitted rate that more streams would not exceed, or the curve's pea
 the highest rate within the measured streams to that and what may be gained beyond them
 (``model_average.find_points``). Undecided where that gain may be more than a ninth (still rising): 90 %
 of the capacity may then lie beyond the measured streams. Where cells' means deviate from the best family
-beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits).
+beyond chance, intervals allow for twice that; beyond 5 % they are undecided (no model fits). An undecided
+capacity is bounded from below, by the mean of the cell with the highest fitted rate.
 N_90 is the smallest whole N in the measured range whose fitted rate reaches 0.9 of the capacity.
 Cost: linear in trials, plus resamples x stream counts; all families share the resamples.
 """

@@ -6,6 +6,11 @@ builds. Scatter in proportion to the rate, or constant. Intervals: multiplier bo
 minimum 5, with the serial correlation of cycles allowed for as in ``cells.bound_cycles``. In simulation
 (``tests/statistics/test_fit_targets.py``) 95 % intervals hold the truth in 92 % or more at a first-order
 correlation of up to 0.7, of each cell's own, shared by a cycle, or both.
+Capacity: by the rule of ``saturation``, over total windows instead of streams. Its interval runs from the
+fitted rate at the largest total window to what larger ones may still add (``model_average.bound_growth``),
+both moved by the misfit. Where that may be more than a ninth (still rising), or where the surface does not
+fit (no model fits), the capacity is at least the mean of the cell with the highest fitted rate. For ten laws,
+of this form or not, two ends hold the truth in 94 % or more (``tests/statistics/test_one_capacity.py``).
 Source: METHOD section 4; window limit: Little's law; weighted least squares as in ``saturation``.
 """
 
@@ -34,6 +39,14 @@ from pathlab.analysis.fits.curve_fit import (
     total_squares,
 )
 from pathlab.analysis.fits.least_squares import fit_many, search_start
+from pathlab.analysis.fits.model_average import (
+    MISFIT_FACTOR,
+    MOST_GROWTH_RATIO,
+    Misfit,
+    bound_growth,
+    estimate_misfit,
+    look_back,
+)
 from pathlab.errors import UsageError
 
 MINIMUM_CELLS = 4
@@ -53,9 +66,10 @@ SHARPNESS = ("sharpness", "1")
 class Surface:
     """T = (x^-p + C^-p)^(-1/p) with x = N W / RTT, fitted to all cells.
 
-    ``capacity`` C in bit/s, ``effective_rtt`` in ns, ``sharpness`` p (1: round knee, 64: min(x, C)). A limit
-    that no cell comes near is undecided. ``lack_of_fit_p`` small: the surface does not fit the path, and
-    ``residuals`` show where. ``rmse_ratio`` is the residuals' size in units of the fitted rate.
+    ``capacity`` C in bit/s, ``effective_rtt`` in ns, ``sharpness`` p (1: round knee, 64: min(x, C)). An RTT
+    that no cell comes near is undecided, an undecided capacity is bounded from below (``interval.low``).
+    ``lack_of_fit_p`` small: the surface does not fit the path, and ``residuals`` show where. ``rmse_ratio``
+    is the residuals' size in units of the fitted rate.
     """
 
     n: int
@@ -107,8 +121,10 @@ def fit_surface(
         rng=rng,
         resamples=options.resamples,
     )
-    capacity, rtt, sharpness = _publish(problem, replicates, options)
     squares = float(np.sum(problem.weights * (problem.targets - curve[0]) ** 2))
+    misfit = estimate_misfit(problem, squares, len(LOW))
+    capacity = _estimate_capacity(problem, replicates, (misfit, options), rng)
+    rtt, sharpness = _publish(problem, replicates, options)
     return Surface(
         n=cells.n,
         cycles=cells.cycles,
@@ -202,10 +218,35 @@ def _search(problem: Problem) -> Floats:
     return parameters[[int(np.argmin(squares))]]
 
 
-def _publish(
-    problem: Problem, replicates: Replicates, options: FitOptions
-) -> tuple[Estimate, Estimate, Estimate]:
-    """Capacity, effective RTT and sharpness; a limit that no cell comes near is undecided."""
+def _estimate_capacity(
+    problem: Problem, replicates: Replicates, how: tuple[Misfit, FitOptions], rng: np.random.Generator
+) -> Estimate:
+    """The capacity by the rule of ``saturation``, over total windows instead of streams."""
+    misfit, options = how
+    statement = Statement(
+        n=problem.cells.n, confidence_ratio=options.confidence_ratio, refused=replicates.refused
+    )
+    rows, rate = replicates.parameters, problem.reference_bits_per_s
+    products = np.unique(_products(problem))
+    back = look_back(products)
+    ends = _surface(np.array([back, 1.0]), rows)
+    growth = bound_growth(ends, back, 1.0)
+    moves = MISFIT_FACTOR * misfit.ratio * rng.standard_normal(len(rows))
+    moves[0] = 0.0
+    highest = ends[:, 1] * rate * (1 + moves)
+    bound = highest * (1 + growth)
+    own = np.clip(np.exp(rows[:, 0] + rows[:, 1]) * rate * (1 + moves), highest, bound)
+    rising = growth > MOST_GROWTH_RATIO
+    share = float(np.mean(rising[1:])) if statement.refused is None else float(rising[0])
+    if misfit.gross or share > (1 - options.confidence_ratio) / 2:
+        reason = Undecided.NO_FIT if misfit.gross else Undecided.STILL_RISING
+        means, at = replicates.cell_means, int(np.argmax(_surface(_products(problem), rows[:1])[0]))
+        return statement.missing(CAPACITY, reason, None if means is None else means[:, at] * rate)
+    return statement.enclose(CAPACITY, float(own[0]), (highest[1:], bound[1:]))
+
+
+def _publish(problem: Problem, replicates: Replicates, options: FitOptions) -> tuple[Estimate, Estimate]:
+    """Effective RTT and sharpness; a limit that no cell comes near is undecided."""
     statement = Statement(
         n=problem.cells.n, confidence_ratio=options.confidence_ratio, refused=replicates.refused
     )
@@ -217,17 +258,10 @@ def _publish(
     # A surface that is flat everywhere has its corner on the smallest cell by choice, not by evidence.
     below = curves <= BELOW_RATIO * top[:, None]
     near_window = np.max(below * curves / (slope[:, None] * products), axis=1) >= SEEN_RATIO
-    tops = np.where(near_top, top * problem.reference_bits_per_s, np.inf)
     largest_bits = float(problem.cells.levels.prod(axis=1).max()) * 8
     rtts = np.where(near_window, largest_bits * 1e9 / (slope * problem.reference_bits_per_s), np.inf)
     both = np.where(near_top & near_window, np.exp(rows[:, 2]), np.inf)
-    capacity = (
-        statement.estimate(CAPACITY, tops[0], tops[1:])
-        if near_top[0]
-        else statement.missing(CAPACITY, Undecided.NO_CAPACITY)
-    )
     return (
-        capacity,
         statement.estimate(RTT, rtts[0], rtts[1:]),
         statement.estimate(SHARPNESS, both[0], both[1:]),
     )

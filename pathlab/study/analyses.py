@@ -178,7 +178,9 @@ class Analyses(
     )
     def surface(self) -> Iterable[Answer[Surface]]:
         """Throughput over streams and windows, T = min(N·W/RTT, C), smoothed: capacity, effective RTT."""
-        return throughput.fit_surfaces(self.study_table(), self._generator("surface"), self.study_options)
+        return throughput.fit_surfaces(
+            self.study_table(), self._generator("surface"), self.study_options, self.saturation()
+        )
 
     @analysis(
         "Limits",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pathlab.analysis.estimators.interval import IntervalBuilder
+from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
@@ -103,6 +103,7 @@ class Recommendation:
     preferred_by: DifferenceTest | None = None
     line_bits_per_s: float | None = None
     equal_windows: Mapping[str, int] = field(default_factory=dict)
+    capacity_least_bits_per_s: float | None = None
     drift: DriftVerdict | None = None
     provisional: bool = False
     apart: tuple[Candidate, ...] = ()
@@ -240,6 +241,7 @@ def _recommend_usable(
         candidates=candidates,
         best=best,
         capacity=None if reference is Reference.LINK else capacity,
+        capacity_least_bits_per_s=_find_least_capacity(fitted, line_bits_per_s),
         reference=reference,
         reference_bits_per_s=find_reference_rate(against, capacity),
         recommended=chosen,
@@ -304,6 +306,13 @@ def _find_reference(
         link = Estimate(name="payload rate", unit="bit/s", value=line_bits_per_s, interval=exact)
         return Reference.LINK, best, link
     return Reference.HIGHEST_MEDIAN, best or max(usable, key=_rate), None
+
+
+def _find_least_capacity(fitted: Estimate | None, line_bits_per_s: float | None) -> float | None:
+    """The low end of a capacity that throughput did not reach yet; None where it is known or no link's."""
+    if fitted is None or fitted.undecided is not Undecided.STILL_RISING or line_bits_per_s is not None:
+        return None
+    return fitted.interval.low
 
 
 def _divide_by_line(best: Candidate | None, line_bits_per_s: float | None) -> float | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trend import ChangeBound, bound_change
 from pathlab.analysis.fits.optimum import OptimalStreams, find_optimal_streams
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
@@ -116,17 +117,53 @@ def fit_saturations(
 
 
 def fit_surfaces(
-    table: TrialTable, rng: np.random.Generator, options: StudyOptions
+    table: TrialTable,
+    rng: np.random.Generator,
+    options: StudyOptions,
+    saturations: Sequence[Answer[Saturation]],
 ) -> tuple[Answer[Surface], ...]:
-    """The response surface of each condition over streams and windows granted; autotuned ones left out."""
+    """The response surface of each condition over streams and windows granted; autotuned ones left out.
+
+    ``saturations`` are those of single windows: the path has one capacity, so that where they contradict the
+    surface's (``agree_with_windows``) it is bounded from below alone.
+    """
     answers = []
     for sample in select(table, Rules(windowed=True)):
         named = sample.exclude(np.isnan(sample.window_bytes), AUTOTUNED)
         part = named.exclude(~(named.usable_window_bytes >= 1), f"window_granted: {BELOW_ONE}")
         levels = np.stack([part.streams, part.usable_window_bytes], axis=1)
         found = fit_surface(levels, part.rates_bits_per_s, cycles=part.cycles, rng=rng, options=options.fit)
-        answers.append(make_answer(part, found))
+        alone = [one for one in saturations if one.condition == sample.condition]
+        answers.append(make_answer(part, agree_with_windows(found, alone)))
     return tuple(answers)
+
+
+def agree_with_windows(found: Surface, saturations: Sequence[Answer[Saturation]]) -> Surface:
+    """The surface without an upper end of its capacity where the fits of single windows contradict it.
+
+    That of the largest total window decides whether throughput still rises, and whether a model fits. None of
+    them may put the capacity above the surface's, nor the largest one below it.
+    """
+    fitted = [one for one in saturations if one.window_bytes is not None and one.result.residuals is not None]
+    if found.capacity.value is None or not fitted:
+        return found
+    top = max(fitted, key=_find_largest_total).result.capacity
+    own, reason = found.capacity.interval, top.undecided
+    lows = [low for one in fitted if (low := one.result.capacity.interval.low) is not None]
+    exceeded = own.high is not None and max(lows, default=0.0) > own.high
+    if reason is None and (exceeded or top.interval.lies_below(own)):
+        reason = Undecided.CONFLICTING_EVIDENCE
+    if reason is None:
+        return found
+    interval = replace(own, low=max(lows, default=own.low), high=None, undecided=reason)
+    return replace(found, capacity=replace(found.capacity, value=None, interval=interval, undecided=reason))
+
+
+def _find_largest_total(answer: Answer[Saturation]) -> float:
+    """The largest streams x window, bytes, that a window's saturation was fitted to."""
+    residuals = answer.result.residuals
+    most = residuals.cell_levels[-1][0] if residuals is not None else 0.0
+    return most * (answer.window_bytes or 0)
 
 
 def find_optima(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[OptimalStreams], ...]:

@@ -66,7 +66,7 @@ def test_level_and_power(n: int, runs: int) -> None:
         check_share(blamed, runs, 0.001, 0.07)
 
 
-@pytest.mark.parametrize("runs", [choose_runs(80, short=30), pytest.param(600, marks=pytest.mark.long)])
+@pytest.mark.parametrize("runs", [choose_runs(60, short=24), pytest.param(600, marks=pytest.mark.long)])
 def test_a_step_of_a_tenth_is_named_and_correlated_noise_is_not(runs: int) -> None:
     """31 rows, 5 % of noise: a step half way is named in 80 %, noise of a correlation of 0.7 in 5 %."""
     rng = np.random.default_rng([31, runs])

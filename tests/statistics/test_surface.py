@@ -95,8 +95,10 @@ def test_a_limit_that_no_cell_shows_is_left_open() -> None:
     rng = np.random.default_rng(5)
     noise = draw_factors("normal", rng, 21, len(LEVELS))
     windows = fit(np.tile(LEVELS.prod(axis=1) * 8e9 / RTT_NS, 21) * noise, 21, rng)
-    assert windows.capacity.undecided is Undecided.NO_CAPACITY
-    assert windows.capacity.value is None
+    assert windows.capacity.undecided is Undecided.STILL_RISING
+    assert (windows.capacity.value, windows.capacity.interval.high) == (None, None)
+    most = float(LEVELS.prod(axis=1).max()) * 8e9 / RTT_NS
+    assert 0.9 * most < known(windows.capacity.interval.low) < most
     assert windows.effective_rtt.value == pytest.approx(RTT_NS, rel=0.01)
     flat = fit(CAPACITY * noise, 21, rng)
     assert flat.capacity.value == pytest.approx(CAPACITY, rel=0.01)

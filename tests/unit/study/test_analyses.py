@@ -24,9 +24,11 @@ from pathlab.study.costs import Bottleneck
 from pathlab.study.delay import describe_variability
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import ExclusionCount, select
+from pathlab.study.throughput import agree_with_windows
 from tests.builders.results import LAB, SyntheticResults
 from tests.builders.sections import QUICK
 from tests.builders.sweeps import CAPACITY, RTT_NS, make_sweep
+from tests.known import known
 from tests.statistics.noise import correlate
 
 CYCLES = 12
@@ -114,7 +116,7 @@ def test_media_paths_and_settings_are_never_pooled() -> None:
 
 
 def test_rfc6349_stands_on_the_labs_link_or_on_the_fit() -> None:
-    levels = [(streams, window) for window in (16384, 131072) for streams in (1, 4, 12)]
+    levels = [(streams, window) for window in (16384, 131072) for streams in (1, 4, 8, 12)]
     lab = study(make_sweep(3, levels=levels, environment={"lab": LAB})).rfc6349()
     assert {one.result.bottleneck for one in lab} == {Bottleneck.LAB}
     found = lab[0].result
@@ -247,7 +249,9 @@ def test_intervals_of_many_cycles_allow_for_their_correlation() -> None:
         (plain.high or 0) - (plain.low or 0)
     )
     few, plain = measure_spread(values[:7]).interval, median_interval(values[:7])
-    assert (few.low or 0.0) < (plain.low or 0.0) < (plain.high or 0.0) < (few.high or 0.0)
+    assert (few.low, few.high, few.cut) == (plain.low, plain.high, True)
+    limits = known(few.limits)
+    assert limits[0] < known(plain.low) < known(plain.high) < limits[1]
     assert measure_spread(np.full(60, 5.0)).interval.decided
     (cell,) = evaluate_stop_rule({"cell": values}, 60, StopRule()).cells
     assert cell.interval == serial.interval
@@ -310,3 +314,38 @@ def test_data_against_the_path_is_held_against_the_way_back() -> None:
     assert there.result.bottleneck_bits_per_s == 40_000_000
     assert back.result.bottleneck_bits_per_s == 10_000_000
     assert back.condition.flow_ends == ("east", "west")
+
+
+def test_the_surface_never_contradicts_the_windows_of_the_same_trials() -> None:
+    """A path that still rises at the largest total window has one answer: at least what was shown."""
+    rising = [(streams, window) for window in (16384, 65536) for streams in (1, 2, 3, 4)]
+    one = study(make_sweep(CYCLES, levels=rising))
+    (surface,) = one.surface()
+    top = one.saturation()[-1].result.capacity
+    assert top.undecided is surface.result.capacity.undecided is Undecided.STILL_RISING
+    assert (surface.result.capacity.value, surface.result.capacity.interval.high) == (None, None)
+    assert known(surface.result.capacity.interval.low) < CAPACITY
+    (flat,) = study(make_sweep(CYCLES, levels=LEVELS)).surface()
+    alone = study(make_sweep(CYCLES, levels=LEVELS)).saturation()
+    for low, high, expected in (
+        (0.5, None, Undecided.STILL_RISING),
+        (0.5, 0.6, Undecided.CONFLICTING_EVIDENCE),
+        (1.5, 1.6, Undecided.CONFLICTING_EVIDENCE),
+        (0.9, 1.2, None),
+    ):
+        capacity = alone[-1].result.capacity
+        changed = replace(
+            capacity,
+            value=None if high is None else capacity.value,
+            undecided=Undecided.STILL_RISING if high is None else None,
+            interval=replace(
+                capacity.interval,
+                low=low * CAPACITY,
+                high=None if high is None else high * CAPACITY,
+                undecided=Undecided.STILL_RISING if high is None else None,
+            ),
+        )
+        windows = (alone[0], replace(alone[-1], result=replace(alone[-1].result, capacity=changed)))
+        found = agree_with_windows(flat.result, windows).capacity
+        assert found.undecided is expected
+        assert (found.value is None) == (found.interval.high is None) == (expected is not None)
