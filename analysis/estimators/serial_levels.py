@@ -14,14 +14,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from pathlab.analysis.estimators.interval import (
     CONFIDENCE_RATIO,
-    Interval,
     IntervalBuilder,
     Undecided,
     as_samples,
     check_confidence,
 )
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
-from pathlab.analysis.estimators.serial import Order, SerialEstimate, bound_order, shows_no_level
+from pathlab.analysis.estimators.serial import (
+    Order,
+    SerialEstimate,
+    bound_order,
+    keep_in_range,
+    shows_no_level,
+)
 from pathlab.analysis.libraries import special, stats
 from pathlab.errors import UsageError
 
@@ -45,9 +50,9 @@ def serial_mean(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -
     -----
     Student's interval, with the standard error times ``Order.error_ratio`` and the degrees of freedom of
     ``Order.freedom``. Assumption: a mean of n samples is about normal; order as ``serial.bound_order``.
-    Minimum sample: that of the median (6 at 95 %). Of samples that are nowhere below 0 the low end is not
-    below 0 either. Equal samples give an interval of one point. A ramp or a step is undecided (too
-    correlated). In simulation (``tests/statistics/test_serial_levels.py``) of 7 to 200 samples the 95 %
+    Minimum sample: that of the median (6 at 95 %). Ends beyond every sample are cut at their range
+    (``serial.keep_in_range``). Equal samples give an interval of one point. A ramp or a step is undecided
+    (too correlated). In simulation (``tests/statistics/test_serial_levels.py``) of 7 to 200 samples the 95 %
     interval holds the mean in 95 % or more without correlation and in 93 % or more at a first-order
     correlation of 0.5; of log-normal noise (standard deviation of the logarithm 0.3) too, but with one of 1,
     in 94 % and 89 % or more.
@@ -69,7 +74,7 @@ def serial_mean(values: ArrayLike, confidence_ratio: float = CONFIDENCE_RATIO) -
         interval = builder.build(estimate, estimate)
     else:
         error = float(samples.std(ddof=1)) / math.sqrt(samples.size) * order.error_ratio
-        interval = _clip(builder.build_student(estimate, error, order.freedom), samples)
+        interval = keep_in_range(builder.build_student(estimate, error, order.freedom), samples)
     return SerialEstimate(n=samples.size, effective=order.effective, estimate=estimate, interval=interval)
 
 
@@ -86,8 +91,8 @@ def serial_quantile(
     ends are the order statistics x(l) and x(u) with P(B < l) and P(B >= u) of at most half the complement of
     the confidence, B binomial(n, quantile), each moved away from the estimate by ``Order.widening``, less the
     surplus of their coverage, as ``serial.serial_median`` does. Minimum sample: as many as have both order
-    statistics (6 for the median, 72 for the 5 % and 95 % quantiles at 95 %). Samples nowhere below 0, equal
-    ones and a ramp or a step: as ``serial_mean``.
+    statistics (6 for the median, 72 for the 5 % and 95 % quantiles at 95 %). Ends beyond every sample, equal
+    samples and a ramp or a step: as ``serial_mean``.
     Source: David and Nagaraja, Order Statistics, 3rd ed., section 7.1; ``serial.bound_order``.
     """
     check_confidence(confidence_ratio)
@@ -111,7 +116,7 @@ def serial_quantile(
         min(low, estimate - factor * (estimate - low)), max(high, estimate + factor * (high - estimate))
     )
     return SerialEstimate(
-        n=n, effective=order.effective, estimate=estimate, interval=_clip(interval, samples)
+        n=n, effective=order.effective, estimate=estimate, interval=keep_in_range(interval, samples)
     )
 
 
@@ -167,11 +172,6 @@ def _refuse(samples: NDArray[np.float64], least: int) -> Undecided | None:
     if samples.size < least:
         return Undecided.TOO_FEW_SAMPLES
     return Undecided.TOO_CORRELATED if shows_no_level(samples) else None
-
-
-def _clip(interval: Interval, samples: NDArray[np.float64]) -> Interval:
-    """The interval, with no end below 0 where no sample is."""
-    return interval.transform(lambda end: max(0.0, end)) if samples.min() >= 0 else interval
 
 
 def _without_samples(builder: IntervalBuilder) -> SerialEstimate:

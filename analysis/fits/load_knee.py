@@ -121,12 +121,13 @@ def _find_place(values: Floats, factor: float) -> int:
 def _find_interval(places: Floats, levels: Floats) -> Interval:
     builder = IntervalBuilder(n=places.size, method=METHOD)
     found = ordered_median_interval(places + 1)  # from 0, below which no place is
-    if found.low is None or found.high is None:
+    if found.limits is None:
         return builder.refuse(found.undecided or Undecided.TOO_FEW_SAMPLES)
-    low, high = math.floor(found.low + 1e-9) - 1, math.ceil(found.high - 1e-9) - 1
+    low, high = math.floor(found.limits[0] + 1e-9) - 1, math.ceil(found.limits[1] - 1e-9) - 1
     if high >= levels.size - 1 or low < 0:
         return builder.refuse(Undecided.BEYOND_RANGE)
-    return builder.build(levels[low], levels[high])
+    least, most = levels[int(places.min())], levels[int(places.max())]
+    return builder.build(levels[low], levels[high]).cut_at(float(least), float(most))
 
 
 def _refuse(reason: Undecided, cycles: int, left_out: int) -> LoadKnee:

@@ -155,14 +155,14 @@ def _join_cycles(
     message, byte = float(np.median(own_ns)), float(np.median(per_byte_ns))
     grows, slopes = bool((per_byte_ns > 0).all()), ordered_median_interval(per_byte_ns)
     rates, half, halves = none, None, none
-    if slopes.low is None or slopes.high is None:
+    if slopes.limits is None:
         rates = slopes
-    elif slopes.low > 0:
-        rates = replace(slopes, low=8e9 / slopes.high, high=8e9 / slopes.low)
+    elif slopes.limits[0] > 0:
+        rates = slopes.transform(lambda end: 8e9 / end)
     if grows and message > 0:
         ratios = own_ns / per_byte_ns
         half, found = float(np.median(ratios)), ordered_median_interval(ratios)
-        halves = found if found.low is None else replace(found, low=max(found.low, 0.0))
+        halves = found.transform(lambda end: max(end, 0.0))
     fitted = message + byte * measured[0]
     scatter = tuple((measured[1] / fitted - 1).tolist())
     return MessageCost(

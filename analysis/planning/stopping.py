@@ -120,9 +120,9 @@ def _measure_precision(name: str, values: ArrayLike, rule: StopRule) -> CellPrec
     interval = ordered_median_interval(samples, rule.confidence_ratio)
     median = float(np.median(samples)) if samples.size else None
     width = None
-    if interval.low is not None and interval.high is not None and median:
+    if interval.limits is not None and median:
         # The farther end counts: the interval is not symmetric about the median.
-        width = max(interval.high - median, median - interval.low) / abs(median)
+        width = max(interval.limits[1] - median, median - interval.limits[0]) / abs(median)
     return CellPrecision(
         name=name,
         n=samples.size,

@@ -120,9 +120,11 @@ def find_reason(
 def _has_less_delay(first: Option, second: Option, margin_ns: float) -> DifferenceTest | None:
     if first.drtt_ns is None or second.drtt_ns is None:
         return None
-    high, low = first.drtt_interval.high, second.drtt_interval.low
-    if high is not None and low is not None:
-        apart = high < low and _add_delay(second.drtt_ns) - _add_delay(first.drtt_ns) > margin_ns
+    if first.drtt_interval.decided and second.drtt_interval.decided:
+        apart = (
+            first.drtt_interval.lies_below(second.drtt_interval)
+            and _add_delay(second.drtt_ns) - _add_delay(first.drtt_ns) > margin_ns
+        )
         return DifferenceTest.INTERVALS if apart else None
     if first.drtt_most_ns is None or second.drtt_least_ns is None:
         return None

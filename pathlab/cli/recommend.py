@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from pathlab.report.message_text import (
     list_choice_rows,
     name_path,
 )
+from pathlab.report.phrases import explain_cut_texts
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
@@ -91,7 +93,9 @@ def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
         for line in rest:
             console.print(PrintedParagraph(line, mark="  "))
         console.print()
-        print_answers(CHOICE_HEADINGS, list_choice_rows(choice), name_path(choice), console)
+        rows = list_choice_rows(choice)
+        print_answers(CHOICE_HEADINGS, rows, name_path(choice), console)
+        _explain_cut([lead, *rest], rows, console)
 
 
 def _show_front(points: list[Answer[FrontPoint]], *, as_json: bool) -> None:
@@ -107,7 +111,14 @@ def _show_front(points: list[Answer[FrontPoint]], *, as_json: bool) -> None:
         console.print(PrintedParagraph(describe_front(part), "bold"))
         rows = [format_row(entry, one)[1:] for one in part]
         print_answers(list_headings(entry)[1:], rows, f"{path}, {format_bytes(size_bytes)}", console)
+        _explain_cut([describe_front(part)], rows, console)
         console.print()
+
+
+def _explain_cut(sentences: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
+    """Print what a cut interval is where these have one."""
+    if note := explain_cut_texts([*sentences, *(text for row in rows for text in row)]):
+        console.print(PrintedParagraph(note, "dim", mark="  "))
 
 
 def _print_document(content: dict[str, Any]) -> None:

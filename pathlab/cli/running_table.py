@@ -8,7 +8,7 @@ from typing import Any
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
-from pathlab.report.phrases import Format, format_range
+from pathlab.report.phrases import Format, format_interval
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
@@ -141,8 +141,8 @@ class RunningTable:
             column = "messages_per_s" if of_messages else "throughput_bits_per_s"
             rate = measure_records(getattr(record, column) for record in counted)
             bounds, interval = "", rate.interval
-            if interval.low is not None and interval.high is not None and not mark:
-                bounds = format_range(formatter(interval.low), formatter(interval.high))
+            if interval.decided and not mark:
+                bounds = format_interval(interval, formatter)
             n = (str(rate.n) if rate.n == len(records) else f"{rate.n} of {len(records)}") + mark
             loss = _describe_loss(counted) if kind == UDP else ""
             delays = _describe_round_trips(counted) if of_messages else (_describe_drtt(counted), "", "")

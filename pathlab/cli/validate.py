@@ -120,11 +120,18 @@ def _describe(ratio: EngineRatio) -> dict[str, Any]:
         "ratio": ratio.ratio,
         "ratio_low": ratio.interval.low,
         "ratio_high": ratio.interval.high,
+        "ratio_cut": ratio.interval.cut,
         "method": ratio.interval.method,
     }
 
 
+def _format_ratio(ratio: float | None) -> str:
+    return NOT_MEASURED if ratio is None else f"{ratio:.3f}"
+
+
 def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
+    from pathlab.report.phrases import explain_cut, format_interval
+
     columns = (
         PrintedColumn("streams"),
         PrintedColumn("pairs", 3),
@@ -136,12 +143,12 @@ def _print_ratios(ratios: tuple[EngineRatio, ...], console: Console) -> None:
     for ratio in ratios:
         interval = ratio.interval
         bounds = "undecided"
-        if interval.low is not None and interval.high is not None:
-            bounds = f"{interval.low:.3f}–{interval.high:.3f}"
+        if interval.decided:
+            bounds = format_interval(interval, _format_ratio)
         rates = (format_rate(ratio.first_bits_per_s), format_rate(ratio.second_bits_per_s))
-        quotient = NOT_MEASURED if ratio.ratio is None else f"{ratio.ratio:.3f}"
-        rows.append((str(ratio.streams), str(ratio.pairs), *rates, quotient, bounds))
+        rows.append((str(ratio.streams), str(ratio.pairs), *rates, _format_ratio(ratio.ratio), bounds))
     console.print()
     PrintedTable(columns=columns, rows=rows, elsewhere="--json").print_to(console)
     note = "Medians over cycles with both engines; bytes counted by the receiver in the steady window."
-    console.print(PrintedParagraph(note))
+    cut = explain_cut(ratio.interval for ratio in ratios)
+    console.print(PrintedParagraph(f"{note} {cut}".strip()))

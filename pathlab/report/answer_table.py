@@ -16,7 +16,14 @@ from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.campaign.factors import format_levels
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.names import WORD_COLUMNS
-from pathlab.report.phrases import FORMATS, format_count, format_figure, format_interval, format_reason
+from pathlab.report.phrases import (
+    FORMATS,
+    format_count,
+    format_figure,
+    format_interval,
+    format_reason,
+    note_cut,
+)
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
@@ -63,15 +70,16 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, Spread | Estimate):
         middle = value.median if isinstance(value, Spread) else value.value
         if middle is None and isinstance(value, Estimate):
-            return format_reason(value.undecided)
-        decided = value.interval.decided
+            least = value.interval.low
+            return format_reason(value.undecided) if least is None else f"at least {formatter(least)}"
+        known = value.interval.low is not None
         return (
             f"{formatter(middle)} ({format_interval(value.interval, formatter)})"
-            if decided
+            if known
             else formatter(middle)
         )
     if isinstance(value, Interval):
-        return format_interval(value, formatter) if value.decided else NOT_MEASURED
+        return format_interval(value, formatter) if value.low is not None else NOT_MEASURED
     if isinstance(value, Breakpoint):
         return _format_breakpoint(value, unit)
     if isinstance(value, LimitCount):
@@ -160,7 +168,7 @@ def name_condition(condition: Condition) -> str:
 def list_undecided(
     entry: AnalysisEntry, answers: Sequence[Answer[Any]], *, few_stated: bool = False
 ) -> list[str]:
-    """Why values of a table have no confidence interval, once for the table.
+    """Why values of a table have no confidence interval, and what a cut one is, once for the table.
 
     ``few_stated``: a caveat names the combinations with too few trials already.
     """
@@ -170,10 +178,12 @@ def list_undecided(
         for column in entry.columns
         for value in (column.read(answer), column.read_detail(answer) if column.detail else None)
     ]
-    reasons = {one.undecided for value in values for one in _list_intervals(value) if not one.decided}
+    intervals = [one for value in values for one in _list_intervals(value)]
+    reasons = {one.undecided for one in intervals if one.low is None}
     if few_stated:
         reasons.discard(Undecided.TOO_FEW_SAMPLES)
-    return [f"no 95 % CI: {', '.join(sorted(map(format_reason, reasons)))}"] if reasons else []
+    none = f"no 95 % CI: {', '.join(sorted(map(format_reason, reasons)))}" if reasons else ""
+    return [text for text in (none, note_cut(intervals)) if text]
 
 
 def _list_intervals(value: Any) -> Iterator[Interval]:

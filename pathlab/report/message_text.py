@@ -183,7 +183,10 @@ def _build_row(choice: MessageChoice, one: MessageCandidate) -> tuple[str, ...]:
 def _format_middle(figures: LoadFigures) -> str:
     spread = figures.p99_ns
     text = format_time(spread.median)
-    return f"{text} ({format_interval(spread.interval, format_time)})" if spread.interval.decided else text
+    if not spread.interval.decided:
+        return text
+    unit, ends = text.partition(" ")[2], format_interval(spread.interval, format_time)
+    return f"{text} ({ends.replace(f' {unit}', '') if unit else ends})"  # once, where both have the same
 
 
 def explain_verdict(one: MessageCandidate, target: MessageTarget) -> str:
@@ -296,8 +299,7 @@ def describe_shortest(answers: Sequence[Answer[MessageLatency]]) -> Iterator[str
         if len(ranked) > 1:
             other = ranked[1].median_ns
             ratio = format_factor((other.median or 0.0) / (best.median_ns.median or 1.0))
-            high, low = best.median_ns.interval.high, other.interval.low
-            apart = high is not None and low is not None and high < low
+            apart = best.median_ns.interval.lies_below(other.interval)
             doubt = "" if apart else " (not shown to differ)"
             sentence += f"; {ranked[1].setup.name} takes {ratio} times as long{doubt}"
         yield f"{sentence}."

@@ -61,10 +61,13 @@ def choose_format(name: str) -> Format:
 
 
 def format_ci(interval: Interval, formatter: Format) -> str:
-    """``95 % CI 3–4 ms``, or why there is none."""
+    """``95 % CI 3–4 ms``, ``CI cut to 3–4 ms``, ``95 % CI from 3 ms, ...``, or why there is none."""
     ends = format_interval(interval, formatter)
-    head = f"{interval.confidence_ratio * 100:g} % CI " if interval.decided else "no confidence interval: "
-    return head + ends
+    if interval.low is None:
+        return f"no confidence interval: {ends}"
+    if interval.cut:
+        return CUT_WORDS + ends.removesuffix(CUT_MARK)
+    return f"{interval.confidence_ratio * 100:g} % CI {ends}"
 
 
 def format_range(low: str, high: str) -> str:
@@ -77,13 +80,43 @@ def format_range(low: str, high: str) -> str:
 
 
 def format_interval(interval: Interval, formatter: Format) -> str:
-    """``3–4 ms``, ``3–3 ms`` where both ends read alike, or why there is no interval."""
-    if interval.low is None or interval.high is None:
+    """``3–4 ms``, ``3–3 ms`` where both ends read alike, or why there is no interval.
+
+    ``3–4 ms†`` is cut: ``CUT_NOTE`` explains it, once. ``from 3 ms, not bounded above``: it has no upper end.
+    """
+    if interval.low is None:
         return format_reason(interval.undecided)
+    if interval.high is None:
+        return f"from {formatter(interval.low)}, not bounded above by these data"
     low, high = formatter(interval.low), formatter(interval.high)
+    mark = CUT_MARK if interval.cut else ""
     if low == high:  # a single number in brackets would not read as an interval
-        return f"{low.partition(' ')[0]}{' to ' if low.startswith('-') else '–'}{high}"
-    return format_range(low, high)
+        return f"{low.partition(' ')[0]}{' to ' if low.startswith('-') else '–'}{high}{mark}"
+    return format_range(low, high) + mark
+
+
+#: Behind a cut interval in a table, and what that is, said once where one is shown.
+CUT_MARK, CUT_WORDS = "†", "CI cut to "
+CUT_NOTE = (
+    f"cut ({CUT_MARK}): a 95 % CI would reach beyond every measured value, so it ends at their range and its "
+    "level is not known"
+)
+
+
+def note_cut(intervals: Iterable[Interval]) -> str:
+    """``CUT_NOTE`` where one of these intervals is cut, else nothing."""
+    return CUT_NOTE if any(one.cut for one in intervals) else ""
+
+
+def explain_cut(intervals: Iterable[Interval]) -> str:
+    """``note_cut`` as a sentence."""
+    return explain_cut_texts([note_cut(intervals)])
+
+
+def explain_cut_texts(texts: Iterable[str]) -> str:
+    """``CUT_NOTE`` as a sentence where one of these texts has a cut interval, else nothing."""
+    cut = any(CUT_MARK in text or CUT_WORDS in text for text in texts)
+    return f"{CUT_NOTE[0].upper()}{CUT_NOTE[1:]}." if cut else ""
 
 
 def format_spread(spread: Spread, formatter: Format) -> str:
@@ -97,6 +130,8 @@ def format_spread(spread: Spread, formatter: Format) -> str:
 
 def format_estimate(estimate: Estimate, formatter: Format) -> str:
     """An estimate with its interval, or why there is none."""
+    if estimate.value is None and estimate.interval.low is not None:
+        return f"at least {formatter(estimate.interval.low)} ({format_reason(estimate.undecided)})"
     if estimate.value is None:
         return f"undecided ({format_reason(estimate.undecided)})"
     return formatter(estimate.value) + format_in_brackets(estimate.interval, formatter)
@@ -130,11 +165,17 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def format_few_trials(spreads: Iterable[Spread], noun: str = "combination") -> str:
-    """The number of medians without an interval, and the trials that one needs; empty for none."""
-    few = [spread.n for spread in spreads if spread.n and not spread.interval.decided]
+    """The number of medians without an interval and the trials that one needs, and what a cut one is.
+
+    Empty where all medians have intervals that are not cut.
+    """
+    every = list(spreads)
+    few = [spread.n for spread in every if spread.n and not spread.interval.decided]
+    cut = explain_cut(spread.interval for spread in every)
     if not few:
-        return ""
-    return (
+        return cut
+    text = (
         f"No confidence interval for {format_count(len(few), noun)}: at most "
         f"{format_count(max(few), 'trial')} each, {median_interval_minimum()} needed."
     )
+    return f"{text} {cut}".strip()

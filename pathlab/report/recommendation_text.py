@@ -27,7 +27,7 @@ from pathlab.report.names import (
     name_combination,
     shorten_levels,
 )
-from pathlab.report.phrases import format_ci, format_count
+from pathlab.report.phrases import explain_cut, format_ci, format_count
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
 from pathlab.study.trials import LAB
@@ -189,6 +189,11 @@ def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[st
 def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     """The confidence and what would raise it, the intervals of the key numbers, and what they may hide."""
     yield f"Confidence: {format_confidence(found)}."
+    named = [one for one in (chosen, found.best, found.rival) if one is not None]
+    if cut := explain_cut(
+        part.interval for one in named for part in (one.throughput_bits_per_s, one.drtt_ns)
+    ):
+        yield cut
     for one in found.still_rising:
         yield describe_climb(one)
     if found.confidence is Confidence.LOW and found.undecided:
@@ -319,6 +324,11 @@ def _describe_over_line(found: Recommendation) -> Iterator[str]:
 
 def _describe_capacity(found: Recommendation) -> Iterator[str]:
     capacity, best = found.capacity, found.best
+    if found.capacity_least_bits_per_s is not None:
+        yield (
+            f"The path's capacity is at least {format_rate(found.capacity_least_bits_per_s)} (95 % "
+            "confidence): throughput may still rise with more streams or larger windows than were tried."
+        )
     if capacity is None or best is None or capacity.value is None:
         return
     estimate = f"{format_rate(capacity.value)} ({format_ci(capacity.interval, format_rate)})"

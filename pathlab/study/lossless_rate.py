@@ -270,9 +270,9 @@ def _bound_rate(below: Sequence[int], above: Sequence[int], *, all_found: bool) 
         return builder.refuse(Undecided.INCONCLUSIVE)
     low, high = ordered_median_interval(below), ordered_median_interval(above)
     reason = low.undecided or high.undecided
-    if low.low is None or high.high is None:
+    if low.limits is None or high.limits is None:
         return builder.refuse(reason or Undecided.TOO_FEW_SAMPLES)
-    return builder.build(low.low, high.high)
+    return builder.build(low.limits[0], high.limits[1]).cut_at(min(below), max(above))
 
 
 def _describe(
@@ -288,7 +288,8 @@ def _describe(
     if len(found) > 1:
         of = f"{len(found)} cycles" if not texts else f"{len(found)} of {len(cycles)} cycles"
         low, high = format_rate(interval.low), format_rate(interval.high)
-        ends = f"; 95 % CI {low} to {high}" if interval.decided else ""
+        head = "CI cut to" if interval.cut else "95 % CI"
+        ends = f"; {head} {low} to {high}" if interval.decided else ""
         rate = float(np.median([one.below_bits_per_s for one in found if one.below_bits_per_s is not None]))
         parts = [f"loss ≤ {format_ratio(rule.loss_ratio)} up to {format_rate(rate)} (median of {of}{ends})"]
         parts += [f"{NOT_ATTRIBUTED} in {not_attributed} of them"] if not_attributed else []

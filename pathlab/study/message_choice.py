@@ -71,11 +71,12 @@ class LoadFigures:
         median, interval = self.p99_ns.median, self.p99_ns.interval
         if median is None:
             return Shortcoming.NOT_MEASURED
-        if median > p99_ns if interval.low is None else interval.low > p99_ns:
+        limits = interval.limits
+        if median > p99_ns if limits is None else limits[0] > p99_ns:
             return Shortcoming.TOO_SLOW
         if self.carried is None:
             return Shortcoming.RATE_UNSURE
-        return None if interval.high is not None and interval.high <= p99_ns else Shortcoming.UNDECIDED
+        return None if limits is not None and limits[1] <= p99_ns else Shortcoming.UNDECIDED
 
     def seems_to_keep(self, p99_ns: int) -> bool:
         """Whether it keeps rate and latency by medians."""
@@ -350,7 +351,7 @@ def _order(one: FrontPoint) -> tuple[int, float]:
 def _is_rival(one: FrontPoint, other: FrontPoint) -> bool:
     """Whether another load has this rate at least, and a p99 whose interval overlaps this one's."""
     ours, theirs = one.figures.p99_ns.interval, other.figures.p99_ns.interval
-    if ours.high is None or theirs.low is None or one.setup == other.setup:
+    if ours.limits is None or theirs.limits is None or one.setup == other.setup:
         return False
     same = other.figures.offered_messages_per_s >= one.figures.offered_messages_per_s
-    return same and theirs.low <= ours.high
+    return same and not ours.lies_below(theirs)

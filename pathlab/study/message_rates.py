@@ -129,14 +129,13 @@ def find_fastest(counted: Mapping[str, Mapping[int, Spread]]) -> tuple[FastestCu
         if beside is None or not beside.median or best.median is None:
             found.append(FastestCurve(size_bytes=size, name=first))
             continue
-        low, high = best.interval.low, beside.interval.high
         found.append(
             FastestCurve(
                 size_bytes=size,
                 name=first,
                 next_name=others[0],
                 ratio=best.median / beside.median,
-                apart=low is not None and high is not None and low > high,
+                apart=beside.interval.lies_below(best.interval),
             )
         )
     return tuple(found)

@@ -186,7 +186,8 @@ def _divide_interval(own: Spread | None, reference: float | None, half_step: flo
     builder = IntervalBuilder(n=0 if own is None else own.n, method=method)
     if own is None or reference is None or reference <= half_step:
         return builder.refuse(Undecided.NO_SAMPLES)
-    low, high = own.interval.low, own.interval.high
-    if low is None or high is None:
+    low, high, limits = own.interval.low, own.interval.high, own.interval.limits
+    if low is None or high is None or limits is None:
         return builder.refuse(own.interval.undecided or Undecided.TOO_FEW_SAMPLES)
-    return builder.build(low / (reference + half_step), high / (reference - half_step))
+    most, least = reference + half_step, reference - half_step
+    return builder.build(limits[0] / most, limits[1] / least).cut_at(low / most, high / least)

@@ -150,17 +150,14 @@ def _find_share(ratios: Floats, drawn_tests: int) -> Interval:
 def _is_enough(one: Candidate, capacity: Estimate | None, share: Interval, *, is_best: bool) -> bool | None:
     if is_best:  # nothing measured carries more, so that its own interval is all that it needs
         return True if one.throughput_bits_per_s.interval.decided else None
-    if capacity is not None and capacity.interval.low is not None and capacity.interval.high is not None:
-        low, high = one.throughput_bits_per_s.interval.low, one.throughput_bits_per_s.interval.high
-        bar_low = SUFFICIENT_RATIO * capacity.interval.low
-        bar_high = SUFFICIENT_RATIO * capacity.interval.high
-    else:
-        low, high, bar_low, bar_high = share.low, share.high, SUFFICIENT_RATIO, SUFFICIENT_RATIO
-    if low is None or high is None:
+    limits, bars = share.limits, (1.0, 1.0)
+    if capacity is not None and capacity.interval.limits is not None:
+        limits, bars = one.throughput_bits_per_s.interval.limits, capacity.interval.limits
+    if limits is None:
         return None
-    if low >= bar_high:
+    if limits[0] >= SUFFICIENT_RATIO * bars[1]:
         return True
-    return False if high < bar_low else None
+    return False if limits[1] < SUFFICIENT_RATIO * bars[0] else None
 
 
 def _count_more(one: Candidate, ratios: Floats, tests: int, *, drawn: bool) -> int | None:

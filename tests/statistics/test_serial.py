@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,7 +16,15 @@ from pathlab.analysis.estimators.serial import (
     order_moments,
     serial_median,
 )
-from tests.statistics.noise import draw_autoregressive
+from tests.known import known
+from tests.length import choose_runs
+from tests.statistics.noise import (
+    CYCLES,
+    check_share,
+    draw_autoregressive,
+    draw_second_order,
+    inflate_second_order,
+)
 
 
 def test_autocorrelation_is_rs() -> None:
@@ -77,6 +87,54 @@ def test_few_samples_are_bounded_by_seven_tenths_and_more_by_what_they_show() ->
     assert float(np.median([one.bound_ratio for one in wandering])) > 0.85
     estimates = [bound_order(row).correlation_ratio for row in draw_autoregressive(rng, 400, 19, 0.5)]
     assert float(np.mean([one for one in estimates if one is not None])) == pytest.approx(0.47, abs=0.06)
+
+
+@pytest.mark.parametrize("coefficients", CYCLES)
+@pytest.mark.parametrize("n", [31, 60, 200])
+def test_a_cycle_is_not_read_as_a_wandering_level(n: int, coefficients: tuple[float, float]) -> None:
+    """Its halves cancel in a mean: the effective size is not that of neighbours alone, nor too large."""
+    rows = draw_second_order(np.random.default_rng([n, 4]), choose_runs(120, short=40), n, coefficients)
+    truth = max(1.0, inflate_second_order(n, coefficients))
+    found = [bound_order(row).inflation_ratio for row in rows]
+    check_share(sum(one >= truth / 1.05 for one in found), len(found), 0.92, 1.0)
+    first = coefficients[0] / (1 - coefficients[1])
+    if n >= 60:
+        assert float(np.median(found)) < 2 * truth if truth == 1 else 2.5 * truth
+        assert n < 200 or first <= 0 or float(np.median(found)) < (1 + first) / (1 - first)
+
+
+@pytest.mark.parametrize(
+    ("n", "coefficients"),
+    [
+        *itertools.product((7, 31, 60, 200), [*CYCLES, (0.2, 0.4)]),
+        *itertools.product((31, 60, 200), [(1.8, -0.9)]),  # 20 samples a period: seven see a third of one
+    ],
+)
+def test_medians_of_second_order_noise_hold(n: int, coefficients: tuple[float, float]) -> None:
+    rows = draw_second_order(np.random.default_rng([n, 5]), choose_runs(120, short=40), n, coefficients)
+    found = [interval for row in rows if (interval := serial_median(row).interval).decided]
+    assert len(found) > (0.2 if coefficients == (1.8, -0.9) else 0.9) * len(rows)
+    check_share(sum(one.contains(0.0) for one in found), len(found), 0.92, 1.0)
+
+
+@pytest.mark.parametrize("n", [7, 13, 60])
+def test_no_median_is_shown_beyond_what_was_measured(n: int) -> None:
+    """Cut at the range and said so; what is not cut has its level, and verdicts read the uncut ends."""
+    rows = 5 * draw_autoregressive(np.random.default_rng(n), choose_runs(200, short=60), n, 0.7)
+    found = [(row, interval) for row in rows if (interval := serial_median(row).interval).decided]
+    cut = [interval for _, interval in found if interval.cut]
+    for row, interval in found:
+        low, high = known(interval.low), known(interval.high)
+        limits = known(interval.limits)
+        assert row.min() <= low <= high <= row.max()
+        assert limits[0] <= low <= high <= limits[1]
+        assert interval.cut == (limits[0] < low or high < limits[1])
+        assert interval.coverage_ratio is None
+    assert len(cut) == len(found) if n == 7 else len(cut) < len(found)
+    check_share(sum(one.contains(0.0) for _, one in found), len(found), 0.92, 1.0)
+    if n == 7:  # so the level of the range is not that of the interval
+        held = sum(known(one.low) <= 0 <= known(one.high) for _, one in found)
+        check_share(held, len(found), 0.6, 0.85)
 
 
 @settings(max_examples=30)

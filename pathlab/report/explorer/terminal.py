@@ -9,6 +9,7 @@ from rich.console import Console
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.explorer import figure_csv
 from pathlab.report.explorer.figure import FigureTexts, write_subject
+from pathlab.report.phrases import CUT_MARK
 from pathlab.study.exploration.exploration import (
     AgainstCurve,
     Exploration,
@@ -155,12 +156,13 @@ def format_measure(value: float) -> str:
 
 
 def format_interval_ends(low: float | None, high: float | None, state: PointState) -> str:
-    """Both ends of a range; without one, whether it is undecided."""
+    """Both ends of a range, and whether it is cut; without one, whether it is undecided."""
     if low is not None and high is not None:
+        mark = CUT_MARK if state is PointState.CUT else ""
         return (
-            f"{format_measure(low)}–{format_measure(high)}"
+            f"{format_measure(low)}–{format_measure(high)}{mark}"
             if low >= 0
-            else f"{format_measure(low)} to {format_measure(high)}"
+            else f"{format_measure(low)} to {format_measure(high)}{mark}"
         )
     return UNDECIDED if state is PointState.UNDECIDED else NOT_MEASURED
 

@@ -187,12 +187,19 @@ type ViewChange = Partial<Omit<View, "where">> & { where?: Record<string, Filter
 
 // --- what curves.build computes
 
+/** Both ends of an interval; `cut`: at the range of the values, beyond which it would reach. */
+interface CutEnds {
+  low: number;
+  high: number;
+  cut: boolean;
+}
+
 /** The ends of a range and the value between them; null: none, or undecided. */
 interface Estimate {
   y: number | null;
   low: number | null;
   high: number | null;
-  /** estimated or undecided */
+  /** estimated, cut (within the range of the values) or undecided */
   state: string;
 }
 
@@ -1068,6 +1075,7 @@ interface Explorer {
     quantile(sorted: Float64Array, ratio: number): number;
     median(sorted: NumberList): number;
     bandWidth(samples: Float64Array, sorted: Float64Array): number | null;
+    cutAt(low: number, high: number, least: number, most: number): CutEnds;
     parsePercentile(statistic: string): number | null;
     nameStatistic(statistic: string): string;
     nameRange(statistic: string, shown: string): string;

@@ -26,7 +26,7 @@ from pathlab.report.message_text import describe_latencies
 from pathlab.report.multipath_table import EXPLANATION as MULTIPATH_EXPLANATION
 from pathlab.report.multipath_table import count_rows_left, tabulate_multipath
 from pathlab.report.multipath_text import describe_multipath
-from pathlab.report.phrases import format_count
+from pathlab.report.phrases import explain_cut_texts, format_count
 from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.technology_table import (
     count_tables_left,
@@ -44,6 +44,9 @@ EXPLANATION = (
     "Medians of n usable trials; dRTT: RTT increase under load; "
     "Granted: Linux reports double the usable size."
 )
+
+#: ``phrases.CUT_NOTE`` in short, so that a summary fits a terminal of 24 lines.
+CUT_EXPLANATION = "CI cut at the range: its level is not known."
 
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
@@ -72,9 +75,11 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         console.print(PrintedParagraph(text, "bold"))
     for text in technologies[1:]:
         console.print(PrintedParagraph(text, mark="  "))
-    _print_technologies(study, console)
+    rows = _print_technologies(study, console)
     for path in list_message_paths(study.conditions()):
-        _print_messages(study, path, console)
+        rows += _print_messages(study, path, console)
+    if note := explain_cut_texts([*technologies, *describe_latencies(study), *rows]):
+        console.print(PrintedParagraph(note, "dim"))
     shown = {answer.condition for answer in study.datagrams()}
     conditions = [one for one in study.conditions() if not one.key.is_of_messages and one.key not in shown]
     for condition in conditions:
@@ -84,8 +89,9 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
     if conditions:
         provisional = any(condition.has_provisional for condition in conditions)
-        text = f"{EXPLANATION} {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip()
-        console.print(PrintedParagraph(text, "dim"))
+        cut = explain_cut_texts([text for words in answers for text in (words.lead, *words.remarks)])
+        notes = (EXPLANATION, PROVISIONAL_EXPLANATION * provisional, CUT_EXPLANATION * bool(cut))
+        console.print(PrintedParagraph(" ".join(filter(None, notes)), "dim"))
     several = len({notice.path for notice in notices if notice.path}) > 1
     for notice in notices:
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
@@ -138,8 +144,8 @@ def _print_lossless_rates(study: Analyses, console: Console) -> None:
         console.print(PrintedParagraph(text, "dim"))
 
 
-def _print_technologies(study: Analyses, console: Console) -> None:
-    """Print the tables of technologies, what their columns mean, and where the others are."""
+def _print_technologies(study: Analyses, console: Console) -> list[str]:
+    """Print the tables of technologies, what their columns mean, and where the others are; their texts."""
     tables = list(tabulate_technologies(study))
     for table in tables:
         console.print()
@@ -149,12 +155,15 @@ def _print_technologies(study: Analyses, console: Console) -> None:
     if left := count_tables_left(study):
         text = f"{format_count(left, 'more table')}: pathlab analyze RESULTS --only technologies"
         console.print(PrintedParagraph(text, "dim"))
+    return [text for table in tables for row in table.rows for text in row]
 
 
-def _print_messages(study: Analyses, conditions: Sequence[MeasuredCondition], console: Console) -> None:
-    """Print the tables of the messages of one path, their flags, and what the columns mean."""
+def _print_messages(study: Analyses, conditions: Sequence[MeasuredCondition], console: Console) -> list[str]:
+    """Print the tables of the messages of one path, their flags, and what the columns mean; their texts."""
     shown = [one for one in conditions if not study.is_condition_of_technologies(one.key)]
+    texts: list[str] = []
     for table, name, left_out in tabulate_messages(shown):
+        texts += [text for row in table.rows for text in row]
         console.print()
         table.print_to(console)
         if left_out:
@@ -164,6 +173,7 @@ def _print_messages(study: Analyses, conditions: Sequence[MeasuredCondition], co
         console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
     if shown:
         console.print(PrintedParagraph(explain_messages(shown), "dim"))
+    return texts
 
 
 def _list_remarks(words: RecommendationText) -> Iterator[str]:

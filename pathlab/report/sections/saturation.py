@@ -241,7 +241,9 @@ def _describe_saturation(answer: Answer[Any]) -> str:
     if found.rivals:
         head += f"; {join_words([str(one) for one in found.rivals])} fit about as well"
     if found.capacity.value is None:
-        return f"{head}. Capacity undecided: {_explain_undecided(found.capacity.undecided)}."
+        least = found.capacity.interval.low
+        what = "undecided" if least is None else f"at least {format_rate(least)}"
+        return f"{head}. Capacity {what}: {_explain_undecided(found.capacity.undecided)}."
     text = f"{head}. Capacity {format_estimate(found.capacity, format_rate)}"
     if found.n_90.undecided is Undecided.BEYOND_RANGE:
         return f"{text}; fewer streams than measured may reach 90 % of it."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,7 +13,8 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, hodges_lehmann
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
-from pathlab.study.exploration.exploration import AgainstCurve, AgainstPoint, PointState
+from pathlab.study.exploration.estimates import find_state
+from pathlab.study.exploration.exploration import AgainstCurve, AgainstPoint
 from pathlab.study.exploration.explored_results import RESULTS
 from pathlab.study.exploration.grouping import Places, split_rows
 from pathlab.study.exploration.selected_trials import SelectedTrials, SplitColumn
@@ -34,7 +36,8 @@ def build_against(trials: SelectedTrials, xs: SplitColumn) -> tuple[AgainstCurve
     Hodges-Lehmann shift of their differences, or of the logarithms for a ratio (``paired_samples``,
     ``shifts.hodges_lehmann``). Where fewer than 6 cycles have both, the two groups are independent, as in the
     comparison of results (``two_samples``). Intervals of 95 % for each point by itself; serial correlation is
-    allowed for. Minimum: 6 pairs, or 6 trials on each side.
+    allowed for. They are cut where they reach beyond the changes of all pairs, or of all trials of one side
+    against all of the other. Minimum: 6 pairs, or 6 trials on each side.
     """
     level = _find_baseline(trials)
     if level is None or trials.colours is None:
@@ -94,16 +97,30 @@ def _compare(trials: SelectedTrials, values: Floats, x: float, sides: tuple[Plac
         first, second = (values[places] for places in sides)
     ratio = trials.view.against == RATIO
     y, interval = (_compare_pairs if paired else _compare_groups)(first, second, ratio=ratio)
+    interval = interval.cut_at(*_find_range(first, second, paired=paired, ratio=ratio))
     return AgainstPoint(
         x=x,
         y=y,
         low=interval.low,
         high=interval.high,
-        state=PointState.ESTIMATED if interval.decided else PointState.UNDECIDED,
+        state=find_state(interval),
         trials=int(second.size),
         baseline_trials=int(first.size),
         paired=paired,
     )
+
+
+def _find_range(first: Floats, second: Floats, *, paired: bool, ratio: bool) -> tuple[float, float]:
+    """The least and the largest change of a pair, or of trials of the second side to the first one."""
+    if not first.size or not second.size:
+        return -math.inf, math.inf
+    if not paired:
+        first = np.array([first.max(), first.min()])
+        second = np.array([second.min(), second.max()])
+    if ratio and min(first.min(), second.min()) <= 0:
+        return -math.inf, math.inf
+    changes = second / first if ratio else second - first
+    return float(changes.min()), float(changes.max())
 
 
 def _compare_pairs(first: Floats, second: Floats, *, ratio: bool) -> tuple[float | None, Interval]:

@@ -61,6 +61,7 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
             *drawing.notes,
             *list_pooled(trials, drawing.facets, whole=distribution),
             *(trials.note_unusable() if drawing.facets else ()),
+            *_note_cut(drawing),
         ),
         statistic=name_statistic(view.statistic),
         range=name_range(view.statistic, view.range),
@@ -76,6 +77,19 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
             for point in curve.points
         ),
     )
+
+
+def _note_cut(drawing: DrawnPanels) -> Iterator[str]:
+    """How many intervals are cut at the range of their trials, and what that means."""
+    shown = [point.state for facet in drawing.facets for curve in facet.curves for point in curve.points]
+    against = [point.state for curve in drawing.against or () for point in curve.points]
+    count = [*shown, *against].count(PointState.CUT)
+    if count:
+        intervals = "1 interval is" if count == 1 else f"{count} intervals are"
+        yield (
+            f"{intervals} cut at the range of the trials: a 95 % confidence interval would reach beyond it. "
+            "The level of what is shown is not known."
+        )
 
 
 def _leave_to_trial(trials: SelectedTrials) -> DrawnPanels:

@@ -45,8 +45,8 @@ def estimate(samples: Floats, statistic: str, shown: str) -> GroupEstimate:
     found = _estimate(samples, statistic)
     low, high = _find_range(samples, found.interval if found else None, shown)
     if found is not None:
-        decided = found.interval.decided
-        return GroupEstimate(y=found.estimate, low=low, high=high, state=_state(decided))
+        state = find_state(found.interval) if shown == INTERVAL else _state(found.interval.decided)
+        return GroupEstimate(y=found.estimate, low=low, high=high, state=state)
     return GroupEstimate(
         y=_describe(samples, statistic), low=low, high=high, state=_state(samples.size >= MINIMUM_SPREAD)
     )
@@ -96,6 +96,11 @@ def name_range(statistic: str, shown: str) -> str:
     if shown == EXTREMES:
         return "minimum to maximum"
     return "" if statistic in (MINIMUM, MAXIMUM, SPREAD) else "95 % confidence interval"
+
+
+def find_state(interval: Interval) -> PointState:
+    """The state of a point that is shown with this interval."""
+    return PointState.CUT if interval.cut else _state(interval.decided)
 
 
 def _state(decided: bool) -> PointState:

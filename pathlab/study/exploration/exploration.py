@@ -17,9 +17,10 @@ import numpy as np
 
 
 class PointState(StrEnum):
-    """Whether a point has an interval, or why it has none."""
+    """Whether a point has an interval, or why it has none; cut: its ends are at the range of the values."""
 
     ESTIMATED = "estimated"
+    CUT = "cut"
     UNDECIDED = "undecided"
 
 

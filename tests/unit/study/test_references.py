@@ -14,6 +14,7 @@ from pathlab.study.analyses import Study
 from pathlab.study.references import fit_columns
 from tests.builders.results import BareResults, join_results, study
 from tests.builders.sweeps import make_sweep
+from tests.known import known
 
 NAME, COLUMN = "ibm-streams-2.0-internode", "tcp_gbps"
 LEVELS = (4, 64, 100)  # the last one was not published
@@ -51,7 +52,12 @@ def test_levels_of_both_sides_are_aligned() -> None:
     assert both.ratio == pytest.approx(2.0)
     # 0.06 was printed: anything from 0.055 to 0.065
     own = both.own.interval
-    assert (own.low or 0.0) < 0.97 * 0.12e9 < 1.03 * 0.12e9 < (own.high or 0.0)  # the extremes of seven
+    assert (own.low, own.high) == pytest.approx((0.97 * 0.12e9, 1.03 * 0.12e9))  # the extremes of seven
+    assert own.cut
+    assert both.ratio_interval.cut
+    assert both.ratio_interval.limits == pytest.approx(
+        (known(own.limits)[0] / 0.065e9, known(own.limits)[1] / 0.055e9)
+    )
     assert both.ratio_interval.low == pytest.approx((own.low or 0.0) / 0.065e9)
     assert both.ratio_interval.high == pytest.approx((own.high or 0.0) / 0.055e9)
     assert (rows[8].own, rows[8].ratio, rows[8].ratio_interval.undecided) == (

@@ -5,6 +5,7 @@
   const explorer = window.pathlabExplorer;
   const { keepRows, takeValues } = explorer.grouping;
   const { compare, MINIMUM_PAIRS } = explorer.shifts;
+  const { cutAt } = explorer.estimates;
   const [CYCLE, RESULTS] = /** @type {const} */ (["cycle", "results"]);
   const MISSING = "()";
   // Results and cycle as one number: cycles are whole and far below it.
@@ -58,19 +59,39 @@
     );
   }
 
+  // The least and the largest change of a pair, or of any trial of the second side against any of the first.
+  /** @param {Float64Array} first @param {Float64Array} second @param {{paired: boolean, ratio: boolean}} how */
+  function findRange(first, second, { paired, ratio }) {
+    /** @param {number} before @param {number} after */
+    const change = (before, after) => ratio ? after / before : after - before;
+    if (!paired) {
+      /** @param {Float64Array} values */
+      const ends = (values) => values.slice().sort();
+      const [before, after] = [ends(first), ends(second)];
+      return [change(before[before.length - 1], after[0]), change(before[0], after[after.length - 1])];
+    }
+    const changes = Float64Array.from(second, (value, at) => change(first[at], value)).sort();
+    return [changes[0], changes[changes.length - 1]];
+  }
+
   /** @param {SelectedTrials} parts @param {Numbers} values @param {number} x @param {Uint32Array[]} sides */
   function comparePoint({ table, view }, values, x, sides) {
     /** @type {Float64Array[]} */
     let [first, second] = pairCycles(table, values, sides);
     const paired = first.length >= MINIMUM_PAIRS;
     if (!paired) [first, second] = sides.map((rows) => takeValues(values, rows));
-    const { y, low, high } = compare(first, second, { paired, ratio: view.against === "ratio" });
+    const how = { paired, ratio: view.against === "ratio" };
+    const found = compare(first, second, how);
+    const [least, most] = findRange(first, second, how);
+    const ends = found.low === null || found.high === null
+      ? { low: null, high: null, cut: false }
+      : cutAt(found.low, found.high, least, most);
     return {
       x,
-      y,
-      low,
-      high,
-      state: low === null ? "undecided" : "estimated",
+      y: found.y,
+      low: ends.low,
+      high: ends.high,
+      state: ends.low === null ? "undecided" : ends.cut ? "cut" : "estimated",
       trials: second.length,
       baselineTrials: first.length,
       paired,

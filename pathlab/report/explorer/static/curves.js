@@ -387,6 +387,18 @@
     });
   }
 
+  // How many intervals are cut at the range of their trials, and what that means.
+  /** @param {{state: string}[]} points */
+  function noteCut(points) {
+    const count = points.filter((point) => point.state === "cut").length;
+    if (!count) return [];
+    return [
+      (count === 1 ? "1 interval is" : count + " intervals are") +
+      " cut at the range of the trials: a 95 % confidence interval would reach beyond it. " +
+      "The level of what is shown is not known.",
+    ];
+  }
+
   /**
    * What a view shows of these rows of the table: an Exploration of study/exploration/exploration.py.
    * @param {Table} table of packed.js
@@ -407,6 +419,7 @@
         ...drawn.notes,
         ...listPooled(selection, drawn.facets, distribution),
         ...noteUnusable(all && drawn.facets.length ? unusable : []),
+        ...noteCut([...points, ...(drawn.against || []).flatMap((curve) => curve.points)]),
       ],
       statistic: nameStatistic(view.statistic),
       range: nameRange(view.statistic, view.range),

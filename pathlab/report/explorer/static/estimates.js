@@ -8,6 +8,7 @@
   const CONFIDENCE = 0.95;
   const MINIMUM_SAMPLES = 6;
   const MINIMUM_SPREAD = 2;
+  const ROUNDING_RATIO = 1e-9;
   /** @type {Record<string, string>} */
   const NAMES = {
     median: "median",
@@ -44,10 +45,24 @@
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   }
 
-  // No end below 0 where no sample is.
+  // The ends, cut where they reach beyond a range.
+  /** @param {number} low @param {number} high @param {number} least @param {number} most @returns {CutEnds} */
+  function cutAt(low, high, least, most) {
+    const rounding = ROUNDING_RATIO * Math.max(Math.abs(least), Math.abs(most));
+    return {
+      low: Math.min(Math.max(low, least), most),
+      high: Math.max(Math.min(high, most), least),
+      cut: least - low > rounding || high - most > rounding,
+    };
+  }
+
+  // Of values that are nowhere below 0 no end is: that is no cut.
   /** @param {number} low @param {number} high @param {Float64Array} sorted */
-  function clip(low, high, sorted) {
-    return sorted[0] >= 0 ? [Math.max(0, low), Math.max(0, high)] : [low, high];
+  function keepInRange(low, high, sorted) {
+    const [least, most] = [sorted[0], sorted[sorted.length - 1]];
+    return least >= 0
+      ? cutAt(Math.max(0, low), Math.max(0, high), least, most)
+      : cutAt(low, high, least, most);
   }
 
   // How far order statistics have to move away from the estimate; 1 or more.
@@ -58,33 +73,32 @@
     return Math.max(1, widening(order, CONFIDENCE) * full / spare);
   }
 
-  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} middle */
+  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} middle @returns {?CutEnds} */
   function medianEnds(samples, sorted, middle) {
     const n = samples.length;
     const found = medianRank(n, CONFIDENCE);
     if (!found) return null;
     const low = sorted[found.rank - 1];
     const high = sorted[n - found.rank];
-    if (sorted[0] === sorted[n - 1]) return [low, high];
+    if (sorted[0] === sorted[n - 1]) return { low, high, cut: false };
     const order = boundOrder(samples, sorted);
     if (!order) return null;
     const factor = moveRatio(order, found.coverage);
-    const end = middle - factor * (middle - low);
-    return [sorted[0] >= 0 ? Math.max(0, end) : end, middle + factor * (high - middle)];
+    return keepInRange(middle - factor * (middle - low), middle + factor * (high - middle), sorted);
   }
 
-  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} mean */
+  /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} mean @returns {?CutEnds} */
   function meanEnds(samples, sorted, mean) {
     const n = samples.length;
     if (n < MINIMUM_SAMPLES) return null;
-    if (sorted[0] === sorted[n - 1]) return [mean, mean];
+    if (sorted[0] === sorted[n - 1]) return { low: mean, high: mean, cut: false };
     const order = boundOrder(samples, sorted);
     if (!order) return null;
     let squares = 0;
     for (let at = 0; at < n; at += 1) squares += (samples[at] - mean) * (samples[at] - mean);
     const error = Math.sqrt(squares / (n - 1)) / Math.sqrt(n) * order.errorRatio;
     const half = studentQuantile(order.freedom, (1 + CONFIDENCE) / 2) * error;
-    return clip(mean - half, mean + half, sorted);
+    return keepInRange(mean - half, mean + half, sorted);
   }
 
   /**
@@ -92,6 +106,7 @@
    * @param {Float64Array} sorted
    * @param {number} ratio
    * @param {number} middle
+   * @returns {?CutEnds}
    */
   function quantileEnds(samples, sorted, ratio, middle) {
     const ranks = quantileRanks(samples.length, ratio, CONFIDENCE);
@@ -100,7 +115,7 @@
     const low = sorted[ranks.low - 1];
     const high = sorted[ranks.high - 1];
     const factor = moveRatio(order, ranks.coverage);
-    return clip(
+    return keepInRange(
       Math.min(low, middle - factor * (middle - low)),
       Math.max(high, middle + factor * (high - middle)),
       sorted,
@@ -171,8 +186,9 @@
     const enough = samples.length >= MINIMUM_SPREAD;
     /** @type {number[] | null} */
     let range = null;
+    const cut = Boolean(shown === "interval" && ends && ends.cut);
     if (shown === "interval") {
-      range = ends || null;
+      range = ends ? [ends.low, ends.high] : null;
     } else if (enough && shown === "extremes") {
       range = [sorted[0], sorted[sorted.length - 1]];
     } else if (enough && shown === "iqr") {
@@ -180,7 +196,7 @@
     }
     const decided = ends === undefined ? enough : ends !== null;
     const [low, high] = range || [null, null];
-    return { y, low, high, state: decided ? "estimated" : "undecided" };
+    return { y, low, high, state: cut ? "cut" : decided ? "estimated" : "undecided" };
   }
 
   // `st` of 1 and 21, `th` of 11 and 99.9.
@@ -221,6 +237,7 @@
     quantile,
     median,
     bandWidth,
+    cutAt,
     parsePercentile,
     nameStatistic,
     nameRange,

@@ -123,6 +123,7 @@
     }
     if (point.trials) lines.push(point.trials === 1 ? "1 trial" : point.trials + " trials");
     if (point.state === "undecided") lines.push("undecided: too few trials for an interval");
+    if (point.state === "cut") lines.push("cut at the range of the trials; its level is not known");
     return lines.filter(Boolean);
   }
 

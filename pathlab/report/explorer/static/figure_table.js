@@ -43,7 +43,10 @@
    */
   function formatCell(point) {
     if (!point || !has(point.y)) return { main: "–", rest: "" };
-    const range = has(point.low) && has(point.high) ? write(point.low) + " to " + write(point.high) : "";
+    const mark = point.state === "cut" ? "cut to " : "";
+    const range = has(point.low) && has(point.high)
+      ? mark + write(point.low) + " to " + write(point.high)
+      : "";
     const state = point.state === "undecided" ? "undecided" : "";
     return {
       main: write(point.y),

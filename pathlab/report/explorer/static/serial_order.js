@@ -9,6 +9,9 @@
   const CEILING_RATIO = 0.97;
   const UPPER_QUANTILE = 1.645;
   const SHAPE_SAMPLES = 40;
+  const SECOND_QUANTILE = 1.96;
+  const SECOND_SAMPLES = 20;
+  const LEAST_PERIODS = 2;
   const TREND_RATIO = 0.9;
   // Lags that are summed one by one; more of them come from a Fourier transform of the whole series.
   const DIRECT_LAGS = 64;
@@ -75,14 +78,16 @@
     return { starts, partOf };
   }
 
-  // Autocorrelation of the ranks at lag one; equal values share their mean rank.
+  // Autocorrelation of the ranks at lag one, and their partial one at lag two; equal values share a mean rank.
   /** @param {Float64Array} samples @param {Float64Array} sorted */
-  function rankCorrelation(samples, sorted) {
+  function rankCorrelations(samples, sorted) {
     const n = samples.length;
     const { starts, partOf } = indexParts(sorted);
     let power = 0;
     let products = 0;
+    let seconds = 0;
     let before = 0;
+    let earlier = 0;
     for (let at = 0; at < n; at += 1) {
       const value = samples[at];
       const part = partOf(value);
@@ -90,10 +95,35 @@
       const high = sorted[low + 1] === value ? search(sorted, value, true, low, starts[part + 1]) : low + 1;
       const rank = (low + high - n) / 2;
       power += rank * rank;
-      if (at) products += rank * before;
+      products += rank * before;
+      seconds += rank * earlier;
+      earlier = before;
       before = rank;
     }
-    return power > 0 ? products / power : 0;
+    const first = products / power;
+    return { first, partial: (seconds / power - first * first) / (1 - first * first) };
+  }
+
+  // The bound where the partial correlation at lag two is not 0; `estimate` is that of neighbours.
+  /** @param {{first: number, partial: number}} found @param {number} estimate @param {number} n */
+  function findSecondOrder({ first, partial }, estimate, n) {
+    if (n < SECOND_SAMPLES) return null;
+    /** @param {number} ratio */
+    const hold = (ratio) => Math.min(CEILING_RATIO, Math.max(-CEILING_RATIO, ratio));
+    const q = hold((partial + 2 / n) / (1 - 4 / n));
+    if (Math.abs(q) <= SECOND_QUANTILE * Math.sqrt((1 - q * q) / n)) return null;
+    const p = hold(q > 0 ? estimate : first);
+    if (q < 0) {
+      const cosine = p * (1 - q) / (2 * Math.sqrt(-q));
+      if (Math.abs(cosine) >= 1 || 2 * Math.PI / Math.acos(cosine) > n / LEAST_PERIODS) return null;
+    }
+    const inflation = 2 * (Math.atanh(p) + Math.atanh(q));
+    const spread = (1 + q) / ((1 - q) * (1 - p * p)) + 1 / (1 - q * q);
+    const upper = inflation + UPPER_QUANTILE * 2 * Math.sqrt(spread / n);
+    return {
+      bound: Math.min(Math.tanh(upper / 2), Math.max(BOUND_RATIO, Math.tanh(inflation / 2))),
+      cyclic: q < 0,
+    };
   }
 
   // The Fourier transform of complex numbers in place; their count is a power of two.
@@ -215,12 +245,14 @@
     const n = samples.length;
     let bound = BOUND_RATIO;
     if (n >= CORRELATION_SAMPLES && sorted[0] < sorted[n - 1]) {
-      const found = rankCorrelation(samples, sorted);
-      if (found >= TREND_RATIO) return null;
-      const estimate = Math.min(CEILING_RATIO, (found + 1 / n) / (1 - 3 / n));
+      const found = rankCorrelations(samples, sorted);
+      if (found.first >= TREND_RATIO && !findSecondOrder(found, found.first, n)) return null;
+      const estimate = Math.min(CEILING_RATIO, (found.first + 1 / n) / (1 - 3 / n));
       const error = Math.sqrt(Math.max(0, 1 - estimate * estimate) / n);
       bound = Math.min(estimate + UPPER_QUANTILE * error, Math.max(BOUND_RATIO, estimate));
-      if (n >= SHAPE_SAMPLES) bound = Math.max(bound, measureShape(samples));
+      const second = findSecondOrder(found, estimate, n);
+      if (second) bound = second.bound;
+      if (n >= SHAPE_SAMPLES && !(second && second.cyclic)) bound = Math.max(bound, measureShape(samples));
     }
     bound = Math.min(CEILING_RATIO, Math.max(0, bound));
     const { inflation, spread, freedom } = orderMoments(n, bound);

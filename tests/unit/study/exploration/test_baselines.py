@@ -46,9 +46,12 @@ def test_cycles_are_pairs(table: MadeTable) -> None:
         (curve,) = found.against
         assert (curve.name, curve.colour_level, curve.facet) == ("256 KiB", 1, "")
         (point,) = curve.points
-        assert (point.y, point.low, point.high) == (y, interval.low, interval.high)
+        changes = second / first if against == "ratio" else second - first
+        shown = interval.cut_at(changes.min(), changes.max())  # no change of a pair was larger
+        assert (point.y, point.low, point.high) == (y, shown.low, shown.high)
         assert (point.x, point.trials, point.baseline_trials, point.paired) == (4, CYCLES, CYCLES, True)
-        assert point.state is PointState.ESTIMATED
+        assert point.state is (PointState.CUT if shown.cut else PointState.ESTIMATED)
+        assert any("cut at the range" in note for note in found.notes) == shown.cut
 
 
 def test_cycles_of_different_results_are_no_pairs(table: MadeTable) -> None:
@@ -64,7 +67,10 @@ def test_cycles_of_different_results_are_no_pairs(table: MadeTable) -> None:
         found = build(table, colour="results", baseline="A", against=against)
         assert found.against is not None
         point = found.against[0].points[0]
-        assert (point.y, point.low, point.high, point.paired) == (y, interval.low, interval.high, False)
+        changes = second / first[:, None] if against == "ratio" else second - first[:, None]
+        shown = interval.cut_at(changes.min(), changes.max())
+        assert (point.y, point.low, point.high, point.paired) == (y, shown.low, shown.high, False)
+        assert point.state is (PointState.CUT if shown.cut else PointState.ESTIMATED)
 
 
 def test_few_pairs_are_shown_and_undecided(table: MadeTable) -> None:
