@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,26 +29,27 @@ _NORMAL_MAD = 1.4826  # from a median absolute deviation to a normal's standard 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """One level: median and extremes of its ``n`` samples in their unit, and their places (from 0)."""
+    """One level: median and extremes of its ``n`` samples, in their unit."""
 
     median: float
     least: float
     most: float
     n: int
-    places: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Modes:
     """The levels of ``n`` samples, that of the most samples first; empty where one level explains them.
 
-    ``spells``: how many times in a row the samples were on one level, in the order given.
+    ``numbers``: the place in ``modes`` of the level of each sample, in the order given. ``spells``: how many
+    times in that order the samples came to a level, the first one included.
     """
 
     n: int
     dip: float | None = None
     critical_dip: float | None = None
     modes: tuple[Mode, ...] = ()
+    numbers: tuple[int, ...] = ()
     spells: int = 1
     undecided: Undecided | None = None
 
@@ -80,22 +81,15 @@ def find_modes(values: ArrayLike) -> Modes:
         return Modes(n=samples.size, undecided=reason)
     order = np.argsort(samples, kind="stable")
     logs = np.log(samples[order])
-    groups = _find_levels(logs)
-    found: tuple[Mode, ...] = ()
-    spells = 1
-    if len(groups) > 1:
-        numbers = np.empty(samples.size, dtype=np.int64)
-        for number, (begin, end) in enumerate(groups):
-            numbers[order[begin:end]] = number
-        spells = 1 + int(np.count_nonzero(np.diff(numbers)))
-        found = tuple(_describe(samples, np.flatnonzero(numbers == number)) for number in range(len(groups)))
-    return Modes(
-        n=samples.size,
-        dip=measure_dip(logs),
-        critical_dip=find_critical_dip(samples.size),
-        modes=tuple(sorted(found, key=lambda one: (-one.n, -one.median))),
-        spells=spells,
-    )
+    levels = [samples[order[begin:end]] for begin, end in _find_levels(logs)]
+    found = Modes(n=samples.size, dip=measure_dip(logs), critical_dip=find_critical_dip(samples.size))
+    if len(levels) == 1:
+        return found
+    levels.sort(key=lambda values: (-values.size, -float(values.max())))
+    modes = tuple(_describe(values) for values in levels)
+    numbers = np.select([(samples >= one.least) & (samples <= one.most) for one in modes], range(len(modes)))
+    spells = 1 + int(np.count_nonzero(np.diff(numbers)))
+    return replace(found, modes=modes, numbers=tuple(numbers.tolist()), spells=spells)
 
 
 def find_critical_dip(n: int) -> float:
@@ -208,12 +202,10 @@ def _are_apart(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
     )
 
 
-def _describe(samples: NDArray[np.float64], places: NDArray[np.int64]) -> Mode:
-    values = samples[places]
+def _describe(values: NDArray[np.float64]) -> Mode:
     return Mode(
         median=float(np.median(values)),
         least=float(values.min()),
         most=float(values.max()),
         n=int(values.size),
-        places=tuple(places.tolist()),
     )

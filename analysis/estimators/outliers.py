@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,11 +18,15 @@ MINIMUM_SAMPLES = 5
 #: normal samples are beyond it.
 MAD_FACTOR = 3.5
 MAD_RULE = f"median ± {MAD_FACTOR:g} MAD"
+LEVEL_RULE = f"{MAD_RULE} of its level"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outliers:
-    """Places (from 0, in the order given) of the values beyond the fences, and the fences in their unit."""
+    """Places (from 0, in the order given) of the values beyond the fences, and the fences in their unit.
+
+    There are no fences for values about several levels, each of which has its own.
+    """
 
     n: int
     rule: str
@@ -51,3 +56,16 @@ def name_outliers(values: ArrayLike) -> Outliers:
     low, high = median - MAD_FACTOR * deviation, median + MAD_FACTOR * deviation
     beyond = np.flatnonzero((samples < low) | (samples > high))
     return Outliers(n=samples.size, rule=MAD_RULE, low=low, high=high, places=tuple(beyond.tolist()))
+
+
+def name_level_outliers(values: ArrayLike, numbers: Sequence[int]) -> Outliers:
+    """The outliers of values about several levels (``modes.find_modes``): beyond the fences of their own one.
+
+    ``numbers`` has the level of each value. Levels of fewer than 5 values have no outliers.
+    """
+    samples, levels = as_samples(values), np.asarray(numbers)
+    places: list[int] = []
+    for number in np.unique(levels):
+        inside = np.flatnonzero(levels == number)
+        places += inside[list(name_outliers(samples[inside]).places)].tolist()
+    return Outliers(n=samples.size, rule=LEVEL_RULE, places=tuple(sorted(places)))

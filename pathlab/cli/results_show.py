@@ -15,6 +15,8 @@ from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
+from pathlab.report.rate_findings import describe_rates
+from pathlab.report.rate_text import format_median
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.store.capture_files import StoredCapture
 from pathlab.store.flags import Flag
@@ -23,7 +25,7 @@ from pathlab.store.overview import Counts, TrialLine, count_stored_trials, strea
 from pathlab.store.records import OriginRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from pathlab.study.answer import measure_spread
+from pathlab.study.answer import measure_rates, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.units import (
     NOT_MEASURED,
@@ -110,7 +112,7 @@ def print_overview(results: Path, console: Console, *, limit: int | None, offset
             console.print(PrintedParagraph(line))
         if offset == 0 and counts.trials:
             rates = describe_lossless_rates(stored)
-            for text in rates:
+            for text in (*rates, *describe_rates(stored, stored.conditions())):
                 console.print(PrintedParagraph(text, "bold"))
             if stored.conditions() or not rates:
                 _print_combinations(stored.conditions(), limit, console)
@@ -201,7 +203,7 @@ def _format_combination(condition: MeasuredCondition, cell: Cell) -> tuple[str, 
         f"{len(cell.complete):,}",
         f"{cell.failed:,}",
         f"{len(shown):,}{PROVISIONAL if provisional else ''}",
-        format_rate(measure_spread(shown.rates_bits_per_s).median),
+        format_median(measure_rates(shown.rates_bits_per_s)),
         format_frequency(measure_spread(shown.get("messages_per_s")).median),
     )
 

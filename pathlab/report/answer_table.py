@@ -11,8 +11,11 @@ from typing import Any
 from rich.console import Console
 
 from pathlab.analysis.estimators.interval import Interval, Undecided
+from pathlab.analysis.estimators.modes import Mode
 from pathlab.analysis.fits.breakpoints import Breakpoint
 from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.slow_hours import SlowHours
+from pathlab.analysis.verdicts.steadiness import Steadiness
 from pathlab.campaign.factors import format_levels
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.names import WORD_COLUMNS
@@ -24,13 +27,14 @@ from pathlab.report.phrases import (
     format_reason,
     note_cut,
 )
+from pathlab.report.rate_text import describe_hours, describe_steadiness, format_modes
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
 from pathlab.study.registry import ANALYSES, AnalysisEntry, AnswerColumn
 from pathlab.study.selection import SampleSelection
 from pathlab.study.trials import Condition
-from pathlab.units import NOT_MEASURED, format_bytes
+from pathlab.units import NOT_MEASURED, format_bytes, format_rate
 
 _CELL = re.compile(r"\b(\d+) x (\d+)\b")
 Row = tuple[str, ...]
@@ -68,6 +72,8 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, Answer):
         return format_subject(value)
     if isinstance(value, Spread | Estimate):
+        if isinstance(value, Spread) and value.modes:
+            return format_modes(value.modes)
         middle = value.median if isinstance(value, Spread) else value.value
         if middle is None and isinstance(value, Estimate):
             least = value.interval.low
@@ -82,6 +88,12 @@ def format_value(value: Any, unit: str = "") -> str:
         return format_interval(value, formatter) if value.low is not None else NOT_MEASURED
     if isinstance(value, Breakpoint):
         return _format_breakpoint(value, unit)
+    if isinstance(value, Mode):
+        return f"{value.n} near {format_rate(value.median)}"
+    if isinstance(value, SlowHours):
+        return describe_hours(value) or format_reason(value.undecided or "none shown")
+    if isinstance(value, Steadiness):
+        return describe_steadiness(value)
     if isinstance(value, LimitCount):
         return f"{format_reason(value.limit or 'undecided')} {value.trials}"
     if isinstance(value, Enum):

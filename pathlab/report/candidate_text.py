@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.report.names import format_limit_name, shorten_levels
 from pathlab.report.phrases import format_ci, format_count, format_reason
+from pathlab.report.rate_text import describe_candidate_rate, shorten_candidate_rate
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
 from pathlab.units import NOT_MEASURED, format_rate, format_time
@@ -15,6 +16,8 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     text = format_rate(one.throughput_bits_per_s.median)
     if one.over_line and line_bits_per_s is not None:
         return f"at most {format_rate(line_bits_per_s)} (measured {text}, more than the link can carry)"
+    if not one.has_one_rate:
+        return describe_candidate_rate(one)
     interval = one.throughput_bits_per_s.interval
     if interval.decided:
         unit = text.partition(" ")[2]  # once, where both ends have the same
@@ -27,6 +30,8 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
 
 def shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     """The throughput to expect; without an interval its median and the number of trials."""
+    if not one.has_one_rate and not one.over_line:
+        return shorten_candidate_rate(one)
     if one.over_line or one.throughput_bits_per_s.interval.decided:
         return format_expected(one, line_bits_per_s)
     return f"about {format_rate(one.throughput_bits_per_s.median)} ({format_count(one.n, 'trial')})"

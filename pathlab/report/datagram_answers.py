@@ -16,12 +16,13 @@ from pathlab.report.datagram_text import (
     format_packet_rate,
 )
 from pathlab.report.phrases import format_count, join_words
+from pathlab.report.rate_text import format_median
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.datagram_limit import LOSS_RATIO
 from pathlab.study.datagrams import DatagramFigures
 from pathlab.study.recommendation import Recommendation
-from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_window
+from pathlab.units import NOT_MEASURED, format_ratio, format_window
 
 #: Combinations of which each has a sentence.
 SENTENCES_MAX = 3
@@ -84,12 +85,14 @@ def describe_flows(study: Analyses) -> tuple[str, ...]:
     A search for the lossless rate has an answer of its own.
     """
     flows = () if is_search(study) else list_flows(study)
+    if not flows:
+        return ()
+    rates = describe_rates(study, [one for one in study.conditions() if one.key.is_udp])
     if len(flows) <= SENTENCES_MAX:
-        return tuple(_describe_flow(one, named=len(flows) > 1) for one in flows)
+        return (*(_describe_flow(one, named=len(flows) > 1) for one in flows), *rates)
     paths = dict.fromkeys(one.path for one in flows)
-    return tuple(
-        text for path in paths for text in _describe_many([one for one in flows if one.path == path])
-    )
+    groups = [[one for one in flows if one.path == path] for path in paths]
+    return (*(text for group in groups for text in _describe_many(group)), *rates)
 
 
 def has_flows(study: Analyses) -> bool:
@@ -105,7 +108,7 @@ def is_search(study: Analyses) -> bool:
 def _describe_flow(one: NamedFlow, *, named: bool) -> str:
     found = one.figures
     subject = ", ".join(filter(None, [one.path, one.name])) if named else one.path
-    rate = format_rate(found.throughput_bits_per_s.median)
+    rate = format_median(found.throughput_bits_per_s)
     packets = format_packet_rate(found.received_packets_per_s.median)
     lost = describe_attribution(found.packets.lost, found.packets.lost_host, found.packets.lost_path)
     text = f"{subject}: {rate} of UDP arrived ({packets}), {format_loss_ratio(found.loss)} lost"
@@ -129,7 +132,7 @@ def _describe_many(flows: Sequence[NamedFlow]) -> Iterator[str]:
             f"{least.name} lost least, {format_loss_ratio(least.figures.loss)}."
         )
     else:
-        rate = format_rate(best.figures.throughput_bits_per_s.median)
+        rate = format_median(best.figures.throughput_bits_per_s)
         yield (
             f"{best.path}: up to {rate} of UDP arrived with less than {LOSS_BOUND} lost "
             f"({best.name}; {format_loss_ratio(best.figures.loss)} lost), of {several}."

@@ -8,9 +8,10 @@ from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.datagram_answers import is_search, list_flows
 from pathlab.report.datagram_text import LIMITS
 from pathlab.report.phrases import format_range
+from pathlab.report.rate_text import format_median
 from pathlab.report.text import PROVISIONAL
 from pathlab.study.analyses import Analyses
-from pathlab.units import NOT_MEASURED, format_frequency, format_rate, format_ratio, format_time
+from pathlab.units import NOT_MEASURED, format_frequency, format_ratio, format_time
 
 COLUMNS = (
     PrintedColumn("Combination", left=True, wraps=True),
@@ -53,7 +54,7 @@ def tabulate_flows(study: Analyses) -> Iterator[PrintedTable]:
                     "max" if offered is None else format_frequency(offered),
                     format_frequency(found.sent_packets_per_s.median),
                     format_frequency(found.received_packets_per_s.median),
-                    format_rate(found.throughput_bits_per_s.median),
+                    format_median(found.throughput_bits_per_s),
                     format_ratio(found.loss.loss_ratio),
                     bounds,
                     _count(packets.lost_host),

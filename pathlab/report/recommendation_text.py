@@ -28,6 +28,11 @@ from pathlab.report.names import (
     shorten_levels,
 )
 from pathlab.report.phrases import explain_cut, format_ci, format_count
+from pathlab.report.rate_text import (
+    describe_candidate_rate,
+    explain_no_single_rate,
+    shorten_candidate_rate,
+)
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
 from pathlab.study.trials import LAB
@@ -47,7 +52,9 @@ RULE = (
     "low. Ties go to the smallest streams × window, then to the fewest streams; autotuned windows count as "
     "larger than any fixed one. If no combination is shown to carry enough, or only one is usable, the "
     "medians decide and confidence is low. Confidence is also low if less delay decides and the RTT was "
-    "still rising when the trials ended. Where the machine was too busy for some combinations, their medians "
+    "still rising when the trials ended. It is low too if the rate has several levels, slow hours, changes "
+    "within trials or seconds without a byte. Where the machine was too busy for some combinations, their "
+    "medians "
     "decide as well if they would change the answer. It is then provisional."
 )
 
@@ -63,7 +70,8 @@ REPEAT = (
 class RecommendationText:
     """A recommendation in words: a sentence to act on, and key numbers, the confidence last.
 
-    ``reasons``: why this one; ``certainty``: how certain it is, the confidence first.
+    ``reasons``: why this one; ``certainty``: how certain it is, the confidence first. ``other_rates``: of it,
+    the combinations besides this one whose median is no single rate.
     """
 
     name: str
@@ -71,6 +79,7 @@ class RecommendationText:
     numbers: tuple[tuple[str, str], ...]
     reasons: tuple[str, ...]
     certainty: tuple[str, ...]
+    other_rates: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -100,6 +109,7 @@ def describe_recommendation(found: Recommendation) -> RecommendationText:
         numbers=tuple(_list_numbers(found, chosen)),
         reasons=tuple(_list_reasons(found, chosen)),
         certainty=tuple(_describe_certainty(found, chosen)),
+        other_rates=tuple(list_other_rates(found)),
     )
 
 
@@ -118,6 +128,8 @@ def format_confidence(found: Recommendation) -> str:
     if found.confidence is Confidence.MEDIUM:
         names = enumerate_cells(one.levels for one in found.undecided)
         return f"medium - it carries enough ({trials}); {names} may carry enough too (undecided){outlook}"
+    if why := explain_no_single_rate(chosen):
+        return f"low - {why}"
     if found.apart:
         names = enumerate_cells(one.levels for one in found.apart)
         were = "was" if len(found.apart) == 1 else "were"
@@ -177,7 +189,7 @@ SHARES = {
 
 def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
     loss, rise_ns = chosen.loaded_loss, chosen.drtt_ns.median
-    yield "Throughput", format_rate(chosen.throughput_bits_per_s.median)
+    yield "Throughput", shorten_candidate_rate(chosen)
     yield "Added delay (dRTT)", "not measured" if rise_ns is None else format_time(rise_ns)
     lost = "not measured" if loss.loss_ratio is None else f"{loss.lost} of {loss.sent}"
     yield "Probe loss under load", lost
@@ -194,6 +206,7 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
         part.interval for one in named for part in (one.throughput_bits_per_s, one.drtt_ns)
     ):
         yield cut
+    yield from list_other_rates(found)
     for one in found.still_rising:
         yield describe_climb(one)
     if found.confidence is Confidence.LOW and found.undecided:
@@ -211,6 +224,14 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
     if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
         word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
         yield f"The path {word} during the campaign. The recommendation is for its average condition."
+
+
+def list_other_rates(found: Recommendation) -> Iterator[str]:
+    """The rates of the combinations besides the recommended one whose median is no single rate."""
+    chosen = found.recommended
+    for one in found.candidates:
+        if not one.has_one_rate and (chosen is None or one.levels != chosen.levels):
+            yield f"{shorten_levels(one.streams, one.window_bytes)}: {describe_candidate_rate(one)}."
 
 
 def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Console
 
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.datagram_text import is_of_datagrams, list_datagram_facts
 from pathlab.report.names import format_granted, format_loss, format_utc
+from pathlab.report.rate_text import describe_steadiness, format_median
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
+from pathlab.study.steadiness import describe_trial
 from pathlab.study.streams import (
     measure_datagram_loss,
     measure_drtt,
@@ -63,6 +66,10 @@ STREAM_COLUMNS = (
     PrintedColumn("Last RTT", 4),
     PrintedColumn("Max in flight", 5),
 )
+#: Of the sender's intervals, where the receiver's were not recorded.
+SENT_COLUMNS = tuple(
+    replace(one, heading="Sent") if one.heading == "Received" else one for one in STREAM_COLUMNS
+)
 RTT_COLUMNS = (
     PrintedColumn("RTT", left=True),
     PrintedColumn("min", 2),
@@ -92,6 +99,8 @@ def render_trial(
         stage = f" ({record.failed_stage})" if record.failed_stage else ""
         text = f"{record.status}{stage}: {record.failure or 'no reason recorded'}"
         console.print(PrintedParagraph(text, "bold red"))
+    if results is not None and (text := describe_rate(record, results, trial_id)):
+        console.print(PrintedParagraph(text, "bold"))
     streams = None if results is None else tabulate_streams(record, results, trial_id)
     if streams is not None:
         streams.print_to(console)
@@ -104,6 +113,16 @@ def render_trial(
         console.print(PrintedParagraph(describe_probes(record), "dim"))
     if record.flags:
         console.print(PrintedParagraph(f"Flags: {', '.join(record.flags)}", "yellow"))
+
+
+def describe_rate(record: TrialRecord, results: StudySource, trial_id: int) -> str:
+    """The rate of a trial whose mean alone would mislead, as a sentence; empty for others."""
+    text = (
+        ""
+        if record.messages_per_s is not None
+        else describe_steadiness(describe_trial(results, trial_id, record))
+    )
+    return f"{text}." if text else ""
 
 
 def list_trial_facts(
@@ -150,7 +169,7 @@ def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
         format_window(cell.window_bytes),
         format_granted(*map(cell.complete.find_least_granted, ENDS)),
         format_bytes(found.window_effective_bytes.median),
-        format_rate(found.throughput_bits_per_s.median),
+        format_median(found.throughput_bits_per_s),
         format_ratio(found.udp_loss.loss_ratio),
         format_time(found.udp_jitter_ns.median),
         format_time(found.drtt_ns.median),
@@ -175,7 +194,7 @@ def tabulate_streams(record: TrialRecord, results: StudySource, trial_id: int) -
         rows.append(
             (
                 str(stream.stream),
-                format_bytes(stream.received_bytes),
+                format_bytes(stream.carried_bytes),
                 format_rate(stream.rate_bits_per_s),
                 format_ratio(stream.share_ratio),
                 NOT_MEASURED if retransmits is None else str(retransmits),
@@ -196,16 +215,18 @@ def tabulate_streams(record: TrialRecord, results: StudySource, trial_id: int) -
         )
     )
     styles = [*[""] * len(streams), "bold"]
-    return PrintedTable(columns=STREAM_COLUMNS, rows=rows, styles=styles, elsewhere="--json")
+    columns = SENT_COLUMNS if streams[0].by_sender else STREAM_COLUMNS
+    return PrintedTable(columns=columns, rows=rows, styles=styles, elsewhere="--json")
 
 
 def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     """The facts of a trial, each with its label."""
     jain = NOT_MEASURED if record.fairness_jain is None else f"{record.fairness_jain:.3f}"
     steady = format_time(record.steady_ns)
+    counted_by = "sender" if Flag.SENDER_COUNTED in record.flags else "receiver"
     yield (
         "Throughput",
-        f"{format_rate(record.throughput_bits_per_s)} by the receiver's count, over {steady}",
+        f"{format_rate(record.throughput_bits_per_s)} by the {counted_by}'s count, over {steady}",
     )
     yield from _list_message_facts(record)
     datagrams = measure_datagram_loss(record)

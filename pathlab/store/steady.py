@@ -13,7 +13,8 @@ from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.store.arrays import build_scalar
 from pathlab.store.flags import Phase
 
-SENDER_INTERVALS, LOADED_PROBES = "sender_intervals", "loaded_probes"
+SENDER_INTERVALS, RECEIVER_INTERVALS = "sender_intervals", "receiver_intervals"
+LOADED_PROBES = "loaded_probes"
 STEADY_COLUMNS = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
 
 
@@ -21,6 +22,21 @@ class SeriesSource(Protocol):
     """The part of ``pathlab.store.results.Results`` that is read here."""
 
     def series_tables(self, trial_id: int, columns: Mapping[str, Sequence[str]]) -> dict[str, pa.Table]: ...
+
+
+def find_carried(tables: Mapping[str, pa.Table]) -> str | None:
+    """The series of a trial that counts what was carried: the receiver's, else the sender's, else None.
+
+    Files of iperf3 have those of the end that wrote them. The sender's count of datagrams is none: it has
+    what was offered. To be recognised, such a series needs its column ``packets``.
+    """
+    received, sent = tables.get(RECEIVER_INTERVALS), tables.get(SENDER_INTERVALS)
+    if received is not None and received.num_rows:
+        return RECEIVER_INTERVALS
+    if sent is None or "bytes" not in sent.column_names or sent["bytes"].null_count == sent.num_rows:
+        return None
+    offered = "packets" in sent.column_names and sent["packets"].null_count < sent.num_rows
+    return None if offered else SENDER_INTERVALS
 
 
 def read_window(source: SeriesSource, trial_id: int, kind: str = SENDER_INTERVALS) -> tuple[int, int] | None:

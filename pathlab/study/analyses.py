@@ -33,6 +33,7 @@ from pathlab.study.multipath_analyses import MultipathAnalyses
 from pathlab.study.recommendation import Recommendation, recommend_combinations
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
+from pathlab.study.steadiness import CellSteadiness, find_steadiness
 from pathlab.study.technology_analyses import TechnologyAnalyses
 from pathlab.study.trials import Condition, StudySource
 
@@ -203,6 +204,7 @@ class Analyses(
         AnswerColumn("combination", "part"),
         AnswerColumn("enough", "sufficient"),
         AnswerColumn("trials", "checked"),
+        AnswerColumn("counted by", "counted_by"),
         UNDECIDED,
     )
     def warm_up(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellWarmUp]]:
@@ -341,8 +343,35 @@ class Analyses(
         AnswerColumn("undecided", "outliers.undecided"),
     )
     def outliers(self) -> Iterable[Answer[order.NamedOutliers]]:
-        """Trials beyond the fences, by number; none is dropped."""
+        """Trials beyond the fences, by number; none is dropped. Each of several levels has its fences."""
         return order.find_outliers(self.study_table())
+
+    @analysis(
+        "Levels of throughput",
+        *CELL_AND_TRIALS,
+        AnswerColumn("levels", "modes"),
+        AnswerColumn("spells", "spells"),
+        AnswerColumn("slow hours (UTC)", "slow_hours"),
+        UNDECIDED,
+        draws=8,
+    )
+    def rate_levels(self) -> Iterable[Answer[order.RateLevels]]:
+        """Several levels instead of one (dip test), and hours of the day (UTC) at which the rate is low."""
+        return order.find_rate_levels(self.study_table(), self._generator("rate_levels"))
+
+    @analysis(
+        "Steadiness",
+        AnswerColumn("combination", "part"),
+        AnswerColumn("trials", "checked"),
+        AnswerColumn("not steady", "unsteady"),
+        AnswerColumn("with outages", "silent"),
+        AnswerColumn("example", "example"),
+        AnswerColumn("counted by", "counted_by"),
+        UNDECIDED,
+    )
+    def steadiness(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellSteadiness]]:
+        """Whether a trial has one rate: bursts, changes, seconds without a byte; trials as for ``limits``."""
+        return find_steadiness(self.study_source, self.study_table(), trials_per_cell, self.rate_cache())
 
     @analysis(
         "Cycles needed to detect a difference of 5 %",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.modes import Mode, find_modes
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import FitOptions
@@ -86,7 +87,8 @@ class Answers(tuple[Answer[Result], ...]):
 class Spread:
     """Median, quartiles, extremes and the median's distribution-free interval, in the unit of the values.
 
-    The interval allows for serial correlation (``serial.ordered_median_interval``).
+    The interval allows for serial correlation (``serial.ordered_median_interval``). ``modes``: the levels of
+    rates that lie about several, so that the median is no single value to expect.
     """
 
     n: int
@@ -96,6 +98,7 @@ class Spread:
     interval: Interval
     least: float | None = None
     most: float | None = None
+    modes: tuple[Mode, ...] = ()
 
     @property
     def quartile_range(self) -> float | None:
@@ -124,6 +127,11 @@ def measure_spread(values: Floats) -> Spread:
         least=float(known.min()) if known.size else None,
         most=float(known.max()) if known.size else None,
     )
+
+
+def measure_rates(values: Floats) -> Spread:
+    """``measure_spread`` of rates, with their levels where they lie about several (``modes.find_modes``)."""
+    return replace(measure_spread(values), modes=find_modes(values[values > 0]).modes)
 
 
 def measure_records(values: Iterable[float | None]) -> Spread:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,14 @@ from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
+from pathlab.analysis.verdicts.slow_hours import SlowHours
 from pathlab.store.flags import Flag
-from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.answer import Spread, measure_rates, measure_spread
 from pathlab.study.cells import Cell, Levels, MeasuredCondition
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
 from pathlab.study.selection import PATH_FLAGS, Sample
+from pathlab.study.steadiness import CellSteadiness
 
 #: Trials under one of these say more of a host or of the lab than of the path.
 LIMIT_FLAGS = tuple(flag for flag in PATH_FLAGS if flag.endswith("-limited"))
@@ -42,7 +44,8 @@ class Candidate:
     rate, or half of its trials are flagged so; it is no reference, and ``share_ratio`` takes the payload rate
     for its median. ``climb``: whether the RTT was still rising at the end of its trials, read where it is
     recommended or the rival. ``at_requested_rate``: the limit is the application because of the rate
-    requested.
+    requested. ``steadiness``: whether its trials had one rate each. ``slow_hours``: those of the day at which
+    it is slower, if any are shown.
     """
 
     streams: int
@@ -68,6 +71,14 @@ class Candidate:
     climb: CellClimb | None = None
     at_requested_rate: bool = False
     provisional: bool = False
+    steadiness: CellSteadiness | None = None
+    slow_hours: SlowHours | None = None
+
+    @property
+    def has_one_rate(self) -> bool:
+        """Whether its median is a rate to expect: of steady trials, about one level, at every hour."""
+        disturbed = self.steadiness is not None and self.steadiness.disturbed
+        return not (disturbed or self.throughput_bits_per_s.modes or self.slow_hours)
 
     @property
     def levels(self) -> Levels:
@@ -129,15 +140,26 @@ class CandidateSet:
         return 0.0 if idle is None else MARGIN_RATIO * idle
 
 
-def build_candidates(measured: MeasuredCondition, limits: Mapping[Levels, CellLimit]) -> CandidateSet:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellVerdicts:
+    """What was found of each cell of a condition from its trials' series and times."""
+
+    limits: Mapping[Levels, CellLimit] = field(default_factory=dict)
+    steadiness: Mapping[Levels, CellSteadiness] = field(default_factory=dict)
+    slow_hours: Mapping[Levels, SlowHours] = field(default_factory=dict)
+
+
+def build_candidates(measured: MeasuredCondition, verdicts: CellVerdicts) -> CandidateSet:
     """Every cell of a condition, not yet compared with the others; none without a complete trial."""
     limited = np.logical_or.reduce([measured.complete.table.flagged(flag) for flag in LIMIT_FLAGS])
     known = {(cell.streams, cell.window_bytes): cell for cell in measured.all_cells}
     candidates, rates = [], {}
     for streams, window, complete in measured.complete.by_cell():
         levels = (streams, window)
-        cell, limit = replace(known[levels], complete=complete), limits.get(levels)
-        candidates.append(_describe(cell, limit, _find_exclusion(cell, limited, limit)))
+        cell, limit = replace(known[levels], complete=complete), verdicts.limits.get(levels)
+        found = _describe(cell, limit, _find_exclusion(cell, limited, limit))
+        hours, steadiness = verdicts.slow_hours.get(levels), verdicts.steadiness.get(levels)
+        candidates.append(replace(found, slow_hours=hours, steadiness=steadiness))
         rates[levels] = _rate_by_cycle(cell.sample)
     return CandidateSet(measured=measured, candidates=tuple(candidates), by_cycle=rates)
 
@@ -201,12 +223,13 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
     spent, carried = part.cpu_s, part.get("received_total_bytes") / 1e9
     known = np.where(carried > 0, carried, np.nan)
     measure = _measure_provisional if cell.is_provisional else measure_spread
+    rates = measure_rates(part.rates_bits_per_s)
     return Candidate(
         streams=cell.streams,
         window_bytes=cell.window_bytes,
         n=len(part),
         complete=len(cell.unreplaced),
-        throughput_bits_per_s=measure(part.rates_bits_per_s),
+        throughput_bits_per_s=_refuse_interval(rates) if cell.is_provisional else rates,
         drtt_ns=measure(part.rise_ns),
         loaded_loss=pool_loss(part.get("loaded_sent"), part.get("loaded_received")),
         unloaded_loss=pool_loss(part.get("unloaded_sent"), part.get("unloaded_received")),

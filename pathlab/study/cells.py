@@ -16,7 +16,7 @@ from pathlab.analysis.fits.surface import Surface
 from pathlab.campaign.factors import format_levels
 from pathlab.store.flags import Flag, Status
 from pathlab.store.trial_table import format_exact_utc
-from pathlab.study.answer import Spread, measure_spread
+from pathlab.study.answer import Spread, measure_rates, measure_spread
 from pathlab.study.links import find_bottleneck, find_direct_link
 from pathlab.study.selection import (
     PROVISIONAL_FLAGS,
@@ -81,7 +81,7 @@ class Cell:
     @property
     def throughput(self) -> Spread:
         """The spread of the throughput, bit/s, of the trials that count."""
-        return measure_spread(self.sample.rates_bits_per_s)
+        return measure_rates(self.sample.rates_bits_per_s)
 
     def measure(self, take: Callable[[Sample], Floats]) -> Spread:
         """The spread of another figure of the trials that count."""

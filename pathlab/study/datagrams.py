@@ -14,7 +14,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.estimators.trial_loss import TrialLoss
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.store.flags import Flag
-from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_spread
+from pathlab.study.answer import Answer, Spread, make_cell_answer, measure_rates, measure_spread
 from pathlab.study.batching import pair_cycles
 from pathlab.study.datagram_limit import DatagramReading, DatagramVerdict, classify_datagrams
 from pathlab.study.datagram_trial import (
@@ -141,7 +141,7 @@ def describe_datagrams(source: StudySource, part: Sample) -> DatagramFigures:
         offered_packets_per_s=offered,
         sent_packets_per_s=sent_rates,
         received_packets_per_s=measure_spread(part.get("udp_received_packets_per_s")),
-        throughput_bits_per_s=measure_spread(part.rates_bits_per_s),
+        throughput_bits_per_s=measure_rates(part.rates_bits_per_s),
         packets=counts,
         loss=_pool(part.get(SENT), part.get(LOST), runs),
         loss_runs=runs,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import Evidence
 from pathlab.analysis.verdicts.host_limits import HostLoad
@@ -24,7 +23,10 @@ from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.links import BottleneckLink, find_bottleneck
 from pathlab.study.readings import (
     LIMIT_SERIES,
+    NO_RATES,
     RATE_SERIES,
+    SENT_SERIES,
+    FlowRates,
     TrialSeries,
     find_ceiling,
     read_flow,
@@ -33,7 +35,6 @@ from pathlab.study.readings import (
 from pathlab.study.selection import VOID_FLAGS, Rules, Sample, choose_evenly, select
 from pathlab.study.trials import StudySource, TrialTable
 
-Rates = tuple[Floats, Floats]  # bytes and lengths in ns of a trial's records
 #: Share of a cell's classified trials that must agree on a limit.
 AGREEING_RATIO = 0.5
 TRIALS_PER_CELL = 10
@@ -99,10 +100,11 @@ class CellLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialWarmUp:
-    """What was detected in one trial."""
+    """What was detected in one trial; ``by_sender``: in what the sender counted."""
 
     trial_id: int
     warm_up: WarmUp
+    by_sender: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,17 +119,28 @@ class CellWarmUp:
     trials: tuple[TrialWarmUp, ...]
     undecided: Undecided | None = None
 
+    @property
+    def counted_by(self) -> str:
+        """The end whose intervals were read."""
+        return name_counting_end(sum(one.by_sender for one in self.trials), len(self.trials))
 
-RateCache = dict[int, Rates]  # rates that were read, by number of the trial, so that none is read twice
-NO_RATES: Rates = (np.empty(0), np.empty(0))  # nothing was kept, or it is damaged
+
+RateCache = dict[int, FlowRates]  # rates that were read, by number of the trial: none is read twice
 
 
-def read_rates(source: StudySource, trial_id: int, streams: int, cache: RateCache) -> Rates:
-    """Bytes and lengths of a trial's records, read now if they were not before."""
+def name_counting_end(by_sender: int, trials: int) -> str:
+    """The end that counted the intervals of some trials."""
+    return "sender" if by_sender == trials and trials else "both" if by_sender else "receiver"
+
+
+def read_rates(source: StudySource, trial_id: int, streams: int, cache: RateCache) -> FlowRates:
+    """What a trial carried in each record, read now if it was not before; ``NO_RATES`` of a damaged one."""
     if trial_id not in cache:
         try:
             series = TrialSeries(source, trial_id, RATE_SERIES)
-            cache[trial_id] = read_flow_rates(series, streams) or NO_RATES
+            if series.carried is None:
+                series = TrialSeries(source, trial_id, SENT_SERIES)
+            cache[trial_id] = read_flow_rates(series, streams)
         except StoreError:
             cache[trial_id] = NO_RATES
     return cache[trial_id]
@@ -144,8 +157,8 @@ def classify_cell_limits(
     pacing or the budget's cap, whichever is lower, or what the sender states.
     """
     hosts, cap = source.hosts(), find_rate_cap(source.campaign.model)
-    cells = _list_cells(table, Rules(flags=VOID_FLAGS))
-    most = _share_out(trials_per_cell, len(cells))
+    cells = list_cells(table, Rules(flags=VOID_FLAGS))
+    most = share_out(trials_per_cell, len(cells))
     answers = []
     for sample, streams, window, part in cells:
         ends = sample.condition.flow_ends
@@ -155,7 +168,7 @@ def classify_cell_limits(
         found = []
         for trial_id, trial in _read_figures(part, most, cap).items():
             limit, rates = _classify_trial(source, trial_id, replace(trial, ceiling_bits_per_s=ceiling), line)
-            cache[trial_id] = rates or NO_RATES
+            cache[trial_id] = rates
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
     return tuple(answers)
@@ -168,26 +181,27 @@ def evaluate_warm_ups(
 
     As many trials are read as by ``classify_cell_limits``.
     """
-    cells = _list_cells(table, Rules(flags=VOID_FLAGS))
-    most = _share_out(trials_per_cell, len(cells))
+    cells = list_cells(table, Rules(flags=VOID_FLAGS))
+    most = share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:
         found = []
         for place in choose_trials(part, most):
             trial_id, configured = int(part.get("trial_id")[place]), part.get("warmup_ns")[place]
-            counts, lengths = read_rates(source, trial_id, streams, cache)
-            warm_up = detect_warm_up(counts, lengths, 0 if np.isnan(configured) else int(configured))
-            found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up))
+            rates = read_rates(source, trial_id, streams, cache)
+            configured_ns = 0 if np.isnan(configured) else int(configured)
+            warm_up = detect_warm_up(rates.counts, rates.lengths_ns, configured_ns)
+            found.append(TrialWarmUp(trial_id=trial_id, warm_up=warm_up, by_sender=rates.by_sender))
         answers.append(make_cell_answer(part, (streams, window), _agree_on_warm_up(found)))
     return tuple(answers)
 
 
-def _list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int | None, Sample]]:
+def list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int | None, Sample]]:
     """Every cell of every condition: the condition's sample, streams, window and the cell's own sample."""
     return [(sample, *cell) for sample in select(table, rules) for cell in sample.by_cell()]
 
 
-def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
+def share_out(trials_per_cell: int | None, cells: int) -> int | None:
     """How many trials of each cell are read; ``UsageError`` for what is no whole number from one on."""
     if trials_per_cell is None:
         return None
@@ -202,7 +216,7 @@ def _share_out(trials_per_cell: int | None, cells: int) -> int | None:
 
 def _classify_trial(
     source: StudySource, trial_id: int, trial: FlowReading, line: BottleneckLink | None
-) -> tuple[TrialLimit, Rates | None]:
+) -> tuple[TrialLimit, FlowRates]:
     damaged = None
     try:
         series = TrialSeries(source, trial_id, LIMIT_SERIES)

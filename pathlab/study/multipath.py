@@ -17,7 +17,7 @@ from pathlab.analysis.verdicts.bond_gain import (
     correct_bonds,
     evaluate_bond,
 )
-from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.answer import Answer, Spread, measure_rates
 from pathlab.study.bond_cells import (
     ROUND_ROBIN,
     BondCell,
@@ -134,7 +134,7 @@ def make_bond_answer(group: BondGroup, cell: BondCell, result: Any) -> Answer[An
 def measure_links(group: BondGroup, cell: BondCell) -> tuple[LinkRate, ...]:
     """Each link alone that was measured beside a bond."""
     return tuple(
-        LinkRate(number=one.variant.link, throughput_bits_per_s=measure_spread(one.sample.rates_bits_per_s))
+        LinkRate(number=one.variant.link, throughput_bits_per_s=measure_rates(one.sample.rates_bits_per_s))
         for one in group.find_links(cell)
         if one.variant.link is not None
     )
@@ -162,7 +162,7 @@ def _compare(
             name=cell.name,
             bond=cell.variant.bond,
             message_bytes=group.message_bytes,
-            throughput_bits_per_s=measure_spread(cell.sample.rates_bits_per_s),
+            throughput_bits_per_s=measure_rates(cell.sample.rates_bits_per_s),
             links=links_alone,
             gain=gain,
             turn_limit_bits_per_s=_find_turn_limit(cell, links_alone),

@@ -1,4 +1,4 @@
-"""What order and repetition show: drift over the campaign, serial correlation, outliers, precision."""
+"""What order and repetition show: drift, serial correlation, levels, hours, outliers, precision."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.outliers import Outliers, name_outliers
+from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.estimators.modes import Mode, find_modes
+from pathlab.analysis.estimators.outliers import Outliers, name_level_outliers, name_outliers
 from pathlab.analysis.estimators.serial import (
     Autocorrelation,
     EffectiveSize,
@@ -21,6 +23,7 @@ from pathlab.analysis.estimators.serial import (
 )
 from pathlab.analysis.planning.stopping import StopDecision, StopRule, evaluate_stop_rule
 from pathlab.analysis.verdicts.drift import Drift, find_drift
+from pathlab.analysis.verdicts.slow_hours import SlowHours, find_slow_hours
 from pathlab.study.answer import Answer, make_answer, make_cell_answer
 from pathlab.study.selection import CONTROL, NOT_POSITIVE, Rules, Sample, select
 from pathlab.study.trials import TrialTable
@@ -48,6 +51,23 @@ class NamedOutliers:
     def known_trial_ids(self) -> tuple[int, ...] | None:
         """The outliers; None where they are undecided."""
         return self.trial_ids if self.outliers.undecided is None else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateLevels:
+    """The levels that the rates of one cell lie about, and the hours of the day at which they are low.
+
+    ``modes``: empty where one level explains them, else that of the most trials first, with the trials of
+    each in ``trial_ids``. ``spells``: how many times in the order of measurement the rates came to a level.
+    ``undecided`` is about the levels. Of rates above 0.
+    """
+
+    n: int
+    modes: tuple[Mode, ...]
+    trial_ids: tuple[tuple[int, ...], ...]
+    spells: int
+    slow_hours: SlowHours
+    undecided: Undecided | None = None
 
 
 def find_drifts(table: TrialTable) -> tuple[Answer[Drift], ...]:
@@ -93,13 +113,43 @@ def find_outliers(table: TrialTable) -> tuple[Answer[NamedOutliers], ...]:
     return tuple(answers)
 
 
+def find_rate_levels(table: TrialTable, rng: np.random.Generator) -> tuple[Answer[RateLevels], ...]:
+    """The levels of every cell's throughput, and the hours at which it is low, where times are known."""
+    answers = []
+    for every in select(table, Rules(as_requested=True)):
+        sample = every.exclude(~(every.rates_bits_per_s > 0), f"throughput_bits_per_s: {NOT_POSITIVE}")
+        for streams, window, part in sample.by_cell():
+            answers.append(make_cell_answer(part, (streams, window), _find_levels(part, rng)))
+    return tuple(answers)
+
+
+def _find_levels(part: Sample, rng: np.random.Generator) -> RateLevels:
+    times = _read_stamps(part)
+    order = np.argsort(times, kind="stable")  # unknown ones last
+    rates, ids, times = part.rates_bits_per_s[order], part.get("trial_id")[order], times[order]
+    found, known = find_modes(rates), np.isfinite(times)
+    numbers = np.array(found.numbers)
+    return RateLevels(
+        n=found.n,
+        modes=found.modes,
+        trial_ids=tuple(
+            tuple(ids[numbers == number].astype(int).tolist()) for number in range(len(found.modes))
+        ),
+        spells=found.spells,
+        slow_hours=find_slow_hours(times[known], rates[known], rng),
+        undecided=found.undecided,
+    )
+
+
 def mark_outliers(values: Floats, *, logarithmic: bool) -> tuple[Outliers, NDArray[np.bool_]]:
     """The outliers of one cell's figures, and which they are; on logarithms if so, which values of 0 lack.
 
-    NaN is left out.
+    NaN is left out. Of rates about several levels, outliers are those of their own level.
     """
     usable = np.flatnonzero(~np.isnan(values) & ((values > 0) | (not logarithmic)))
-    found = name_outliers(np.log(values[usable]) if logarithmic else values[usable])
+    levels = find_modes(values[usable]).numbers if logarithmic else ()
+    taken = np.log(values[usable]) if logarithmic else values[usable]
+    found = name_level_outliers(taken, levels) if levels else name_outliers(taken)
     marks = np.zeros(values.size, dtype=bool)
     marks[usable[list(found.places)]] = True
     return found, marks
@@ -148,7 +198,12 @@ def _split_by(numbers: NDArray[np.generic], values: Floats) -> list[Floats]:
 
 def _read_times(sample: Sample) -> Floats:
     """Seconds of each start since the first one; NaN where it cannot be read."""
+    times = _read_stamps(sample)
+    return times - np.nanmin(times) if np.isfinite(times).any() else times
+
+
+def _read_stamps(sample: Sample) -> Floats:
+    """Seconds of each start since 1970 (UTC); NaN where it cannot be read."""
     column = sample.table.frame["started_utc"].iloc[sample.places]
     stamps = pd.to_datetime(column, utc=True, errors="coerce", format="ISO8601")
-    times = np.asarray((stamps - EPOCH) / pd.Timedelta(seconds=1), dtype=np.float64)
-    return times - np.nanmin(times) if np.isfinite(times).any() else times
+    return np.asarray((stamps - EPOCH) / pd.Timedelta(seconds=1), dtype=np.float64)

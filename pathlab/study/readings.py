@@ -16,6 +16,7 @@ from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.arrays import build_scalar, read_floats
 from pathlab.store.flags import Phase
+from pathlab.store.steady import SENDER_INTERVALS, find_carried
 from pathlab.study.links import BottleneckLink
 from pathlab.study.trials import StudySource
 
@@ -26,11 +27,19 @@ RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")
 SPANS = 20
 #: ... but of no less than two round trips, in which a window comes and goes.
 ROUND_TRIPS = 2
+#: A sender may be this far ahead of the path with each stream: Linux's largest send buffer, unless it is set.
+SEND_BUFFER_BYTES = 4 << 20
+#: It writes at least so much at once (iperf3), ...
+WRITE_BYTES = 128 << 10
+#: ... and its buffer grows to this many congestion windows.
+BUFFERED_WINDOWS = 2
 RECEIVED_COLUMNS = ("start_ns", "end_ns", "bytes")
+SENT_COLUMNS = (*RECEIVED_COLUMNS, "packets", "snd_cwnd_bytes", "snd_cwnd_segments", "snd_mss_bytes")
 WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns")
 LIMIT_SERIES: Mapping[str, Sequence[str]] = {
     "sender_intervals": (
-        *("start_ns", "end_ns", "rtt_us", "min_rtt_us", "snd_mss_bytes", "delivery_rate_app_limited"),
+        *SENT_COLUMNS,
+        *("rtt_us", "min_rtt_us", "delivery_rate_app_limited"),
         *("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us"),
         *("bytes_sent", "bytes_retrans", "delivered_segments", "max_pacing_bytes_per_s"),
     ),
@@ -40,6 +49,7 @@ LIMIT_SERIES: Mapping[str, Sequence[str]] = {
     SETTINGS: ("name", "requested", "sender"),
 }
 RATE_SERIES: Mapping[str, Sequence[str]] = {"receiver_intervals": RECEIVED_COLUMNS}
+SENT_SERIES: Mapping[str, Sequence[str]] = {"sender_intervals": SENT_COLUMNS}
 
 Flags = NDArray[np.bool_]
 
@@ -67,6 +77,24 @@ class Table:
         return np.flatnonzero(self.steady.reshape(-1, streams)[:, 0])
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowRates:
+    """What a flow carried in each record before the drain, all streams together, in order: bytes, lengths.
+
+    ``steady``: the records of the steady window. ``by_sender``: the sender counted, who may be
+    ``ahead_bytes`` ahead of the path.
+    """
+
+    counts: Floats
+    lengths_ns: Floats
+    steady: Flags
+    by_sender: bool = False
+    ahead_bytes: float = 0.0
+
+
+NO_RATES = FlowRates(counts=np.empty(0), lengths_ns=np.empty(0), steady=np.empty(0, dtype=bool))
+
+
 class TrialSeries:
     """The series of one trial that limits and warm-ups are read from, each read once.
 
@@ -75,11 +103,13 @@ class TrialSeries:
 
     _tables: dict[str, Table]
     _settings: Sequence[Mapping[str, Any]] = ()
+    _carried: str | None = None
 
     def __init__(self, source: StudySource, trial_id: int, kinds: Mapping[str, Sequence[str]]) -> None:
         found = source.series_tables(trial_id, {kind: (*names, "phase") for kind, names in kinds.items()})
         settings = found.pop(SETTINGS, None)
         self._settings = settings.to_pylist() if settings is not None else ()
+        self._carried = find_carried(found)
         self._tables = {kind: read_series_table(table, kinds[kind]) for kind, table in found.items()}
 
     @classmethod
@@ -93,6 +123,16 @@ class TrialSeries:
         """A series; None where the trial kept none, or where it is empty."""
         found = self._tables.get(kind)
         return found if found is not None and found.rows else None
+
+    @property
+    def carried(self) -> Table | None:
+        """The intervals that count what was carried, the receiver's if there are any; None where none do."""
+        return None if self._carried is None else self.table(self._carried)
+
+    @property
+    def sender_counts(self) -> bool:
+        """Whether ``carried`` is the sender's count."""
+        return self._carried == SENDER_INTERVALS
 
     def find_requested_rate(self) -> float | None:
         """The lowest rate that the sender was set to keep: as it states it, else as it was requested."""
@@ -120,7 +160,7 @@ def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | No
     workers = series.table("sender_workers"), series.table("receiver_workers")
     return replace(
         trial,
-        streams=_read_streams(sent, received, count) or trial.streams,
+        streams=_read_streams(sent, series.carried, count) or trial.streams,
         rate_spread_ratio=_measure_spread(sent, count),
         hosts=(
             read_host_load(sender.busiest_core_ratio, sent, workers[0]),
@@ -131,16 +171,30 @@ def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | No
     )
 
 
-def read_flow_rates(series: TrialSeries, streams: int) -> tuple[Floats, Floats] | None:
-    """Bytes and lengths (ns) of the receiver's records before the drain, all streams together, in order."""
-    table = series.table("receiver_intervals")
+def read_flow_rates(series: TrialSeries, streams: int) -> FlowRates:
+    """What a flow carried in each record; ``NO_RATES`` where no end counted it."""
+    table = series.carried
     if table is None or table.rows % streams:
-        return None
+        return NO_RATES
     kept = ~table.drain.reshape(-1, streams)[:, 0]
-    lengths = (table.grid("end_ns", streams) - table.grid("start_ns", streams))[kept, 0]
-    counts = table.grid("bytes", streams)[kept].sum(axis=1)
-    usable = np.isfinite(counts) & (lengths > 0) & (counts >= 0)
-    return counts[usable], lengths[usable]
+    lengths = (table.grid("end_ns", streams) - table.grid("start_ns", streams))[:, 0]
+    counts = table.grid("bytes", streams).sum(axis=1)
+    kept &= np.isfinite(counts) & (lengths > 0) & (counts >= 0)
+    return FlowRates(
+        counts=counts[kept],
+        lengths_ns=lengths[kept],
+        steady=table.steady.reshape(-1, streams)[kept, 0],
+        by_sender=series.sender_counts,
+        ahead_bytes=_bound_ahead(table, streams) if series.sender_counts else 0.0,
+    )
+
+
+def _bound_ahead(sent: Table, streams: int) -> float:
+    """How far a sender may be ahead of the path: what the send buffers of its congestion windows hold."""
+    windows = np.fmax(sent.get("snd_cwnd_bytes"), sent.get("snd_cwnd_segments") * sent.get("snd_mss_bytes"))
+    largest = np.fmax.reduce(windows.reshape(-1, streams), axis=0)
+    buffers = np.where(np.isnan(largest), SEND_BUFFER_BYTES, BUFFERED_WINDOWS * largest)
+    return float(np.maximum(buffers, WRITE_BYTES).sum())
 
 
 def find_ceiling(calibrations: Iterable[Any], streams: int) -> float | None:
@@ -224,8 +278,8 @@ def _find_highest_share(workers: Floats, spent_ns: Floats, span_ns: float) -> fl
     return float(np.bincount(numbers, spent_ns).max() / span_ns)
 
 
-def _read_streams(sent: Table | None, received: Table | None, streams: int) -> tuple[StreamReading, ...]:
-    rates = _stream_rates(received, streams)
+def _read_streams(sent: Table | None, carried: Table | None, streams: int) -> tuple[StreamReading, ...]:
+    rates = _stream_rates(carried, streams)
     steady = sent.steady_intervals(streams) if sent is not None and not sent.rows % streams else np.empty(0)
     if sent is None or steady.size < 2:
         return tuple(StreamReading(rate_bits_per_s=rate) for rate in rates)
@@ -270,15 +324,13 @@ def _read_pacing(sent: Table | None, streams: int) -> float | None:
     return _parse_rate(rates.max(axis=0).sum() * 8)  # NaN where one is not bound
 
 
-def _stream_rates(received: Table | None, streams: int) -> list[float | None]:
-    """Each stream's rate by the receiver's count over its steady window; empty where it is not known."""
-    if received is None or received.rows % streams or not received.steady.any():
+def _stream_rates(carried: Table | None, streams: int) -> list[float | None]:
+    """Each stream's rate over the steady window; empty where it is not known."""
+    if carried is None or carried.rows % streams or not carried.steady.any():
         return []
-    steady = received.steady_intervals(streams)
-    counts = received.grid("bytes", streams)[steady].sum(axis=0)
-    span_ns = (
-        received.grid("end_ns", streams)[steady].max() - received.grid("start_ns", streams)[steady].min()
-    )
+    steady = carried.steady_intervals(streams)
+    counts = carried.grid("bytes", streams)[steady].sum(axis=0)
+    span_ns = carried.grid("end_ns", streams)[steady].max() - carried.grid("start_ns", streams)[steady].min()
     return _as_list(counts * 8e9 / span_ns) if span_ns > 0 else []
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
@@ -22,13 +22,13 @@ from pathlab.study.candidates import (
     OVERLOADED,
     Candidate,
     CandidateSet,
+    CellVerdicts,
     admit_overloaded,
     build_candidates,
     mark_over_line,
 )
 from pathlab.study.cells import Levels
 from pathlab.study.climbs import classify_cell_climb
-from pathlab.study.limits import CellLimit
 from pathlab.study.selection import NOT_MEASURED
 from pathlab.study.sufficiency import (
     RateComparison,
@@ -45,6 +45,9 @@ if TYPE_CHECKING:
 WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
 #: A recommendation is made after every run: the series of so many trials of each cell are read for it.
 TRIALS_PER_CELL = 3
+
+
+Result = TypeVar("Result")
 
 
 class Confidence(StrEnum):
@@ -155,10 +158,9 @@ class Recommendation:
 
 def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
     """The recommendation of every condition in order of measurement, but of messages and failing links."""
-    limits: dict[Condition, dict[Levels, CellLimit]] = {}
-    for answer in study.limits(TRIALS_PER_CELL):
-        if answer.streams is not None:
-            limits.setdefault(answer.condition, {})[answer.streams, answer.window_bytes] = answer.result
+    limits = _list_by_cell(study.limits(TRIALS_PER_CELL))
+    steadiness = _list_by_cell(study.steadiness())
+    levels = _list_by_cell(study.rate_levels())
     capacities = {answer.condition: answer.result.capacity for answer in study.surface()}
     drifts = {answer.condition: answer.result.verdict for answer in study.drift()}
     verdicts: dict[Condition, Counter[str]] = {}
@@ -169,7 +171,13 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
         key = measured.key
         if key.is_of_messages or key.get("failover") not in (None, "none"):
             continue  # nothing is recommended for a link that fails
-        group = build_candidates(measured, limits.get(key, {}))
+        found_hours = {cell: one.slow_hours for cell, one in levels.get(key, {}).items()}
+        known = CellVerdicts(
+            limits=limits.get(key, {}),
+            steadiness=steadiness.get(key, {}),
+            slow_hours={cell: one for cell, one in found_hours.items() if one.first_hour is not None},
+        )
+        group = build_candidates(measured, known)
         found = recommend(group, measured.name, capacities.get(key))
         found = replace(
             _read_climbs(found, group, study.study_source),
@@ -180,6 +188,15 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
     return tuple(answers)
 
 
+def _list_by_cell(answers: Iterable[Answer[Result]]) -> dict[Condition, dict[Levels, Result]]:
+    """The results of each condition by cell."""
+    found: dict[Condition, dict[Levels, Result]] = {}
+    for answer in answers:
+        if answer.streams is not None:
+            found.setdefault(answer.condition, {})[answer.streams, answer.window_bytes] = answer.result
+    return found
+
+
 def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recommendation:
     """Recommend a combination of one condition, by the rule that the report states (``RULE``).
 
@@ -187,7 +204,8 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     -----
     Of the usable combinations that carry enough (``evaluate_candidates``) the one that ``preference.prefer``
     names: less delay and loss, then the least streams x window, then the fewest streams. Confidence is low
-    where medians alone or the ranges of few trials decide, or where there is nothing to compare with.
+    where medians alone or the ranges of few trials decide, where there is nothing to compare with, or where
+    the recommended one has no one rate: several levels, slow hours, trials that are not steady.
     Where combinations that an overloaded emulation excluded would by their medians change the answer, all are
     compared by medians, and the answer is provisional: what the rest shows is then an accident of which
     trials the machine could keep up with.
@@ -235,7 +253,7 @@ def _recommend_usable(
     undecided = () if provisional else _list_undecided(evaluated, pool, chosen, margin_ns)
     compared = bool(sure) and (len(evaluated) > 1 or capacity is not None)
     apart = tuple(one for one in evaluated if _are_apart(group, one, chosen))
-    tested = compared and found.evidence is not DifferenceTest.RANGES and not apart
+    tested = compared and found.evidence is not DifferenceTest.RANGES and not apart and chosen.has_one_rate
     return replace(
         refused,
         candidates=candidates,

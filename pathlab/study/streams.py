@@ -21,38 +21,43 @@ _TCP = ("total_retrans_segments", "rtt_us", "unacked_segments", "snd_mss_bytes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamSummary:
-    """One stream in the steady window; TCP figures are the sender's, over the whole trial."""
+    """One stream in the steady window; TCP figures are the sender's, over the whole trial.
+
+    ``carried_bytes`` are those received; sent where ``by_sender``.
+    """
 
     stream: int
-    received_bytes: int
+    carried_bytes: int
     rate_bits_per_s: float | None
     share_ratio: float | None
     retransmitted_segments: int | None
     last_rtt_ns: float | None
     in_flight_max_bytes: int | None
+    by_sender: bool = False
 
 
 def summarise_streams(
     results: StudySource, trial_id: int, steady_ns: int | None
 ) -> tuple[StreamSummary, ...]:
-    """Every stream of a trial in order of its number; empty without the receiver's records."""
+    """Every stream of a trial in order of its number; empty where no end counted what it carried."""
     carried = read_stream_bytes(results, trial_id)
     if carried is None:
         return ()
-    total = sum(carried.values())
+    total = sum(carried.counts.values())
     sent = read_columns(results, trial_id, {"sender_intervals": ("stream", *_TCP)}).get("sender_intervals")
     found = []
-    for stream, count in carried.items():
+    for stream, count in carried.counts.items():
         retransmitted, last_rtt_ns, in_flight = _tcp_figures(sent, stream)
         found.append(
             StreamSummary(
                 stream=stream,
-                received_bytes=count,
+                carried_bytes=count,
                 rate_bits_per_s=count * 8e9 / steady_ns if steady_ns else None,
                 share_ratio=count / total if total else None,
                 retransmitted_segments=retransmitted,
                 last_rtt_ns=last_rtt_ns,
                 in_flight_max_bytes=in_flight,
+                by_sender=carried.by_sender,
             )
         )
     return tuple(found)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.store.arrays import holds_numbers, read_floats, read_objects
 from pathlab.store.flags import Phase
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS, find_carried
 from pathlab.study.trials import StudySource
 
 Columns = Mapping[str, NDArray[Any]]
@@ -168,16 +169,34 @@ def count_retransmits(table: StreamTable) -> Floats | None:
     return again
 
 
-def read_stream_bytes(source: StudySource, trial_id: int) -> dict[int, int] | None:
-    """Bytes received by each stream that has intervals in the steady window; None without the series."""
-    found = read_columns(source, trial_id, {"receiver_intervals": ("stream", "bytes", "phase")})
-    columns = found.get("receiver_intervals")
-    if columns is None or not {"stream", "bytes", "phase"} <= columns.keys():
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamBytes:
+    """What each stream that has intervals in the steady window carried there, in bytes, by its number.
+
+    ``by_sender``: the sender counted.
+    """
+
+    counts: Mapping[int, int]
+    by_sender: bool = False
+
+
+def read_stream_bytes(source: StudySource, trial_id: int) -> StreamBytes | None:
+    """What each stream carried in the steady window; None where no end counted it by interval."""
+    wanted = ("stream", "bytes", "phase")
+    tables = source.series_tables(trial_id, {RECEIVER_INTERVALS: wanted})
+    if find_carried(tables) is None:
+        tables = source.series_tables(trial_id, {SENDER_INTERVALS: (*wanted, "packets")})
+    kind = find_carried(tables)
+    if kind is None or not {*wanted} <= {*tables[kind].column_names}:
         return None
+    columns = {name: _read_array(tables[kind][name]) for name in wanted}
     steady = columns["phase"] == Phase.STEADY
     streams, place = np.unique(columns["stream"][steady], return_inverse=True)
     counts = np.bincount(place, weights=columns["bytes"][steady], minlength=len(streams))
-    return {int(stream): int(count) for stream, count in zip(streams, counts, strict=True)}
+    return StreamBytes(
+        counts={int(stream): int(count) for stream, count in zip(streams, counts, strict=True)},
+        by_sender=kind == SENDER_INTERVALS,
+    )
 
 
 def percentile_over_streams(values: Floats, percent: float) -> Floats:

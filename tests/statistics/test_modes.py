@@ -62,7 +62,7 @@ def test_levels_are_found_with_their_shares() -> None:
     rates = np.where(low, 470e6, 940e6) * np.exp(rng.normal(0, 0.003, 21))
     found = find_modes(rates)
     assert [(one.n, round(one.median, -7)) for one in found.modes] == [(14, 940e6), (7, 470e6)]
-    assert found.modes[1].places == tuple(np.flatnonzero(low))
+    assert found.numbers == tuple(low.astype(int))
     assert found.spells == 1 + np.count_nonzero(np.diff(low))
     three = find_modes(np.repeat([940e6, 470e6, 240e6], 8) * np.exp(rng.normal(0, 0.005, 24)))
     assert [round(one.median, -7) for one in three.modes] == [940e6, 470e6, 240e6]

@@ -16,7 +16,13 @@ from pathlab.errors import StoreError
 from pathlab.printed_table import PrintedTable
 from pathlab.report.names import format_utc, shorten_levels
 from pathlab.report.phrases import choose_format, format_count, format_reason
-from pathlab.report.text import describe_probes, list_trial_facts, tabulate_round_trips, tabulate_streams
+from pathlab.report.text import (
+    describe_probes,
+    describe_rate,
+    list_trial_facts,
+    tabulate_round_trips,
+    tabulate_streams,
+)
 from pathlab.report.trial_notes import list_remarks
 from pathlab.store.flags import Status, describe_flag
 from pathlab.store.records import TrialRecord
@@ -106,7 +112,7 @@ def write_details(found: TrialDetails, source: StudySource) -> Document:
         "failure": _describe_failure(record.status, record.failed_stage, record.failure),
         "excluded": None if found.excluded is None else format_reason(found.excluded),
         "flags": [{"name": flag, "meaning": describe_flag(flag)} for flag in record.flags],
-        "remarks": _list_remarks(found),
+        "remarks": [*filter(None, [describe_rate(record, source, found.trial_id)]), *_list_remarks(found)],
         "sections": sections,
         "courses": [_write_course(one) for one in found.courses],
         "steady": _find_steady(record),

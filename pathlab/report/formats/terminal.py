@@ -69,6 +69,8 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         console.print(PrintedParagraph(lead, "bold"))
         for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
             console.print(PrintedParagraph(line, mark="  "))
+        for line in words.other_rates[:SHOWN_IN_FULL]:
+            console.print(PrintedParagraph(line, mark="  "))
     _print_lossless_rates(study, console)
     technologies = describe_technologies(study)
     for text in (*technologies[:1], *describe_latencies(study)):

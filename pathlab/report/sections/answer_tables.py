@@ -21,7 +21,7 @@ from pathlab.units import NOT_MEASURED
 #: A table of more rows is shown on demand.
 LONG_ROWS = 24
 #: Analyses that a sentence describes, so that their tables are shown on demand.
-FOLDED = frozenset({"warm_up", "serial", "outliers", "planning"})
+FOLDED = frozenset({"warm_up", "serial", "outliers", "planning", "rate_levels", "steadiness"})
 Choose = Callable[[Answer[Any]], bool]
 
 

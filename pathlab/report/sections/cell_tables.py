@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pathlab.report.answer_table import Row, format_cell
+from pathlab.report.answer_table import Row, format_cell, format_value
 from pathlab.report.blocks import Block
 from pathlab.report.names import format_granted, format_short_loss
+from pathlab.report.rate_text import format_median
 from pathlab.report.sections.answer_tables import LONG_ROWS
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
 from pathlab.report.tables import build_table
@@ -75,13 +76,22 @@ def _build_columns(*columns: tuple[str, str | Callable[[Answer[Any]], str], str]
     return tuple(AnswerColumn(heading, source, meaning=meaning) for heading, source, meaning in columns)
 
 
+def _format_rate(answer: Answer[CellFigures]) -> str:
+    return format_median(answer.result.throughput_bits_per_s)
+
+
+def _find_interval(answer: Answer[CellFigures]) -> str:
+    spread = answer.result.throughput_bits_per_s
+    return format_value(spread.interval if not spread.modes else None, "bit/s")
+
+
 USED = "selection.used"
 ENGINE = "of the engine, median"
 BUSY = "busy share, softirq included, median"
 RATE_COLUMNS = _build_columns(
     ("n", USED, "usable trials"),
-    ("Throughput", "throughput_bits_per_s.median", "median of the aggregate"),
-    ("95 % CI", "throughput_bits_per_s.interval", "of the median throughput, distribution-free"),
+    ("Throughput", _format_rate, "median of the aggregate; of several levels each"),
+    ("95 % CI", _find_interval, "of the median throughput, distribution-free; none of several levels"),
     ("IQR", "throughput_bits_per_s.quartile_range", "inter-quartile range of the aggregate over trials"),
     ("RTT loaded, min", "loaded_rtt_min_ns.least", "least probe under load"),
     ("RTT loaded, avg", "loaded_rtt_pooled_mean_ns", "mean of all probes under load"),
@@ -109,7 +119,7 @@ GRANT_COLUMNS = _build_columns(
 )
 UDP_COLUMNS = _build_columns(
     ("n", USED, "usable trials"),
-    ("throughput", "throughput_bits_per_s.median", "median, received"),
+    ("throughput", _format_rate, "median, received; of several levels each"),
     ("sent", _count("sent"), "datagrams in the steady windows, by the sender's count"),
     ("lost", _count("lost"), "missing sequence numbers, by the receiver's count"),
     ("loss", lambda answer: format_short_loss(answer.result.udp_loss), "with 95 % CI over trials"),

@@ -1,8 +1,8 @@
-"""How sure: warm-up, serial correlation, drift, outliers, precision, and the cycles that would be needed."""
+"""How sure: warm-up, steadiness, serial correlation, drift, levels, outliers, precision, cycles needed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pathlab.analysis.estimators.interval import Undecided
@@ -13,6 +13,8 @@ from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
+from pathlab.report.rate_findings import describe_levels
+from pathlab.report.rate_text import describe_cell_steadiness
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.report.sections.shortfalls import find_shortfall
@@ -111,6 +113,18 @@ def _describe_outliers(answers: Answers) -> Iterator[str]:
     )
 
 
+def _describe_levels(answers: Answers) -> Iterator[str]:
+    for answer in answers:
+        for text in describe_levels(answer.result):
+            yield f"{_name_cells([answer])}: {text}."
+
+
+def _describe_steadiness(answers: Answers) -> Iterator[str]:
+    for answer in answers:
+        if text := describe_cell_steadiness(answer.result):
+            yield f"{_name_cells([answer])}: {text}."
+
+
 def _describe_planning(answers: Answers) -> Iterator[str]:
     needed = find_cycle_range(answers)
     if needed is not None:
@@ -124,7 +138,9 @@ SENTENCES = {
     "precision": _describe_precision,
     "drift": _describe_drift,
     "warm_up": _describe_warm_up,
+    "steadiness": _describe_steadiness,
     "serial": _describe_serial,
+    "rate_levels": _describe_levels,
     "outliers": _describe_outliers,
     "planning": _describe_planning,
 }
@@ -141,17 +157,29 @@ def _describe_condition(inputs: ReportInputs, condition: MeasuredCondition) -> I
     yield from write_paragraph(f"{condition.name}: {' '.join(sentences)}" if sentences else "")
 
 
-def _is_shown(answer: Answer[Any]) -> bool:
-    """Of outliers, the cells that have any or are undecided for another reason than few trials."""
+def _has_outliers(answer: Answer[Any]) -> bool:
+    """The cells that have outliers or are undecided for another reason than few trials."""
     quiet = (Undecided.TOO_FEW_SAMPLES, None)
     return bool(answer.result.trial_ids) or answer.result.outliers.undecided not in quiet
+
+
+def _has_levels(answer: Answer[Any]) -> bool:
+    return bool(answer.result.modes) or answer.result.slow_hours.first_hour is not None
+
+
+#: Of these tables, the rows that say something.
+_SHOWN: Mapping[str, Callable[[Answer[Any]], bool]] = {
+    "outliers": _has_outliers,
+    "rate_levels": _has_levels,
+    "steadiness": lambda answer: answer.result.disturbed,
+}
 
 
 def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
     for condition in inputs.conditions:
         yield lazy_text(_describe_condition, inputs, condition)
     for name in SENTENCES:
-        yield from outline_tables(inputs, name, _is_shown if name == "outliers" else None)
+        yield from outline_tables(inputs, name, _SHOWN.get(name))
 
 
 def _find_gap(inputs: ReportInputs) -> str | None:

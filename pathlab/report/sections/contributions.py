@@ -19,6 +19,7 @@ from pathlab.units import format_rate, format_window
 
 CYCLES_MAX = 40  # bars of a figure
 NAMED_STREAMS_MAX = 16
+SENT = " What each stream carried is the sender's count: the receiver's intervals were not recorded."
 
 
 def outline_contributions(inputs: ReportInputs, condition: MeasuredCondition, cell: Cell) -> LazyPlot:
@@ -38,18 +39,22 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
     ids, cycles, steady_ns = trials.get("trial_id"), trials.cycles, trials.get("steady_ns")
     chosen = choose_evenly(range(len(trials)), CYCLES_MAX)
     bars = [
-        (int(cycles[at]) + 1, np.array(list(carried.values())) * 8e9 / steady_ns[at])
+        (
+            int(cycles[at]) + 1,
+            np.array(list(carried.counts.values())) * 8e9 / steady_ns[at],
+            carried.by_sender,
+        )
         for at in chosen
         if steady_ns[at] > 0 and (carried := read_stream_bytes(inputs.source, int(ids[at])))
     ]
     return Drawing(
-        sentences=(_describe_shares(cell, len(chosen)),),
-        panels=(_stack_shares(bars),) if bars else (),
+        sentences=(_describe_shares(cell, len(chosen), by_sender=any(bar[2].by_sender for bar in bars)),),
+        panels=(_stack_shares([bar[:2] for bar in bars]),) if bars else (),
         empty="no trial of this combination kept what each stream carried",
     )
 
 
-def _describe_shares(cell: Cell, drawn: int) -> str:
+def _describe_shares(cell: Cell, drawn: int, *, by_sender: bool) -> str:
     figures = describe_cell(cell.sample)
     rate, jain = figures.throughput_bits_per_s, figures.fairness_jain
     text = f"{cell.name}: median {format_rate(rate.median)} over {format_count(rate.n, 'trial')}"
@@ -58,7 +63,7 @@ def _describe_shares(cell: Cell, drawn: int) -> str:
         text += f"; Jain's index {jain.median:.3f} (1: equal shares, {least:.3g}: all to one stream)"
     if drawn < len(cell.complete):
         text += f"; {drawn} of {len(cell.complete)} trials are drawn, evenly over time"
-    return f"{text}."
+    return f"{text}.{SENT if by_sender else ''}"
 
 
 def _stack_shares(bars: list[tuple[int, Numbers]]) -> Panel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ SECOND_NS = 1_000_000_000
 TENTH_NS = SECOND_NS // 10
 
 
-def to_bytes(mbit_per_s: list[float]) -> list[float]:
+def to_bytes(mbit_per_s: Sequence[float]) -> list[float]:
     """Bytes of a second at each rate."""
     return [125_000 * rate for rate in mbit_per_s]
 

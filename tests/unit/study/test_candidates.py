@@ -10,7 +10,7 @@ from pathlab.analysis.estimators.interval import Interval
 from pathlab.analysis.fits.curve_fit import Estimate
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.candidates import build_candidates
+from pathlab.study.candidates import CellVerdicts, build_candidates
 from pathlab.study.recommendation import Confidence, Reference, recommend
 from tests.builders.recommendations import KIB, LINE_BITS_PER_S, answer, carry, make, rate, take_recommended
 from tests.builders.results import make_quickstart
@@ -42,7 +42,7 @@ def test_a_capacity_that_nothing_came_near_is_said() -> None:
     (measured,) = Study(make_quickstart(cycles=8, levels=levels, environment={})).conditions()
     interval = Interval(low=99e6, high=101e6, n=16, confidence_ratio=0.95, coverage_ratio=None, method="test")
     fitted = Estimate(name="capacity", unit="bit/s", value=100e6, interval=interval)
-    found = recommend(build_candidates(measured, {}), "west → east", fitted)
+    found = recommend(build_candidates(measured, CellVerdicts()), "west → east", fitted)
     assert (take_recommended(found).streams, found.confidence) == (2, Confidence.HIGH)
     assert take_recommended(found).share_ratio == pytest.approx(0.262, rel=0.01)
 

@@ -1,0 +1,62 @@
+"""The combinations of results whose median is no single rate, a sentence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from pathlab.report.phrases import format_count
+from pathlab.report.rate_text import describe_cell_steadiness, describe_hours, describe_modes
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.cells import MeasuredCondition
+from pathlab.study.order import RateLevels
+from pathlab.study.steadiness import CellSteadiness
+from pathlab.study.trials import Condition
+
+Result = TypeVar("Result")
+Part = tuple[int | None, int | None]  # streams, window
+#: Sentences that a list of combinations begins with at most.
+SHOWN = 5
+
+
+def describe_rates(study: Analyses, conditions: Sequence[MeasuredCondition]) -> list[str]:
+    """``a → b, 1 × auto: 159 Mbit/s on average, not steady: …``; of many combinations the first ones."""
+    texts = list(_list_rates(study, conditions))
+    left = len(texts) - SHOWN
+    if left > 0:
+        where = "pathlab analyze RESULTS --only steadiness --only rate_levels"
+        return [*texts[:SHOWN], f"{format_count(left, 'more finding')}: {where}"]
+    return texts
+
+
+def _list_rates(study: Analyses, conditions: Sequence[MeasuredCondition]) -> Iterator[str]:
+    steadiness = _by_cell(study.steadiness())
+    levels = _by_cell(study.rate_levels())
+    for condition in conditions:
+        for cell in condition.all_cells:
+            key = condition.key, (cell.streams, cell.window_bytes)
+            for text in _describe_cell(steadiness.get(key), levels.get(key)):
+                yield f"{condition.name}, {cell.name}: {text}."
+
+
+def _describe_cell(steadiness: CellSteadiness | None, levels: RateLevels | None) -> Iterator[str]:
+    if steadiness is not None and (text := describe_cell_steadiness(steadiness)):
+        yield text
+    if levels is not None:
+        yield from describe_levels(levels)
+
+
+def describe_levels(found: RateLevels) -> Iterator[str]:
+    """The levels, whether they took turns, and the hours at which the rate is low."""
+    if found.modes:
+        turns = f", the rate changed between them {format_count(found.spells - 1, 'time')}"
+        yield f"{describe_modes(found.modes)}{turns}"
+    if text := describe_hours(found.slow_hours):
+        yield text
+
+
+def _by_cell(
+    answers: Iterable[Answer[Result]],
+) -> dict[tuple[Condition, tuple[int | None, int | None]], Result]:
+    return {(one.condition, (one.streams, one.window_bytes)): one.result for one in answers}
