@@ -16,6 +16,7 @@ from pathlab.report.datagram_text import (
     format_packet_rate,
 )
 from pathlab.report.phrases import format_count, join_words
+from pathlab.report.rate_findings import describe_rates
 from pathlab.report.rate_text import format_median
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer

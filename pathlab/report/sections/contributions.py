@@ -48,7 +48,7 @@ def plot_contributions(inputs: ReportInputs, cell: Cell) -> Drawing:
         if steady_ns[at] > 0 and (carried := read_stream_bytes(inputs.source, int(ids[at])))
     ]
     return Drawing(
-        sentences=(_describe_shares(cell, len(chosen), by_sender=any(bar[2].by_sender for bar in bars)),),
+        sentences=(_describe_shares(cell, len(chosen), by_sender=any(bar[2] for bar in bars)),),
         panels=(_stack_shares([bar[:2] for bar in bars]),) if bars else (),
         empty="no trial of this combination kept what each stream carried",
     )
