@@ -112,14 +112,21 @@ def describe_steadiness(
     )
     if found.undecided is not None:
         return found
-    joined, joined_ns = _leave_start(_take_off(joined, joined_ns, buffered_bytes), joined_ns)
+    carried = _take_off(joined, joined_ns, buffered_bytes)
+    begin = _find_begin(carried, joined_ns)
+    carried, joined, joined_ns = carried[begin:], joined[begin:], joined_ns[begin:]
     if joined.size < MINIMUM_SPANS:
         return replace(found, undecided=Undecided.TOO_FEW_SAMPLES)
     rates = joined / joined_ns * 8e9
-    parts = _find_parts(joined, joined_ns)
+    cut = _find_cut(carried, joined_ns)
+    parts = (
+        ()
+        if cut is None
+        else (_measure(joined[:cut], joined_ns[:cut]), _measure(joined[cut:], joined_ns[cut:]))
+    )
     return replace(
         found,
-        steady=not parts and not _are_beyond(joined, joined_ns),
+        steady=not parts and not _are_beyond(carried, joined_ns),
         parts=parts,
         least_bits_per_s=float(rates.min()),
         most_bits_per_s=float(rates.max()),
@@ -161,17 +168,21 @@ def _take_off(counts: Floats, lengths: Floats, buffered_bytes: float) -> Floats:
     return taken
 
 
-def _leave_start(counts: Floats, lengths: Floats) -> tuple[Floats, Floats]:
-    """The spans after a start of at most half of them, in which each is below the next and the median."""
+def _find_begin(counts: Floats, lengths: Floats) -> int:
+    """The spans of a start, at most half of them: each is below the next and the median."""
     rates = counts / lengths
     middle, begin = START_RATIO * float(np.median(rates)), 0
     while begin < rates.size // 2 and rates[begin] < min(middle, rates[begin + 1]):
         begin += 1
-    return counts[begin:], lengths[begin:]
+    return begin
 
 
-def _find_parts(counts: Floats, lengths: Floats) -> tuple[RatePart, ...]:
-    """The parts before and after the one change of the rate; none where there is no such change."""
+def _measure(counts: Floats, lengths: Floats) -> RatePart:
+    return RatePart(length_ns=float(lengths.sum()), bits_per_s=float(counts.sum() / lengths.sum()) * 8e9)
+
+
+def _find_cut(counts: Floats, lengths: Floats) -> int | None:
+    """The spans before the one change of the rate; None where there is no such change."""
     rates = counts / lengths
     ends = np.arange(1, rates.size)
     before = np.cumsum(rates)[:-1] / ends
@@ -179,20 +190,14 @@ def _find_parts(counts: Floats, lengths: Floats) -> tuple[RatePart, ...]:
     cut = 1 + int(np.argmax(ends * (rates.size - ends) * (before - after) ** 2))
     first, second = rates[:cut], rates[cut:]
     if first.min() <= second.max() and second.min() <= first.max():
-        return ()
-    parts = tuple(
-        RatePart(
-            length_ns=float(lengths[part].sum()),
-            bits_per_s=float(counts[part].sum() / lengths[part].sum()) * 8e9,
-        )
-        for part in (slice(cut), slice(cut, None))
-    )
+        return None
+    parts = [_measure(counts[part], lengths[part]) for part in (slice(cut), slice(cut, None))]
     low, high = sorted(part.bits_per_s for part in parts)
     shorter = slice(cut) if parts[0].length_ns < parts[1].length_ns else slice(cut, None)
     apart = np.zeros(rates.size, dtype=bool)
     apart[shorter] = True
     other = float(counts[~apart].sum() / lengths[~apart].sum())
-    return parts if high >= CHANGE_FACTOR * low and _matters(counts, lengths, apart, other) else ()
+    return cut if high >= CHANGE_FACTOR * low and _matters(counts, lengths, apart, other) else None
 
 
 def _are_beyond(counts: Floats, lengths: Floats) -> bool:

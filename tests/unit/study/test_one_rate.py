@@ -25,7 +25,7 @@ def make_runs(
     kind: str = "sender_intervals",
     datagrams: bool = False,
 ) -> SyntheticResults:
-    """One combination, a run every so many hours: Mbit/s of each second, as the end of ``kind`` counted it."""
+    """One combination, a run every so many hours: Mbit/s of each second, as counted in ``kind``."""
     results = make_quickstart(cycles=len(runs), levels=[(1, None)], environment={})
     series, start = {}, pd.Timestamp("2026-01-05", tz="UTC")
     for number, rates in enumerate(runs):
@@ -65,7 +65,7 @@ CASES = {
         [[(300 if 11 <= n % 24 <= 14 else 900) + RNG.uniform(-15, 15)] * 3 for n in range(120)],
         "from 11:00 to 15:00 UTC (on 5 of 5 days)",
     ),
-    "burst": ([BURST] * 6, "on average, not steady: 1.5 Gbit/s in the first second, then 10 Mbit/s"),
+    "burst": ([BURST] * 6, "on average, not steady: 1.50 Gbit/s in the first second, then 10 Mbit/s"),
     "outage": ([OUTAGE] * 6, "on average, 3 seconds without a byte"),
 }
 
@@ -77,9 +77,7 @@ def test_the_lead_says_it_and_confidence_is_low(case: str, kind: str) -> None:
     study = Study(make_runs(runs, kind=kind))
     (answer,) = study.recommend()
     words = describe_recommendation(answer.result)
-    assert text.replace("1.5 ", "").replace("1.50 ", "") in words.lead.replace("1.5 ", "").replace(
-        "1.50 ", ""
-    )
+    assert text in words.lead
     assert answer.result.confidence is Confidence.LOW
     assert any(text.partition(":")[0] in one for one in describe_rates(study, study.conditions()))
     if case in ("burst", "outage"):
