@@ -65,7 +65,7 @@ CASES = {
         [[(300 if 11 <= n % 24 <= 14 else 900) + RNG.uniform(-15, 15)] * 3 for n in range(120)],
         "from 11:00 to 15:00 UTC (on 5 of 5 days)",
     ),
-    "burst": ([BURST] * 6, "on average, not steady: 1.50 Gbit/s in the first second, then 10 Mbit/s"),
+    "burst": ([BURST] * 6, "on average, not steady: 1.5 Gbit/s in the first second, then 10 Mbit/s"),
     "outage": ([OUTAGE] * 6, "on average, 3 seconds without a byte"),
 }
 
