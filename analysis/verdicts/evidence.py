@@ -39,6 +39,7 @@ QUALITIES: Mapping[str, Quality] = MappingProxyType(
         "buffer_limited_ratio": Quality.COUNTER,
         "idle_ratio": Quality.COUNTER,
         "app_limited_ratio": Quality.COUNTER,
+        "resent_segments": Quality.COUNTER,
         "retransmit_ratio": Quality.COUNTER,
         "rate_under_limit_ratio": Quality.COUNTER,
         "unsent_ratio": Quality.COUNTER,
@@ -51,9 +52,12 @@ QUALITIES: Mapping[str, Quality] = MappingProxyType(
         "windows_share_ratio": Quality.PROBE,
         "tcp_rtt_rise_ns": Quality.SMOOTHED,
         "window_filled_ratio": Quality.SMOOTHED,
-        "mathis_share_ratio": Quality.SMOOTHED,
+        "forward_share_ratio": Quality.SMOOTHED,
+        "unread_window_ratio": Quality.SMOOTHED,
+        "loss_law_share_ratio": Quality.SMOOTHED,
         "ceiling_share_ratio": Quality.SHAPE,
         "rate_spread_ratio": Quality.SHAPE,
+        "loss_steadiness_ratio": Quality.SHAPE,
     }
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.names import format_limit_name, shorten_levels
 from pathlab.study.trial_limit import SingleLimit
-from pathlab.units import format_rate, format_ratio, format_time
+from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
 #: From this share of what the windows carry over the probes' RTT on, that product explains a rate. It does
 #: not where the ends delay TCP more than the path does, as on loopback.
@@ -21,6 +21,7 @@ HOST_FIGURES = {
 OPEN_FIGURES = {
     "windows_share_ratio": "the rate is {} of what the windows carry",
     "probe_rtt_rise_ns": "the RTT rose by {}",
+    "forward_share_ratio": "{} of that rise is on the way there",
     "busiest_core_ratio": "the busiest core was {} busy",
 }
 
@@ -45,7 +46,15 @@ def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
     if limit is Limit.PATH_CAPACITY:
         return _describe_path(found)
     if limit is Limit.CONGESTION:
-        return f"{format_ratio(found.resent_ratio)} of the data were retransmitted, and no queue grew"
+        return f"{_describe_losses(found)}, {_describe_queue(found)}"
+    if limit is Limit.RATE_LIMIT:
+        return _describe_rate_limit(found)
+    if limit is Limit.RETURN_PATH:
+        return (
+            f"a queue there adds {format_time(_find_rise(found))} to the RTT, and none grew on the way there"
+        )
+    if limit is Limit.RECEIVING_APPLICATION:
+        return _describe_unread(found)
     if found.verdict.at_requested_rate:
         return _compare(found, found.reading.requested_bits_per_s)
     if limit is Limit.APPLICATION:
@@ -71,9 +80,44 @@ def _describe_window(found: SingleLimit) -> str:
 def _describe_path(found: SingleLimit) -> str:
     if found.met("line_share_ratio"):
         return f"{_compare(found, found.reading.line_bits_per_s)} that the lab's link leaves for data"
+    rise = _find_rise(found)
+    if rise is None:
+        return ""
+    unknown = "" if found.met("forward_share_ratio") else " (which way was not measured)"
+    return f"at a steady rate, a queue adds {format_time(rise)} to the RTT{unknown}"
+
+
+def _find_rise(found: SingleLimit) -> float | None:
     rise = found.find("probe_rtt_rise_ns")
-    rise = found.find("tcp_rtt_rise_ns") if rise is None else rise
-    return "" if rise is None else f"at a steady rate, a queue adds {format_time(rise)} to the RTT"
+    return found.find("tcp_rtt_rise_ns") if rise is None else rise
+
+
+def _describe_losses(found: SingleLimit) -> str:
+    lost = found.find("resent_segments") or 0.0
+    return f"{lost:.0f} segments were lost, {format_ratio(found.loss_ratio)} of the data"
+
+
+def _describe_queue(found: SingleLimit) -> str:
+    name = "tcp_rtt_rise_ns" if found.find("probe_rtt_rise_ns") is None else "probe_rtt_rise_ns"
+    if not found.met(name):
+        return "and no queue grew"
+    return f"and a queue that added {format_time(found.find(name))} ran empty"
+
+
+def _describe_rate_limit(found: SingleLimit) -> str:
+    rate = f"steady at {format_rate(found.reading.throughput_bits_per_s)}"
+    if found.met("line_share_ratio"):
+        rate = f"{_compare(found, found.reading.line_bits_per_s)} that the lab's link leaves for data"
+    return f"{rate}; {_describe_losses(found)}, and no queue grew, as with a policer"
+
+
+def _describe_unread(found: SingleLimit) -> str:
+    """Two windows that it offered: the usual and the largest."""
+    usual, most = found.offered_usual_bytes, found.offered_bytes
+    if usual is None or most is None:
+        return "it left data unread"
+    fell = f"fell from {format_bytes(most)} to {format_bytes(usual)}"
+    return f"it left data unread: the window that it offers {fell}"
 
 
 def _describe_host(found: SingleLimit) -> str:
@@ -85,7 +129,7 @@ def _describe_host(found: SingleLimit) -> str:
 
 def _list_open(found: SingleLimit) -> str:
     known = [
-        text.format((format_time if name.endswith("_ns") else format_ratio)(value))
+        text.format(format_time(value) if name.endswith("_ns") else format_ratio(min(1.0, value)))
         for name, text in OPEN_FIGURES.items()
         if (value := found.find(name)) is not None
     ]

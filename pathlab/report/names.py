@@ -15,7 +15,10 @@ LIMITS = {
     Limit.WINDOW: "the window",
     Limit.CONGESTION: "congestion control after losses",
     Limit.PATH_CAPACITY: "the path's capacity",
+    Limit.RATE_LIMIT: "a rate limit of the path",
+    Limit.RETURN_PATH: "the way back",
     Limit.APPLICATION: "the sending application",
+    Limit.RECEIVING_APPLICATION: "the receiving application",
     Limit.HOST_CPU: "a host's CPU",
 }
 #: Columns of a table that hold words: set flush left, and on a terminal they may continue on the next line.

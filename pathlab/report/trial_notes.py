@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pathlab.analysis.verdicts.limits import QUEUE_RISE_LEAST_NS
+from pathlab.analysis.verdicts.flow_evidence import QUEUE_RISE_LEAST_NS
 from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
 from pathlab.report.limit_text import format_limit
 from pathlab.store.flags import Flag

@@ -14,8 +14,9 @@ import pandas as pd
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import Evidence
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, FlowVerdict, Limit, StreamReading, classify_limits
+from pathlab.analysis.verdicts.limits import FlowVerdict, Limit, classify_limits
 from pathlab.analysis.verdicts.warm_up import WarmUp, detect_warm_up
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.trial_table import list_stored_values
@@ -167,7 +168,10 @@ def classify_cell_limits(
         ceiling = find_ceiling(calibrations, streams)
         found = []
         for trial_id, trial in _read_figures(part, most, cap).items():
-            limit, rates = _classify_trial(source, trial_id, replace(trial, ceiling_bits_per_s=ceiling), line)
+            reading = replace(trial, ceiling_bits_per_s=ceiling)
+            limit, rates = _classify_trial(
+                source, trial_id, reading, line, reverse=sample.condition.is_reverse
+            )
             cache[trial_id] = rates
             found.append(limit)
         answers.append(make_cell_answer(part, (streams, window), agree_on_limit(found)))
@@ -215,14 +219,14 @@ def share_out(trials_per_cell: int | None, cells: int) -> int | None:
 
 
 def _classify_trial(
-    source: StudySource, trial_id: int, trial: FlowReading, line: BottleneckLink | None
+    source: StudySource, trial_id: int, trial: FlowReading, line: BottleneckLink | None, *, reverse: bool
 ) -> tuple[TrialLimit, FlowRates]:
     damaged = None
     try:
         series = TrialSeries(source, trial_id, LIMIT_SERIES)
     except StoreError as error:
         series, damaged = TrialSeries.empty(), str(error)
-    verdict = classify_limits(read_flow(series, trial, line))
+    verdict = classify_limits(read_flow(series, trial, line, reverse=reverse))
     limit = TrialLimit(trial_id=trial_id, verdict=verdict, damaged=damaged)
     return limit, read_flow_rates(series, len(trial.streams))
 
@@ -240,7 +244,9 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
     unloaded = part.get("unloaded_rtt_median_ns")
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
-    stamps = part.table.frame["probe_stamps"].to_numpy()[part.places]
+    stamps, congestion = (
+        part.table.frame[name].to_numpy()[part.places] for name in ("probe_stamps", "congestion_sender")
+    )
     of_flow = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
     of_stream = [part.condition.get(name) for name in STREAM_RATES]
     return {
@@ -256,6 +262,7 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
                 *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
             ),
             kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
+            congestion=None if pd.isna(congestion[at]) else str(congestion[at]),
         )
         for at in choose_trials(part, most)
     }

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading, measure_rate_spread
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, StreamReading, measure_rate_spread
 from pathlab.store.arrays import build_scalar, read_floats
 from pathlab.store.flags import Phase
 from pathlab.store.steady import SENDER_INTERVALS, find_carried
@@ -25,7 +25,8 @@ SETTINGS = "settings"
 RATE_SETTINGS = ("pacing_bits_per_s", "rate_cap_bits_per_s")
 #: Rates for the spread are taken over spans of a twentieth of the steady window, ...
 SPANS = 20
-#: ... but of no less than two round trips, in which a window comes and goes.
+#: ... but of no less than two round trips of the empty path, in which a window comes and goes: what waits in
+#: a queue evens it out.
 ROUND_TRIPS = 2
 #: A sender may be this far ahead of the path with each stream: Linux's largest send buffer, unless it is set.
 SEND_BUFFER_BYTES = 4 << 20
@@ -33,6 +34,8 @@ SEND_BUFFER_BYTES = 4 << 20
 WRITE_BYTES = 128 << 10
 #: ... and its buffer grows to this many congestion windows.
 BUFFERED_WINDOWS = 2
+#: Intervals whose bytes differ by no more than this factor: not those of slow start.
+EVEN_RATIO = 1.5
 RECEIVED_COLUMNS = ("start_ns", "end_ns", "bytes")
 SENT_COLUMNS = (*RECEIVED_COLUMNS, "packets", "snd_cwnd_bytes", "snd_cwnd_segments", "snd_mss_bytes")
 WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns")
@@ -42,6 +45,7 @@ LIMIT_SERIES: Mapping[str, Sequence[str]] = {
         *("rtt_us", "min_rtt_us", "delivery_rate_app_limited"),
         *("busy_time_us", "rwnd_limited_us", "sndbuf_limited_us"),
         *("bytes_sent", "bytes_retrans", "delivered_segments", "max_pacing_bytes_per_s"),
+        *("dsack_dups_segments", "snd_wnd_bytes"),
     ),
     "receiver_intervals": RECEIVED_COLUMNS,
     "sender_workers": WORKER_COLUMNS,
@@ -144,11 +148,13 @@ class TrialSeries:
         return min((rate for rate in rates if rate is not None), default=None)
 
 
-def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | None) -> FlowReading:
+def read_flow(
+    series: TrialSeries, trial: FlowReading, line: BottleneckLink | None, *, reverse: bool
+) -> FlowReading:
     """What was seen of a trial in its steady window; a series that it did not keep leaves its figures None.
 
     ``trial`` has what the trial's own row holds: figures of the flow, the number of streams,
-    busy cores; and the hosts' ceiling.
+    busy cores; and the hosts' ceiling. ``reverse``: the end that connected receives.
 
     Counters of ``tcp_info`` are cumulative: differences from the last reading before the steady window to its
     last one are taken. Rates for the spread are of segments that the sender knows delivered, selectively
@@ -158,10 +164,13 @@ def read_flow(series: TrialSeries, trial: FlowReading, line: BottleneckLink | No
     count, (sender, receiver) = len(trial.streams), trial.hosts
     rates = trial.requested_bits_per_s, series.find_requested_rate(), _read_pacing(sent, count)
     workers = series.table("sender_workers"), series.table("receiver_workers")
+    spread, spans = _measure_spread(sent, count)
     return replace(
         trial,
         streams=_read_streams(sent, series.carried, count) or trial.streams,
-        rate_spread_ratio=_measure_spread(sent, count),
+        rate_spread_ratio=spread,
+        rate_spans=spans,
+        forward_rise_ns=_measure_forward_rise(sent, received, count, reverse=reverse),
         hosts=(
             read_host_load(sender.busiest_core_ratio, sent, workers[0]),
             read_host_load(receiver.busiest_core_ratio, received, workers[1]),
@@ -309,6 +318,9 @@ def _read_streams(sent: Table | None, carried: Table | None, streams: int) -> tu
         "rtt_ns": _as_list(_middle(sent.grid("rtt_us", streams)[steady]) * 1e3),
         "rtt_min_ns": _as_list(np.fmin.reduce(sent.grid("min_rtt_us", streams)[steady], axis=0) * 1e3),
         "segment_bytes": mean("snd_mss_bytes"),
+        "spurious_segments": gain("dsack_dups_segments"),
+        "offered_bytes": _as_list(_middle(sent.grid("snd_wnd_bytes", streams)[steady])),
+        "offered_most_bytes": _as_list(np.fmax.reduce(sent.grid("snd_wnd_bytes", streams), axis=0)),
     }
     return tuple(
         StreamReading(steady_s=span_s, **{name: values[stream] for name, values in columns.items()})
@@ -334,24 +346,67 @@ def _stream_rates(carried: Table | None, streams: int) -> list[float | None]:
     return _as_list(counts * 8e9 / span_ns) if span_ns > 0 else []
 
 
-def _measure_spread(sent: Table | None, streams: int) -> float | None:
-    """Spread of the flow's rates of delivery over spans of the steady window."""
+def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int | None]:
+    """Spread of the flow's rates of delivery over spans of the steady window, and the number of spans."""
     if sent is None or sent.rows % streams:
-        return None
+        return None, None
     steady = sent.steady_intervals(streams)
     delivered = (sent.grid("delivered_segments", streams) * sent.grid("snd_mss_bytes", streams)).sum(axis=1)
     ends = sent.grid("end_ns", streams)[:, 0]
-    rtt_ns = float(np.nanmedian(sent.get("rtt_us")) * 1e3) if np.isfinite(sent.get("rtt_us")).any() else 0.0
     if steady.size < 2 or not np.isfinite(delivered[steady]).all():
-        return None
+        return None, None
     times, totals = ends[steady], delivered[steady]
-    least_ns = max((times[-1] - times[0]) / SPANS, ROUND_TRIPS * rtt_ns)
+    least_ns = max((times[-1] - times[0]) / SPANS, ROUND_TRIPS * _find_empty_rtt(sent))
     picks = [0]
     for place in range(1, times.size):
         if times[place] - times[picks[-1]] >= 0.999 * least_ns:
             picks.append(place)
     gains, spans = np.diff(totals[picks]), np.diff(times[picks])
-    return measure_rate_spread(gains, spans) if gains.size and (gains >= 0).all() else None
+    if not gains.size or (gains < 0).any():
+        return None, None
+    return measure_rate_spread(gains, spans), int(gains.size)
+
+
+def _find_empty_rtt(sent: Table) -> float:
+    """The least RTT that a sender's kernel saw, ns; of the smoothed ones where it does not state it."""
+    least = [np.fmin.reduce(sent.get(name), initial=np.inf) for name in ("min_rtt_us", "rtt_us")]
+    return next((float(one) * 1e3 for one in least if np.isfinite(one)), 0.0)
+
+
+def _measure_forward_rise(
+    sent: Table | None, received: Table | None, streams: int, *, reverse: bool
+) -> float | None:
+    """How much longer data took to arrive than over the empty path: median over the steady window, ns.
+
+    The time between the sender's count of some bytes and the receiver's count of as many, all streams
+    together. Each end counts time from its own start: the receiver's is its first byte, or with ``reverse``
+    its "go", a round trip before the first byte. Neither needs the other's clock. It includes what waits for
+    a lost segment or for the application to read. None unless both ends counted every interval.
+    """
+    if sent is None or received is None or sent.rows % streams or received.rows % streams:
+        return None
+    left = (sent.grid("bytes_sent", streams) - sent.grid("bytes_retrans", streams)).sum(axis=1)
+    came = np.cumsum(received.grid("bytes", streams).sum(axis=1))
+    times, arrivals = sent.grid("end_ns", streams)[:, 0], received.grid("end_ns", streams)[:, 0]
+    steady = received.steady_intervals(streams)
+    counts = np.concatenate([left, came, times, arrivals])
+    if not steady.size or left.size < 2 or not np.isfinite(counts).all() or (np.diff(left) < 0).any():
+        return None
+    departures = np.interp(came, np.concatenate([[0.0], left]), np.concatenate([[0.0], times]))
+    delays = arrivals - departures - (_find_empty_rtt(sent) if reverse else 0.0)
+    # A receiver that was late to note its first byte counts every delay too short, the shortest as well.
+    even = _list_even(np.diff(left, prepend=0.0))[np.minimum(np.searchsorted(left, came), left.size - 1)]
+    late = min(0.0, float(delays[even].min(initial=0.0)))
+    return max(0.0, float(np.median(delays[steady])) - late)
+
+
+def _list_even(counts: Floats) -> Flags:
+    """Which of the counts are like those beside them: within one, bytes may be taken for evenly spread."""
+    most = np.fmax(np.roll(counts, 1), np.roll(counts, -1))
+    least = np.fmin(np.roll(counts, 1), np.roll(counts, -1))
+    found: Flags = (counts * EVEN_RATIO >= most) & (least * EVEN_RATIO >= counts)
+    found[[0, -1]] = False
+    return found
 
 
 def _middle(values: Floats) -> Floats:

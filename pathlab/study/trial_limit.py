@@ -8,15 +8,9 @@ from statistics import median
 
 import numpy as np
 
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading, estimate_windows_rate
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import (
-    FlowReading,
-    Limit,
-    LimitVerdict,
-    StreamReading,
-    classify_limits,
-    estimate_windows_rate,
-)
+from pathlab.analysis.verdicts.limits import Limit, LimitVerdict, classify_limits
 from pathlab.store.arrays import read_floats
 from pathlab.store.records import TrialRecord
 from pathlab.study.links import Traffic, find_narrowest_link
@@ -33,9 +27,11 @@ class SingleLimit:
     """The verdict on the flow of a trial and the figures beside it; None where one was not measured.
 
     ``windows_bits_per_s`` is what the requested windows carry over ``windows_rtt_ns``. Ratios are medians of
-    streams: of time held by the receiver's window, by a full send buffer, without data to send, and of
-    bytes sent again. ``smoothed_rtt_ns`` is that of TCP. ``offered_bytes`` and ``congestion_bytes`` are the
-    largest windows of a stream, the receiver's and the congestion window.
+    streams: of time held by the receiver's window, by a full send buffer, without data to send, and of bytes
+    sent again. ``loss_ratio`` is the share of all data that was lost, as far as it was retransmitted and
+    DSACK does not explain it. ``smoothed_rtt_ns`` is that of TCP. ``offered_bytes`` and ``congestion_bytes``
+    are the largest windows of a stream, the receiver's and the congestion window; ``offered_usual_bytes`` is
+    the receiver's median one in the steady window.
     """
 
     verdict: LimitVerdict
@@ -46,9 +42,11 @@ class SingleLimit:
     buffer_full_ratio: float | None
     idle_ratio: float | None
     resent_ratio: float | None
+    loss_ratio: float | None
     smoothed_rtt_ns: float | None
     offered_bytes: float | None
     congestion_bytes: float | None
+    offered_usual_bytes: float | None
 
     def find(self, name: str) -> float | None:
         """A figure of the evidence by its name; None where it is not there or was not measured."""
@@ -73,11 +71,18 @@ def classify_record(source: StudySource, trial_id: int, record: TrialRecord, *, 
 
     Raises StoreError for a damaged series.
     """
+    offered, congestion = _find_largest_windows(source, trial_id)
     reading = _read_flow(source, trial_id, record, reverse=reverse)
+    return describe_limit(reading, offered_bytes=offered, congestion_bytes=congestion)
+
+
+def describe_limit(
+    reading: FlowReading, *, offered_bytes: float | None = None, congestion_bytes: float | None = None
+) -> SingleLimit:
+    """The limit of a flow that was read, with the figures beside it."""
     streams = reading.streams
     rtt_ns = reading.rtt_unloaded_ns or reading.rtt_loaded_ns
     busy = [_divide(one.busy_s, one.steady_s) for one in streams]
-    offered, congestion = _find_largest_windows(source, trial_id)
     return SingleLimit(
         verdict=classify_limits(reading).flow,
         reading=reading,
@@ -87,9 +92,11 @@ def classify_record(source: StudySource, trial_id: int, record: TrialRecord, *, 
         buffer_full_ratio=_find_median(_divide(one.buffer_limited_s, one.steady_s) for one in streams),
         idle_ratio=_find_median(None if share is None else max(0.0, 1 - share) for share in busy),
         resent_ratio=_find_median(_divide(one.retransmitted_bytes, one.sent_bytes) for one in streams),
+        loss_ratio=reading.loss_ratio,
         smoothed_rtt_ns=_find_median(one.rtt_ns for one in streams),
-        offered_bytes=offered,
-        congestion_bytes=congestion,
+        offered_bytes=offered_bytes,
+        congestion_bytes=congestion_bytes,
+        offered_usual_bytes=_find_median(one.offered_bytes for one in streams),
     )
 
 
@@ -110,12 +117,13 @@ def _read_flow(source: StudySource, trial_id: int, record: TrialRecord, *, rever
         hosts=tuple(HostLoad(busiest_core_ratio=ratio) for ratio in cores),
         ceiling_bits_per_s=find_ceiling(facts, record.streams),
         kernel_stamps=None if record.probe_stamps is None else record.probe_stamps != USER_STAMPS,
+        congestion=record.congestion_sender,
     )
     traffic = Traffic.of(
         [record.destination_address], [record.mss_bytes], datagram_bytes=[record.datagram_bytes]
     )
     line = find_narrowest_link(source.campaign.environment, sender, receiver, traffic)
-    return read_flow(TrialSeries(source, trial_id, LIMIT_SERIES), figures, line)
+    return read_flow(TrialSeries(source, trial_id, LIMIT_SERIES), figures, line, reverse=reverse)
 
 
 def _find_largest_windows(source: StudySource, trial_id: int) -> tuple[float | None, float | None]:

@@ -90,7 +90,12 @@ class Condition:
     def flow_ends(self) -> tuple[str, str]:
         """The hosts that send and receive what is counted: turned where the data goes against the path."""
         ends = self.path_source, self.path_destination
-        return (ends[1], ends[0]) if self.get("direction") == "reverse" else ends
+        return (ends[1], ends[0]) if self.is_reverse else ends
+
+    @property
+    def is_reverse(self) -> bool:
+        """Whether the data goes against the path."""
+        return self.get("direction") == "reverse"
 
     @property
     def path(self) -> str:

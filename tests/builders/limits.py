@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading, classify_limits
+from pathlab.analysis.verdicts.limits import Limit, classify_limits
 
 Ratios = Sequence[float | None]
 
@@ -41,6 +42,8 @@ QUIET = FlowReading(
     rtt_loaded_ns=160.4e6,
     rtt_unloaded_ns=160e6,
     rate_spread_ratio=0.02,
+    rate_spans=20,
+    congestion="reno",
     hosts=give_loads(0.2, 0.3),
 )
 

@@ -42,7 +42,8 @@ from pathlab.analysis.verdicts import hash_shares
 from pathlab.analysis.verdicts.bond_gain import evaluate_bond
 from pathlab.analysis.verdicts.drift import find_drift
 from pathlab.analysis.verdicts.equivalence import evaluate_ratio, evaluate_shift
-from pathlab.analysis.verdicts.limits import classify_limits, measure_rate_spread
+from pathlab.analysis.verdicts.flow_reading import measure_rate_spread
+from pathlab.analysis.verdicts.limits import classify_limits
 from pathlab.analysis.verdicts.pairs import compare_pairs
 from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 from pathlab.analysis.verdicts.warm_up import detect_warm_up

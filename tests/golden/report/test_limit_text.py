@@ -10,7 +10,8 @@ import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import weigh
-from pathlab.analysis.verdicts.limits import FlowReading, Limit, LimitVerdict, StreamReading
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
+from pathlab.analysis.verdicts.limits import Limit, LimitVerdict
 from pathlab.report.limit_text import format_limit
 from pathlab.report.trial_notes import list_remarks
 from pathlab.study.trial_limit import SingleLimit
@@ -33,9 +34,11 @@ FOUND = SingleLimit(
     buffer_full_ratio=0.8,
     idle_ratio=0.6,
     resent_ratio=0.003,
+    loss_ratio=0.003,
     smoothed_rtt_ns=100e3,
     offered_bytes=6e6,
     congestion_bytes=3e6,
+    offered_usual_bytes=None,
 )
 FOUR = replace(READING, streams=(StreamReading(),) * 4)
 AUTOTUNED = {"windows_bits_per_s": None, "reading": replace(READING, window_requested_bytes=None)}

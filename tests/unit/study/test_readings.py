@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading
 from pathlab.analysis.verdicts.host_limits import HostLoad
-from pathlab.analysis.verdicts.limits import FlowReading, Limit, StreamReading
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.study.analyses import StudiedResults, Study
 from pathlab.study.links import BottleneckLink, Traffic, find_bottleneck, find_narrowest_link
 from pathlab.study.readings import LIMIT_SERIES, TrialSeries, find_ceiling, read_flow
@@ -83,9 +85,9 @@ def make_workers(busy_ns: int, **changes: float | None) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def read(frames: dict[str, pd.DataFrame]) -> FlowReading:
+def read(frames: dict[str, pd.DataFrame], *, reverse: bool = False) -> FlowReading:
     source = with_series(make_sweep(1, levels=[(STREAMS, 65536)]), frames)
-    return read_flow(TrialSeries(source, 1, LIMIT_SERIES), FIGURES, None)
+    return read_flow(TrialSeries(source, 1, LIMIT_SERIES), FIGURES, None, reverse=reverse)
 
 
 def test_figures_are_differences_within_the_steady_window() -> None:
@@ -111,6 +113,46 @@ def test_a_lump_after_a_filled_hole_is_no_uneven_rate() -> None:
     spread = read({"sender_intervals": uneven, "receiver_intervals": lumpy}).rate_spread_ratio
     assert spread is not None
     assert spread > 0.1
+
+
+def delay_arrivals(delays_ns: NDArray[np.float64]) -> pd.DataFrame:
+    """What the receiver counts of ``make_intervals`` where each interval's data arrives so much later."""
+    late = make_intervals()
+    times = late["end_ns"].to_numpy().reshape(-1, STREAMS)[:, 0]
+    total = np.interp(times - delays_ns, np.concatenate([[0], times]), np.arange(times.size + 1) * 100_000.0)
+    late["bytes"] = np.repeat(np.diff(total, prepend=0.0), STREAMS)
+    return late
+
+
+@pytest.mark.parametrize("ahead_ns", [0.0, 150e6])
+@pytest.mark.parametrize("queue_ns", [0.0, 80e6])
+def test_a_queue_is_found_on_the_way_that_has_it(queue_ns: float, ahead_ns: float) -> None:
+    """By the ends' counts of the same bytes, whatever the receiver's clock is ahead or behind."""
+    grown = queue_ns * np.minimum(1.0, np.maximum(0, np.arange(len(PHASES)) - 4) / 4)
+    received = delay_arrivals(grown - ahead_ns)
+    frames = {"sender_intervals": make_intervals(), "receiver_intervals": received}
+    assert read(frames).forward_rise_ns == pytest.approx(queue_ns, abs=1e6)
+    # The receiver of a reverse transfer counts from its "go", a round trip of 40 ms before its first byte.
+    frames["receiver_intervals"] = delay_arrivals(grown + 40e6)
+    assert read(frames, reverse=True).forward_rise_ns == pytest.approx(queue_ns, abs=1e6)
+    without = {"sender_intervals": make_intervals().drop(columns="bytes_sent")}
+    assert read({**frames, **without}).forward_rise_ns is None
+
+
+def test_the_rate_over_a_deep_queue_is_steady_or_not() -> None:
+    """Two seconds of queue on a path of 40 ms: spans follow the empty path, not the queue."""
+    deep = read({"sender_intervals": make_intervals(rtt_us=2_040_000)})
+    assert (deep.rate_spread_ratio, deep.rate_spans) == (pytest.approx(0.0, abs=1e-9), 14)
+    assert read({"sender_intervals": make_intervals(min_rtt_us=2_000_000)}).rate_spread_ratio is None
+
+
+def test_windows_and_spurious_segments_are_read() -> None:
+    grown = np.repeat(np.arange(1, len(PHASES) + 1), STREAMS)
+    offered = np.where(grown <= 5, 4_000_000, 20_000)
+    sent = make_intervals(dsack_dups_segments=2 * grown, snd_wnd_bytes=offered, bytes_retrans=2896 * grown)
+    stream = read({"sender_intervals": sent}).streams[0]
+    assert (stream.offered_bytes, stream.offered_most_bytes) == (20_000, 4_000_000)
+    assert (stream.spurious_segments, stream.lost_segments, stream.loss_ratio) == (60, 0, 0)
 
 
 def test_the_engines_own_threads_are_told_from_others() -> None:
