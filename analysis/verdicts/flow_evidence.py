@@ -190,7 +190,7 @@ def _compare_with_law(
     if 0 < lost < RESENT_LEAST and reading.loss_ratio is not None:
         loss = reading.loss_ratio
     allowed = estimate_loss_window(reading.congestion, loss, rtt_ns)
-    return None if allowed is None else flight_bytes / (allowed * stream.segment_bytes)
+    return None if allowed is None else divide(flight_bytes, allowed * stream.segment_bytes)
 
 
 def _most(ratios: Iterable[float | None]) -> float | None:

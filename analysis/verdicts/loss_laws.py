@@ -43,4 +43,5 @@ def estimate_loss_window(congestion: str | None, loss_ratio: float, rtt_ns: floa
         window = max(window, factor * (rtt_ns / 1e9 / loss) ** 0.75)
     rounds = 1 + TIMEOUT_LEAST_NS / rtt_ns
     timeouts = rounds * min(1.0, 3 * math.sqrt(3 * loss / 8)) * loss * (1 + 32 * loss**2)
-    return 1 / (1 / window + timeouts)
+    rounds_per_segment = 1 / window + timeouts
+    return 1 / rounds_per_segment if rounds_per_segment else math.inf
