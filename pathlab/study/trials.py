@@ -95,7 +95,7 @@ class Condition:
     @property
     def is_reverse(self) -> bool:
         """Whether the data goes against the path."""
-        return self.get("direction") == "reverse"
+        return bool(self.get("direction") == "reverse")
 
     @property
     def path(self) -> str:

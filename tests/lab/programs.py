@@ -34,13 +34,13 @@ class Program:
                 self._lines.put(line)
         self._lines.put(None)
 
-    def wait_for(self, text: str) -> None:
-        """Take lines until one holds ``text``."""
+    def wait_for(self, text: str) -> str:
+        """Take lines until one holds ``text``, and return that."""
         seen = []
         while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
             seen.append(line)
             if text in line:
-                return
+                return line
         raise AssertionError(f"ended before '{text}': {''.join(seen)}")
 
     def say(self, line: str) -> None:

@@ -13,9 +13,11 @@ import random
 import select
 import socket
 import sys
+import threading
 import time
 
 READ_BYTES = 1 << 17
+SLOW_READ_BYTES = 20_000
 #: After the last datagram has left the emulator; the kernel has it in the socket within much less.
 QUIET_S = 0.2
 #: Ends what fails already; tests that wait for it have patience of their own.
@@ -60,6 +62,33 @@ def receive_tcp(address: str) -> dict[str, object]:
                 digest.update(part)
                 total_bytes += len(part)
     return {"bytes": total_bytes, "sha256": digest.hexdigest()}
+
+
+def _relay(source: socket.socket, sink: socket.socket, pause_s: float) -> None:
+    """Pass bytes on to their end, a few at a time."""
+    with contextlib.suppress(OSError):  # the other way ended both
+        while part := source.recv(SLOW_READ_BYTES if pause_s else READ_BYTES):
+            sink.sendall(part)
+            time.sleep(pause_s)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def relay_slowly(address: str, port: int, buffer_bytes: int, pause_s: float) -> dict[str, object]:
+    """Take one connection and pass it on to a port of this host, reading little of it at a time."""
+    with socket.socket(_family(address)) as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)  # before a window is offered
+        server.bind((address, 0))
+        server.listen()
+        server.settimeout(DEADLINE_S)
+        print("ready", server.getsockname()[1], flush=True)  # noqa: T201 -- the protocol of this program
+        stream, _ = server.accept()
+        with stream, socket.create_connection((address, port), timeout=DEADLINE_S) as onward:
+            stream.settimeout(DEADLINE_S)
+            back = threading.Thread(target=_relay, args=(onward, stream, 0.0))
+            back.start()
+            _relay(stream, onward, pause_s)
+            back.join()
+    return {}
 
 
 def make_datagram(number: int, size_bytes: int) -> bytes:
@@ -157,6 +186,9 @@ def main(arguments: list[str]) -> None:
         outcome = send_tcp(peer, port, int(values.get("size_bytes", 0)), float(values.get("seconds", 0)))
     elif role == "receive-tcp":
         outcome = receive_tcp(peer)
+    elif role == "relay-slowly":
+        buffer_bytes, pause_s = int(values["buffer_bytes"]), float(values["pause_s"])
+        outcome = relay_slowly(peer, port, buffer_bytes, pause_s)
     elif role in ("send-udp", "send-segmented-udp"):
         send = send_udp if role == "send-udp" else send_segmented_udp
         count, payload_bytes, burst = (int(values[key]) for key in ("count", "payload_bytes", "burst"))

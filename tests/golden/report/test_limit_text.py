@@ -44,6 +44,7 @@ FOUR = replace(READING, streams=(StreamReading(),) * 4)
 AUTOTUNED = {"windows_bits_per_s": None, "reading": replace(READING, window_requested_bytes=None)}
 #: Name, value and threshold.
 Evidence = tuple[str, float, float]
+LOSSES: list[Evidence] = [("resent_segments", 42, 10)]
 BUSY: list[Evidence] = [("busiest_core_ratio", 0.99, 0.95), ("waiting_ratio", 0.1, 0.25)]
 
 
@@ -60,13 +61,20 @@ BUSY: list[Evidence] = [("busiest_core_ratio", 0.99, 0.95), ("waiting_ratio", 0.
         (Limit.RECEIVER_WINDOW, [("windows_share_ratio", 0.02, 0.9)], {}),
         (Limit.SEND_BUFFER, [("windows_share_ratio", 0.02, 0.9)], {"buffer_full_ratio": 0.0}),
         (Limit.SEND_BUFFER, [], AUTOTUNED),
-        (Limit.CONGESTION, [], {}),
+        (Limit.CONGESTION, LOSSES, {}),
+        (Limit.CONGESTION, [*LOSSES, ("probe_rtt_rise_ns", 68e6, 2e6)], {}),
+        (Limit.RATE_LIMIT, LOSSES, {}),
+        (Limit.RATE_LIMIT, [*LOSSES, ("line_share_ratio", 0.96, 0.9)], {}),
+        (Limit.RETURN_PATH, [("probe_rtt_rise_ns", 199e6, 2e6), ("forward_share_ratio", 0.01, 0.5)], {}),
+        (Limit.RECEIVING_APPLICATION, [], {"offered_usual_bytes": 12e3}),
         (Limit.PATH_CAPACITY, [("line_share_ratio", 0.96, 0.9)], {}),
         (Limit.PATH_CAPACITY, [("probe_rtt_rise_ns", 12000000.0, 200000.0)], {}),
+        (Limit.PATH_CAPACITY, [("probe_rtt_rise_ns", 12e6, 2e5), ("forward_share_ratio", 0.9, 0.5)], {}),
         (Limit.APPLICATION, [("requested_share_ratio", 0.99, 0.9)], {}),
         (Limit.APPLICATION, [], {}),
         (Limit.HOST_CPU, [*BUSY, ("engine_core_ratio", 0.5, 0.25)], {}),
         (None, [("windows_share_ratio", 0.5, 0.9)], {}),
+        (None, [("probe_rtt_rise_ns", 68e6, 2e6), ("forward_share_ratio", 0.4, 0.5)], {}),
     ],
 )
 def test_a_limit_is_said_with_its_figures(

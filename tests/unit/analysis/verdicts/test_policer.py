@@ -19,7 +19,7 @@ SEGMENT_BYTES = 1448
 def simulate(
     streams: int, rng: np.random.Generator, *, loss: float = 0.0, most: float = float("inf")
 ) -> FlowReading:
-    """Reno without a queue; a segment is lost with chance ``loss``, and those beyond ``most`` a round trip."""
+    """Reno without a queue: segments lost with chance ``loss``, and those beyond ``most`` a round trip."""
     windows = np.full(streams, 10.0)
     sent, lost, arrived = np.zeros(streams), np.zeros(streams), []
     for number in range(ROUNDS):
