@@ -21,7 +21,7 @@ HOST_FIGURES = {
 OPEN_FIGURES = {
     "windows_share_ratio": "the rate is {} of what the windows carry",
     "probe_rtt_rise_ns": "the RTT rose by {}",
-    "forward_share_ratio": "{} of that rise is on the way there",
+    "forward_share_ratio": "{} of that on the way there",
     "busiest_core_ratio": "the busiest core was {} busy",
 }
 
@@ -50,9 +50,8 @@ def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
     if limit is Limit.RATE_LIMIT:
         return _describe_rate_limit(found)
     if limit is Limit.RETURN_PATH:
-        return (
-            f"a queue there adds {format_time(_find_rise(found))} to the RTT, and none grew on the way there"
-        )
+        share = format_ratio(found.find("forward_share_ratio"))
+        return f"the RTT rose by {format_time(_find_rise(found))}, {share} of that on the way there"
     if limit is Limit.RECEIVING_APPLICATION:
         return _describe_unread(found)
     if found.verdict.at_requested_rate:
@@ -83,7 +82,7 @@ def _describe_path(found: SingleLimit) -> str:
     rise = _find_rise(found)
     if rise is None:
         return ""
-    unknown = "" if found.met("forward_share_ratio") else " (which way was not measured)"
+    unknown = "" if found.met("forward_share_ratio") else "; which way was not measured"
     return f"at a steady rate, a queue adds {format_time(rise)} to the RTT{unknown}"
 
 
@@ -101,7 +100,7 @@ def _describe_queue(found: SingleLimit) -> str:
     name = "tcp_rtt_rise_ns" if found.find("probe_rtt_rise_ns") is None else "probe_rtt_rise_ns"
     if not found.met(name):
         return "and no queue grew"
-    return f"and a queue that added {format_time(found.find(name))} ran empty"
+    return f"at an uneven rate with a queue of {format_time(found.find(name))}"
 
 
 def _describe_rate_limit(found: SingleLimit) -> str:
