@@ -72,24 +72,24 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
     Notes
     -----
     In this order, first match: host CPU (as ``is_host_limited``); sending application (its configured rate is
-    reached, or it had too little to send and did not fill the requested window); path capacity (a known line
-    is reached, or the queue builds on the way of the data, the rate is flat and the windows over the unloaded
-    RTT would carry more; without losses, or where a window holds the flow, the least RTT must have risen too:
-    else the delays come from elsewhere; beside a busy core, either that or the waits of the traffic's threads
-    for it must be known, else path and windows stay undecided); return path (the RTT rises and the data's own
-    way has at most ``BACKWARD_RATIO`` of it); the receiver's window, or its application (the kernel's clock,
-    and most of the largest offered window is neither offered any more nor in flight); send buffer (the
-    kernel's clock, or the requested window is filled while the receiver's is measured not to hold: the
-    kernel's clock stays at 0 with small writes although the buffer is the limit); a window of either end (the
-    rate is what the windows carry, no queue builds, the kernel's clock of the receiver's was not measured); a
-    rate limit of the path (no queue, losses, a flat rate that so many independent losses would not leave);
-    congestion and loss (at least ``RESENT_LEAST`` segments lost, and at least ``LOSS_LAW_RATIO`` of what that
-    allows in flight, by ``loss_laws``). Else undecided: not measured where a figure is missing, conflicting
-    evidence where readings of the queue differ or it may be of either way, no evidence otherwise. Whether a
-    queue builds is read from probes before the streams' smoothed RTT (``evidence.find_queue``); of that, the
-    median over streams of each one's median over the steady window counts. The flow's limit is the one under
-    which streams carry more than half of its rate; streams that differ make it undecided (conflicting
-    evidence).
+    reached, or it had too little to send and did not fill the requested window); receiving application (the
+    kernel's clock says that the receiver's window held, and most of the largest one is neither offered any
+    more nor in flight); path capacity (a known line is reached, or the queue builds on the way of the data,
+    the rate is flat and the windows over the unloaded RTT would carry more; without losses, or where a window
+    holds the flow, the least RTT must have risen too: else the delays come from elsewhere; beside a busy
+    core, either that or the waits of the traffic's threads for it must be known, else path and windows stay
+    undecided); return path (the RTT rises and the data's own way has at most ``BACKWARD_RATIO`` of it); the
+    receiver's window (the kernel's clock); send buffer (the kernel's clock, or the requested window is filled
+    while the receiver's is measured not to hold: the kernel's clock stays at 0 with small writes although the
+    buffer is the limit); a window of either end (the rate is what the windows carry, no queue builds, the
+    kernel's clock of the receiver's was not measured); a rate limit of the path (no queue, losses, a flat
+    rate that so many independent losses would not leave); congestion and loss (at least ``RESENT_LEAST``
+    segments lost, and at least ``LOSS_LAW_RATIO`` of what that allows in flight, by ``loss_laws``). Else
+    undecided: not measured where a figure is missing, conflicting evidence where readings of the queue differ
+    or it may be of either way, no evidence otherwise. Whether a queue builds is read from probes before the
+    streams' smoothed RTT (``evidence.find_queue``); of that, the median over streams of each one's median
+    over the steady window counts. The flow's limit is the one under which streams carry more than half of its
+    rate; streams that differ make it undecided (conflicting evidence).
 
     A verdict is wrong where: (host CPU) a thread that waited had time to spare; (path capacity) all traffic
     of the queue is that of others, or the queue is on the way back and the ends' counts do not show it (other
@@ -125,6 +125,9 @@ def _classify_stream(
         limit = Limit.HOST_CPU
     elif met["requested_share_ratio"] or (starved and not filled):
         limit = Limit.APPLICATION
+    elif met["receiver_limited_ratio"] and met["unread_window_ratio"]:
+        # Acknowledgements of a window that was closed come late, as from a queue.
+        limit = Limit.RECEIVING_APPLICATION
     elif met["line_share_ratio"] and path.policed and not ignores_losses(reading.congestion):
         limit = Limit.RATE_LIMIT
     elif met["line_share_ratio"] or (path.full and not met["windows_share_ratio"]):
@@ -132,7 +135,7 @@ def _classify_stream(
     elif path.backward and not lossy and not met["windows_share_ratio"]:
         limit = Limit.RETURN_PATH
     elif met["receiver_limited_ratio"] and windowed:
-        limit = Limit.RECEIVING_APPLICATION if met["unread_window_ratio"] else Limit.RECEIVER_WINDOW
+        limit = Limit.RECEIVER_WINDOW
     elif windowed and (met["buffer_limited_ratio"] or (filled and met["receiver_limited_ratio"] is False)):
         limit = Limit.SEND_BUFFER
     elif met["receiver_limited_ratio"] is None and path.queue is False and is_window_full(evidence):

@@ -67,11 +67,13 @@ def queue(rise_ns: float, forward_share: float | None, *, rate: float = 30e6, **
 
 def hold(flight: float, offered: float, **flow: Any) -> FlowReading:
     """A flow that the receiver's window holds: what is in flight and what is offered, of 4 MB at most."""
-    reading = read(1, flight * 4e6 * 8e9 / 160e6, receiver_limited_s=19.0, rtt_ns=160e6)
+    rtt_ns = flow.pop("rtt_ns", 160e6)
+    reading = read(1, flight * 4e6 * 8e9 / rtt_ns, receiver_limited_s=19.0, rtt_ns=rtt_ns)
     stream = replace(reading.streams[0], offered_bytes=offered * 4e6, offered_most_bytes=4e6)
     return replace(reading, streams=(stream,), **flow)
 
 
+LATE = {"rtt_ns": 400e6}
 WINDOW, READER = Limit.RECEIVER_WINDOW, Limit.RECEIVING_APPLICATION
 LOSSES, CAPACITY, RATE, BACK = Limit.CONGESTION, Limit.PATH_CAPACITY, Limit.RATE_LIMIT, Limit.RETURN_PATH
 #: What would be named wrongly, the reading, and the limit (None: undecided).
@@ -131,6 +133,7 @@ SITUATIONS: list[tuple[str, FlowReading, Limit | None]] = [
     ("a reader that reads now and then", hold(0.2, 0.3), READER),
     ("a reader nearly as fast as the window", hold(0.6, 0.6), WINDOW),
     ("a window that is offered but not used", hold(0.2, 0.9), WINDOW),
+    ("acknowledgements of a closed window come late", hold(0.2, 0.01, rtt_loaded_ns=None, **LATE), READER),
     ("the rate asked for is reached", hold(0.02, 0.01, requested_bits_per_s=4e6), Limit.APPLICATION),
 ]
 
