@@ -146,8 +146,8 @@ def _measure_steadiness(reading: FlowReading) -> float | None:
     What a path drops beyond a rate keeps the sum of the streams at that rate: it then spreads by far less.
     """
     spread, lost, spans = reading.rate_spread_ratio, reading.lost_segments, reading.rate_spans
-    if spread is None or lost is None or not spans:
-        return None
+    if not spread or lost is None or not spans:
+        return spread if lost is not None and spans else None
     return spread * math.sqrt(len(reading.streams) + lost / spans) / INDEPENDENT_SPREAD
 
 

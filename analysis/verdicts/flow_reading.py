@@ -90,18 +90,18 @@ class FlowReading:
     def lost_segments(self) -> float | None:
         """Those of all streams; None unless each is known."""
         lost = [one for one in (stream.lost_segments for stream in self.streams) if one is not None]
-        return sum(lost) if lost and len(lost) == len(self.streams) else None
+        return sum(sorted(lost)) if lost and len(lost) == len(self.streams) else None
 
     @property
     def loss_ratio(self) -> float | None:
         """That of all streams together."""
-        lost, sent = [], 0.0
+        lost, sent = [], []
         for stream in self.streams:
             if stream.loss_ratio is None or stream.sent_bytes is None:
                 return None
             lost.append(stream.loss_ratio * stream.sent_bytes)
-            sent += stream.sent_bytes
-        return divide(sum(lost), sent)
+            sent.append(stream.sent_bytes)
+        return divide(sum(sorted(lost)), sum(sorted(sent)))
 
 
 def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> float | None:

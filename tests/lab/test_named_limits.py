@@ -83,7 +83,7 @@ def run(
                 known = classify_record(results, trial_id, record, reverse=False)
                 limit = describe_limit(replace(known.reading, line_bits_per_s=None))
                 rows_of = results.series(trial_id, "lab_links").itertuples()
-                links = {(str(one.direction), str(one.name)): int(one.value) for one in rows_of}
+                links = {(str(one.direction), str(one.name)): int(str(one.value)) for one in rows_of}
                 found[record.plan_row] = Trial(limit, known, links)
     return list(found.values())
 
