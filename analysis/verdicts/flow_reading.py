@@ -95,7 +95,8 @@ class FlowReading:
     @property
     def loss_ratio(self) -> float | None:
         """That of all streams together."""
-        lost, sent = [], []
+        lost: list[float] = []
+        sent: list[float] = []
         for stream in self.streams:
             if stream.loss_ratio is None or stream.sent_bytes is None:
                 return None
