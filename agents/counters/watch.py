@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
 
-from pathlab.agents.counters import cpu, nic_drops, nics, qdiscs, softnet, tcp, udp
+from pathlab.agents.counters import cpu, nic_drops, nics, qdiscs, softnet, stopped, tcp, udp
 from pathlab.agents.counters.text import read_text
 
 
@@ -31,6 +31,7 @@ SOURCES = (
     CounterSource("tcp", "/proc/net/snmp and netstat", tcp.read_tcp_counters, tcp.compare_tcp),
     CounterSource("udp", "/proc/net/snmp and snmp6", udp.read_udp_counters, tcp.compare_tcp),
     CounterSource("qdiscs", "rtnetlink RTM_GETQDISC", qdiscs.read_qdiscs, qdiscs.compare_qdiscs),
+    CounterSource("stopped", "/proc/PID/task", stopped.list_stopped, lambda _before, after: after),
 )
 
 

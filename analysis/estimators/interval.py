@@ -40,6 +40,7 @@ class Undecided(StrEnum):
     NO_FIT = "no-model-fits"
     RIVALS = "rivals-not-distinguished"
     NO_BREAK = "no-break"
+    STALLED = "stalled"  # of a trial in which a program did not run
     PROVISIONAL = "provisional"  # of trials that no test takes
 
 

@@ -197,7 +197,8 @@ class Campaign(FileTable):
         None, description="A combination repeated at fixed places, which shows drift."
     )
     retries: Annotated[int, Bounds(COUNT, 0, 100)] = Field(
-        1, description="How often a failed trial is tried again, at the end of its cycle."
+        1,
+        description="How often a failed or host-stalled trial is tried again, at the end of its cycle.",
     )
     lab_retries: Annotated[int, Bounds(COUNT, 0, 10_000)] = Field(
         0,

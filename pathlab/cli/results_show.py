@@ -141,7 +141,7 @@ def _print_combinations(conditions: Sequence[MeasuredCondition], limit: int | No
         console.print(f"Combinations 1 to {len(shown):,} of {len(every):,}; all: --limit 0.")
     note = (
         "Throughput: median of the n usable trials (complete, windows and congestion control as requested, "
-        "neither host-limited nor lab-limited)."
+        "not host-stalled, host-limited or lab-limited)."
     )
     if any(row[COUNT].endswith(PROVISIONAL) for row in rows):
         note = f"{note} {PROVISIONAL_EXPLANATION}"

@@ -27,6 +27,7 @@ _COUNTED = ("bytes", "sent_bytes", "messages")
 _RULES: Mapping[str, Callable[[Sequence[Any]], Any]] = {
     "complete": all,
     "end_ns": max,
+    "late_ns": max,
     "rejected": sum,
     "reset_streams": sum,
     "start_ns": max,

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trial_loss import TrialLoss
+from pathlab.report.limit_text import STALLED_TEXT
 from pathlab.report.phrases import format_count
 from pathlab.store.records import TrialRecord
 from pathlab.study.datagram_limit import LOSS_RATIO, DatagramLimit, DatagramVerdict
@@ -144,6 +145,13 @@ def format_datagram_limit(found: DatagramVerdict) -> str:
         return (
             "Limited by: undecided (no datagram was sent in the steady window). "
             "Measure for longer or at a higher rate."
+        )
+    if found.undecided is Undecided.STALLED:
+        return STALLED_TEXT
+    if found.undecided is Undecided.CONFLICTING_EVIDENCE:
+        return (
+            "Limited by: undecided (less arrived in the receiver's window than was sent and not lost). "
+            "The rest came later: a queue of the path, or a receiver that was late. Measure at a lower rate."
         )
     if found.limit is None:
         return (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.names import format_limit_name, shorten_levels
 from pathlab.study.trial_limit import SingleLimit
@@ -17,6 +18,11 @@ HOST_FIGURES = {
     "engine_core_ratio": "a thread of the traffic used {} of a core",
     "ceiling_share_ratio": "the rate is {} of what the host carries over loopback",
 }
+#: What is said of a trial in which a program did not run.
+STALLED_TEXT = (
+    "Limited by: undecided. A program of the trial was stopped or starved, so these figures do not describe "
+    "the path. Measure again."
+)
 #: What is said of a trial whose limit is undecided.
 OPEN_FIGURES = {
     "windows_share_ratio": "the rate is {} of what the windows carry",
@@ -29,6 +35,8 @@ OPEN_FIGURES = {
 def format_limit(found: SingleLimit) -> str:
     """``Limited by: the window (64 KiB / 40 ms = 13.1 Mbit/s)``, or why it is undecided."""
     limit = found.verdict.limit
+    if found.verdict.undecided is Undecided.STALLED:
+        return STALLED_TEXT
     if limit is None:
         reason = str(found.verdict.undecided).replace("-", " ")
         return (

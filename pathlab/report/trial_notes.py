@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pathlab.analysis.verdicts.flow_evidence import QUEUE_RISE_LEAST_NS
 from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
-from pathlab.report.limit_text import format_limit
+from pathlab.report.limit_text import STALLED_TEXT, format_limit
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
@@ -35,6 +35,9 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
     if not record.window_requested_bytes:
         yield from _describe_growth(found)
     yield from _describe_rtts(record, found)
+    if Flag.HOST_STALLED in record.flags:
+        yield STALLED_TEXT
+        return
     offered = record.offered_messages_per_s
     if offered is not None and Flag.RATE_MISSED in record.flags:
         yield f"The offered rate of {format_frequency(offered)} was missed by more than 1 %."

@@ -95,14 +95,15 @@ def _check_trials(connection: sa.Connection) -> Iterator[str]:
     if set(plan) != set(range(len(plan))):
         yield f"the plan has {len(plan)} rows, and they are not numbered 0 to {len(plan) - 1}"
     done: dict[int, int] = {}
+    repeated = {Flag.LAB_LIMITED, Flag.HOST_STALLED}
     columns = (TRIAL.c.trial_id, TRIAL.c.plan_row, TRIAL.c.cycle, TRIAL.c.status, TRIAL.c.flags)
     for number, plan_row, cycle, status, flags in connection.execute(sa.select(*columns)):
         if plan_row not in plan:
             yield f"trial {number} measured plan row {plan_row}, which is not there"
         elif plan[plan_row] != cycle:
             yield f"trial {number} belongs to another cycle than its plan row {plan_row}"
-        if status != Status.COMPLETE or (isinstance(flags, tuple) and Flag.LAB_LIMITED in flags):
-            continue  # a trial in which the lab was at its limit is measured again
+        if status != Status.COMPLETE or (isinstance(flags, tuple) and repeated.intersection(flags)):
+            continue  # a trial in which the lab was at its limit, or a program stood still, is measured again
         if done.setdefault(plan_row, number) != number:
             both = f"{done[plan_row]} and {number}"
             yield f"plan row {plan_row} is complete twice, by trials {both}"

@@ -68,6 +68,11 @@ class Flag(_Described):
         "a core was busy, and neither windows nor the lab's link explain the rate; of a UDP flow also: the "
         "receiving host lost 0.1 % of the datagrams or more",
     )
+    HOST_STALLED = (
+        "host-stalled",
+        "for more than an interval a program of the trial was stopped or starved, or its machine paused; the "
+        "trial counts nowhere",
+    )
     BUSY_CORE = "busy-core", "one core was busy for 95 % or more of the steady window"
     OVER_LINE_RATE = "over-line-rate", "faster than the lab's link can carry"
     RATE_MISSED = (

@@ -7,6 +7,7 @@ import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +18,7 @@ from pathlab.store.json_fields import NOTHING, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.series_columns import find_series_kind
-from pathlab.store.steady import STEADY_COLUMNS, measure_probes
+from pathlab.store.steady import STEADY_COLUMNS, find_stall_limit_ns, measure_probes
 
 Row = dict[str, Any]
 UNKNOWN = "unknown"  # a host that the file does not name
@@ -113,6 +114,7 @@ class Measurement:
     exported: Exported | None = None
     restored: tuple[str, ...] = ()
     keeps_lost: bool = True  # False: only answered probes are in the file
+    keeps_time: bool = False  # by its own timer a program counts and probes, whatever the path does
 
     def build(self) -> ImportedTrial:
         """The trial; what is not known was not measured."""
@@ -134,7 +136,8 @@ class Measurement:
             "engine_version": program,
         }
         ends = dict(zip(("path_source", "path_destination"), self.ends, strict=True))
-        flags = (Flag.IMPORTED, *known.pop("flags", ()))
+        stalled = (Flag.HOST_STALLED,) if self.keeps_time and self._is_stalled() else ()
+        flags = (Flag.IMPORTED, *known.pop("flags", ()), *stalled)
         record = TrialRecord(**{**_EMPTY, "status": Status.COMPLETE, **own, **ends, "flags": flags, **known})
         return ImportedTrial(
             program=self.program,
@@ -145,6 +148,26 @@ class Measurement:
             series={kind: build_imported_series(kind, rows) for kind, rows in self.series.items() if rows},
             details={**self.details, **({NOTES: [*dict.fromkeys(notes)]} if notes else {})},
         )
+
+    def _is_stalled(self) -> bool:
+        """Whether the program left out a time in which it should have counted or probed."""
+        interval_ns, duration_ns = self.columns.get("interval_ns"), self.columns.get("duration_ns")
+        spacing_ns = self.settings.get("probe_interval_ns")
+        longest = [
+            *(
+                measure_gap(rows, interval_ns)
+                for name, rows in self.series.items()
+                if name.endswith("intervals") and interval_ns
+            ),
+            *(
+                measure_probe_gap(rows, spacing_ns)
+                for name, rows in self.series.items()
+                if name.endswith("probes") and spacing_ns
+            ),
+        ]
+        if not interval_ns:
+            return False
+        return max(longest, default=0) > find_stall_limit_ns(int(interval_ns), duration_ns)
 
 
 def add_notes(trial: ImportedTrial, notes: Sequence[str]) -> ImportedTrial:
@@ -174,6 +197,30 @@ def _list_settings(record: TrialRecord, settings: Mapping[str, Any]) -> dict[str
         "warmup_ns": record.warmup_ns,
         **{name: value for name, value in settings.items() if value is not None},
     }
+
+
+def measure_gap(rows: Sequence[Mapping[str, Any]], interval_ns: int) -> int:
+    """The longest time between two intervals of a stream, or by which one is longer than ``interval_ns``.
+
+    The last one, in which the end of the test is awaited, may be longer.
+    """
+    streams: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        streams.setdefault(row["stream"], []).append(row)
+    found = [0]
+    for own in streams.values():
+        for before, after in pairwise(sorted(own, key=lambda row: int(row["index"]))):
+            found += [
+                after["start_ns"] - before["end_ns"],
+                before["end_ns"] - before["start_ns"] - interval_ns,
+            ]
+    return max(found)
+
+
+def measure_probe_gap(rows: Sequence[Mapping[str, Any]], spacing_ns: int) -> int:
+    """By how much two probes that were sent one after the other are farther apart than ``spacing_ns``."""
+    sent = sorted(row["sent_ns"] for row in rows if row.get("sent_ns") is not None)
+    return max((after - before for before, after in pairwise(sent)), default=0) - spacing_ns
 
 
 def build_imported_series(kind: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:

@@ -9,13 +9,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pathlab.analysis.estimators.fairness import jain_index
+from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.store.arrays import build_scalar
 from pathlab.store.flags import Phase
 
+#: A busy machine's scheduler alone is late by so much now and then.
+LEAST_STALL_NS = 100_000_000
 SENDER_INTERVALS, RECEIVER_INTERVALS = "sender_intervals", "receiver_intervals"
 LOADED_PROBES = "loaded_probes"
 STEADY_COLUMNS = ("steady_ns", "received_steady_bytes", "throughput_bits_per_s", "fairness_jain")
+
+
+def find_stall_limit_ns(interval_ns: int, duration_ns: int | None) -> int:
+    """The longest time that a program of a trial may not run.
+
+    It is an interval, or ``MARGIN_RATIO`` of the steady window where that is less, but at least
+    ``LEAST_STALL_NS``. ``duration_ns``: of the steady window; None where it ended by an amount.
+    """
+    shares_ns = [interval_ns, *([] if not duration_ns else [round(MARGIN_RATIO * duration_ns)])]
+    return max(LEAST_STALL_NS, min(shares_ns))
 
 
 class SeriesSource(Protocol):

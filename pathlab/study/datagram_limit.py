@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import Evidence, weigh
 from pathlab.analysis.verdicts.host_limits import BUSY_CORE_RATIO
+from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 
 #: Below this share of the offered rate the sender did not reach it, as the flag ``rate-missed`` has it.
@@ -29,8 +30,9 @@ class DatagramLimit(StrEnum):
 class DatagramReading:
     """The figures that the verdict is read from; None: not measured (of ``offered``: no rate was offered).
 
+    ``received_packets_per_s`` is over the receiver's window, whichever phase the datagrams were sent in.
     ``under_way_packets_per_s``: what may be due and not sent yet at the end of the steady window, a datagram
-    of each stream, over its length.
+    of each stream, over its length. ``is_stalled``: a program of the trial did not run.
     """
 
     offered_packets_per_s: float | None
@@ -42,6 +44,8 @@ class DatagramReading:
     sender_core_ratio: float | None = None
     receiver_core_ratio: float | None = None
     under_way_packets_per_s: float | None = None
+    received_packets_per_s: float | None = None
+    is_stalled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,8 @@ def read_datagrams(record: TrialRecord) -> DatagramReading:
         sender_core_ratio=record.sender_busiest_core_ratio,
         receiver_core_ratio=record.receiver_busiest_core_ratio,
         under_way_packets_per_s=record.streams * 1e9 / record.steady_ns if record.steady_ns else None,
+        received_packets_per_s=record.udp_received_packets_per_s,
+        is_stalled=Flag.HOST_STALLED in record.flags,
     )
 
 
@@ -81,7 +87,9 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
 
     A sender without an offered rate sends as fast as its host can: unless datagrams were lost, it is the
     limit. A loss that no counter explains is of the path, or of a host whose counters were not read: then
-    the verdict is undecided, unless another place lost more.
+    the verdict is undecided, unless another place lost more. So it is where clearly less arrived in the
+    receiver's window than was sent and not lost: the rest was in a queue, or an end was late. Of a trial in
+    which a program did not run nothing is said.
     """
     shares = _measure_shares(reading)
     evidence = tuple(
@@ -101,6 +109,8 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
         if share is not None and share >= bounds.get(place, LOSS_RATIO)
     }
     places = tuple(sorted(found, key=lambda place: -found[place]))
+    if reading.is_stalled:
+        return DatagramVerdict(limit=None, beside=(), evidence=evidence, undecided=Undecided.STALLED)
     unexplained = _measure_unexplained(reading)
     if None in (reading.sent_packets, reading.sent_packets_per_s, reading.lost_packets):
         return DatagramVerdict(limit=None, beside=places, evidence=evidence, undecided=Undecided.NOT_MEASURED)
@@ -110,6 +120,10 @@ def classify_datagrams(reading: DatagramReading) -> DatagramVerdict:
         return DatagramVerdict(limit=places[0], beside=places[1:], evidence=evidence)
     if not reading.sent_packets:  # none was due
         return DatagramVerdict(limit=None, beside=(), evidence=evidence, undecided=Undecided.NO_SAMPLES)
+    if _is_arrival_late(reading):
+        return DatagramVerdict(
+            limit=None, beside=(), evidence=evidence, undecided=Undecided.CONFLICTING_EVIDENCE
+        )
     offered = reading.offered_packets_per_s is not None
     limit = DatagramLimit.OFFERED_RATE if offered else DatagramLimit.SENDING_HOST
     return DatagramVerdict(limit=limit, beside=(), evidence=evidence)
@@ -135,6 +149,15 @@ def _measure_shares(reading: DatagramReading) -> dict[DatagramLimit, float | Non
     }
     shares = {place: None if count is None or not sent else count / sent for place, count in lost.items()}
     return {DatagramLimit.SENDING_HOST: unsent, **shares}
+
+
+def _is_arrival_late(reading: DatagramReading) -> bool:
+    """Whether less than ``REACHED_RATIO`` of what was sent and not lost arrived in the receiver's window."""
+    sent_per_s, received_per_s = reading.sent_packets_per_s, reading.received_packets_per_s
+    if not sent_per_s or received_per_s is None or not reading.sent_packets or reading.lost_packets is None:
+        return False
+    awaited_per_s = sent_per_s * (1 - reading.lost_packets / reading.sent_packets)
+    return received_per_s + (reading.under_way_packets_per_s or 0.0) < REACHED_RATIO * awaited_per_s
 
 
 def _measure_unexplained(reading: DatagramReading) -> float:

@@ -161,6 +161,7 @@ def describe_datagrams(source: StudySource, part: Sample) -> DatagramFigures:
                 lost_packets=counts.lost,
                 lost_host_packets=counts.lost_host,
                 lost_path_packets=counts.lost_path,
+                received_packets_per_s=measure_spread(part.get("udp_received_packets_per_s")).median,
                 sender_core_ratio=measure_spread(part.get("sender_busiest_core_ratio")).median,
                 receiver_core_ratio=measure_spread(part.get("receiver_busiest_core_ratio")).median,
                 under_way_packets_per_s=measure_spread(

@@ -181,7 +181,9 @@ def read_found_rates(table: TrialTable, plan: Sequence[PlanRecord], model: Mappi
     found, rule = np.full(len(table), np.nan), find_rule(model)
     trials = _read_trials(table)
     places = {
-        trial.plan_row: place for place, trial in enumerate(trials) if Flag.LAB_LIMITED not in trial.flags
+        trial.plan_row: place
+        for place, trial in enumerate(trials)
+        if not {Flag.LAB_LIMITED, Flag.HOST_STALLED}.intersection(trial.flags)
     }
     for search in list_searches(plan, trials, rule) if rule is not None else ():
         usable = [places[row] for row in search.measured if row in places]

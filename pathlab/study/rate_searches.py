@@ -169,7 +169,9 @@ def read_trial(record: CountedTrial, rate_bits_per_s: int) -> LossTrial:
         host_lost_packets=record.udp_lost_host_packets if lost else 0,
         is_host_complete=not lost or record.udp_lost_path_packets is not None,
         sent_ratio=None if aborted else _measure_sent_ratio(record, rate_bits_per_s),
-        usable=sent is not None and lost is not None and Flag.LAB_LIMITED not in record.flags,
+        usable=sent is not None
+        and lost is not None
+        and not {Flag.LAB_LIMITED, Flag.HOST_STALLED}.intersection(record.flags),
         aborted=aborted,
     )
 

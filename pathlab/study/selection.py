@@ -348,14 +348,14 @@ def collect_sample(table: TrialTable, places: NDArray[np.int64]) -> Sample:
 def is_counted(record: TrialRecord, flags: Sequence[str] = PATH_FLAGS) -> bool:
     """Whether ``select`` takes a trial by these flags where cells are named by the requested window."""
     rate = record.throughput_bits_per_s
-    flagged = {*flags, Flag.WINDOW_SHORT}.intersection(record.flags)
+    flagged = {*flags, Flag.WINDOW_SHORT, Flag.HOST_STALLED}.intersection(record.flags)
     return record.status == Status.COMPLETE and not flagged and rate is not None and rate >= 0
 
 
 def name_exclusions(sample: Sample) -> NDArray[np.object_]:
     """Why each trial is in no median: its first flag that says so, else that its throughput is missing."""
     reasons = np.full(len(sample), "", dtype=object)
-    for flag in (*PATH_FLAGS, Flag.WINDOW_SHORT):
+    for flag in (Flag.HOST_STALLED, *PATH_FLAGS, Flag.WINDOW_SHORT):
         reasons[sample.table.flagged(flag)[sample.places] & (reasons == "")] = flag
     reasons[reasons == ""] = "without throughput"
     return reasons
@@ -386,7 +386,10 @@ def survey_table(table: TrialTable) -> SampleSelection:
 
 
 def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
-    """Why a trial is left out: the first reason of its own, empty for none."""
+    """Why a trial is left out: the first reason of its own, empty for none.
+
+    One in which a program did not run is left out by all rules.
+    """
     reasons = np.full(len(table), "", dtype=object)
 
     def mark(where: NDArray[np.bool_], reason: str) -> None:
@@ -395,7 +398,7 @@ def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     status = table.frame["status"].astype(object).to_numpy()
     for name in sorted({str(one) for one in status} - {Status.COMPLETE}):
         mark(status == name, name)
-    for name in (*rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
+    for name in (Flag.HOST_STALLED, *rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
         mark(table.flagged(name), name)
     rated = {  # of each condition once: they are few, and trials many
         number: not (rules.unrated and one.is_of_messages and one.get("reply"))

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import numpy as np
 
+from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading, estimate_windows_rate
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.analysis.verdicts.limits import Limit, LimitVerdict, classify_limits
 from pathlab.store.arrays import read_floats
+from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.links import Traffic, find_narrowest_link
 from pathlab.study.readings import LIMIT_SERIES, TrialSeries, find_ceiling, read_flow
@@ -73,7 +75,10 @@ def classify_record(source: StudySource, trial_id: int, record: TrialRecord, *, 
     """
     offered, congestion = _find_largest_windows(source, trial_id)
     reading = _read_flow(source, trial_id, record, reverse=reverse)
-    return describe_limit(reading, offered_bytes=offered, congestion_bytes=congestion)
+    found = describe_limit(reading, offered_bytes=offered, congestion_bytes=congestion)
+    if Flag.HOST_STALLED in record.flags:
+        return replace(found, verdict=replace(found.verdict, limit=None, undecided=Undecided.STALLED))
+    return found
 
 
 def describe_limit(

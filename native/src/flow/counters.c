@@ -211,6 +211,8 @@ void pl_counters_close_interval(struct pl_counters *counters)
     }
     pl_ns now_ns = take_sample(counters);
     counters->interval = pl_phases_close(&counters->phases, now_ns - counters->start_ns);
+    counters->interval_late_ns = counters->late_ns;
+    counters->late_ns = 0;
     enum pl_phase phase = counters->interval.phase;
     add_interval(&counters->sent, phase, counters->count);
     add_interval(&counters->received, phase, counters->count);

@@ -42,6 +42,8 @@ struct pl_counters {
     pl_ns start_ns;
     struct pl_phases phases;
     struct pl_interval interval; /* the latest closed one */
+    pl_ns late_ns;               /* in the open interval: how late the main thread ran at most */
+    pl_ns interval_late_ns;      /* in the latest closed one */
     struct pl_byte_counters sent;
     struct pl_byte_counters received;
     struct pl_byte_counters

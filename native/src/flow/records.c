@@ -155,6 +155,7 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
     pl_json_i64(j, "index", interval->index);
     pl_json_string(j, "phase", pl_phase_name(interval->phase));
     write_span(j, &interval->span);
+    pl_json_i64(j, "late_ns", counters->interval_late_ns);
     write_steps(j, "bytes", pl_counters_reported(counters), counters->count);
     if (both)
         write_steps(j, "sent_bytes", &counters->sent, counters->count);

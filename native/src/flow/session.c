@@ -21,6 +21,8 @@
  * since that may be less than a round trip. Until then progress is checked at this interval. */
 #define DEAD_PEER_NS (2 * PL_NS_PER_S)
 #define RECHECK_NS (20 * PL_NS_PER_MS)
+/* The main thread wakes at least this often, so that a time in which this program did not run is seen. */
+#define HEARTBEAT_NS (50 * PL_NS_PER_MS)
 /* During a trial, unauthenticated peers are served in turns of at most 64 (acceptor.c), with a pause of this
  * many times the CPU time of the latest turn: a flood costs the trial at most one hundredth of a core. The
  * kernel drops what exceeds its queue. */
@@ -298,19 +300,34 @@ static void begin(struct pl_session *session)
     start_trial(session, run_ns);
 }
 
+/* Counts how late the main thread runs. Stopped or starved it misses its heartbeats; a path that delivers
+ * nothing does not delay them. */
+static void note_lateness(struct pl_session *session)
+{
+    pl_ns now_ns = pl_now_ns();
+    if (pl_trial_started(session->trial))
+        pl_trial_note_late(session->trial, now_ns - session->awake_ns - HEARTBEAT_NS);
+    session->awake_ns = now_ns;
+}
+
 void pl_session_run(struct pl_session *session, struct pl_error *error)
 {
     struct pl_wait wait = {.fds = {pl_pool_fd(session->pool), -1}};
     begin(session);
+    session->awake_ns = pl_now_ns();
     while (session->written && session->reason == NULL && !session->drain_expired) {
         wait.deadline_ns = pl_earlier(
             pl_earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns), session->limit_ns);
+        if (pl_trial_started(session->trial))
+            wait.deadline_ns = pl_earlier(wait.deadline_ns, session->awake_ns + HEARTBEAT_NS);
         wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
         if (session->acceptor != NULL)
             wait.deadline_ns =
                 pl_earlier(wait.deadline_ns, wait.fds[1] >= 0 ? pl_acceptor_deadline_ns(session->acceptor)
                                                               : session->acceptor_due_ns);
-        apply_command(session, pl_events_wait(session->events, &wait));
+        enum pl_command command = pl_events_wait(session->events, &wait);
+        note_lateness(session);
+        apply_command(session, command);
         if (is_acceptor_due(session) &&
             (wait.ready[1] || pl_acceptor_deadline_ns(session->acceptor) <= pl_now_ns()))
             serve_acceptor(session, error);

@@ -28,6 +28,7 @@ struct pl_session {
     struct pl_trial *trial;
     pl_ns earliest_ns; /* no sender begins before; 0: not yet known */
     pl_ns start_ns;    /* of the time line; 0: not started */
+    pl_ns awake_ns;    /* when the main thread last woke */
     pl_ns drain_deadline_ns;
     pl_ns dead_peer_ns;       /* deadline for any sign of the peer after the stop */
     uint64_t drain_progress;  /* pl_trial_progress() at the stop */

@@ -104,6 +104,13 @@ static bool collect_round_trips(struct pl_trial *trial)
     return written;
 }
 
+void pl_trial_note_late(struct pl_trial *trial, pl_ns late_ns)
+{
+    struct pl_counters *counters = trial->counters;
+    if (late_ns > counters->late_ns)
+        counters->late_ns = late_ns;
+}
+
 bool pl_trial_sample(struct pl_trial *trial)
 {
     struct pl_counters *counters = trial->counters;

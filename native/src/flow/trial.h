@@ -43,6 +43,8 @@ uint64_t pl_trial_received_bytes(const struct pl_trial *trial);
 /* A number that grows, modulo 2^64, whenever anything was delivered in either direction on any stream. */
 uint64_t pl_trial_progress(const struct pl_trial *trial);
 
+/* The main thread ran `late_ns` later than planned; 0 and less: in time. */
+void pl_trial_note_late(struct pl_trial *trial, pl_ns late_ns);
 /* Samples now and writes the interval record that ends here. */
 bool pl_trial_sample(struct pl_trial *trial);
 /* Samples now and enters the drain, regardless of the plan. */

@@ -51,6 +51,11 @@ OF_ANY: Mapping[str, Notice] = {
             short="{where} a host or a program had changed since the campaign began (see the journal).",
         ),
         Notice(
+            kind=Flag.HOST_STALLED,
+            short="{where} a program was stopped or starved during trials.",
+            details="These trials are in no figure. Their figures describe the pause, not the path.",
+        ),
+        Notice(
             kind=Flag.OVER_LINE_RATE,
             short="{where} trials counted more than the link can carry.",
             details="After a loss the receiver delivers held-back data in one burst, which can inflate a "

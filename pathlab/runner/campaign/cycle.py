@@ -27,11 +27,13 @@ from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
 from pathlab.runner.trial.record import build_record
 from pathlab.runner.trial.series import build_series
+from pathlab.runner.trial.stalls import find_stall
 from pathlab.runner.trial.trial_captures import CapturedEnd
 from pathlab.store.capture_files import place_captures
 from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.units import format_time
 
 STOPPED = "stopped by `pathlab stop`"
 #: Stages at which a trial may have carried data.
@@ -261,7 +263,10 @@ class CycleRunner:
         self._learn(record)
         if record.status == Status.COMPLETE:
             self._complete.append(record)
-            if self._failures.use_lab_retry(record):
+            if self._failures.use_stall_retry(record):
+                self._parts.journal.add("retry", _describe_stall(record, measured), row=record.plan_row)
+                schedule.put_back(measured.task.row)
+            elif self._failures.use_lab_retry(record):
                 text = f"trial {record.plan_row + 1} was lab-limited"
                 text += " and is measured again at the end of the cycle"
                 self._parts.journal.add("retry", text, row=record.plan_row)
@@ -317,6 +322,14 @@ class CycleRunner:
         there_bytes = max(sent[0], received[1]) if any(sent) else max(received)
         back_bytes = max(sent[1], received[0]) if any(sent) else 0
         return (there_bytes if total_bytes is None else total_bytes) + back_bytes
+
+
+def _describe_stall(record: TrialRecord, measured: RowResult) -> str:
+    stall = find_stall(measured.spec, measured.data)
+    what = "a program did not run"
+    if stall is not None:
+        what = f"{stall.program} did not run for {format_time(stall.stalled_ns)}"
+    return f"in trial {record.plan_row + 1} {what}; it is measured again at the end of the cycle"
 
 
 def _sum_column(table: pa.Table | None, name: str) -> int:

@@ -66,6 +66,13 @@ class Failures:
         """Whether a failed row is tried again in this run."""
         return self._tries.get(row, 0) <= self._retries
 
+    def use_stall_retry(self, record: TrialRecord) -> bool:
+        """Whether a trial in which a program did not run is measured again: as often as a failed one."""
+        if Flag.HOST_STALLED not in record.flags:
+            return False
+        self._tries[record.plan_row] = self._tries.get(record.plan_row, 0) + 1
+        return self.may_retry(record.plan_row)
+
     def use_lab_retry(self, record: TrialRecord) -> bool:
         """Whether a trial in which the lab was at its limit is measured again; counts it if so."""
         if Flag.LAB_LIMITED not in record.flags or self._lab_retries == 0:

@@ -31,6 +31,7 @@ from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.retransmission_record import measure_retransmissions
 from pathlab.runner.trial.series import list_intervals
+from pathlab.runner.trial.stalls import find_stall
 from pathlab.runner.trial.steady_rates import is_window_uneven, sum_rates_per_s
 from pathlab.runner.trial.trial_captures import describe_captures
 from pathlab.store.flags import Flag, Phase, Status
@@ -162,6 +163,8 @@ def _find_flags(
     ready = first(data.sender, "ready"), first(data.receiver, "ready")
     refused = find_refused(list_settings(spec, *ready))
     yield from outcome.run_flags
+    if outcome.status == Status.COMPLETE and find_stall(spec, data) is not None:
+        yield Flag.HOST_STALLED
     if outcome.lab is not None and not outcome.lab.trusted and spec.cell.placement == HOST:
         yield Flag.LAB_LIMITED
     if data.route is not None and data.route.changed:

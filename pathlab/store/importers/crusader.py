@@ -82,6 +82,7 @@ def _describe(
             "probe_interval_ns": ping_ns,
         },
         notes=whole.notes,
+        keeps_time=True,
         details={"config": config.value, "started_from": "the file's time", "server_overload": overload},
     )
 

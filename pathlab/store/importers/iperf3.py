@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import median_low
 from typing import Any
 
 from pathlab.errors import StoreError
@@ -199,6 +200,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
         details=_list_details(run, totals, repeated),
         notes=[*run.whole.notes, *totals.differences],
         exported=exported,
+        keeps_time=True,
     )
     return measurement.build()
 
@@ -294,7 +296,8 @@ def _read_interval_ns(test: Fields, rows: Sequence[dict[str, Any]], duration_s: 
     stated = test.number("interval")
     if stated:
         return to_ns(stated)
-    return int(rows[0]["end_ns"] - rows[0]["start_ns"]) if rows else to_ns(duration_s)
+    lengths_ns = [int(row["end_ns"] - row["start_ns"]) for row in rows]  # one that was late is longer
+    return median_low(lengths_ns) if lengths_ns else to_ns(duration_s)
 
 
 def _read_throughput(totals: _Totals, run: _Run) -> tuple[float | None, tuple[str, ...]]:

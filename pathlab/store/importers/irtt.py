@@ -63,6 +63,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         },
         details={"stats": stats.value, "params": params.value},
         notes=[*whole.notes, *notes],
+        keeps_time=True,
     )
     return [measurement.build()]
 

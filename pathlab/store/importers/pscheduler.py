@@ -69,6 +69,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         started_utc=parse_utc(started, given.name),
         details={"tool": tool, "spec": spec.value, "result": kept},
         notes=[*run.notes, *notes],
+        keeps_time=tool == "iperf3",
         **measured,
     )
     return [measurement.build()]

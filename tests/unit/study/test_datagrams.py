@@ -92,8 +92,8 @@ def test_an_offload_that_was_not_granted_is_none() -> None:
     assert Study(results).offloads() == ()
 
 
-def make_reading(**given: float | None) -> DatagramReading:
-    known: Mapping[str, float | None] = {
+def make_reading(**given: Any) -> DatagramReading:
+    known: Mapping[str, Any] = {
         **{"offered_packets_per_s": 1000.0, "sent_packets_per_s": 1000.0, "sent_packets": 10_000},
         **{"lost_packets": 0, "lost_host_packets": 0, "lost_path_packets": 0},
     }

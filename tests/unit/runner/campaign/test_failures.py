@@ -69,6 +69,14 @@ def test_a_lab_that_keeps_failing_is_quarantined_for_good() -> None:
     assert failures.is_quarantined("c", "d")
 
 
+def test_a_trial_with_a_program_that_stood_still_is_measured_again_as_a_failed_one() -> None:
+    failures, stalled = Failures(retries=2), make_record(flags=("host-stalled",))
+    assert not failures.use_stall_retry(make_record(flags=("host-limited",)))
+    assert [failures.use_stall_retry(stalled) for _ in range(3)] == [True, True, False]
+    assert failures.use_stall_retry(make_record(plan_row=1, flags=("host-stalled",)))
+    assert not failures.is_quarantined("a", "b")
+
+
 def test_lab_limited_trials_are_measured_again_while_there_are_retries() -> None:
     failures, limited = Failures(retries=0, lab_retries=2), make_record(flags=("lab", "lab-limited"))
     assert not failures.use_lab_retry(make_record(flags=("lab", "busy-core")))

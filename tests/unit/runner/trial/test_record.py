@@ -40,7 +40,7 @@ def build(direction: str, sender: list[dict[str, Any]], receiver: list[dict[str,
     return record_trial(make_spec(direction=direction), data, {})
 
 
-BACK = [make_result([300, 100], 2_000_000_000)]
+BACK = [make_result([300, 100], 800_000_000)]
 #: A second in which 1000 bytes came.
 THERE = [make_result([700, 300], 10**9)]
 
@@ -48,7 +48,7 @@ THERE = [make_result([700, 300], 10**9)]
 @pytest.mark.parametrize(
     ("direction", "sender", "received", "rate"),
     [
-        ("both", BACK, 400, 1_600.0),  # in the window of the end that sends
+        ("both", BACK, 400, 4_000.0),  # in the window of the end that sends
         ("forward", BACK, None, None),  # what such an end alone states as bytes is what its kernel took
         ("reverse", BACK, None, None),
         ("both", [], None, None),

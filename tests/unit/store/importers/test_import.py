@@ -13,7 +13,16 @@ from pathlab.store.importing import read_file, store_files
 from pathlab.store.results import Results
 from pathlab.store.series_columns import SERIES_KINDS
 from pathlab.study.analyses import Study
-from tests.builders.foreign_files import BEGIN_S, TEXTS, change, make_iperf3, write_sample
+from tests.builders.foreign_files import (
+    BEGIN_S,
+    TEXTS,
+    Node,
+    change,
+    make_iperf3,
+    make_irtt,
+    read_node,
+    write_sample,
+)
 from tests.builders.results import make_quickstart
 from tests.builders.stored import COMPLETE, make_results
 
@@ -41,6 +50,41 @@ def test_every_import_is_stored_with_its_origin_and_drawn(tmp_path: Path, name: 
         media = [one.medium for one in Study(results).conditions()]
         assert len(media) >= 2
         assert media.count("imported") == len(media) - 1
+
+
+def pause_iperf3(late_s: float, reported: bool) -> Node:
+    """The second interval begins late; or it does so because the first one was reported late."""
+    node = make_iperf3(omit=0)
+    for index, interval in enumerate(node["intervals"]):
+        for one in (*interval["streams"], interval["sum"]):
+            one["start"] += late_s * (index > 0)
+            one["end"] += late_s * (index > 0 or reported)
+            one["seconds"] = one["end"] - one["start"]
+    return node
+
+
+def pause_irtt(late_ns: int) -> Node:
+    node = make_irtt()
+    for trip in node["round_trips"][2:]:
+        trip["timestamps"]["client"]["send"]["monotonic"] += late_ns
+        trip["timestamps"]["client"]["send"]["wall"] += late_ns
+    return node
+
+
+@pytest.mark.parametrize(
+    ("node", "stalled"),
+    [
+        (pause_iperf3(1.5, reported=False), True),
+        (pause_iperf3(1.5, reported=True), True),
+        (pause_iperf3(0.05, reported=True), False),
+        (pause_irtt(2_000_000_000), True),
+        (pause_irtt(50_000_000), False),
+    ],
+)
+def test_a_gap_in_what_a_program_times_itself_is_a_program_that_did_not_run(
+    tmp_path: Path, node: Node, stalled: bool
+) -> None:
+    assert [("host-stalled" in trial.record.flags) for trial in read_node(tmp_path, node)] == [stalled]
 
 
 def test_the_labs_truth_is_not_held_against_other_programs() -> None:

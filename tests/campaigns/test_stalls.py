@@ -1,0 +1,104 @@
+"""Programs that stand still in mid-trial, and a path that does: only the first are no measurement."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pathlab
+from pathlab.runner.events import Event, RateNow, RttNow, TrialStarted
+from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
+from tests.integration.processes import find_engines
+from tests.require import require_engine, require_namespaces
+
+pytestmark = pytest.mark.engine
+
+TRIAL = {"warmup": "200ms", "duration": "3s", "interval": "50ms", "drain": "10s"}
+PROBES = {"interval": "20ms", "unloaded": 2}
+#: A time within the steady window, with traffic.
+STEADY_NS = 400_000_000
+
+
+class Pauser:
+    """Stops the programs of a subcommand once a trial's bytes arrive; ``count`` events later they go on.
+
+    Counted are events of a part of the trial that goes on meanwhile: probes while an end stands still, rates
+    while the prober or the path does.
+    """
+
+    def __init__(
+        self, choose: Callable[[TrialStarted], str | None], counted: type[Event], count: int
+    ) -> None:
+        self._choose, self._counted, self._count = choose, counted, count
+        self._victim: str | None = None
+        self._left = 0
+        self._stopped: list[int] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, TrialStarted):
+            self._victim = self._choose(event)
+        elif self._stopped and isinstance(event, self._counted):
+            self._left -= 1
+            if self._left == 0:
+                self._send(signal.SIGCONT)
+                self._stopped = []
+        elif (
+            self._victim and isinstance(event, RateNow) and event.bits_per_s and event.elapsed_ns > STEADY_NS
+        ):
+            self._stopped, self._left, self._victim = find_engines(self._victim), self._count, None
+            self._send(signal.SIGSTOP)
+
+    def _send(self, number: signal.Signals) -> None:
+        for pid in self._stopped:
+            os.kill(pid, number)
+
+
+FLOWS: dict[str, dict[str, list[Any]]] = {
+    "tcp": {"transport": ["tcp"], "pacing": ["5Mbit/s"]},
+    "udp": {"transport": ["udp"], "pacing": ["5Mbit/s"]},
+    "messages": {"message": ["1KiB"], "reply": [True], "message_rate": [200]},
+}
+
+
+@pytest.mark.parametrize("flow", FLOWS)
+@pytest.mark.parametrize("victim", ["send", "receive", "ping"])
+def test_a_trial_whose_program_is_stopped_is_flagged_and_measured_again(
+    tmp_path: Path, flow: str, victim: str
+) -> None:
+    require_engine()
+    counted: tuple[type[Event], int] = (RateNow, 10) if victim == "ping" else (RttNow, 40)
+    pauser = Pauser(lambda event: victim if event.attempt == 1 else None, *counted)
+    campaign = campaign_of(factors={"streams": [1], **FLOWS[flow]}, trial=TRIAL, probes=PROBES)
+    outcome = run(campaign, tmp_path / "out", Watch(pauser))
+    assert (outcome.complete, outcome.failed, outcome.missing) == (1, 0, 0)
+    first, *again = stored(tmp_path / "out")
+    assert (first.attempt, first.status) == (1, "complete")
+    assert "host-stalled" in first.flags
+    assert [record.attempt for record in again] == [2]
+    program = {"send": "the sender", "receive": "the receiver", "ping": "the prober"}[victim]
+    (text,) = [text for kind, text in journal(tmp_path / "out") if kind == "retry"]
+    assert text.startswith(f"in trial 1 {program} did not run for ")
+    assert text.endswith("; it is measured again at the end of the cycle")
+
+
+@pytest.mark.netns
+@pytest.mark.parametrize("flow", ["tcp", "udp"])
+def test_an_outage_of_the_path_is_no_stopped_program(tmp_path: Path, flow: str) -> None:
+    """Nothing passes the link for a second, and the loaded probes wait as well."""
+    require_engine()
+    require_namespaces()
+    pauser = Pauser(lambda _event: "emulate", RateNow, 20)
+    factors = {"streams": [1], **FLOWS[flow]}
+    campaign = campaign_of(lab=LAB, paths=AB, factors=factors, trial=TRIAL, probes=PROBES)
+    run(campaign, tmp_path / "out", Watch(pauser))
+    (record,) = stored(tmp_path / "out")
+    assert record.status == "complete"
+    assert "host-stalled" not in record.flags
+    with pathlab.open(tmp_path / "out") as results:
+        silent = results.series(1, "receiver_intervals")["bytes"] == 0
+    assert silent.sum() >= 10  # half of the outage, at least
