@@ -5,6 +5,7 @@ The curves are reduced to what a figure can show, so that millions of packets ne
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,7 @@ from pathlab.analysis.packets.segments import (
     Words,
 )
 from pathlab.analysis.packets.sequence_space import (
+    NO_EDGE,
     ReturnedAcks,
     SentData,
     collect_acks,
@@ -127,15 +129,17 @@ class DirectionTrace:
     ``segments``: data packets as segments of the MSS, None where it is not known. ``retransmitted``: packets
     by cause. ``retransmitted_segments``: as ``segments``. ``lost_before_capture``: retransmissions whose
     first transmission the capture did not see. ``unseen_bytes``: never captured, though later bytes were;
-    ``unseen_acked_bytes``: acknowledged, and not captured before. ``acks_captured``: there is a packet of the
-    other direction. ``duration_ns``: from the first to the last packet of data, None: the clock was set
-    meanwhile. ``clock_steps``: forward.
+    ``unseen_acked_bytes``: acknowledged, and not captured before. ``unacked_bytes``: of ``new_bytes`` those
+    that were not acknowledged though there was time for it, 0 without packets of the other direction.
+    ``acks_captured``: there is a packet of the other direction. ``duration_ns``: from the first to the last
+    packet of data, None: the clock was set meanwhile. ``clock_steps``: forward.
     """
 
     packets: int
     data_packets: int
     payload_bytes: int
     new_bytes: int
+    unacked_bytes: int
     segments: int | None
     super_packets: int
     largest_payload_bytes: int
@@ -175,8 +179,8 @@ class DirectionTrace:
 
     @property
     def new_bits_per_s(self) -> float | None:
-        """Bytes that were not seen before over the time of the data; None where that is not known, or 0."""
-        return self.new_bytes * 8e9 / self.duration_ns if self.duration_ns else None
+        """``new_bytes`` without ``unacked_bytes`` over the time of the data; None: not known, or no time."""
+        return (self.new_bytes - self.unacked_bytes) * 8e9 / self.duration_ns if self.duration_ns else None
 
 
 def measure_base_rtt(there: Segments, back: Segments, breaks: Integers) -> int | None:
@@ -215,9 +219,15 @@ def analyze_direction(
     payload = there.payload_bytes if len(data) == len(there) else there.payload_bytes[data.rows]
     fresh = _find_new_bytes(late, payload)
     again = payload[explained.places].astype(np.int64)
+    last = max(
+        (side for side in (there, back) if len(side)), key=lambda side: int(side.numbers[-1]), default=there
+    )
+    carried = fresh
+    if len(back):
+        carried = _find_acknowledged(data, acks, fresh, int(last.times_ns[-1]), (rtts, ack_rtts))
     flight, in_flight = _study_flight(data, acks, windows, span)
     curves = _draw_curves(
-        there, back, data, acks, late, explained, fresh, windows, in_flight, rtts, ack_rtts, span
+        there, back, data, acks, late, explained, carried, windows, in_flight, rtts, ack_rtts, span
     )
     mss = facts.mss_bytes
     return DirectionTrace(
@@ -225,6 +235,7 @@ def analyze_direction(
         data_packets=int((payload > 0).sum()),
         payload_bytes=int(payload.sum(dtype=np.int64)),
         new_bytes=int(fresh.sum(dtype=np.int64)),
+        unacked_bytes=int(fresh.sum(dtype=np.int64)) - int(carried.sum(dtype=np.int64)),
         segments=None if mss is None else _count_segments(payload, mss),
         super_packets=0 if mss is None else int((payload > mss).sum()),
         largest_payload_bytes=int(payload.max(initial=0)),
@@ -270,6 +281,23 @@ def _find_new_bytes(late: LateSegments, payload: Words) -> Words:
     fresh = payload.copy()
     fresh[late.places] = np.minimum(late.new_bytes, payload[late.places])
     return fresh
+
+
+def _find_acknowledged(
+    data: SentData, acks: ReturnedAcks, fresh: Words, end_ns: int, rtts: Iterable[RttSamples]
+) -> Words:
+    """Of the bytes that each segment carried for the first time those that were acknowledged.
+
+    What was sent within the longest round trip of the capture's end may still be, and counts. Selective
+    acknowledgements do not: behind a hole that is never filled the receiver delivers nothing.
+    """
+    longest_ns = max((int(one.rtts_ns.max()) for one in rtts if len(one.rtts_ns)), default=0)
+    pending = data.times_ns >= end_ns - longest_ns
+    acked = int(acks.acks[-1]) if len(acks) else NO_EDGE
+    if len(data) and acked < int(data.starts[0]):
+        acked = int(data.starts[0])
+    known = np.clip(acked - data.starts, 0, None)
+    return np.where(pending, fresh, np.minimum(fresh, known)).astype(fresh.dtype)
 
 
 def _count_segments(payload: Words | Integers, mss_bytes: int) -> int:

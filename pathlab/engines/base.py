@@ -18,7 +18,7 @@ from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineL
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, name_levels
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
-from pathlab.engines.spec import Allowed, TrialSpec
+from pathlab.engines.spec import Allowed, TrialPath, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
@@ -164,6 +164,12 @@ def load_engine(name: str) -> type[Engine]:
 def first(records: Iterable[Record], record_type: str) -> Record | None:
     """The first record of a type, or None."""
     return next((record for record in records if record.get("type") == record_type), None)
+
+
+def describe_silence(path: TrialPath) -> str:
+    """What to do where connections opened and no data arrived: full packets may be too large for the path."""
+    command = f"pathlab path {path.source} {path.destination}"
+    return f"the path may drop large packets silently: `{command}` finds its MTU"
 
 
 def _list_missing(capabilities: Capabilities, given: Iterable[str]) -> Iterator[EngineLimit]:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import functools
 import secrets
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any
 
 from pathlab.agents.protocol import OTHER_BUILD, OWN_BUILD
 from pathlab.campaign.engine_rules import Capabilities, Refusal
 from pathlab.campaign.order import PlanRow
-from pathlab.engines.base import BITS_PER_S, GRACE_S, RTT_NS, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.base import (
+    BITS_PER_S,
+    GRACE_S,
+    RTT_NS,
+    SETUP_TIMEOUT_S,
+    Engine,
+    EngineContext,
+    describe_silence,
+    first,
+)
 from pathlab.engines.datagram_limits import DATAGRAM_LIMITS
 from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
@@ -20,6 +30,8 @@ from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.store.flags import Phase, Stage
 
+#: So long without a byte of open streams, or the first one, a path has stopped carrying them.
+SILENT_NS = 2_000_000_000
 #: Placements in which one program is both ends.
 ONE_PROCESS = ("threaded", "fused")
 
@@ -173,7 +185,13 @@ class NativeEngine(Engine):
         """Say go and wait until the sender has stopped and the receiver has read to the end."""
         spec = self.context.spec
         self._jobs[self._connecting].command("go")
-        self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
+        try:
+            self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
+        except HostError as error:
+            if error.stage != Stage.ENGINE or not self._went_silent():
+                raise
+            text = f"nothing arrived any more: {error.reason}; {describe_silence(spec.path)}"
+            raise self.fail("sender", text) from error
         for receiver in (self._jobs["receiver"], *self._sinks):
             receiver.wait_for("result", spec.trial.drain_ns / 1e9 + GRACE_S)
 
@@ -188,6 +206,23 @@ class NativeEngine(Engine):
             received = merge_receivers(everything, self.context.spec.cell.streams)
         return sender.records if sender else [], received
 
+    def _went_silent(self) -> bool:
+        """Whether streams of bytes were open, and for ``SILENT_NS`` nothing of them had arrived."""
+        if self.context.spec.cell.message_bytes is not None:
+            return False
+        intervals = [one for one in self._jobs["receiver"].records if one["type"] == "interval"]
+        silent = takewhile(lambda one: not sum(one["bytes"]), reversed(intervals))
+        spent_ns = sum(one["end_ns"] - one["start_ns"] for one in silent)
+        return not intervals or spent_ns >= SILENT_NS
+
+    def _died_silently(self) -> bool:
+        """Whether streams of bytes that were open to the end delivered nothing more after the stop."""
+        results = [first(records, "result") or {} for records in self.collect()]
+        drains = [(result.get("phases") or {}).get(Phase.DRAIN) for result in results]
+        if self.context.spec.cell.message_bytes is not None or None in drains:
+            return False
+        return bool(results[0].get("reset_streams")) and not sum((drains[1] or {})["bytes"])
+
     def check_ends(self) -> None:
         ends = [(role, self.find_session(role), self._jobs[role]) for role in ("sender", "receiver")]
         ends += [("receiver", *pair) for pair in zip(self.context.sinks, self._sinks, strict=True)]
@@ -195,6 +230,8 @@ class NativeEngine(Engine):
             result = job.wait_for("result", 0.0)
             if not result["complete"]:
                 text = f"the {role} did not finish: {result.get('reason') or 'ended early'}"
+                if self._died_silently():
+                    text += f"; {describe_silence(self.context.spec.path)}"
                 raise HostError(text, host=session.host, stage=Stage.ENGINE)
 
 

@@ -31,6 +31,8 @@ _CORES = {
     DatagramLimit.SENDING_HOST: "sender_core_ratio",
     DatagramLimit.RECEIVING_HOST: "receiver_core_ratio",
 }
+#: From this loss on the path carries no datagram of this size.
+SILENT_RATIO = 0.99
 
 
 def is_of_datagrams(record: TrialRecord) -> bool:
@@ -163,6 +165,8 @@ def format_datagram_limit(found: DatagramVerdict) -> str:
     reason = describe_limit_reason(found, found.limit)
     if reason:
         text += f" ({reason})"
+    if found.limit is DatagramLimit.PATH and (found.find("lost_path_ratio") or 0.0) >= SILENT_RATIO:
+        text += "; `pathlab path` shows whether the path drops large packets silently (MTU)"
     for place in found.beside:
         text += f"; beside it {LIMITS[place]}: {describe_limit_reason(found, place)}"
     return text

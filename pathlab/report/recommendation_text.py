@@ -180,6 +180,8 @@ def _describe_delay(drtt_ns: float | None) -> str:
     return f" Adds {format_time(drtt_ns) if drtt_ns > 0 else 'no'}{' of' * (drtt_ns > 0)} delay."
 
 
+#: Below this share of a known rate something else than the link holds the flow.
+FAR_BELOW_RATIO = 0.5
 SHARES = {
     Reference.HIGHEST_MEDIAN: "Share of the best",
     Reference.CAPACITY: "Share of the fitted capacity",
@@ -254,6 +256,11 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             f"After headers, the lab's link can carry {format_rate(found.line_bits_per_s)} of data; the "
             f"highest median is {format_ratio(found.share_of_link_ratio)} of that."
         )
+        if found.share_of_link_ratio < FAR_BELOW_RATIO and not found.window_limited:
+            yield (
+                "That is far below the link's rate. If little was sent again, the way back of "
+                'acknowledgements may be full. Measure it with `direction = "reverse"`.'
+            )
     if found.window_limited:
         yield (
             "Even the combination with the highest median was held by its windows. Larger windows or more "

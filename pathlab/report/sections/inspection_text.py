@@ -77,6 +77,8 @@ def list_connection_facts(one: CapturedConnection) -> Iterator[tuple[str, str]]:
     yield "ECN", {None: NOT_MEASURED, True: "negotiated", False: "not negotiated"}[opening.ecn]
     yield "Payload", f"{format_volume(trace.payload_bytes)} in {trace.data_packets:,} packets"
     yield "Throughput", f"{format_rate(trace.new_bits_per_s)} without retransmissions"
+    if trace.unacked_bytes:
+        yield "Not acknowledged", describe_unacknowledged(one.main)
     yield "Retransmissions", describe_retransmissions(trace)
     if trace.retransmitted_packets:
         yield "Retransmitted", _describe_amount(trace)
@@ -93,6 +95,16 @@ def list_connection_facts(one: CapturedConnection) -> Iterator[tuple[str, str]]:
     yield from _list_windows(trace)
     if trace.ecn_marked:
         yield "ECN marks", f"{trace.ecn_marked:,} packets"
+
+
+def describe_unacknowledged(direction: CapturedDirection) -> str:
+    """What was never acknowledged, and where packets of the MSS died silently, what shows why."""
+    trace = direction.trace
+    text = f"{format_volume(trace.unacked_bytes)} of {format_volume(trace.new_bytes)}, in no throughput"
+    if 2 * trace.unacked_bytes < trace.new_bytes or not trace.retransmitted.get(Cause.TIMEOUT):
+        return text
+    address = direction.destination.rpartition(":")[0].strip("[]")
+    return f"{text}; `pathlab path {address}` shows whether the path drops large packets (MTU)"
 
 
 def describe_offer(offer: SynOptions | None) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
+from pathlab.report.datagram_text import format_datagram_limit
 from pathlab.study.analyses import Study
 from pathlab.study.datagram_limit import DatagramLimit, DatagramReading, classify_datagrams
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
@@ -98,6 +99,14 @@ def make_reading(**given: Any) -> DatagramReading:
         **{"lost_packets": 0, "lost_host_packets": 0, "lost_path_packets": 0},
     }
     return DatagramReading(**{**known, **given})
+
+
+def test_a_path_that_carries_no_datagram_of_the_size_names_what_finds_the_mtu() -> None:
+    hint = "`pathlab path` shows whether the path drops large packets silently (MTU)"
+    texts = [
+        format_datagram_limit(classify_datagrams(make_reading(**lose(path=lost)))) for lost in (10_000, 5_000)
+    ]
+    assert [hint in text for text in texts] == [True, False]
 
 
 def lose(*, path: int = 0, host: int = 0) -> dict[str, float | None]:

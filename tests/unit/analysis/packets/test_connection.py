@@ -349,6 +349,30 @@ def test_no_throughput_spans_a_step_of_the_clock() -> None:
         assert rate == pytest.approx(3000 * 8 / 0.5)
 
 
+def test_bytes_that_are_never_acknowledged_are_no_throughput() -> None:
+    """A path that drops large packets: 37 bytes pass, and ten of 1,000 are sent again and again."""
+    trace = Trace()
+    trace.data(0, 0, length=37).ack(20, 37)
+    for at in (21, 250, 700, 1600, 3400):
+        for place in range(10):
+            trace.data(at + place * 0.01, 37 + place * 1000)
+    found = trace.ack(3500, 37, (1037, 3037)).analyze()  # held behind the hole: not delivered
+    assert (found.new_bytes, found.unacked_bytes) == (10_037, 10_000)
+    assert found.new_bits_per_s == pytest.approx(37 * 8 / (found.duration_ns or 0) * 1e9)
+    assert found.curves.new_bytes_per_s.y.sum() > 0
+    trace.ack(3600, 10_037)
+    assert trace.analyze().unacked_bytes == 0
+
+
+def test_bytes_under_way_at_the_end_count_as_those_without_captured_acknowledgements() -> None:
+    trace = Trace()
+    trace.data(0, 0).ack(20, 1000).data(100, 1000).data(101, 2000)
+    assert trace.analyze().unacked_bytes == 0
+    alone = Trace()
+    send(alone, 0, 0, 5)
+    assert alone.analyze().unacked_bytes == 0
+
+
 def test_flight_and_window() -> None:
     trace = Trace()
     trace.ack(0, 0, windows=1000)
