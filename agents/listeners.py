@@ -13,7 +13,7 @@ import re
 import socket
 import struct
 import time
-from typing import Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from pathlab.agents.protocol import quote
 
@@ -42,6 +42,14 @@ def check_numeric_address(text: object) -> str:
     return text
 
 
+def build_socket_address(address: str, port: int) -> "Tuple[Any, ...]":
+    """A numeric address as ``socket`` takes it, with the zone of a link-local one. OSError: no such zone."""
+    where: "Tuple[Any, ...]" = socket.getaddrinfo(
+        address, port, type=socket.SOCK_DGRAM, flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV
+    )[0][4]
+    return where
+
+
 def find_free_port(address: str, ports: range, protocol: str = "tcp") -> int:
     """The first port that is free now at a numeric address; a server takes it a moment later. OSError."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -51,7 +59,7 @@ def find_free_port(address: str, ports: range, protocol: str = "tcp") -> int:
             if protocol == "tcp":
                 probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                probe.bind((address, port))
+                probe.bind(build_socket_address(address, port))
             except OSError as error:
                 fault = error
                 continue

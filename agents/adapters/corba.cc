@@ -1,7 +1,8 @@
 /* pathlab-adapter
  * {"contract": 1, "name": "corba", "title": "CORBA, omniORB", "language": "c++", "beneath": "tcp",
  *  "adds": ["marshalling", "object adapter"],
- *  "lacks": ["encryption", "name service: the client knows the object's address"],
+ *  "lacks": ["encryption", "name service: the client knows the object's address",
+ *            "link-local addresses of IPv6"],
  *  "needs": [{"program": "c++", "debian": "g++"}, {"program": "omniidl", "debian": "omniidl"},
  *            {"header": "omniORB4/CORBA.h", "debian": "libomniorb4-dev"}],
  *  "build": [["omniidl", "-bcxx", "-Wbh=.hh", "-Wbs=_stub.cc", "-C{folder}", "{folder}/echo.idl"],

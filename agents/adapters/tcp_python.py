@@ -18,7 +18,7 @@ import harness
 
 class TcpConnection:
     def __init__(self, settings: Any) -> None:
-        local = (settings.local_address, 0) if settings.local_address else None
+        local = find_place(settings.local_address, 0) if settings.local_address else None
         self.socket = socket.create_connection((settings.address, settings.port), source_address=local)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._view = memoryview(bytearray(settings.bytes))
@@ -37,12 +37,17 @@ class TcpConnection:
         self.socket.close()
 
 
+def find_place(address: str, port: int) -> "Tuple[Any, ...]":
+    """A numeric address as ``bind`` takes it, with the zone of a link-local one."""
+    found = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+    return found[0][4]
+
+
 def answer(settings: Any, ready: Callable[[int], None]) -> None:
     family = socket.AF_INET6 if ":" in settings.address else socket.AF_INET
     try:
-        listener = socket.create_server(
-            (settings.address, settings.port), family=family, backlog=settings.streams
-        )
+        where = find_place(settings.address, settings.port)
+        listener = socket.create_server(where, family=family, backlog=settings.streams)
     except OSError as error:
         raise harness.AdapterError(
             "port", f"{settings.address} port {settings.port}: {error.strerror}"

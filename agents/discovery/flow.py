@@ -19,6 +19,7 @@ import time
 from typing import Any, List, NamedTuple, Optional, Tuple
 
 from pathlab.agents.discovery import packets
+from pathlab.agents.listeners import build_socket_address
 
 # Linux's numbers, which Python's socket module does not name everywhere.
 SO_TIMESTAMPNS = 35
@@ -107,7 +108,7 @@ class Flow:
                 # answers.
                 self._holder = socket.socket(self._family, socket.SOCK_STREAM)
                 self._bind(self._holder, wanted)
-            self.socket.connect((target.address, 0 if self._raw else port))
+            self.socket.connect(build_socket_address(target.address, 0 if self._raw else port))
             if self._method == "icmp" and not self._raw:
                 self._identity = int(self.socket.getsockname()[1])
             self.local_address = str(self.socket.getsockname()[0])
@@ -318,8 +319,18 @@ def _read_offender(data: bytes) -> Optional[str]:
     if family == socket.AF_INET:
         return socket.inet_ntop(socket.AF_INET, data[4:8])
     if family == socket.AF_INET6 and len(data) >= 24:
-        return socket.inet_ntop(socket.AF_INET6, data[8:24])
+        address = socket.inet_ntop(socket.AF_INET6, data[8:24])
+        zone = struct.unpack_from("=I", data, 24)[0] if len(data) >= 28 else 0
+        return f"{address}%{_name_interface(zone)}" if zone else address
     return None
+
+
+def _name_interface(index: int) -> str:
+    """Its name, as addresses of answers have it; its number where it is gone."""
+    try:
+        return socket.if_indextoname(index)
+    except OSError:
+        return str(index)
 
 
 def _find_stamp(ancillary: List[Any]) -> Optional[int]:

@@ -166,7 +166,8 @@ def find_own_addresses(peers: tuple[str, ...]) -> tuple[str, ...]:
     for peer in peers:
         family = socket.AF_INET6 if _family(peer) == 6 else socket.AF_INET
         with contextlib.suppress(OSError), socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.connect((peer, 9))  # sends nothing: the kernel only chooses a route
+            # With the zone of a link-local one. It sends nothing: the kernel only chooses a route.
+            probe.connect(socket.getaddrinfo(peer, 9, family, socket.SOCK_DGRAM)[0][4])
             found.append(str(probe.getsockname()[0]))
     return tuple(dict.fromkeys(found))
 

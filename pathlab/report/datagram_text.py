@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.trial_loss import TrialLoss
-from pathlab.report.limit_text import STALLED_TEXT
-from pathlab.report.phrases import format_count
+from pathlab.report.phrases import STALLED_TEXT, format_count
 from pathlab.store.records import TrialRecord
 from pathlab.study.datagram_limit import LOSS_RATIO, DatagramLimit, DatagramVerdict
 from pathlab.study.datagram_trial import LossRuns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.names import format_limit_name, shorten_levels
+from pathlab.report.phrases import STALLED_TEXT
 from pathlab.study.trial_limit import SingleLimit
 from pathlab.units import format_bytes, format_rate, format_ratio, format_time
 
@@ -18,11 +19,6 @@ HOST_FIGURES = {
     "engine_core_ratio": "a thread of the traffic used {} of a core",
     "ceiling_share_ratio": "the rate is {} of what the host carries over loopback",
 }
-#: What is said of a trial in which a program did not run.
-STALLED_TEXT = (
-    "Limited by: undecided. A program of the trial was stopped or starved, so these figures do not describe "
-    "the path. Measure again."
-)
 #: What is said of a trial whose limit is undecided.
 OPEN_FIGURES = {
     "windows_share_ratio": "the rate is {} of what the windows carry",

@@ -22,6 +22,12 @@ from pathlab.units import (
 
 Format = Callable[[float | None], str]
 
+#: What is said of a trial in which a program did not run.
+STALLED_TEXT = (
+    "Limited by: undecided. A program of the trial was stopped or starved, so these figures do not describe "
+    "the path. Measure again."
+)
+
 
 def format_figure(value: float | None) -> str:
     """A bare number with three significant digits."""

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from pathlab.analysis.verdicts.flow_evidence import QUEUE_RISE_LEAST_NS
 from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
-from pathlab.report.limit_text import STALLED_TEXT, format_limit
+from pathlab.report.limit_text import format_limit
+from pathlab.report.phrases import STALLED_TEXT
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.datagram_limit import classify_datagrams, read_datagrams

@@ -23,6 +23,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
 from tests.command_line import call, call_lines
 from tests.integration.processes import assert_all_end, watching
+from tests.lab.wires import open_wires
 from tests.patience import PATIENCE_S
 from tests.require import require
 
@@ -76,6 +77,28 @@ def test_loopback_is_one_hop_by_udp(discoverer: Session, address: str) -> None:
     assert hop.rtt_min_ns is not None
     assert hop.rtt_min_ns > 0
     assert route.privilege == "ordinary"
+
+
+@pytest.mark.netns
+def test_link_local_addresses_are_found_by_all_methods(agent_zip: Path) -> None:
+    there = "fe80::2%wan0"
+    with open_wires() as wires:
+        wires.a.run(
+            "ip", "link", "add", "wan0", "type", "veth", "peer", "name", "wan0", "netns", str(wires.b.pid)
+        )
+        for host, own in ((wires.a, "fe80::1/64"), (wires.b, "fe80::2/64")):
+            host.run("ip", "link", "set", "dev", "wan0", "addrgenmode", "none")
+            host.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/wan0/disable_ipv6")
+            host.run("ip", "link", "set", "dev", "wan0", "up")
+            host.run("ip", "-6", "address", "add", own, "dev", "wan0", "nodad")
+        command = wires.a.command(*agent_command(agent_zip, None))
+        options = PathOptions(flows=1, route=RouteOptions(), capacity=None)
+        with Session(Command(command), host="local", require=("discovery",)) as opened:
+            report = discover_path(opened, there, options)
+    assert [route.reached for route in report.routes] == [True] * 3
+    assert [hop.addresses for hop in report.route.hops] == [(there,)]
+    assert report.mtu is not None
+    assert report.mtu.mtu_bytes == 1500
 
 
 def test_an_open_port_ends_a_route_by_tcp_and_by_udp_like_a_closed_one(discoverer: Session) -> None:

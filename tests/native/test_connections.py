@@ -169,23 +169,73 @@ def _namespace() -> Iterator[list[str]]:
             process.kill()
 
 
+#: What is carried, by the flags of the sender.
+CARRIED: dict[str, dict[str, Flag]] = {
+    "bytes": {"streams": 2},
+    "datagrams": {"transport": "udp", "packets_per_s": 200},
+    "messages": {"message_bytes": 64, "messages_per_s": 200},
+    "udp messages": {"message_bytes": 64, "messages_per_s": 200, "transport": "udp"},
+}
+
+
 @pytest.mark.netns
-def test_link_local_addresses_with_their_zone() -> None:
+@pytest.mark.parametrize("bind", [{"bind": "fe80::77%pl0"}, {}], ids=["there", "default"])
+@pytest.mark.parametrize("carried", CARRIED)
+def test_link_local_addresses_with_their_zone(bind: dict[str, Flag], carried: str) -> None:
     there = "fe80::77%pl0"
     with _namespace() as enter:
-        listen = build_command("receive", bind=there, port=0, token=TOKEN, control="stdin", streams=2)
-        with start_command([*enter, *listen]) as receiver:
+        with start_command(
+            [*enter, *build_command("receive", port=0, token=TOKEN, control="stdin", **bind)]
+        ) as receiver:
             receiver.expect("hello")
             listening = receiver.expect("listening")
-            assert listening["address"] == there
-            flags: dict[str, Flag] = {"address": listening["address"], "port": listening["port"]}
-            command = build_command("send", token=TOKEN, streams=2, duration_ns=50 * MS, bind=there, **flags)
+            assert listening["address"] == bind.get("bind", "any")
+            flags: dict[str, Flag] = {"address": there, "port": listening["port"], **CARRIED[carried]}
+            command = build_command("send", token=TOKEN, duration_ns=50 * MS, bind=there, **flags)
             with start_command([*enter, *command]) as sender:
                 assert_complete(sender.finish(), receiver.finish())
-        with start_command([*enter, *build_command("echo", bind=there, port=0, control="stdin")]) as echo:
-            heard = echo.wait_for("listening")
+        if carried == "bytes":
+            check_echo(enter, bind, there)
+
+
+def check_echo(enter: list[str], bind: dict[str, Flag], there: str) -> None:
+    with start_command([*enter, *build_command("echo", port=0, control="stdin", **bind)]) as echo:
+        heard = echo.wait_for("listening")
+        assert heard["address"] == bind.get("bind", "any")
+        for method in ("udp", "tcp"):
             probes = build_command(
-                "ping", address=there, port=heard["port"], method="udp", count=2, timeout_ns=LONG_NS
+                "ping", address=there, port=heard["port"], method=method, count=2, timeout_ns=LONG_NS
             )
             with start_command([*enter, *probes, "--interval-ns", str(MS)]) as ping:
                 assert ping.finish().last["received"] == 2
+
+
+def test_without_an_address_an_end_listens_on_one_port_of_both_families() -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as error:
+        require(False, f"IPv6 on loopback ({error.strerror})")
+    both = ("127.0.0.1", "::1")
+    with start("receive", port=0, token=TOKEN, flows=2, control="stdin") as receiver:
+        receiver.expect("hello")
+        for address in both:
+            port = receiver.wait_for("listening")["port"]
+            sent = run("send", address=address, port=port, token=TOKEN, duration_ns=50 * MS)
+            assert_complete(sent)
+            receiver.wait_for("result")
+        ended = receiver.finish()
+    assert [record["sockets"][0]["local_port"] for record in ended.of("ready")] == [port, port]
+    with start("echo", port=0, control="stdin") as echo:
+        echo.expect("hello")
+        port = echo.expect("listening")["port"]
+        for address in both:
+            for method in ("udp", "tcp"):
+                ping = run(
+                    "ping", address=address, port=port, method=method, count=2, interval_ns=MS,
+                    timeout_ns=LONG_NS,
+                )  # fmt: skip
+                assert ping.last["received"] == 2
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as taken:
+        ending = run("receive", port=taken.getsockname()[1])
+        assert_refused(ending, 3, "bind", errno_name="EADDRINUSE")
+        assert "of all addresses is already taken" in ending.last["text"]

@@ -132,7 +132,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         streams[i].fd = -1;
     struct pl_flow flow = build_flow((data[1] & 4) != 0);
     int listen_fd = listen_somewhere(&address, &length);
-    struct pl_acceptor *acceptor = pl_acceptor_open(listen_fd, &flow, streams, &error);
+    const struct pl_listeners listeners = {.fds = {listen_fd}, .count = 1};
+    struct pl_acceptor *acceptor = pl_acceptor_open(&listeners, &flow, streams, &error);
     REQUIRE(acceptor != NULL && pl_acceptor_fd(acceptor) >= 0);
     connect_peers(&address, length, peers, count);
     /* Accepts the connections before any byte is sent. */

@@ -8,6 +8,9 @@
 
 #include "base/error.h"
 
+/* All addresses of this host, of IPv4 and IPv6: the default of --bind where an end listens. */
+#define PL_ANY_ADDRESS "any"
+
 #define PL_ADDRESS_TEXT_BYTES 112 /* the path of a Unix socket is the longest */
 
 struct pl_address {

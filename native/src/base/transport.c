@@ -58,7 +58,7 @@ static bool parse_vsock(const char *text, uint16_t port, const char *flag, struc
                         struct pl_error *error)
 {
     int64_t cid = (int64_t)VMADDR_CID_ANY;
-    const bool any = strcmp(text, "any") == 0 || strcmp(text, "0.0.0.0") == 0; /* the default of --bind */
+    const bool any = strcmp(text, PL_ANY_ADDRESS) == 0;
     if (!any && !pl_parse_int64(text, 0, UINT32_MAX, &cid)) {
         pl_error_set(error, PL_USAGE, "options", 0, "--%s: '%.40s' is not a vsock context id", flag, text);
         return false;

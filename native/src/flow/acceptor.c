@@ -30,7 +30,7 @@ struct handshake {
 struct pl_acceptor {
     struct pl_flow *flow;
     struct pl_stream *streams;
-    int listen_fd;
+    struct pl_listeners listeners;
     int epoll_fd;
     uint32_t admitted;
     uint64_t rejected;
@@ -46,8 +46,8 @@ static uint32_t expected(const struct pl_acceptor *acceptor)
     return streams - acceptor->admitted;
 }
 
-struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
-                                     struct pl_error *error)
+struct pl_acceptor *pl_acceptor_open(const struct pl_listeners *listeners, struct pl_flow *flow,
+                                     struct pl_stream *streams, struct pl_error *error)
 {
     struct pl_acceptor *acceptor = calloc(1, sizeof *acceptor);
     uint32_t capacity = (flow->streams > 0 ? (uint32_t)flow->streams : PL_MAX_STREAMS) + PL_HANDSHAKE_SPARE;
@@ -60,13 +60,16 @@ struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct
     }
     acceptor->flow = flow;
     acceptor->streams = streams;
-    acceptor->listen_fd = listen_fd;
+    acceptor->listeners = *listeners;
     acceptor->oldest = acceptor->newest = NONE;
     for (uint32_t i = 0; i < capacity; i++)
         acceptor->handshakes[i] = (struct handshake){.fd = -1, .next = i + 1 < capacity ? i + 1 : NONE};
     acceptor->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = NONE};
-    if (acceptor->epoll_fd < 0 || epoll_ctl(acceptor->epoll_fd, EPOLL_CTL_ADD, listen_fd, &event) != 0) {
+    bool added = acceptor->epoll_fd >= 0;
+    for (size_t i = 0; added && i < listeners->count; i++)
+        added = epoll_ctl(acceptor->epoll_fd, EPOLL_CTL_ADD, listeners->fds[i], &event) == 0;
+    if (!added) {
         pl_error_set(error, PL_RESOURCES, "listen", errno, "no descriptor for the event loop");
         pl_acceptor_close(acceptor);
         return NULL;
@@ -224,10 +227,10 @@ static void add_handshake(struct pl_acceptor *acceptor, int fd)
     acceptor->pending++;
 }
 
-static bool accept_connections(struct pl_acceptor *acceptor, struct pl_error *error)
+static bool accept_connections(struct pl_acceptor *acceptor, int listen_fd, struct pl_error *error)
 {
     for (int i = 0; i < ACCEPTS_PER_TURN; i++) {
-        int fd = accept4(acceptor->listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        int fd = accept4(listen_fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
         if (fd >= 0) {
             add_handshake(acceptor, fd);
             continue;
@@ -259,8 +262,9 @@ bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error)
             read_hello(acceptor, index);
     }
     /* Accept last: a new entry may reuse the index of one that is in `events`. */
-    if (incoming && !accept_connections(acceptor, error))
-        return false;
+    for (size_t i = 0; incoming && i < acceptor->listeners.count; i++)
+        if (!accept_connections(acceptor, acceptor->listeners.fds[i], error))
+            return false;
     pl_ns now_ns = pl_now_ns();
     while (acceptor->oldest != NONE && acceptor->handshakes[acceptor->oldest].deadline_ns <= now_ns)
         reject(acceptor, acceptor->oldest);

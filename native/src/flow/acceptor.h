@@ -18,10 +18,16 @@
 
 struct pl_acceptor;
 
+/* The sockets that an end listens on: one, or one for each family of addresses, on the same port. */
+struct pl_listeners {
+    int fds[2];
+    size_t count;
+};
+
 /* Borrows the listening socket, the flow and the streams. Completes the flow from the first hello and fills
  * the descriptors of the admitted streams. */
-struct pl_acceptor *pl_acceptor_open(int listen_fd, struct pl_flow *flow, struct pl_stream *streams,
-                                     struct pl_error *error);
+struct pl_acceptor *pl_acceptor_open(const struct pl_listeners *listeners, struct pl_flow *flow,
+                                     struct pl_stream *streams, struct pl_error *error);
 /* Closes the pending handshakes. */
 void pl_acceptor_close(struct pl_acceptor *acceptor);
 

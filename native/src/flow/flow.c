@@ -374,7 +374,7 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
     *flow = (struct pl_flow){
         .address = "",
         .receivers_text = "",
-        .bind = sending ? "" : "0.0.0.0",
+        .bind = sending ? "" : PL_ANY_ADDRESS,
         .token_text = "",
         .congestion = "",
         .control = "",

@@ -46,7 +46,7 @@ static void add_peer(struct table *table, struct pl_flow *flow)
             group, "token", &flow->token_text,
             "secret of the flow, 32 hexadecimal digits or stdin: its first line; both ends must give the "
             "same"),
-        pl_option_text(group, "bind", &flow->bind, "own address"),
+        pl_option_text(group, "bind", &flow->bind, "own address; to listen, any: all of IPv4 and IPv6"),
         pl_option_text(group, "device", &flow->marking.device, "device to use (SO_BINDTODEVICE)"),
         pl_option_text(group, "transport", &flow->transport_text,
                        "tcp, mptcp, unix, sctp, vsock, udp; of messages also unix-datagram, pipe, "

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -16,10 +17,21 @@
 #include "flow/session.h"
 #include "flow/sockopts.h"
 
+/* With any port: the one that a family got may be taken in the other. */
+#define PORT_ATTEMPTS 16
+#define ALL_ADDRESSES "all addresses"
+
+static bool listens_on_all(const struct pl_flow *flow)
+{
+    return strcmp(flow->bind, PL_ANY_ADDRESS) == 0 && flow->transport != PL_UNIX &&
+           flow->transport != PL_VSOCK;
+}
+
 static bool refuse_address(const struct pl_flow *flow, int64_t port, int cause, struct pl_error *error)
 {
     if (flow->transport != PL_UNIX)
-        return pl_port_range_refuse(&flow->ports, port, flow->bind, cause, error);
+        return pl_port_range_refuse(&flow->ports, port, listens_on_all(flow) ? ALL_ADDRESSES : flow->bind,
+                                    cause, error);
     if (cause == EADDRINUSE)
         pl_error_set(error, PL_SETUP, "bind", cause, "%.108s exists: remove it if no receiver listens on it",
                      flow->bind);
@@ -40,44 +52,6 @@ static int listen_on(int fd, const struct pl_address *address)
     return listen(fd, PL_MAX_STREAMS) == 0 ? 0 : errno;
 }
 
-/* Listens on one port. Returns the socket, or -1: with `cause` set to the errno when the port is refused,
- * else with `error` set. */
-static int try_port(const struct pl_flow *flow, int64_t port, int *cause, struct pl_error *error)
-{
-    struct pl_address address;
-    *cause = 0;
-    if (!pl_transport_address(flow->transport, flow->bind, (uint16_t)port, "bind", &address, error))
-        return -1;
-    int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
-    if (fd < 0)
-        return -1;
-    *cause = listen_on(fd, &address);
-    if (*cause == 0)
-        return fd;
-    (void)close(fd);
-    return -1;
-}
-
-/* Opens the listening socket. The window is set before listen, so that connections offer it from the first
- * segment. */
-static int open_listener(const struct pl_flow *flow, struct pl_error *error)
-{
-    int64_t streams =
-        flow->streams > 0 ? flow->streams : 1; /* a larger number in the hello is checked then */
-    if (!pl_raise_descriptor_limit(pl_flow_descriptors(flow, streams) + PL_HANDSHAKE_SPARE + 64, error))
-        return -1;
-    int cause = EADDRINUSE;
-    int64_t port = flow->ports.first;
-    for (; cause == EADDRINUSE && port <= flow->ports.last; port++) {
-        int fd = try_port(flow, port, &cause, error);
-        if (fd >= 0)
-            return fd;
-    }
-    if (cause != 0)
-        (void)refuse_address(flow, port - 1, cause, error);
-    return -1;
-}
-
 /* The path of a Unix socket outlives it and would block the next run. */
 static void close_listener(int fd)
 {
@@ -90,14 +64,104 @@ static void close_listener(int fd)
     (void)close(fd);
 }
 
-static bool write_listening(const struct pl_flow *flow, int listen_fd)
+static void close_listeners(struct pl_listeners *listeners)
 {
+    for (size_t i = 0; i < listeners->count; i++)
+        close_listener(listeners->fds[i]);
+    listeners->count = 0;
+}
+
+/* Listens on one port of an address. Returns the socket, or -1: with `cause` set to the errno when the port
+ * is refused, else with `error` set. */
+static int try_address(const struct pl_flow *flow, const char *text, int64_t port, int *cause,
+                       struct pl_error *error)
+{
+    struct pl_address address;
+    const int one = 1;
+    *cause = 0;
+    if (!pl_transport_address(flow->transport, text, (uint16_t)port, "bind", &address, error))
+        return -1;
+    int fd = pl_open_stream_socket(pl_address_family(&address), flow, error);
+    if (fd < 0)
+        return -1;
+    /* Beside a socket of IPv4 on the same port. */
+    if (listens_on_all(flow) && pl_address_family(&address) == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
+    *cause = listen_on(fd, &address);
+    if (*cause == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+/* Whether a family cannot be used here, and not only this port of it. */
+static bool lacks_family(int cause, const struct pl_error *error)
+{
+    int found = cause != 0 ? cause : error->errno_value;
+    return found == EAFNOSUPPORT || found == EADDRNOTAVAIL;
+}
+
+/* Listens on one port; of all addresses, those of each family that this host has. 0 with the sockets, else as
+ * try_address(). */
+static bool try_port(const struct pl_flow *flow, int64_t port, struct pl_listeners *listeners, int *cause,
+                     struct pl_error *error)
+{
+    static const char *const all[] = {"0.0.0.0", "::"};
+    listeners->count = 0;
+    if (!listens_on_all(flow)) {
+        listeners->fds[0] = try_address(flow, flow->bind, port, cause, error);
+        listeners->count = listeners->fds[0] >= 0;
+        return listeners->count > 0;
+    }
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        struct pl_error refused = {0};
+        struct pl_address own;
+        int fd = try_address(flow, all[i], port, cause, &refused);
+        if (fd >= 0) {
+            listeners->fds[listeners->count++] = fd;
+            if (pl_address_of_socket(fd, &own))
+                port = pl_address_port(&own);
+        } else if (!lacks_family(*cause, &refused) || (i > 0 && listeners->count == 0)) {
+            *error = refused;
+            close_listeners(listeners);
+            return false;
+        }
+    }
+    *cause = 0;
+    return true;
+}
+
+/* Opens the listening sockets. The window is set before listen, so that connections offer it from the first
+ * segment. */
+static bool open_listeners(const struct pl_flow *flow, struct pl_listeners *listeners, struct pl_error *error)
+{
+    int64_t streams =
+        flow->streams > 0 ? flow->streams : 1; /* a larger number in the hello is checked then */
+    if (!pl_raise_descriptor_limit(pl_flow_descriptors(flow, streams) + PL_HANDSHAKE_SPARE + 64, error))
+        return false;
+    int cause = EADDRINUSE;
+    int64_t port = flow->ports.first;
+    int attempts = flow->ports.first == 0 ? PORT_ATTEMPTS : 1;
+    for (; cause == EADDRINUSE && port <= flow->ports.last; port++)
+        for (int i = 0; cause == EADDRINUSE && i < attempts; i++)
+            if (try_port(flow, port, listeners, &cause, error))
+                return true;
+    if (cause != 0)
+        (void)refuse_address(flow, port - 1, cause, error);
+    return false;
+}
+
+static bool write_listening(const struct pl_flow *flow, const struct pl_listeners *listeners)
+{
+    int listen_fd = listeners->fds[0];
     struct pl_json j = {0};
     struct pl_socket_facts facts;
     struct pl_address address;
     char text[PL_ADDRESS_TEXT_BYTES] = "";
     pl_read_socket_facts(listen_fd, &facts);
-    if (pl_address_of_socket(listen_fd, &address))
+    if (listens_on_all(flow))
+        (void)snprintf(text, sizeof text, "%s", flow->human ? ALL_ADDRESSES : PL_ANY_ADDRESS);
+    else if (pl_address_of_socket(listen_fd, &address))
         pl_address_text(&address, text);
     if (flow->human) {
         (void)printf("listening on %s", text);
@@ -155,13 +219,14 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
 }
 
 /* Serves one flow with the requested settings. */
-static int serve_flow(const struct pl_flow *requested, struct pl_events *events, int listen_fd)
+static int serve_flow(const struct pl_flow *requested, struct pl_events *events,
+                      const struct pl_listeners *listeners)
 {
     struct pl_error error = {0};
     struct pl_session session = {.flow = *requested, .events = events};
     int status;
     if (pl_session_open(&session, &error))
-        session.acceptor = pl_acceptor_open(listen_fd, &session.flow, session.streams, &error);
+        session.acceptor = pl_acceptor_open(listeners, &session.flow, session.streams, &error);
     if (session.acceptor == NULL || !admit_streams(&session, &error) ||
         !pl_session_prepare(&session, &error)) {
         status = pl_error_output(&error, "receive", requested->human);
@@ -175,13 +240,14 @@ static int serve_flow(const struct pl_flow *requested, struct pl_events *events,
 }
 
 /* Serves the requested flows. Stops at the first one that fails, unless their number is unlimited. */
-static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int listen_fd)
+static int serve_flows(const struct pl_flow *flow, struct pl_events *events,
+                       const struct pl_listeners *listeners)
 {
     int status = PL_OK;
     for (int64_t served = 0; flow->flows == 0 || served < flow->flows; served++) {
-        if (!write_listening(flow, listen_fd))
+        if (!write_listening(flow, listeners))
             return PL_RESOURCES;
-        status = serve_flow(flow, events, listen_fd);
+        status = serve_flow(flow, events, listeners);
         if (status != PL_OK && (flow->flows != 0 || pl_events_ended(events)))
             break;
     }
@@ -191,14 +257,13 @@ static int serve_flows(const struct pl_flow *flow, struct pl_events *events, int
 static int run(struct pl_flow *flow, struct pl_error *error)
 {
     struct pl_events *events = pl_events_open(flow->control, error);
-    int listen_fd = -1;
-    if (events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
-        pl_limit_memory(flow->memory_limit_bytes, error) && pl_lower_priority(flow->nice, error))
-        listen_fd = open_listener(flow, error);
-    int status = listen_fd >= 0 ? serve_flows(flow, events, listen_fd)
-                                : pl_error_output(error, "receive", flow->human);
-    if (listen_fd >= 0)
-        close_listener(listen_fd);
+    struct pl_listeners listeners = {.count = 0};
+    bool open = events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
+                pl_limit_memory(flow->memory_limit_bytes, error) && pl_lower_priority(flow->nice, error) &&
+                open_listeners(flow, &listeners, error);
+    int status =
+        open ? serve_flows(flow, events, &listeners) : pl_error_output(error, "receive", flow->human);
+    close_listeners(&listeners);
     pl_events_close(events);
     return status;
 }

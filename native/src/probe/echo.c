@@ -23,6 +23,7 @@
 #include "probe/echo_wire.h"
 
 #define DATAGRAM_BYTES 65536
+#define ALL_ADDRESSES "all addresses"
 #define ANSWERS_PER_TURN 256
 #define DEFAULT_PORT "5211"
 /* With any port for both transports: the port that UDP got may be taken for TCP. */
@@ -62,7 +63,7 @@ static enum pl_options_outcome read_flags(struct echo *echo, int argc, char **ar
         pl_option_integer(
             NULL, "idle-timeout-ns", &echo->idle_timeout_ns, 0, IDLE_TIMEOUT_MAX_NS,
             "end after this time without an admitted peer; 0: never (default 1min; with --control never)"),
-        pl_option_text(NULL, "bind", &echo->bind, "own numeric address"),
+        pl_option_text(NULL, "bind", &echo->bind, "own numeric address; any: all of IPv4 and IPv6"),
         pl_output_option(NULL, &echo->output_text),
         pl_option_text(NULL, "control", &echo->control, "stdin: read the command stop from there"),
     };
@@ -90,14 +91,17 @@ static enum pl_options_outcome parse(struct echo *echo, int argc, char **argv, s
                : PL_OPTIONS_WRONG;
 }
 
-/* A bound socket; -1 with errno set. */
+/* A bound socket; -1 with errno set. That of all addresses of IPv6 takes those of IPv4 as well. */
 static int bind_socket(int kind, const struct pl_address *address)
 {
     const int one = 1;
+    const int zero = 0;
     int fd = socket(pl_address_family(address), kind | SOCK_NONBLOCK | SOCK_CLOEXEC,
                     kind == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP);
     if (fd < 0)
         return -1;
+    if (pl_address_family(address) == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof zero);
     if (kind == SOCK_STREAM)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     else
@@ -134,6 +138,28 @@ static int try_port(struct echo *echo, struct pl_address *own, bool streams, int
     return cause;
 }
 
+static bool listens_on_all(const struct echo *echo)
+{
+    return strcmp(echo->bind, PL_ANY_ADDRESS) == 0;
+}
+
+/* Listens on a port; of all addresses, on those of IPv4 alone where this host has no IPv6. 0, or the errno;
+ * -1 with `error` set. */
+static int listen_on(struct echo *echo, int64_t port, struct pl_address *own, int *listen_fd,
+                     struct pl_error *error)
+{
+    bool all = listens_on_all(echo);
+    bool streams = strcmp(echo->transport_text, "udp") != 0;
+    if (!pl_address_parse(all ? "::" : echo->bind, (uint16_t)port, "bind", own, error))
+        return -1;
+    int cause = try_port(echo, own, streams, listen_fd);
+    if (!all || (cause != EAFNOSUPPORT && cause != EADDRNOTAVAIL))
+        return cause;
+    return pl_address_parse("0.0.0.0", (uint16_t)port, "bind", own, error)
+               ? try_port(echo, own, streams, listen_fd)
+               : -1;
+}
+
 static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_error *error)
 {
     bool streams = strcmp(echo->transport_text, "udp") != 0;
@@ -142,13 +168,13 @@ static bool open_sockets(struct echo *echo, struct pl_address *own, struct pl_er
     int64_t last = echo->ports.first == 0 ? PORT_ATTEMPTS - 1 : echo->ports.last;
     int64_t port = echo->ports.first;
     for (; port <= last && cause == EADDRINUSE; port++) {
-        if (!pl_address_parse(echo->bind, echo->ports.first == 0 ? 0 : (uint16_t)port, "bind", own, error))
+        cause = listen_on(echo, echo->ports.first == 0 ? 0 : port, own, &listen_fd, error);
+        if (cause < 0)
             return false;
-        cause = try_port(echo, own, streams, &listen_fd);
     }
     if (cause != 0)
-        return pl_port_range_refuse(&echo->ports, echo->ports.first == 0 ? 0 : port - 1, echo->bind, cause,
-                                    error);
+        return pl_port_range_refuse(&echo->ports, echo->ports.first == 0 ? 0 : port - 1,
+                                    listens_on_all(echo) ? ALL_ADDRESSES : echo->bind, cause, error);
     if (streams)
         echo->streams = pl_echo_streams_open(listen_fd, echo->token, error);
     return !streams || echo->streams != NULL;
@@ -193,6 +219,8 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
     struct pl_json j = {0};
     char text[PL_ADDRESS_TEXT_BYTES];
     pl_address_text(own, text);
+    if (listens_on_all(echo))
+        (void)snprintf(text, sizeof text, "%s", echo->human ? ALL_ADDRESSES : PL_ANY_ADDRESS);
     if (echo->human) {
         (void)printf("echoing %s on %s port %lld%s\n", echo->transport_text, text,
                      (long long)pl_address_port(own),
@@ -298,7 +326,7 @@ int pl_echo_main(int argc, char **argv)
 {
     struct pl_error error = {0};
     struct pl_address own;
-    struct echo echo = {.bind = "0.0.0.0",
+    struct echo echo = {.bind = PL_ANY_ADDRESS,
                         .token_text = "",
                         .transport_text = "both",
                         .control = "",

@@ -14,6 +14,7 @@ import pytest
 
 from pathlab.agents.listeners import (
     await_listener,
+    build_socket_address,
     find_free_port,
     find_listeners,
     list_descendants,
@@ -55,6 +56,13 @@ def test_a_socket_is_that_of_the_process_and_of_its_parent(protocol: str) -> Non
 def test_another_programs_listener_on_the_right_port_does_not_count() -> None:
     with listening("127.0.0.1") as (_pid, port), listening("127.0.0.1") as (other, _port):
         assert find("127.0.0.1", port, other) is None
+
+
+def test_a_link_local_address_keeps_its_zone_as_socket_takes_it() -> None:
+    name = socket.if_nameindex()[0][1]
+    index = socket.if_nametoindex(name)
+    assert build_socket_address(f"fe80::1%{name}", 7)[1:] == (7, 0, index)
+    assert build_socket_address("127.0.0.1", 7) == ("127.0.0.1", 7)
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.2"])
