@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.planning.cycles import MINIMUM_CYCLES
 from pathlab.analysis.verdicts.drift import DriftVerdict
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.pairs import PairVerdict
 from pathlab.analysis.verdicts.preference import LOSS_MARGIN_RATIO, DifferenceTest, Reason
 from pathlab.report.candidate_text import (
@@ -256,7 +257,7 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             f"After headers, the lab's link can carry {format_rate(found.line_bits_per_s)} of data; the "
             f"highest median is {format_ratio(found.share_of_link_ratio)} of that."
         )
-        if found.share_of_link_ratio < FAR_BELOW_RATIO and not found.window_limited:
+        if found.share_of_link_ratio < FAR_BELOW_RATIO and _is_unexplained(found):
             yield (
                 "That is far below the link's rate. If little was sent again, the way back of "
                 'acknowledgements may be full. Measure it with `direction = "reverse"`.'
@@ -269,6 +270,12 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     yield from _list_limits(found)
     if set(found.equal_windows) - {str(PairVerdict.UNDECIDED)} or chosen.n >= MINIMUM_CYCLES:
         yield from _describe_equal_windows(found)
+
+
+def _is_unexplained(found: Recommendation) -> bool:
+    """Whether nothing is known that keeps the best combination from the link's rate."""
+    known = any(one.limit is Limit.PATH_CAPACITY for one in found.candidates)
+    return found.best is not None and found.best.limit is None and not found.window_limited and not known
 
 
 def _describe_equal_windows(found: Recommendation) -> Iterator[str]:

@@ -202,18 +202,19 @@ def _list_settings(record: TrialRecord, settings: Mapping[str, Any]) -> dict[str
 def measure_gap(rows: Sequence[Mapping[str, Any]], interval_ns: int) -> int:
     """The longest time between two intervals of a stream, or by which one is longer than ``interval_ns``.
 
-    The last one, in which the end of the test is awaited, may be longer.
+    The last one, in which the end of the test is awaited, may be longer; so may the first one after the
+    warm-up, where iperf3 begins its clock anew and leaves out a report.
     """
     streams: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         streams.setdefault(row["stream"], []).append(row)
     found = [0]
     for own in streams.values():
+        crossed = False
         for before, after in pairwise(sorted(own, key=lambda row: int(row["index"]))):
-            found += [
-                after["start_ns"] - before["end_ns"],
-                before["end_ns"] - before["start_ns"] - interval_ns,
-            ]
+            length_ns = before["end_ns"] - before["start_ns"]
+            found += [after["start_ns"] - before["end_ns"], length_ns - (1 + crossed) * interval_ns]
+            crossed = before["phase"] == Phase.WARMUP and after["phase"] == Phase.STEADY
     return max(found)
 
 

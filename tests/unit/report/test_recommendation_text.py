@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from pathlab.analysis.verdicts.limits import Limit
 from pathlab.report.recommendation_text import RULE, describe_recommendation, shorten_recommendation
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.opening import build_opening
@@ -30,3 +31,27 @@ def test_the_rule_and_the_answer_are_short_sentences() -> None:
     texts = [RULE, *(text for one in found for text in describe_recommendation(one).sentences)]
     long = [part for text in texts for part in re.split(r"[.:] ", text) if len(part.split()) > 25]
     assert long == []
+
+
+def test_a_rate_far_below_the_known_one_points_at_the_way_back_unless_it_is_explained() -> None:
+    """Of a link of 38.6 Mbit/s 9.5 are carried, and no limit is known."""
+    found = carry({1: 9.0, 4: 9.5, 8: 9.5}, (8,))
+    bare = tuple(replace(one, limit=None) for one in found.candidates)
+    assert found.best is not None
+    open_ = replace(
+        found,
+        candidates=bare,
+        best=replace(found.best, limit=None),
+        line_bits_per_s=38.6e6,
+        share_of_link_ratio=0.246,
+    )
+    explained = replace(open_, candidates=tuple(replace(one, limit=Limit.PATH_CAPACITY) for one in bare))
+    near = replace(open_, share_of_link_ratio=0.9)
+    said = [
+        any(
+            "the way back of acknowledgements may be full" in text
+            for text in describe_recommendation(one).sentences
+        )
+        for one in (open_, explained, near)
+    ]
+    assert said == [True, False, False]
