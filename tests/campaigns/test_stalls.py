@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import pathlab
+from pathlab.agents.listeners import list_descendants
 from pathlab.runner.events import Event, RateNow, RttNow, TrialStarted
 from tests.integration.conducting import AB, LAB, Watch, campaign_of, journal, run, stored
 from tests.integration.processes import find_engines
@@ -32,9 +34,13 @@ class Pauser:
     """
 
     def __init__(
-        self, choose: Callable[[TrialStarted], str | None], counted: type[Event], count: int
+        self,
+        choose: Callable[[TrialStarted], str | None],
+        counted: type[Event],
+        count: int,
+        find: Callable[[str], list[int]] = find_engines,
     ) -> None:
-        self._choose, self._counted, self._count = choose, counted, count
+        self._choose, self._counted, self._count, self._find = choose, counted, count, find
         self._victim: str | None = None
         self._left = 0
         self._stopped: list[int] = []
@@ -50,7 +56,7 @@ class Pauser:
         elif (
             self._victim and isinstance(event, RateNow) and event.bits_per_s and event.elapsed_ns > STEADY_NS
         ):
-            self._stopped, self._left, self._victim = find_engines(self._victim), self._count, None
+            self._stopped, self._left, self._victim = self._find(self._victim), self._count, None
             self._send(signal.SIGSTOP)
 
     def _send(self, number: signal.Signals) -> None:
@@ -84,6 +90,32 @@ def test_a_trial_whose_program_is_stopped_is_flagged_and_measured_again(
     (text,) = [text for kind, text in journal(tmp_path / "out") if kind == "retry"]
     assert text.startswith(f"in trial 1 {program} did not run for ")
     assert text.endswith("; it is measured again at the end of the cycle")
+
+
+def find_part(role: str) -> list[int]:
+    """The program of tcp-python in this role; the process that watches it has no such word."""
+    found = []
+    for pid in list_descendants(os.getpid())[1:]:
+        with contextlib.suppress(OSError):  # one that has ended meanwhile
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+            if role.encode() in words:
+                found.append(pid)
+    return found
+
+
+@pytest.mark.parametrize("role", ["answer", "ask"])
+def test_a_technology_whose_program_is_stopped_is_seen_by_the_agent(tmp_path: Path, role: str) -> None:
+    """For less than the second after which a lost request ends the trial: no end can state it."""
+    require_engine()
+    pauser = Pauser(lambda event: role if event.attempt == 1 else None, RttNow, 25, find_part)
+    factors = {"engine": ["tcp-python"], "message": ["64B"], "reply": [True], "no_delay": [True]}
+    local = {"placement": ["process"], "streams": [1], "message_rate": [200]}
+    campaign = campaign_of(factors=factors | local, trial=TRIAL, probes=PROBES)
+    run(campaign, tmp_path / "out", Watch(pauser))
+    first, *again = stored(tmp_path / "out")
+    assert (first.status, [record.attempt for record in again]) == ("complete", [2])
+    assert "host-stalled" in first.flags
+    assert "host-stalled" not in again[0].flags
 
 
 @pytest.mark.netns

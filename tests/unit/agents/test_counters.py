@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import errno
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pathlab.agents.counters.cpu import SHARES, share_ticks
+from pathlab.agents.counters.stopped import list_stopped
 from pathlab.agents.counters.watch import SOURCES, CounterSampler, CounterSource
 from tests.builders.kernel_texts import read_kernel_text
 
@@ -113,6 +117,25 @@ def test_every_sample_of_this_kernel_has_every_part() -> None:
     assert set(watch.absent) <= set(names)
     for name in names:
         assert (sample[name] is None) == (name in watch.absent)
+
+
+def test_processes_below_this_one_are_named_while_they_are_stopped() -> None:
+    """A grandchild, and a name that looks like the end of its field in /proc/PID/stat."""
+    script = "exec -a 'a) T (b' sleep 1000 & echo $!; wait"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True) as shell:
+        try:
+            assert shell.stdout is not None
+            pid = int(shell.stdout.readline())
+            assert "sleep" not in list_stopped()
+            os.kill(shell.pid, signal.SIGSTOP)
+            os.waitpid(shell.pid, os.WUNTRACED)
+            assert "bash" in list_stopped()
+            os.kill(shell.pid, signal.SIGCONT)
+            os.waitpid(shell.pid, os.WCONTINUED)
+            assert "bash" not in list_stopped()
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            shell.kill()
 
 
 TICKS = st.tuples(*[st.integers(min_value=0, max_value=2**40)] * 6)

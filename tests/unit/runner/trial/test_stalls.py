@@ -104,7 +104,8 @@ def overrun(ends: Ends) -> None:
 
 
 def leave_gap(ends: Ends) -> None:
-    ends["sender"] = [one for one in ends["sender"] if one.get("start_ns") not in range(1000 * MS, 2500 * MS)]
+    missing = [one for one in intervals_of(ends["sender"]) if 1000 * MS <= one["start_ns"] < 2500 * MS]
+    ends["sender"] = [one for one in ends["sender"] if one not in missing]
 
 
 def miss_heartbeats(ends: Ends) -> None:
