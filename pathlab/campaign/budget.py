@@ -178,6 +178,7 @@ class Estimator:
         rtt_ns, drain_ns = facts.rtt_ns or 0, campaign.trial.drain_ns
         cool_down = campaign.cool_down
         probes_ns = campaign.probes.unloaded * campaign.probes.interval_ns
+        answers_ns = campaign.probes.find_longest_wait_ns(drain_ns)
         traffic_ns = self._estimate_traffic(row, facts)
         load_ns = LOAD_NS if row.cell.background != "none" else 0
         fixed_ns = (
@@ -189,9 +190,9 @@ class Estimator:
             + min(_queue_drain_ns(facts, row.cell), drain_ns),
             time_max_ns=fixed_ns
             + drain_ns
-            # The longest wait for an empty queue, after a reset, before the unloaded probes.
-            + (max(drain_ns, campaign.probes.timeout_ns) if campaign.probes.unloaded else 0)
-            + campaign.probes.timeout_ns
+            + answers_ns
+            # The longest wait for an empty queue, after a reset, and that for the unloaded probes.
+            + (max(drain_ns, campaign.probes.timeout_ns) + answers_ns if campaign.probes.unloaded else 0)
             + (cool_down.max_wait_ns if cool_down.until_idle else 0),
             bytes_max=self._bound_bytes(row, path, traffic_ns),
         )

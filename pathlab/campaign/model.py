@@ -114,6 +114,10 @@ class TrialSettings(FileTable):
     )
 
 
+#: The time-out of probes grows with the round trips, up to so many times its length.
+TIMEOUT_GROWTH_MAX = 10
+
+
 class ProbeSettings(FileTable):
     """Round-trip probes: during the steady window, and after the traffic ended and the queue drained."""
 
@@ -128,11 +132,18 @@ class ProbeSettings(FileTable):
         description="Data in one probe; by UDP, where ICMP does not work, at least 40 bytes.",
     )
     timeout_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 300 * SECOND_NS)] = Field(
-        SECOND_NS, alias="timeout", description="A probe without an answer for so long is lost."
+        SECOND_NS,
+        alias="timeout",
+        description="A probe without an answer for so long is given up. The time-out grows to three times the "
+        "longest RTT, up to ten times this value or the drain time, the longer; later answers count too.",
     )
     unloaded: Annotated[int, Bounds(COUNT, 0, 1_000_000)] = Field(
         50, description="Number of probes after the traffic."
     )
+
+    def find_longest_wait_ns(self, drain_ns: int) -> int:
+        """The longest wait for an answer in a trial with this drain time."""
+        return max(TIMEOUT_GROWTH_MAX * self.timeout_ns, drain_ns)
 
 
 class Campaign(FileTable):

@@ -125,8 +125,9 @@ class Measurement:
                 known[column] = instead
         settings = {name: one for name, one in settings.items() if _is_within(name, one, notes)}
         for load in ("loaded", "unloaded"):
-            rtts_ns = [row["rtt_ns"] for row in self.series.get(f"{load}_probes", ())]
-            known |= measure_probes(rtts_ns, load, keeps_lost=self.keeps_lost)
+            probes = self.series.get(f"{load}_probes", ())
+            rtts_ns, waits_ns = ([row.get(name) for row in probes] for name in ("rtt_ns", "waited_ns"))
+            known |= measure_probes(rtts_ns, load, waits_ns=waits_ns, keeps_lost=self.keeps_lost)
         program = self.tool or (f"{self.program} {self.version}" if self.version else self.program)
         own = {
             "plan_row": 0,

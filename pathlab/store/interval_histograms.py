@@ -49,7 +49,7 @@ def read_probe_histograms(source: SeriesSource, trial_id: int, kind: str) -> pa.
     None where the trial kept none. Raises StoreError when damaged.
     """
     wanted = PROBE_HISTOGRAMS[kind]
-    table = source.series_tables(trial_id, {wanted: ("sent", "lost", *_COLUMNS)}).get(wanted)
+    table = source.series_tables(trial_id, {wanted: ("sent", "lost", "waited_ns", *_COLUMNS)}).get(wanted)
     if table is None or kind != LOADED_PROBES:
         return table
     return select_inside(table, read_window(source, trial_id))
@@ -60,18 +60,41 @@ def measure_probe_histograms(intervals: pa.Table, load: str) -> dict[str, float 
 
     Raises StoreError when damaged.
     """
-    sent, lost = (sum(intervals[name].to_pylist()) for name in ("sent", "lost"))
+    sent, unanswered = (intervals[name].to_pylist() for name in ("sent", "lost"))
+    waits_ns = intervals["waited_ns"].to_pylist() if "waited_ns" in intervals.column_names else []
+    waited = [(wait, n) for wait, n in zip(waits_ns, unanswered, strict=False) if wait is not None and n]
+    late = sum(n for _, n in waited)
     histogram = sum_histograms(intervals)
-    low, median, high = (histogram.quantile_ns(ratio) for ratio in (0.25, 0.5, 0.75))
-    exact = histogram.exact
+    exact, received = histogram.exact, sum(sent) - sum(unanswered)
+    # Below the shortest wait for a late probe every round trip is known.
+    bound_ns = min((wait for wait, _ in waited), default=None)
+    low, median, high = (_find_quantile(histogram, ratio, late, bound_ns) for ratio in (0.25, 0.5, 0.75))
+    mean_ns = None if exact is None else exact.mean_ns
+    total_ns = (mean_ns or 0.0) * received + sum(wait * n for wait, n in waited)
     return {
-        f"{load}_sent": sent or None,
-        f"{load}_received": sent - lost if sent else None,
+        f"{load}_sent": sum(sent) or None,
+        f"{load}_received": received if sum(sent) else None,
+        f"{load}_late": late if sum(sent) else None,
         f"{load}_rtt_min_ns": None if exact is None else exact.min_ns,
-        f"{load}_rtt_mean_ns": None if exact is None else exact.mean_ns,
+        f"{load}_rtt_mean_ns": None if late else mean_ns,
         f"{load}_rtt_median_ns": median,
         f"{load}_rtt_iqr_ns": None if low is None or high is None else high - low,
+        f"{load}_rtt_mean_above_ns": total_ns / (received + late) if late else None,
+        f"{load}_rtt_median_above_ns": bound_ns if median is None else None,
     }
+
+
+def _find_quantile(histogram: Histogram, ratio: float, late: int, bound_ns: int | None) -> int | None:
+    """The quantile of the answered and so many late ones, which took longer than ``bound_ns``.
+
+    None where it is not below that time.
+    """
+    if bound_ns is None:
+        return histogram.quantile_ns(ratio)
+    if not histogram.count:
+        return None
+    found = histogram.quantile_ns(min(1.0, ratio * (histogram.count + late) / histogram.count))
+    return found if found is not None and found < bound_ns else None
 
 
 def select_phase(table: pa.Table, phase: Phase) -> pa.Table:

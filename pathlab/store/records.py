@@ -106,23 +106,47 @@ class TrialRecord(MessageColumns):
     ]
     fairness_jain: Annotated[float | None, "Jain's index over the streams, 1 / streams to 1"]
     probe_method: Annotated[str | None, "icmp-raw, icmp-datagram, udp or tcp"]
+    probe_timeout_ns: Annotated[
+        int | None,
+        "a probe was given up after this time: `probes.timeout`, or three times the longest RTT of a probe",
+    ]
     probe_stamps: Annotated[str | None, "where the RTT was taken: kernel, kernel-receive or user"]
     loaded_sent: Annotated[
         int | None,
         "probes sent in the steady window; of more than 100 000 in a trial, kept as histograms, those of the "
         "intervals wholly inside it",
     ]
-    loaded_received: Annotated[int | None, "loaded probes answered in time"]
+    loaded_received: Annotated[int | None, "loaded probes answered"]
+    loaded_late: Annotated[
+        int | None,
+        "loaded probes without an answer that are not lost: they were waited for less than three times the "
+        "longest RTT that probes or TCP saw, and their RTT is longer than the wait",
+    ]
     loaded_rtt_min_ns: Annotated[float | None, "minimum RTT of the loaded probes"]
-    loaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the loaded probes"]
-    loaded_rtt_median_ns: Annotated[float | None, "median RTT of the loaded probes"]
+    loaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the loaded probes; empty where any is late"]
+    loaded_rtt_median_ns: Annotated[
+        float | None, "median RTT of the loaded probes; empty where too many are late"
+    ]
     loaded_rtt_iqr_ns: Annotated[float | None, "interquartile range of the RTT of the loaded probes"]
+    loaded_rtt_mean_above_ns: Annotated[
+        float | None, "where loaded probes are late: their mean RTT is above this"
+    ]
+    loaded_rtt_median_above_ns: Annotated[
+        float | None, "where so many loaded probes are late that the median is not known: it is above this"
+    ]
     unloaded_sent: Annotated[int | None, "probes sent over the idle path"]
-    unloaded_received: Annotated[int | None, "unloaded probes answered in time"]
+    unloaded_received: Annotated[int | None, "unloaded probes answered"]
+    unloaded_late: Annotated[int | None, "unloaded probes without an answer that are not lost"]
     unloaded_rtt_min_ns: Annotated[float | None, "minimum RTT of the unloaded probes"]
     unloaded_rtt_mean_ns: Annotated[float | None, "mean RTT of the unloaded probes"]
     unloaded_rtt_median_ns: Annotated[float | None, "median RTT of the unloaded probes"]
     unloaded_rtt_iqr_ns: Annotated[float | None, "interquartile range of the RTT of the unloaded probes"]
+    unloaded_rtt_mean_above_ns: Annotated[
+        float | None, "where unloaded probes are late: their mean is above this"
+    ]
+    unloaded_rtt_median_above_ns: Annotated[
+        float | None, "where too many unloaded probes are late: their median is above this"
+    ]
     sender_cpu_user_s: Annotated[
         float | None,
         "user CPU time of the sending engine's threads, whole trial; placement fused: of both ends",

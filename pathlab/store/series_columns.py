@@ -66,9 +66,13 @@ _PROBES: Mapping[str, SeriesColumn | str] = {
     "sequence": SeriesColumn("number of the probe", unit="count from 0"),
     "intended_ns": "when it was due",
     "sent_ns": SeriesColumn("when it was sent", needed=True),
-    "rtt_ns": SeriesColumn("round trip; empty: lost", needed=True),
+    "rtt_ns": SeriesColumn("round trip; empty: lost, or late where `waited_ns` says so", needed=True),
     "stamps": SeriesColumn(
         "where RTT was taken: kernel, kernel-receive or user; empty: lost, or not known", TEXT
+    ),
+    "waited_ns": SeriesColumn(
+        "late: no answer within this time, which is less than three times the longest RTT that probes or TCP "
+        "saw; the RTT is longer, and the probe is not lost"
     ),
     "send_delay_ns": "imported: one-way delay there, as accurate as the hosts' clocks agree",
     "receive_delay_ns": "imported: one-way delay back, as accurate as the hosts' clocks agree",
@@ -88,7 +92,12 @@ _PROBE_HISTOGRAMS: Mapping[str, SeriesColumn | str] = {
     "start_ns": SeriesColumn("begin of the interval", needed=True, complete=True),
     "end_ns": SeriesColumn("end of the interval", needed=True, complete=True),
     "sent": SeriesColumn("probes due in it that were sent", unit="count", needed=True, complete=True),
-    "lost": SeriesColumn("of them not answered in time", unit="count", needed=True, complete=True),
+    "lost": SeriesColumn(
+        "of them not answered; late where `waited_ns` says so", unit="count", needed=True, complete=True
+    ),
+    "waited_ns": SeriesColumn(
+        "those without an answer are late, as in the series of single probes, and were waited for so long"
+    ),
     "reordered": SeriesColumn("answered after a later probe (RFC 4737)", unit="count"),
     **_DURATIONS,
 }

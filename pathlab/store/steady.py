@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -91,30 +92,47 @@ def select_inside(intervals: pa.Table, window: tuple[int, int] | None) -> pa.Tab
 
 
 def read_probes(source: SeriesSource, trial_id: int, kind: str) -> pa.Table | None:
-    """``sent_ns`` and ``rtt_ns`` of a series of probes, of the loaded ones those of the steady window.
+    """``sent_ns``, ``rtt_ns`` and, where known, ``waited_ns`` of a series of probes.
+
+    Of the loaded ones those of the steady window.
 
     None where the trial kept no such series. Raises StoreError when damaged.
     """
-    table = source.series_tables(trial_id, {kind: ("sent_ns", "rtt_ns")}).get(kind)
+    table = source.series_tables(trial_id, {kind: ("sent_ns", "rtt_ns", "waited_ns")}).get(kind)
     if table is None or kind != LOADED_PROBES:
         return table
     return select_steady(table, read_window(source, trial_id))
 
 
-def measure_probes(rtts_ns: Sequence[float | None], load: str, *, keeps_lost: bool = True) -> dict[str, Any]:
+def measure_probes(
+    rtts_ns: Sequence[float | None],
+    load: str,
+    *,
+    waits_ns: Sequence[int | None] = (),
+    keeps_lost: bool = True,
+) -> dict[str, Any]:
     """A record's columns ``loaded_…`` or ``unloaded_…`` from RTTs (None: lost), ``load`` being that word.
 
-    Where only answered probes are kept, how many were sent is not known.
+    ``waits_ns``: of a probe without an answer that is late, not lost, how long it was waited for; its RTT is
+    longer. Where only answered probes are kept, how many were sent is not known.
     """
     answered = [float(rtt_ns) for rtt_ns in rtts_ns if rtt_ns is not None]
-    spread = quartiles(answered)
+    waited = [float(wait_ns) for wait_ns in waits_ns if wait_ns is not None]
+    # Late ones at their least possible RTT: what is below all of these is exact, the rest a lower bound.
+    ordered = sorted([*answered, *waited])
+    spread, bound_ns = quartiles(ordered), min(waited, default=math.inf)
+    median_known = bool(ordered) and ordered[len(ordered) // 2] < bound_ns
+    iqr_known = bool(ordered) and ordered[-(-3 * (len(ordered) - 1) // 4)] < bound_ns
     return {
         f"{load}_sent": len(rtts_ns) or None if keeps_lost else None,
         f"{load}_received": len(answered) if rtts_ns else None,
+        f"{load}_late": len(waited) if rtts_ns and keeps_lost else None,
         f"{load}_rtt_min_ns": min(answered, default=None),
-        f"{load}_rtt_mean_ns": sum(answered) / len(answered) if answered else None,
-        f"{load}_rtt_median_ns": spread.median,
-        f"{load}_rtt_iqr_ns": spread.iqr,
+        f"{load}_rtt_mean_ns": sum(answered) / len(answered) if answered and not waited else None,
+        f"{load}_rtt_median_ns": spread.median if median_known else None,
+        f"{load}_rtt_iqr_ns": spread.iqr if iqr_known else None,
+        f"{load}_rtt_mean_above_ns": sum(ordered) / len(ordered) if waited else None,
+        f"{load}_rtt_median_above_ns": spread.median if waited and not median_known else None,
     }
 
 

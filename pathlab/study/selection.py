@@ -146,6 +146,11 @@ class Sample:
         return self._subtract(DRTT_COLUMNS)
 
     @property
+    def rise_above_ns(self) -> Floats:
+        """What dRTT is above where loaded probes are late, so that it is not known; else NaN."""
+        return self._subtract(("loaded_rtt_mean_above_ns", DRTT_COLUMNS[1]))
+
+    @property
     def rise_median_ns(self) -> Floats:
         """DRTT of the medians: loaded less unloaded median RTT."""
         return self._subtract(DRTT_MEDIAN_COLUMNS)
@@ -156,7 +161,7 @@ class Sample:
 
     def measure_loss(self, probes: str = "loaded") -> Floats:
         """Loss of the ``loaded`` or ``unloaded`` probes; NaN without any, or by counts that cannot be."""
-        sent, received = self.get(f"{probes}_sent"), self.get(f"{probes}_received")
+        sent, received = self.get(f"{probes}_sent"), self._count_not_lost(probes)
         known = (sent > 0) & (received >= 0) & (received <= sent)
         return np.where(known, 1 - received / np.where(known, sent, 1), np.nan)
 
@@ -167,7 +172,12 @@ class Sample:
 
     def pool_loss(self, probes: str = "loaded") -> Loss:
         """Loss over the ``loaded`` or ``unloaded`` probes of all trials, with its interval."""
-        return pool_loss(self.get(f"{probes}_sent"), self.get(f"{probes}_received"))
+        return pool_loss(self.get(f"{probes}_sent"), self._count_not_lost(probes))
+
+    def _count_not_lost(self, probes: str) -> Floats:
+        """Answered and late probes of each trial."""
+        counted: Floats = self.get(f"{probes}_received") + np.nan_to_num(self.get(f"{probes}_late"))
+        return counted
 
     @property
     def fairness_ratio(self) -> Floats:

@@ -74,7 +74,8 @@ def measure_probe_loss(record: TrialRecord, probes: str) -> Loss | None:
     """Loss of the ``loaded`` or ``unloaded`` probes of one trial; None where they were not counted."""
     sent: int | None = getattr(record, f"{probes}_sent")
     received: int | None = getattr(record, f"{probes}_received")
-    return None if sent is None or received is None else probe_loss(sent, received)
+    late: int | None = getattr(record, f"{probes}_late")
+    return None if sent is None or received is None else probe_loss(sent, received + (late or 0))
 
 
 def measure_datagram_loss(record: TrialRecord) -> Loss | None:

@@ -128,11 +128,27 @@ static void write_probe(struct ping *ping, const struct pl_probe *probe)
     ping->written = written && ping->written;
 }
 
+static void write_late(struct ping *ping, const struct pl_probe *probe)
+{
+    bool written = ping->flags.human ? pl_ping_text_late(&ping->text, probe, ping->flags.interval_ns)
+                                     : pl_ping_records_late(&ping->json, probe);
+    ping->written = written && ping->written;
+}
+
+static void write_overdue(struct ping *ping, const struct pl_probe *probe)
+{
+    if (!ping->flags.human)
+        ping->written =
+            pl_ping_records_overdue(&ping->json, probe, ping->flags.overdue_ns) && ping->written;
+}
+
 static void write_result(struct ping *ping)
 {
     if (ping->intervals != NULL)
         write_intervals(ping, true);
     ping->counts.sent = ping->next - ping->counts.send_errors;
+    ping->counts.timeout_ns = pl_probe_table_timeout_ns(ping->table);
+    ping->counts.ended_ns = pl_now_ns() - ping->start_ns;
     bool written = ping->flags.human ? pl_ping_text_result(&ping->text, &ping->counts)
                                      : pl_ping_records_result(&ping->json, ping->reason, ping->socket.method,
                                                               &ping->counts, &ping->send_lateness);
@@ -196,10 +212,15 @@ static void read_answers(struct ping *ping)
         case PL_ANSWERED:
             ping->counts.received++;
             ping->counts.reordered += probe.reordered;
+            if (ping->flags.overdue_ns > 0 && probe.rtt_ns > ping->flags.overdue_ns &&
+                !pl_probe_table_was_overdue(ping->table, probe.sequence))
+                write_overdue(ping, &probe);
             write_probe(ping, &probe);
             break;
         case PL_LATE:
             ping->counts.late++;
+            if (probe.answered)
+                write_late(ping, &probe);
             break;
         case PL_DUPLICATE:
             ping->counts.duplicates++;
@@ -223,20 +244,48 @@ static void apply_command(struct ping *ping, enum pl_command command)
         ping->reason = pl_command_reason(command);
 }
 
+/* When the wait for the last answers ends. Where a queue is deeper than the time-out, the latest probes were
+ * all given up and their answers are still to come. */
+static pl_ns end_ns(const struct ping *ping)
+{
+    pl_ns deadline_ns = pl_probe_table_last_deadline_ns(ping->table);
+    if (deadline_ns > 0 && !pl_probe_table_answered_within(ping->table, ping->flags.timeout_ns)) {
+        pl_ns final_ns = pl_probe_table_last_sent_ns(ping->table) + ping->flags.final_wait_ns;
+        return final_ns > deadline_ns ? final_ns : deadline_ns;
+    }
+    return deadline_ns;
+}
+
+/* The time of the next event; INT64_MAX: all is done. */
+static pl_ns next_event_ns(struct ping *ping)
+{
+    pl_ns expiry_ns = pl_probe_table_deadline_ns(ping->table);
+    pl_ns due_ns = pl_probe_table_has_room(ping->table) ? intended_ns(ping) : INT64_MAX;
+    pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
+    if (next_ns == INT64_MAX && end_ns(ping) > pl_now_ns() - ping->start_ns)
+        next_ns = end_ns(ping); /* none pending, but late answers may come */
+    if (ping->flags.overdue_ns > 0 && next_ns != INT64_MAX) {
+        pl_ns overdue_ns = pl_probe_table_overdue_ns(ping->table, ping->flags.overdue_ns);
+        next_ns = overdue_ns < next_ns ? overdue_ns : next_ns;
+    }
+    return next_ns;
+}
+
 static void run_probes(struct ping *ping, struct pl_error *error)
 {
     struct pl_probe lost;
     struct pl_wait wait = {.fds = {ping->socket.fd, -1}};
     while (ping->written && ping->reason == NULL && error->status == PL_OK) {
-        pl_ns expiry_ns = pl_probe_table_deadline_ns(ping->table);
-        pl_ns due_ns = pl_probe_table_has_room(ping->table) ? intended_ns(ping) : INT64_MAX;
-        pl_ns next_ns = due_ns < expiry_ns ? due_ns : expiry_ns;
+        pl_ns next_ns = next_event_ns(ping);
         if (next_ns == INT64_MAX)
-            return;                                  /* all sent, none pending */
+            return;
         wait.deadline_ns = ping->start_ns + next_ns; /* a past deadline returns at once */
         apply_command(ping, pl_events_wait(ping->events, &wait));
         read_answers(ping);
         pl_ns now_ns = pl_now_ns() - ping->start_ns;
+        while (ping->flags.overdue_ns > 0 &&
+               pl_probe_table_overdue(ping->table, ping->flags.overdue_ns, now_ns, &lost))
+            write_overdue(ping, &lost);
         while (pl_probe_table_give_up(ping->table, now_ns, &lost))
             write_probe(ping, &lost);
         if (intended_ns(ping) <= now_ns && pl_probe_table_has_room(ping->table))
@@ -250,12 +299,14 @@ static int run(struct ping *ping, struct pl_error *error)
     ping->events = pl_events_open(ping->flags.control, error);
     if (ping->events == NULL || !open_socket(ping, error))
         return pl_error_output(error, "ping", ping->flags.human);
-    ping->table = pl_probe_table_create(ping->flags.interval_ns, ping->flags.timeout_ns, error);
+    ping->table = pl_probe_table_create(ping->flags.interval_ns, ping->flags.timeout_ns,
+                                        ping->flags.timeout_max_ns, error);
     if (ping->table == NULL)
         return pl_error_output(error, "ping", ping->flags.human);
     if (ping->flags.histogram_interval_ns > 0 && !ping->flags.human) {
         ping->intervals = pl_probe_intervals_create(ping->flags.histogram_interval_ns,
-                                                    ping->flags.interval_ns, ping->flags.timeout_ns, error);
+                                                    ping->flags.interval_ns, pl_probe_table_timeout_max_ns(ping->table),
+                                                    error);
         if (ping->intervals == NULL)
             return pl_error_output(error, "ping", ping->flags.human);
     }

@@ -5,6 +5,8 @@
 #include "base/token.h"
 #include "probe/probe_socket.h"
 
+#define PENDING_INTERVALS 100
+
 static const char probes[] = "Probes";
 static const char socket_group[] = "Socket";
 static const char output[] = "Output";
@@ -29,7 +31,13 @@ static enum pl_options_outcome read_flags(struct pl_ping_flags *flags, int argc,
         pl_option_integer(probes, "payload-bytes", &flags->payload_bytes, 0, PL_PROBE_PAYLOAD_MAX,
                           "data in one probe; 0: 56, by udp and tcp 100"),
         pl_option_integer(probes, "timeout-ns", &flags->timeout_ns, PL_NS_PER_MS, 3600 * PL_NS_PER_S,
-                          "a probe without an answer for this time is lost"),
+                          "a probe without an answer for this time is given up"),
+        pl_option_integer(probes, "timeout-max-ns", &flags->timeout_max_ns, 0, 3600 * PL_NS_PER_S,
+                          "the time-out grows up to this with the round trips, to three times the longest"),
+        pl_option_integer(probes, "final-wait-ns", &flags->final_wait_ns, 0, 3600 * PL_NS_PER_S,
+                          "the wait after the last probe where none of the latest probes was answered"),
+        pl_option_integer(probes, "overdue-ns", &flags->overdue_ns, 0, 3600 * PL_NS_PER_S,
+                          "a record of each probe that is not answered after this time; 0: none"),
         pl_option_text(socket_group, "bind", &flags->bind, "own numeric address"),
         pl_option_text(socket_group, "device", &flags->marking.device, "device to use (SO_BINDTODEVICE)"),
         pl_option_integer(socket_group, "dscp", &flags->marking.dscp, -1, 63,
@@ -61,11 +69,16 @@ enum pl_options_outcome pl_ping_flags_parse(struct pl_ping_flags *flags, int arg
         .marking = PL_UNMARKED,
         .interval_ns = PL_NS_PER_S,
         .timeout_ns = 2 * PL_NS_PER_S,
+        .timeout_max_ns = 60 * PL_NS_PER_S,
     };
     enum pl_options_outcome outcome = read_flags(flags, argc, argv, error);
     if (outcome == PL_OPTIONS_OK && (!pl_output_parse(flags->output_text, &flags->human, error) ||
                                      !pl_token_check(flags->token_text, error)))
         return PL_OPTIONS_WRONG;
+    /* An interval waits for the answers to all its probes, and takes 57 kB. */
+    if (flags->histogram_interval_ns > 0 &&
+        flags->timeout_max_ns > PENDING_INTERVALS * flags->histogram_interval_ns)
+        flags->timeout_max_ns = PENDING_INTERVALS * flags->histogram_interval_ns;
     if (outcome == PL_OPTIONS_OK && flags->histogram_interval_ns > 0 &&
         flags->histogram_interval_ns < flags->interval_ns) {
         pl_error_set(error, PL_USAGE, "options", 0, "--histogram-interval-ns must be at least --interval-ns");

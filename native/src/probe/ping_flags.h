@@ -24,6 +24,9 @@ struct pl_ping_flags {
     int64_t histogram_interval_ns; /* 0: a record for each probe */
     int64_t payload_bytes;         /* 0: the default of the method */
     int64_t timeout_ns;
+    int64_t timeout_max_ns;
+    int64_t final_wait_ns;
+    int64_t overdue_ns; /* 0: none is stated */
 
     bool human; /* derived from output_text */
 };

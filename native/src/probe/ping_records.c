@@ -44,6 +44,30 @@ bool pl_ping_records_interval(struct pl_json *j, const struct pl_probe_interval 
     return pl_json_flush_line(j);
 }
 
+bool pl_ping_records_overdue(struct pl_json *j, const struct pl_probe *probe, pl_ns overdue_ns)
+{
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "overdue");
+    pl_json_u64(j, "sequence", probe->sequence);
+    pl_json_i64(j, "sent_ns", probe->sent_ns);
+    pl_json_i64(j, "waited_ns", overdue_ns);
+    pl_json_end_object(j);
+    return pl_json_flush_line(j);
+}
+
+bool pl_ping_records_late(struct pl_json *j, const struct pl_probe *probe)
+{
+    pl_json_begin_object(j, NULL);
+    pl_json_string(j, "type", "late");
+    pl_json_u64(j, "sequence", probe->sequence);
+    pl_json_i64(j, "intended_ns", probe->intended_ns);
+    pl_json_i64(j, "sent_ns", probe->sent_ns);
+    pl_json_i64(j, "rtt_ns", probe->rtt_ns);
+    pl_json_string(j, "stamps", pl_stamps_name(probe->stamps));
+    pl_json_end_object(j);
+    return pl_json_flush_line(j);
+}
+
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
                             const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness)
 {
@@ -58,6 +82,8 @@ bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_metho
     pl_json_u64(j, "late", counts->late);
     pl_json_u64(j, "reordered", counts->reordered);
     pl_json_u64(j, "send_errors", counts->send_errors);
+    pl_json_i64(j, "timeout_ns", counts->timeout_ns);
+    pl_json_i64(j, "ended_ns", counts->ended_ns);
     pl_histogram_write_summary(send_lateness, j, "send_error_ns");
     pl_json_end_object(j);
     return pl_json_flush_line(j);

@@ -42,11 +42,22 @@ bool pl_ping_text_probe(struct pl_ping_text *text, const struct pl_probe *probe,
     if (probe->failed) {
         (void)printf("%6" PRIu64 "  not sent: the kernel refused it\n", probe->sequence);
     } else if (!probe->answered) {
-        (void)printf("%6" PRIu64 "  lost\n", probe->sequence);
+        (void)printf("%6" PRIu64 "  no answer yet\n", probe->sequence);
     } else {
         pl_format_quantity((double)probe->rtt_ns, PL_UNIT_NS, rtt);
         (void)printf("%6" PRIu64 "  %s%s\n", probe->sequence, rtt, probe->reordered ? "  reordered" : "");
     }
+    return pl_output_flush();
+}
+
+bool pl_ping_text_late(struct pl_ping_text *text, const struct pl_probe *probe, pl_ns interval_ns)
+{
+    char rtt[PL_QUANTITY_BYTES];
+    keep(text, probe->rtt_ns);
+    if (interval_ns < READABLE_NS)
+        return true;
+    pl_format_quantity((double)probe->rtt_ns, PL_UNIT_NS, rtt);
+    (void)printf("%6" PRIu64 "  %s  late\n", probe->sequence, rtt);
     return pl_output_flush();
 }
 

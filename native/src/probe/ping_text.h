@@ -23,6 +23,8 @@ struct pl_ping_text {
 bool pl_ping_text_start(const char *address, const struct pl_probe_socket *socket);
 /* Keeps the round trip, and prints a line unless probes come too fast to be read. */
 bool pl_ping_text_probe(struct pl_ping_text *text, const struct pl_probe *probe, pl_ns interval_ns);
+/* Keeps the round trip of a late answer, and prints a line unless probes come too fast to be read. */
+bool pl_ping_text_late(struct pl_ping_text *text, const struct pl_probe *probe, pl_ns interval_ns);
 /* The summary; sorts the kept round trips. */
 bool pl_ping_text_result(struct pl_ping_text *text, const struct pl_ping_counts *counts);
 void pl_ping_text_release(struct pl_ping_text *text);

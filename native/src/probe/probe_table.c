@@ -16,7 +16,9 @@ struct pl_probe_table {
     uint64_t stamped;        /* the oldest probe whose timestamp may be missing */
     uint64_t latest;         /* the highest answered sequence, if `answered` */
     bool answered;
+    uint64_t overdue; /* the oldest probe that was not looked at for being overdue */
     pl_ns timeout_ns;
+    pl_ns timeout_max_ns;
 };
 
 const char *pl_stamps_name(enum pl_stamps stamps)
@@ -30,10 +32,19 @@ static struct pl_probe *slot_of(struct pl_probe_table *table, uint64_t sequence)
     return &table->probes[sequence & (table->capacity - 1)];
 }
 
-struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns, struct pl_error *error)
+static pl_ns bound_timeout_ns(pl_ns interval_ns, pl_ns timeout_ns, pl_ns timeout_max_ns)
+{
+    if (timeout_max_ns / PL_TIMEOUT_PROBES > interval_ns)
+        timeout_max_ns = PL_TIMEOUT_PROBES * interval_ns;
+    return timeout_max_ns > timeout_ns ? timeout_max_ns : timeout_ns;
+}
+
+struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns, pl_ns timeout_max_ns,
+                                             struct pl_error *error)
 {
     struct pl_probe_table *table = calloc(1, sizeof *table);
-    uint64_t needed = (uint64_t)(timeout_ns / interval_ns) + 16;
+    pl_ns longest_ns = bound_timeout_ns(interval_ns, timeout_ns, timeout_max_ns);
+    uint64_t needed = (uint64_t)(longest_ns / interval_ns) + 16;
     uint64_t capacity = 64;
     while (capacity < needed && capacity < CAPACITY_MAX)
         capacity *= 2;
@@ -54,6 +65,7 @@ struct pl_probe_table *pl_probe_table_create(pl_ns interval_ns, pl_ns timeout_ns
     }
     table->capacity = capacity;
     table->timeout_ns = timeout_ns;
+    table->timeout_max_ns = longest_ns;
     return table;
 }
 
@@ -111,21 +123,29 @@ static void time_round_trip(struct pl_probe *probe, const struct pl_arrival *arr
     probe->stamps = complete ? PL_STAMPS_KERNEL : PL_STAMPS_KERNEL_RECEIVE;
 }
 
+static void extend_timeout(struct pl_probe_table *table, pl_ns rtt_ns)
+{
+    pl_ns wanted_ns = rtt_ns < table->timeout_max_ns / PL_TIMEOUT_RTTS ? PL_TIMEOUT_RTTS * rtt_ns
+                                                                      : table->timeout_max_ns;
+    if (wanted_ns > table->timeout_ns)
+        table->timeout_ns = wanted_ns;
+}
+
 enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t sequence,
                                           const struct pl_arrival *arrival, struct pl_probe *probe)
 {
     if (sequence >= table->next)
         return PL_FOREIGN;
     struct pl_probe *slot = slot_of(table, sequence);
-    if (slot->sequence != sequence)
+    if (slot->sequence != sequence) {
+        *probe = (struct pl_probe){.sequence = sequence};
         return PL_LATE; /* so late that another probe has its slot */
+    }
     if (slot->answered)
         return PL_DUPLICATE;
-    if (!slot->open)
-        return PL_LATE;
+    enum pl_answer_kind kind = slot->open ? PL_ANSWERED : PL_LATE;
     time_round_trip(slot, arrival);
-    if (slot->rtt_ns > table->timeout_ns)
-        return PL_LATE;
+    extend_timeout(table, slot->rtt_ns);
     /* RFC 5357: the reflector's holding time does not belong to the path. A time longer than the round trip
      * is invalid. */
     bool plausible = arrival->held_ns >= 0 && arrival->held_ns <= slot->rtt_ns;
@@ -140,7 +160,7 @@ enum pl_answer_kind pl_probe_table_answer(struct pl_probe_table *table, uint64_t
     slot->open = false;
     slot->answered = true;
     *probe = *slot;
-    return PL_ANSWERED;
+    return kind;
 }
 
 static void skip_closed(struct pl_probe_table *table)
@@ -164,4 +184,87 @@ pl_ns pl_probe_table_deadline_ns(struct pl_probe_table *table)
     skip_closed(table);
     return table->oldest < table->next ? slot_of(table, table->oldest)->sent_ns + table->timeout_ns
                                        : INT64_MAX;
+}
+
+pl_ns pl_probe_table_timeout_ns(const struct pl_probe_table *table)
+{
+    return table->timeout_ns;
+}
+
+pl_ns pl_probe_table_timeout_max_ns(const struct pl_probe_table *table)
+{
+    return table->timeout_max_ns;
+}
+
+/* Passes over probes that were answered or never sent, and those whose slot another probe has. */
+static const struct pl_probe *find_awaited(struct pl_probe_table *table)
+{
+    if (table->next - table->overdue > table->capacity)
+        table->overdue = table->next - table->capacity;
+    for (; table->overdue < table->next; table->overdue++) {
+        const struct pl_probe *slot = slot_of(table, table->overdue);
+        if (!slot->answered && !slot->failed)
+            return slot;
+    }
+    return NULL;
+}
+
+bool pl_probe_table_overdue(struct pl_probe_table *table, pl_ns overdue_ns, pl_ns now_ns,
+                            struct pl_probe *probe)
+{
+    const struct pl_probe *slot = find_awaited(table);
+    if (slot == NULL || slot->sent_ns + overdue_ns > now_ns)
+        return false;
+    *probe = *slot;
+    table->overdue++;
+    return true;
+}
+
+pl_ns pl_probe_table_overdue_ns(struct pl_probe_table *table, pl_ns overdue_ns)
+{
+    const struct pl_probe *slot = find_awaited(table);
+    return slot == NULL ? INT64_MAX : slot->sent_ns + overdue_ns;
+}
+
+bool pl_probe_table_was_overdue(const struct pl_probe_table *table, uint64_t sequence)
+{
+    return sequence < table->overdue;
+}
+
+static uint64_t first_kept(const struct pl_probe_table *table)
+{
+    return table->next > table->capacity ? table->next - table->capacity : 0;
+}
+
+static const struct pl_probe *probe_at(const struct pl_probe_table *table, uint64_t sequence)
+{
+    return &table->probes[sequence & (table->capacity - 1)];
+}
+
+pl_ns pl_probe_table_last_deadline_ns(const struct pl_probe_table *table)
+{
+    for (uint64_t s = table->next; s > first_kept(table); s--) {
+        const struct pl_probe *probe = probe_at(table, s - 1);
+        if (!probe->answered && !probe->failed)
+            return probe->sent_ns + table->timeout_ns;
+    }
+    return 0;
+}
+
+pl_ns pl_probe_table_last_sent_ns(const struct pl_probe_table *table)
+{
+    return table->next > 0 ? probe_at(table, table->next - 1)->sent_ns : 0;
+}
+
+bool pl_probe_table_answered_within(const struct pl_probe_table *table, pl_ns span_ns)
+{
+    pl_ns since_ns = pl_probe_table_last_sent_ns(table) - span_ns;
+    for (uint64_t s = table->next; s > first_kept(table); s--) {
+        const struct pl_probe *probe = probe_at(table, s - 1);
+        if (probe->sent_ns < since_ns)
+            return false;
+        if (probe->answered)
+            return true;
+    }
+    return false;
 }

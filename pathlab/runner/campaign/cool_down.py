@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pathlab.engines.base import GRACE_S
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
 
 #: An RTT within this of the idle one counts as idle: noise of the path, and of the stamps.
 IDLE_RATIO = 1.25
@@ -56,7 +56,7 @@ def wait_until_idle(
         prober.start(
             count=0,
             interval_ns=PROBE_INTERVAL_NS,
-            timeout_ns=timeout_ns,
+            timeouts=ProbeTimeouts.fixed(timeout_ns),
             seconds=max_wait_s + 2 * GRACE_S,
             on_record=on_probe,
         )

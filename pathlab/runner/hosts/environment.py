@@ -39,7 +39,7 @@ from pathlab.runner.hosts.calibration import calibrate, choose_counts
 from pathlab.runner.hosts.host_activity import THIS_MACHINE, HostActivity, Measure
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
 from pathlab.store.flags import Flag, Stage
 from pathlab.store.records import HostRecord
 from pathlab.study.readings import find_ceiling
@@ -296,7 +296,10 @@ class Environment:
         prober = PathProber(self.session(path.source), (path.source_address, path.destination_address))
         try:
             job = prober.start(
-                count=2, interval_ns=10_000_000, timeout_ns=3_000_000_000, seconds=PROBE_CHECK_TIMEOUT_S
+                count=2,
+                interval_ns=10_000_000,
+                timeouts=ProbeTimeouts.fixed(3_000_000_000),
+                seconds=PROBE_CHECK_TIMEOUT_S,
             )
             return bool(job.wait_for("result", PROBE_CHECK_TIMEOUT_S)["received"])
         except HostError:

@@ -22,7 +22,7 @@ from pathlab.runner.hosts.capture_check import check_host_captures
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
 from pathlab.runner.hosts.host_activity import HostActivity, check_activity, measure_activity
 from pathlab.runner.hosts.technology_check import check_host_technologies
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
 from pathlab.units import format_time
 
 PROBE_TIMEOUT_S = 5.0
@@ -118,7 +118,12 @@ def _check_engine(host: OpenHost) -> Iterator[HostCheck]:
 def _check_probes(host: OpenHost) -> Iterator[HostCheck]:
     prober = PathProber(host.session, ("127.0.0.1", "127.0.0.1"))
     try:
-        job = prober.start(count=3, interval_ns=10_000_000, timeout_ns=500_000_000, seconds=PROBE_TIMEOUT_S)
+        job = prober.start(
+            count=3,
+            interval_ns=10_000_000,
+            timeouts=ProbeTimeouts.fixed(500_000_000),
+            seconds=PROBE_TIMEOUT_S,
+        )
         start = job.wait_for("start", PROBE_TIMEOUT_S)
         answered = job.wait_for("result", PROBE_TIMEOUT_S)["received"]
     except PathlabError:

@@ -18,7 +18,7 @@ from pathlab.remote.transport import Transport
 from pathlab.runner.hosts.facts_check import HostCheck
 from pathlab.runner.hosts.host_check import OpenHost, check_host, describe_failure, measure_hosts, open_host
 from pathlab.runner.hosts.technology_check import TechnologyState, check_technologies
-from pathlab.runner.trial.probing import PathProber
+from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
 from pathlab.units import format_time
 
 PARALLEL_MAX = 64
@@ -106,7 +106,9 @@ class HostInspection:
         fallback = "UDP echo is used instead"
         prober = PathProber(self._opened[source].session, ends)
         try:
-            job = prober.start(count=5, interval_ns=20_000_000, timeout_ns=1_000_000_000, seconds=WAIT_S)
+            job = prober.start(
+                count=5, interval_ns=20_000_000, timeouts=ProbeTimeouts.fixed(3_000_000_000), seconds=WAIT_S
+            )
             method = job.wait_for("start", WAIT_S)["method"]
             job.wait_for("result", WAIT_S)
         except HostError as error:

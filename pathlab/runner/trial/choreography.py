@@ -31,7 +31,12 @@ from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
 from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, LoadPlan
 from pathlab.runner.trial.bond_record import BondReading
-from pathlab.runner.trial.probing import PathProber, find_histogram_interval_ns
+from pathlab.runner.trial.probing import (
+    PathProber,
+    ProbeTimeouts,
+    find_histogram_interval_ns,
+    find_longest_rtt_ns,
+)
 from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
 from pathlab.runner.trial.trial_captures import CapturedEnd, CapturePlan, TrialCaptures
 
@@ -171,7 +176,7 @@ class Trial:
         def on_probe(record: dict[str, Any]) -> None:
             if self._safety.add(record):
                 engine.stop()
-            if record["type"] == "probe":
+            if record["type"] in ("probe", "late"):
                 observer.rtt(record["rtt_ns"])
             elif record["type"] == "round_trips":
                 mean_ns = record["round_trip_ns"]["mean"]
@@ -179,7 +184,8 @@ class Trial:
 
         loaded: EngineJob | None = None
         if not spec.records_totals:
-            loaded = self._start_probes(count=0, seconds=engine.lifetime_s, on_record=on_probe)
+            lifetime_s = engine.lifetime_s + ProbeTimeouts.of_trial(spec).wait_s
+            loaded = self._start_probes(count=0, seconds=lifetime_s, on_record=on_probe)
             self._probes["loaded"] = loaded
             loaded.wait_for("start", SETUP_TIMEOUT_S)
             self._probing.append(loaded)
@@ -197,7 +203,7 @@ class Trial:
             self._end_background(self._background)
         self._end_loaded_probes()
         if loaded is not None:
-            loaded.wait_for("result", spec.probes.timeout_ns / 1e9 + GRACE_S)
+            loaded.wait_for("result", ProbeTimeouts.of_trial(spec).wait_s + GRACE_S)
         if self._safety.reason is not None:
             raise SafetyAbort(f"ended early by a safety limit: {self._safety.reason}")
         engine.check_ends()
@@ -219,8 +225,12 @@ class Trial:
         spec = self.spec
         if spec.probes.unloaded == 0 or not self._await_empty_queue():
             return
-        seconds = (spec.probes.unloaded * spec.probes.interval_ns + spec.probes.timeout_ns) / 1e9 + GRACE_S
-        job = self._start_probes(count=spec.probes.unloaded, seconds=seconds)
+        wait_s = ProbeTimeouts.of_trial(spec).wait_s + GRACE_S
+        seconds = spec.probes.unloaded * spec.probes.interval_ns / 1e9 + wait_s
+        sent = [] if self._engine is None else self._engine.collect()[0]
+        loaded = self._probes["loaded"].records if "loaded" in self._probes else ()
+        known_rtt_ns = find_longest_rtt_ns(loaded, sent)
+        job = self._start_probes(count=spec.probes.unloaded, seconds=seconds, known_rtt_ns=known_rtt_ns)
         self._probes["unloaded"] = job
         observer.idle()
         job.wait_for("result", seconds)
@@ -240,7 +250,7 @@ class Trial:
         job = self._prober.start(
             count=0,
             interval_ns=QUEUE_PROBE_INTERVAL_NS,
-            timeout_ns=wait_ns,
+            timeouts=ProbeTimeouts.fixed(wait_ns),
             payload_bytes=self.spec.probes.payload_bytes,
             seconds=seconds,
         )
@@ -249,13 +259,18 @@ class Trial:
         return answered
 
     def _start_probes(
-        self, *, count: int, seconds: float, on_record: Callable[[dict[str, Any]], None] | None = None
+        self,
+        *,
+        count: int,
+        seconds: float,
+        known_rtt_ns: float = 0,
+        on_record: Callable[[dict[str, Any]], None] | None = None,
     ) -> EngineJob:
         spec = self.spec
         return self._prober.start(
             count=count,
             interval_ns=spec.probes.interval_ns,
-            timeout_ns=spec.probes.timeout_ns,
+            timeouts=ProbeTimeouts.of_trial(spec, known_rtt_ns),
             payload_bytes=spec.probes.payload_bytes,
             histogram_interval_ns=find_histogram_interval_ns(spec),
             seconds=seconds,

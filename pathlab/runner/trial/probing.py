@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from pathlab.engines.base import SETUP_TIMEOUT_S
+from pathlab.engines.base import SETUP_TIMEOUT_S, Record
 from pathlab.engines.spec import TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
@@ -38,6 +39,63 @@ def find_histogram_interval_ns(spec: TrialSpec) -> int:
     return max(wanted_ns, probes.interval_ns, probes.timeout_ns // PENDING_INTERVALS_MAX)
 
 
+#: A probe is lost where it was waited for at least so many times as long as the slowest answer, by probes or
+#: by TCP's own round trips, took.
+LOST_RTTS = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProbeTimeouts:
+    """How long a probe is waited for, ns.
+
+    ``timeout_ns`` grows to three times the longest round trip, up to ``longest_ns``. Where none of the last
+    probes was answered, as behind a queue deeper than the time-out, the answers are awaited for
+    ``final_wait_ns`` after the last one was sent. ``overdue_ns``: after which time without an answer a probe
+    is stated at once; 0: none is.
+    """
+
+    timeout_ns: int
+    longest_ns: int
+    final_wait_ns: int = 0
+    overdue_ns: int = 0
+
+    @classmethod
+    def of_trial(cls, spec: TrialSpec, known_rtt_ns: float = 0) -> ProbeTimeouts:
+        """Those of a trial's probes; ``known_rtt_ns`` is the longest round trip that was seen before them."""
+        longest_ns = spec.probes.find_longest_wait_ns(spec.trial.drain_ns)
+        return cls(
+            timeout_ns=min(max(spec.probes.timeout_ns, round(LOST_RTTS * known_rtt_ns)), longest_ns),
+            longest_ns=longest_ns,
+            final_wait_ns=spec.trial.drain_ns,
+            overdue_ns=spec.safety_limits.loaded_rtt_ns or 0,
+        )
+
+    @classmethod
+    def fixed(cls, timeout_ns: int) -> ProbeTimeouts:
+        """One that does not grow."""
+        return cls(timeout_ns=timeout_ns, longest_ns=timeout_ns)
+
+    @property
+    def wait_s(self) -> float:
+        """The longest wait after the last probe, s."""
+        return max(self.longest_ns, self.final_wait_ns) / 1e9
+
+
+def find_longest_rtt_ns(probing: Iterable[Record], sending: Iterable[Record]) -> float:
+    """The longest round trip in a prober's records and in TCP's own measurement at the sender; 0: none."""
+    seen: list[float | None] = []
+    for record in probing:
+        if record.get("type") in ("probe", "late"):
+            seen.append(record["rtt_ns"])
+        elif record.get("type") == "round_trips":
+            seen.append(record["round_trip_ns"]["max"])
+    for record in sending:
+        if record.get("type") == "interval":
+            rtts_us = record.get("tcp_info", {}).get("rtt_us", ())
+            seen += [None if rtt_us is None else 1000.0 * rtt_us for rtt_us in rtts_us]
+    return max((float(one) for one in seen if one is not None), default=0.0)
+
+
 class PathProber:
     """Starts probes over one path; ``ends`` are the addresses of source and destination.
 
@@ -58,7 +116,7 @@ class PathProber:
         *,
         count: int,
         interval_ns: int,
-        timeout_ns: int,
+        timeouts: ProbeTimeouts,
         seconds: float,
         payload_bytes: int | None = None,
         histogram_interval_ns: int = 0,
@@ -75,7 +133,10 @@ class PathProber:
             "bind": source,
             "count": count,
             "interval-ns": interval_ns,
-            "timeout-ns": timeout_ns,
+            "timeout-ns": timeouts.timeout_ns,
+            "timeout-max-ns": timeouts.longest_ns,
+            "final-wait-ns": timeouts.final_wait_ns,
+            "overdue-ns": timeouts.overdue_ns,
         }
         if self._echo is not None:
             listening: dict[str, str | int] = {"bind": destination, "port": self._ports}

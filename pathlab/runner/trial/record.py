@@ -110,6 +110,7 @@ def build_record(
         **measure_retransmissions(data),
         probe_method=_text(probing, "method"),
         probe_stamps=_text(probing, "stamps"),
+        probe_timeout_ns=_find_timeout_ns(data),
         **probes,
         **_describe_end("sender", data.sender, hosts[0]),
         **_describe_end("receiver", data.receiver, hosts[1]),
@@ -268,8 +269,21 @@ def _measure_probes(tables: Mapping[str, pa.Table], steady: Record | None) -> di
         else:
             if probes is not None and load == "loaded":
                 probes = select_steady(probes, window)
-            columns |= measure_probes([] if probes is None else probes["rtt_ns"].to_pylist(), load)
+            columns |= _measure_probe_list(probes, load)
     return columns
+
+
+def _find_timeout_ns(data: TrialData) -> int | None:
+    """The longer of the last time-outs of the loaded and the unloaded probes."""
+    ended = [first(records, "result") or {} for records in (data.loaded, data.unloaded)]
+    return max((one["timeout_ns"] for one in ended if "timeout_ns" in one), default=None)
+
+
+def _measure_probe_list(probes: pa.Table | None, load: str) -> dict[str, Any]:
+    if probes is None:
+        return measure_probes([], load)
+    rtts_ns, waits_ns = (probes[name].to_pylist() for name in ("rtt_ns", "waited_ns"))
+    return measure_probes(rtts_ns, load, waits_ns=waits_ns)
 
 
 def _phase(records: Sequence[Record], name: str) -> Record | None:

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from pathlab.store.hdr_histogram import ExactFigures, Histogram
+import numpy as np
+
+from pathlab.store.hdr_histogram import ExactFigures, Histogram, HistogramLayout
+
+#: The engine's.
+LAYOUT = HistogramLayout()
 
 
 def decode_round_trips(stated: Mapping[str, Any]) -> Histogram:
@@ -15,8 +21,19 @@ def decode_round_trips(stated: Mapping[str, Any]) -> Histogram:
     return Histogram.decode(base64.b64decode(stated["hdr"], validate=True), figures)
 
 
-def build_histogram_columns(stated: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a series for a ``round_trip_ns``; where nothing was counted, only the count."""
+def build_histogram_columns(stated: Mapping[str, Any], further_ns: Sequence[int] = ()) -> dict[str, Any]:
+    """The columns of a series for a ``round_trip_ns`` and further round trips.
+
+    Where nothing was counted, only the count.
+    """
+    if further_ns:
+        values = np.minimum(np.array(further_ns, dtype=np.int64), LAYOUT.highest)
+        counted = [Histogram.count_values(values, LAYOUT)]
+        if stated["count"]:
+            counted.append(decode_round_trips(stated))
+        whole = Histogram.merge(counted)
+        figures = {} if whole.exact is None else asdict(whole.exact)
+        return {**figures, "count": whole.count, "histogram": whole.encode(compressed=False)}
     encoded = stated["hdr"]
     return {
         **{"count": stated["count"], "min_ns": stated["min"], "max_ns": stated["max"]},

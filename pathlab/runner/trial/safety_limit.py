@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -10,11 +9,9 @@ from typing import Any
 
 from pathlab.campaign.conduct_model import SafetyLimits
 from pathlab.errors import PathlabError
-from pathlab.runner.trial.round_trips import decode_round_trips
-from pathlab.store.hdr_histogram import Histogram
 from pathlab.units import SECOND_NS, format_time
 
-#: The RTT is tested over the latest second and at least this many probes: a single late one ends no trial.
+#: The RTT is tested over the probes of one second and at least this many: a single late one ends no trial.
 RTT_WINDOW_NS = SECOND_NS
 RTT_PROBES_MIN = 10
 #: Loss is tested over the latest hundred probes, from the twentieth on; over a second where those are
@@ -33,10 +30,16 @@ class SafetyWatch:
 
     def __init__(self, limits: SafetyLimits, probe_interval_ns: int) -> None:
         self._limits = limits
-        probes = max(RTT_PROBES_MIN, RTT_WINDOW_NS // probe_interval_ns)
-        self._rtts_ns: deque[int] = deque(maxlen=probes)
-        self._lost: deque[bool] = deque(maxlen=LOSS_PROBES)
+        self._rtt_probes = max(RTT_PROBES_MIN, RTT_WINDOW_NS // probe_interval_ns)
+        self._slow: set[int] = set()  # the probes without an answer within the limit of the RTT
+        self._newest = -1  # of the probes that are known to be slow or not
+        self._lost: dict[int, bool] = {}  # of the latest probes, in the order of their outcomes
         self._intervals: deque[Mapping[str, Any]] = deque()
+        self._answered_late: deque[int] = deque(maxlen=LOSS_PROBES)  # when those were due
+        self._takers = {
+            **{"probe": self._add_probe, "overdue": self._add_overdue},
+            **{"late": self._add_late, "round_trips": self._add_interval},
+        }
         self._lock = threading.Lock()
         self._reason: str | None = None
 
@@ -47,23 +50,42 @@ class SafetyWatch:
             return self._reason
 
     def add(self, record: Mapping[str, Any]) -> bool:
-        """Take one record of the prober; True for the one with which a limit is exceeded."""
-        if record.get("type") not in ("probe", "round_trips") or record.get("sent_ns", 0) is None:
+        """Take one record of the prober; True for the one with which a limit is exceeded.
+
+        A missing answer is slower than the time waited for it, and no loss before the prober gave it up.
+        """
+        take = self._takers.get(record["type"])
+        if take is None or record.get("sent_ns", 0) is None:
             return False
         with self._lock:
             if self._reason is not None:
                 return False
-            if record["type"] == "probe":
-                self._add_probe(record["rtt_ns"])
-            else:
-                self._add_interval(record)
+            take(record)
             self._reason = self._find_excess()
             return self._reason is not None
 
-    def _add_probe(self, rtt_ns: int | None) -> None:
-        self._lost.append(rtt_ns is None)
-        if rtt_ns is not None:
-            self._rtts_ns.append(rtt_ns)
+    def _add_probe(self, record: Mapping[str, Any]) -> None:
+        sequence, rtt_ns = record["sequence"], record["rtt_ns"]
+        self._lost[sequence] = rtt_ns is None
+        if len(self._lost) > LOSS_PROBES:
+            del self._lost[next(iter(self._lost))]
+        limit_ns = self._limits.loaded_rtt_ns
+        if limit_ns is not None and (rtt_ns is None or rtt_ns > limit_ns):
+            self._add_overdue(record)
+        self._newest = max(self._newest, sequence)
+
+    def _add_overdue(self, record: Mapping[str, Any]) -> None:
+        sequence = record["sequence"]
+        self._slow.add(sequence)
+        self._newest = max(self._newest, sequence)
+        if len(self._slow) > 2 * self._rtt_probes:
+            self._slow = {one for one in self._slow if one > self._newest - self._rtt_probes}
+
+    def _add_late(self, record: Mapping[str, Any]) -> None:
+        """An answer to a probe that was given up: it was not lost."""
+        if record["sequence"] in self._lost:
+            self._lost[record["sequence"]] = False
+        self._answered_late.append(record["intended_ns"])
 
     def _add_interval(self, record: Mapping[str, Any]) -> None:
         """Probes that were counted by interval; those of the latest second are looked at again."""
@@ -73,19 +95,21 @@ class SafetyWatch:
 
     def _find_excess(self) -> str | None:
         limit_ns, limit = self._limits.loaded_rtt_ns, self._limits.loss_ratio
-        median_ns = None if limit_ns is None else self._find_median_ns()
-        if limit_ns is not None and median_ns is not None and median_ns > limit_ns:
-            return f"a loaded RTT of {format_time(median_ns)} is above the limit of {format_time(limit_ns)}"
+        probes = min(self._rtt_probes, self._newest + 1)
+        if limit_ns is not None and probes >= RTT_PROBES_MIN:
+            slow = sum(one > self._newest - probes for one in self._slow)
+            if 2 * slow > probes:
+                return (
+                    f"the loaded RTT is above the limit of {format_time(limit_ns)}: "
+                    f"{slow} of {probes} probes had no answer within that time"
+                )
         sent = len(self._lost) + sum(interval["sent"] for interval in self._intervals)
         if limit is not None and sent >= LOSS_PROBES_MIN:
-            loss = (sum(self._lost) + sum(interval["lost"] for interval in self._intervals)) / sent
+            lost = sum(self._lost.values()) + sum(interval["lost"] for interval in self._intervals)
+            if self._intervals:
+                begin_ns, end_ns = self._intervals[0]["start_ns"], self._intervals[-1]["end_ns"]
+                lost -= sum(begin_ns <= due_ns < end_ns for due_ns in self._answered_late)
+            loss = lost / sent
             if loss > limit:
                 return f"a probe loss of {100 * loss:.1f} % is above the limit of {100 * limit:g} %"
         return None
-
-    def _find_median_ns(self) -> float | None:
-        if self._intervals:
-            stated = [interval["round_trip_ns"] for interval in self._intervals]
-            recent = Histogram.merge(decode_round_trips(one) for one in stated if one["count"])
-            return recent.quantile_ns(0.5) if recent.count >= RTT_PROBES_MIN else None
-        return statistics.median(self._rtts_ns) if len(self._rtts_ns) >= RTT_PROBES_MIN else None

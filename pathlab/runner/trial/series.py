@@ -20,12 +20,13 @@ from pathlab.runner.trial.bond_record import BondReading, count_members
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.runner.trial.datagram_series import build_datagram_table, build_histogram_table
 from pathlab.runner.trial.message_record import list_end_workers
+from pathlab.runner.trial.probing import LOST_RTTS, find_longest_rtt_ns
 from pathlab.runner.trial.round_trips import build_histogram_columns
 from pathlab.store.arrays import build_array, convert_rows
 from pathlab.store.series_columns import SERIES
 
 #: What is measured of a probe; other programs' files have more.
-_PROBE_COLUMNS = ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps")
+_PROBE_COLUMNS = ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps", "waited_ns")
 
 
 def list_intervals(records: Sequence[Record]) -> list[Record]:
@@ -33,9 +34,29 @@ def list_intervals(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record.get("type") == "interval"]
 
 
-def list_probes(records: Sequence[Record]) -> list[Record]:
-    """The probes that were sent; one that the kernel did not take says nothing of the path."""
-    return [record for record in records if record.get("type") == "probe" and record["sent_ns"] is not None]
+def list_probes(records: Sequence[Record], longest_ns: float = 0) -> list[Record]:
+    """The probes that were sent, with their late answers; one that the kernel did not take says nothing.
+
+    ``waited_ns``: how long one without an answer was waited for, where that is too short to take it for lost,
+    ``longest_ns`` being the longest round trip that is known.
+    """
+    sent = [record for record in records if record.get("type") == "probe" and record["sent_ns"] is not None]
+    late = {record["sequence"]: record for record in records if record.get("type") == "late"}
+    ended_ns = (first(records, "result") or {}).get("ended_ns")
+    return [_add_outcome(probe, late.get(probe["sequence"]), ended_ns, longest_ns) for probe in sent]
+
+
+def _add_outcome(probe: Record, late: Record | None, ended_ns: int | None, longest_ns: float) -> Record:
+    if probe["rtt_ns"] is not None or late is not None:
+        answer = probe if late is None else late
+        return {**probe, **{name: answer[name] for name in ("rtt_ns", "stamps")}}
+    waited_ns = None if ended_ns is None else ended_ns - probe["sent_ns"]
+    return {**probe, "waited_ns": find_open_wait_ns(waited_ns, longest_ns)}
+
+
+def find_open_wait_ns(waited_ns: int | None, longest_ns: float) -> int | None:
+    """The wait for a missing answer where it was too short to take the probe for lost; else None."""
+    return waited_ns if waited_ns is not None and waited_ns < LOST_RTTS * longest_ns else None
 
 
 def find_offset_ns(start: Record | None, base: Record | None) -> int | None:
@@ -66,13 +87,14 @@ def build_series(
         "receiver_datagrams": build_datagram_table(data.receiver),
         "datagram_histograms": build_histogram_table(data.receiver),
         "round_trips": _round_trips_table(data.sender),
-        "loaded_probes": _probe_table("loaded_probes", data.loaded, base),
-        "unloaded_probes": _probe_table("unloaded_probes", data.unloaded, base),
-        "loaded_probe_histograms": _probe_histograms_table("loaded_probe_histograms", data.loaded, base),
-        "unloaded_probe_histograms": _probe_histograms_table(
-            "unloaded_probe_histograms", data.unloaded, base
-        ),
     }
+    longest_ns = find_longest_rtt_ns([*data.loaded, *data.unloaded], data.sender)
+    for load, records in (("loaded", data.loaded), ("unloaded", data.unloaded)):
+        offset_ns = find_offset_ns(first(records, "start"), base)
+        if offset_ns is not None:
+            build = _build_probes, _build_probe_histograms
+            for kind, one in zip((f"{load}_probes", f"{load}_probe_histograms"), build, strict=True):
+                tables[kind] = one(kind, records, offset_ns, longest_ns)
     if spec is not None:
         ready = first(data.sender, "ready"), first(data.receiver, "ready")
         tables["settings"] = _build("settings", _list_settings(spec, data, *ready))
@@ -209,11 +231,8 @@ def _round_trips_table(records: Sequence[Record]) -> pa.Table:
     )
 
 
-def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:
-    offset_ns = find_offset_ns(first(records, "start"), base)
-    if offset_ns is None:
-        return None
-    probes = sorted(list_probes(records), key=lambda probe: probe["sequence"])
+def _build_probes(kind: str, records: Sequence[Record], offset_ns: int, longest_ns: float) -> pa.Table:
+    probes = sorted(list_probes(records, longest_ns), key=lambda probe: probe["sequence"])
     stamps = ("intended_ns", "sent_ns")
     table = _build(
         kind, ({**probe, **{name: probe[name] + offset_ns for name in stamps}} for probe in probes)
@@ -221,20 +240,27 @@ def _probe_table(kind: str, records: Sequence[Record], base: Record | None) -> p
     return table.select([*_PROBE_COLUMNS])
 
 
-def _probe_histograms_table(kind: str, records: Sequence[Record], base: Record | None) -> pa.Table | None:
-    offset_ns = find_offset_ns(first(records, "start"), base)
-    if offset_ns is None:
-        return None
-    times = ("start_ns", "end_ns")
-    rows = (
-        {
-            **record,
-            **build_histogram_columns(record["round_trip_ns"]),
-            **{name: record[name] + offset_ns for name in times},
-        }
-        for record in records
-        if record["type"] == "round_trips"
-    )
+def _build_probe_histograms(
+    kind: str, records: Sequence[Record], offset_ns: int, longest_ns: float
+) -> pa.Table:
+    late = [record for record in records if record.get("type") == "late"]
+    ended_ns = (first(records, "result") or {}).get("ended_ns")
+    rows = []
+    for record in records:
+        if record["type"] != "round_trips":
+            continue
+        span = range(record["start_ns"], record["end_ns"])
+        answered = [answer["rtt_ns"] for answer in late if answer["intended_ns"] in span]
+        lost = record["lost"] - len(answered)
+        waited_ns = None if ended_ns is None or not lost else ended_ns - record["end_ns"]
+        rows.append(
+            {
+                **record,
+                **build_histogram_columns(record["round_trip_ns"], answered),
+                **{"lost": lost, "waited_ns": find_open_wait_ns(waited_ns, longest_ns)},
+                **{name: record[name] + offset_ns for name in ("start_ns", "end_ns")},
+            }
+        )
     return _build(kind, rows)
 
 
