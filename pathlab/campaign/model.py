@@ -134,8 +134,8 @@ class ProbeSettings(FileTable):
     timeout_ns: Annotated[int, Bounds(TIME, SECOND_NS // 100, 300 * SECOND_NS)] = Field(
         SECOND_NS,
         alias="timeout",
-        description="A probe without an answer for so long is given up. The time-out grows to three times the "
-        "longest RTT, up to ten times this value or the drain time, the longer; later answers count too.",
+        description="A probe without an answer for so long is given up; a later answer counts too. The "
+        "time-out grows to three times the longest RTT, up to ten times this value or up to `drain`.",
     )
     unloaded: Annotated[int, Bounds(COUNT, 0, 1_000_000)] = Field(
         50, description="Number of probes after the traffic."

@@ -32,7 +32,7 @@ _PATH_KIND = attrgetter("engine", "message_bytes", "transport", "placement", "st
 
 def find_plan_faults(campaign: Campaign) -> list[Finding]:
     """Return what makes a plan impossible: no combination, too many rows, a budget that cannot be met."""
-    findings = [*_check_rate(campaign), *check_background(campaign)]
+    findings = [*_check_rate(campaign), *_check_loaded_rtt(campaign), *check_background(campaign)]
     if campaign.where or campaign.design == "fraction":  # else the size was counted before
         count = count_cells(campaign)
         if not count:
@@ -177,6 +177,17 @@ def _check_period(campaign: Campaign, cycle_ns: int) -> Iterator[Finding]:
             ("every",),
             f"one cycle takes about {format_time(cycle_ns)}, "
             f"longer than {format_time(campaign.every_ns)}; expected a longer period or fewer trials",
+        )
+
+
+def _check_loaded_rtt(campaign: Campaign) -> Iterator[Finding]:
+    """A limit that only a probe without an answer could exceed would act on nothing that was measured."""
+    limit_ns, timeout_ns = campaign.safety_limits.loaded_rtt_ns, campaign.probes.timeout_ns
+    if limit_ns is not None and limit_ns >= timeout_ns:
+        yield (
+            ("safety_limits", "loaded_rtt"),
+            f"{format_time(limit_ns)} is not below the time-out of the probes, {format_time(timeout_ns)}; "
+            f'expected probes.timeout = "{format_time(3 * limit_ns)}" or more, or a lower limit',
         )
 
 

@@ -179,7 +179,11 @@ class LiveView:
         """Rate, RTT now and idle, retransmissions or loss; their course where there is room."""
         idle_ns = self._idle_ns.get(self._path)
         idle = "" if idle_ns is None else f" (idle {format_time(idle_ns)})"
-        rtt = f"RTT {format_time(self._rtts[-1]) if self._rtts[-1] else 'lost'}{idle}" if self._rtts else ""
+        rtt = (
+            f"RTT {format_time(self._rtts[-1]) if self._rtts[-1] else 'no answer'}{idle}"
+            if self._rtts
+            else ""
+        )
         retransmitted = self._retransmitted
         rate = ""
         if self._rates:

@@ -45,6 +45,7 @@ OPTIONS = {
     "trial.warmup": "--warmup",
     "trial.interval": "--interval",
     "probes.interval": "--probe-interval",
+    "probes.timeout": "--probe-timeout",
     "probes.unloaded": "--unloaded",
 }
 #: Factors that the campaign has only where their options are given.
@@ -121,7 +122,11 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
             **_read_times(settings),
             "interval": settings["interval"],
         },
-        "probes": {"interval": settings["probe_interval"], "unloaded": settings["unloaded"]},
+        "probes": {
+            "interval": settings["probe_interval"],
+            "timeout": settings["probe_timeout"],
+            "unloaded": settings["unloaded"],
+        },
     }
     put_hosts(data, tables)  # those to be jumped through
     try:

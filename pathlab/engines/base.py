@@ -38,7 +38,7 @@ class TrialObserver:
     """Who follows a trial while it runs, possibly on another thread than the trial's own."""
 
     rate: Callable[[float, int], None]  # bit/s over the latest interval, ns since the start
-    rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: lost
+    rtt: Callable[[int | None], None]  # ns of the latest loaded probe; None: no answer in time
     retransmissions: Callable[[int], None]  # segments since the start, when it changes
     losses: Callable[[int, int], None]  # datagrams lost and received since the start, after each interval
     traffic: Callable[[], None]  # twice: before the first byte may leave, and when the last has come

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.report.names import format_limit_name, shorten_levels
-from pathlab.report.phrases import format_ci, format_count, format_reason
+from pathlab.report.phrases import format_bounded_time, format_ci, format_count, format_reason
 from pathlab.report.rate_text import describe_candidate_rate, shorten_candidate_rate
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
@@ -48,9 +48,9 @@ def explain_no_interval(one: Candidate) -> str:
 
 def format_rise(spread: Spread) -> str:
     """DRTT with its interval, or that it was not measured."""
-    if spread.median is None:
+    if spread.median is None and spread.above_ns is None:
         return "not measured"
-    text = format_time(spread.median)
+    text = format_bounded_time(spread.median, spread.above_ns)
     if not spread.interval.decided:
         return f"{text} ({format_count(spread.n, 'trial')})"
     return f"{text} ({format_ci(spread.interval, format_time)})"
@@ -82,8 +82,8 @@ def describe_climb(one: Candidate) -> str:
     """The queue of a combination was still growing when its trials ended."""
     climb, name = one.climb, shorten_levels(one.streams, one.window_bytes)
     counted = "" if climb is None else f" ({climb.rising} of {format_count(climb.classified, 'trial')})"
-    known = one.drtt_ns.median is not None
-    more = f"more than {format_time(one.drtt_ns.median)} of added delay" if known else "more delay"
+    least_ns = one.drtt_ns.above_ns if one.drtt_ns.median is None else one.drtt_ns.median
+    more = "more delay" if least_ns is None else f"more than {format_time(least_ns)} of added delay"
     return (
         f"With {name} the RTT was still rising at the end of the steady window{counted}. The queue had not "
         f"filled, so longer trials would show {more}."

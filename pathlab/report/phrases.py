@@ -185,3 +185,9 @@ def format_few_trials(spreads: Iterable[Spread], noun: str = "combination") -> s
         f"{format_count(max(few), 'trial')} each, {median_interval_minimum()} needed."
     )
     return f"{text} {cut}".strip()
+
+
+def format_bounded_time(value_ns: float | None, above_ns: float | None) -> str:
+    """A time, or that it is above another one: ``above 1 s``."""
+    known = value_ns is not None or above_ns is None
+    return format_time(value_ns) if known else f"above {format_time(above_ns)}"

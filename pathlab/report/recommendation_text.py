@@ -28,12 +28,13 @@ from pathlab.report.names import (
     name_combination,
     shorten_levels,
 )
-from pathlab.report.phrases import explain_cut, format_ci, format_count
+from pathlab.report.phrases import explain_cut, format_bounded_time, format_ci, format_count
 from pathlab.report.rate_text import (
     describe_candidate_rate,
     explain_no_single_rate,
     shorten_candidate_rate,
 )
+from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
 from pathlab.study.trials import LAB
@@ -171,14 +172,20 @@ def _lead(found: Recommendation, chosen: Candidate) -> str:
     expected = format_expected(chosen, found.line_bits_per_s)
     name = name_combination(chosen.streams, chosen.window_bytes)
     head = f"Provisional: use {name}" if found.provisional else f"{verb} {name}"
-    return f"{head}: {expected}.{_describe_delay(chosen.drtt_ns.median)}"
+    return f"{head}: {expected}.{_describe_delay(chosen.drtt_ns)}"
 
 
-def _describe_delay(drtt_ns: float | None) -> str:
+def _describe_delay(spread: Spread) -> str:
     """The added delay as the end of the lead; empty where it was not measured."""
+    drtt_ns = spread.median
     if drtt_ns is None:
-        return ""
+        return "" if spread.above_ns is None else f" Adds more than {format_time(spread.above_ns)} of delay."
     return f" Adds {format_time(drtt_ns) if drtt_ns > 0 else 'no'}{' of' * (drtt_ns > 0)} delay."
+
+
+def _format_median(spread: Spread) -> str:
+    known = spread.median is not None or spread.above_ns is not None
+    return format_bounded_time(spread.median, spread.above_ns) if known else "not measured"
 
 
 #: Below this share of a known rate something else than the link holds the flow.
@@ -191,9 +198,9 @@ SHARES = {
 
 
 def _list_numbers(found: Recommendation, chosen: Candidate) -> Iterator[tuple[str, str]]:
-    loss, rise_ns = chosen.loaded_loss, chosen.drtt_ns.median
+    loss, rise = chosen.loaded_loss, chosen.drtt_ns
     yield "Throughput", shorten_candidate_rate(chosen)
-    yield "Added delay (dRTT)", "not measured" if rise_ns is None else format_time(rise_ns)
+    yield "Added delay (dRTT)", _format_median(rise)
     lost = "not measured" if loss.loss_ratio is None else f"{loss.lost} of {loss.sent}"
     yield "Probe loss under load", lost
     yield CPU_LABEL, format_cpu(chosen)
@@ -215,7 +222,7 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
     if found.confidence is Confidence.LOW and found.undecided:
         names = enumerate_cells(one.levels for one in found.undecided)
         yield f"{format_count(chosen.n, 'trial').capitalize()} cannot rule out {names} either."
-    if chosen.drtt_ns.median is not None:
+    if chosen.drtt_ns.median is not None or chosen.drtt_ns.above_ns is not None:
         yield f"Added delay: {format_rise(chosen.drtt_ns)}."
     if chosen.loaded_loss.loss_ratio is not None:
         yield f"Probe loss under load: {format_loss(chosen.loaded_loss)}."
@@ -298,7 +305,7 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     if rival is None or reason is None:
         return
     carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_format_rival_rate(found)}"
-    delays = format_time(rival.drtt_ns.median), format_time(chosen.drtt_ns.median)
+    delays = _format_median(rival.drtt_ns), _format_median(chosen.drtt_ns)
     if reason is Reason.DELAY:
         caveat = ""
         if found.preferred_by is DifferenceTest.RANGES:
@@ -414,7 +421,7 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
         found.name,
         shorten_levels(one.streams, one.window_bytes),
         shorten_expected(one, found.line_bits_per_s),
-        format_time(one.drtt_ns.median),
+        format_bounded_time(one.drtt_ns.median, one.drtt_ns.above_ns),
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
         shorten_limit(one),

@@ -11,6 +11,7 @@ from rich.console import Console
 from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.datagram_text import is_of_datagrams, list_datagram_facts
 from pathlab.report.names import format_granted, format_loss, format_utc
+from pathlab.report.phrases import format_bounded_time
 from pathlab.report.rate_text import describe_steadiness, format_median
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
@@ -172,7 +173,7 @@ def _describe_cell(cell: Cell, *, is_udp: bool) -> list[str]:
         format_median(found.throughput_bits_per_s),
         format_ratio(found.udp_loss.loss_ratio),
         format_time(found.udp_jitter_ns.median),
-        format_time(found.drtt_ns.median),
+        format_bounded_time(found.drtt_ns.median, found.drtt_ns.above_ns),
         format_ratio(found.loaded_loss.loss_ratio),
         NOT_MEASURED if retransmits is None else f"{retransmits:.0f}",
         f"{len(cell.shown)}{PROVISIONAL}" if cell.is_provisional else used,
@@ -320,12 +321,17 @@ def tabulate_round_trips(record: TrialRecord, results: StudySource | None, trial
     """The probes of a trial under load and without; without ``results`` their percentiles are left out."""
     rows = []
     for name in ("loaded", "unloaded"):
-        values = (getattr(record, f"{name}_rtt_{kind}_ns") for kind in ("min", "median", "mean"))
+        values = (
+            format_bounded_time(
+                getattr(record, f"{name}_rtt_{kind}_ns"), getattr(record, f"{name}_rtt_{kind}_above_ns", None)
+            )
+            for kind in ("min", "median", "mean")
+        )
         measured = measure_probe_loss(record, name)
         loss = NOT_MEASURED if measured is None or not measured.sent else format_loss(measured)
         upper_ns = None if results is None else measure_upper_rtt(results, trial_id, f"{name}_probes")
         upper = format_time(upper_ns)
-        rows.append((name, *map(format_time, values), upper, loss))
+        rows.append((name, *values, upper, loss))
     return PrintedTable(columns=RTT_COLUMNS, rows=rows, elsewhere="--json")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlab.analysis.verdicts.flow_evidence import QUEUE_RISE_LEAST_NS
 from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
 from pathlab.report.limit_text import format_limit
-from pathlab.report.phrases import STALLED_TEXT
+from pathlab.report.phrases import STALLED_TEXT, format_count
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
@@ -31,6 +31,7 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
         )
     if is_of_datagrams(record):
         yield from _describe_dips(record)
+        yield from _describe_late_probes(record)
         yield format_datagram_limit(classify_datagrams(read_datagrams(record)))
         return
     if not record.window_requested_bytes:
@@ -65,6 +66,18 @@ def _describe_rtts(record: TrialRecord, found: SingleLimit) -> Iterator[str]:
             "TCP's smoothed RTT includes the delays of both ends."
         )
     yield from _describe_dips(record)
+    yield from _describe_late_probes(record)
+
+
+def _describe_late_probes(record: TrialRecord) -> Iterator[str]:
+    """Probes that are no loss, although nobody knows their RTT."""
+    late, above_ns = record.loaded_late, record.loaded_rtt_median_above_ns
+    if late:
+        rtt = "" if above_ns is None else f" The RTT under load is above {format_time(above_ns)}."
+        yield (
+            f"{format_count(late, 'probe')} of {record.loaded_sent} under load had no answer when the trial "
+            f"ended; too early to call them lost.{rtt}"
+        )
 
 
 def _describe_dips(record: TrialRecord) -> Iterator[str]:

@@ -116,7 +116,7 @@ class RateNow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RttNow:
-    """The latest loaded probe; None: lost."""
+    """The latest loaded probe; None: no answer within the time-out."""
 
     row: int
     rtt_ns: int | None

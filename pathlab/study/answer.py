@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.estimators.interval import Interval
+from pathlab.analysis.estimators.interval import Interval, IntervalBuilder, Undecided
 from pathlab.analysis.estimators.modes import Mode, find_modes
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.serial import ordered_median_interval
@@ -88,7 +88,8 @@ class Spread:
     """Median, quartiles, extremes and the median's distribution-free interval, in the unit of the values.
 
     The interval allows for serial correlation (``serial.ordered_median_interval``). ``modes``: the levels of
-    rates that lie about several, so that the median is no single value to expect.
+    rates that lie about several, so that the median is no single value to expect. ``above_ns``: some values
+    are known to be above a bound alone (late probes), and so is the median: it is above this.
     """
 
     n: int
@@ -99,6 +100,7 @@ class Spread:
     least: float | None = None
     most: float | None = None
     modes: tuple[Mode, ...] = ()
+    above_ns: float | None = None
 
     @property
     def quartile_range(self) -> float | None:
@@ -132,6 +134,26 @@ def measure_spread(values: Floats) -> Spread:
 def measure_rates(values: Floats) -> Spread:
     """``measure_spread`` of rates, with their levels where they lie about several (``modes.find_modes``)."""
     return replace(measure_spread(values), modes=find_modes(values[values > 0]).modes)
+
+
+def measure_bounded_spread(values: Floats, above: Floats) -> Spread:
+    """The same where values that are NaN may have a lower bound in ``above`` instead (NaN: none).
+
+    A bounded value counts at its bound. Without any statement on how far above it is, the median is known
+    where it is below all bounds, and has no interval; quartiles and maximum are not known.
+    """
+    bounded = np.isnan(values) & ~np.isnan(above)
+    if not bounded.any():
+        return measure_spread(values)
+    least = measure_spread(np.where(bounded, above, values))
+    interval = IntervalBuilder(
+        n=least.n, method=least.interval.method, confidence_ratio=least.interval.confidence_ratio
+    ).refuse(Undecided.TOO_FEW_SAMPLES)
+    unknown = replace(least, q1=None, q3=None, most=None, interval=interval)
+    ordered = np.sort(np.where(bounded, above, values)[bounded | ~np.isnan(values)])
+    if ordered[ordered.size // 2] < above[bounded].min():
+        return unknown
+    return replace(unknown, median=None, above_ns=least.median)
 
 
 def measure_records(values: Iterable[float | None]) -> Spread:

@@ -17,7 +17,7 @@ from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import Option
 from pathlab.analysis.verdicts.slow_hours import SlowHours
 from pathlab.store.flags import Flag
-from pathlab.study.answer import Spread, measure_rates, measure_spread
+from pathlab.study.answer import Spread, measure_bounded_spread, measure_rates, measure_spread
 from pathlab.study.cells import Cell, Levels, MeasuredCondition
 from pathlab.study.climbs import CellClimb
 from pathlab.study.limits import CellLimit
@@ -110,7 +110,8 @@ class Candidate:
     def option(self) -> Option:
         """What it is preferred by."""
         return Option(
-            drtt_ns=self.drtt_ns.median,
+            # Of late probes the least possible delay: enough to be beaten by, and never less than a rival's.
+            drtt_ns=self.drtt_ns.above_ns if self.drtt_ns.median is None else self.drtt_ns.median,
             drtt_interval=self.drtt_ns.interval,
             drtt_least_ns=self.drtt_ns.least,
             drtt_most_ns=self.drtt_ns.most,
@@ -224,13 +225,14 @@ def _describe(cell: Cell, limit: CellLimit | None, exclusion: str | None) -> Can
     known = np.where(carried > 0, carried, np.nan)
     measure = _measure_provisional if cell.is_provisional else measure_spread
     rates = measure_rates(part.rates_bits_per_s)
+    rise = measure_bounded_spread(part.rise_ns, part.rise_above_ns)
     return Candidate(
         streams=cell.streams,
         window_bytes=cell.window_bytes,
         n=len(part),
         complete=len(cell.unreplaced),
         throughput_bits_per_s=_refuse_interval(rates) if cell.is_provisional else rates,
-        drtt_ns=measure(part.rise_ns),
+        drtt_ns=_refuse_interval(rise) if cell.is_provisional else rise,
         loaded_loss=part.pool_loss(),
         unloaded_loss=part.pool_loss("unloaded"),
         variability_ratio=measure(part.measure_variability()),

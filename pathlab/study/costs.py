@@ -18,7 +18,15 @@ from pathlab.analysis.estimators.rfc6349 import (
     measure_transfers,
 )
 from pathlab.analysis.fits.cpu_cost import CpuCost, fit_cpu_cost
-from pathlab.study.answer import Answer, Spread, make_answer, make_cell_answer, measure_rates, measure_spread
+from pathlab.study.answer import (
+    Answer,
+    Spread,
+    make_answer,
+    make_cell_answer,
+    measure_bounded_spread,
+    measure_rates,
+    measure_spread,
+)
 from pathlab.study.links import MTU_BYTES, BottleneckLink, Traffic, find_bottleneck, read_traffic
 from pathlab.study.selection import (
     NOT_MEASURED,
@@ -176,7 +184,7 @@ def describe_cell(part: Sample) -> CellFigures:
     """The figures of these trials of one cell; a spread without a rule of its own is that of its column."""
     own: dict[str, Any] = {
         "throughput_bits_per_s": measure_rates(part.rates_bits_per_s),
-        "drtt_ns": measure_spread(part.rise_ns),
+        "drtt_ns": measure_bounded_spread(part.rise_ns, part.rise_above_ns),
         "drtt_median_ns": measure_spread(part.rise_median_ns),
         "cpu_s_per_gb": measure_spread(part.cpu_s_per_gb),
         "udp_loss": part.pool_datagram_loss(),

@@ -240,7 +240,7 @@ def choose_trials(part: Sample, most: int | None) -> list[int]:
 def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) -> dict[int, FlowReading]:
     """What the rows of the chosen trials hold, by their numbers."""
     ids, streams, windows = part.get("trial_id"), part.streams, part.window_bytes
-    rates, loaded = part.rates_bits_per_s, part.get("loaded_rtt_median_ns")
+    rates, loaded = part.rates_bits_per_s, part.loaded_median_ns
     unloaded = part.get("unloaded_rtt_median_ns")
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")

@@ -146,6 +146,12 @@ class Sample:
         return self._subtract(DRTT_COLUMNS)
 
     @property
+    def loaded_median_ns(self) -> Floats:
+        """Median loaded RTT; where too many probes were late, what it is above."""
+        known = self.get("loaded_rtt_median_ns")
+        return np.where(np.isnan(known), self.get("loaded_rtt_median_above_ns"), known)
+
+    @property
     def rise_above_ns(self) -> Floats:
         """What dRTT is above where loaded probes are late, so that it is not known; else NaN."""
         return self._subtract(("loaded_rtt_mean_above_ns", DRTT_COLUMNS[1]))
@@ -185,7 +191,12 @@ class Sample:
         return np.where(self.streams > 1, self.get("fairness_jain"), np.nan)
 
     def pool_rtt_mean(self, probes: str = "loaded") -> float | None:
-        """The mean over all answered probes, ns: trials' means, weighted by their answered probes."""
+        """The mean over all answered probes, ns: trials' means, weighted by their answered probes.
+
+        None where any probe is late.
+        """
+        if np.nansum(self.get(f"{probes}_late")) > 0:
+            return None  # the slowest are not known
         means, counts = self.get(f"{probes}_rtt_mean_ns"), self.get(f"{probes}_received")
         known = ~np.isnan(means) & (counts > 0)
         return float(np.average(means[known], weights=counts[known])) if known.any() else None

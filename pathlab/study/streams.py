@@ -13,7 +13,7 @@ from pathlab.store.interval_histograms import read_probe_histograms, sum_histogr
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import LOADED_PROBES, read_probes
 from pathlab.study.selection import DRTT_COLUMNS
-from pathlab.study.trial_series import Columns, ProbeTrace, read_columns, read_stream_bytes
+from pathlab.study.trial_series import Columns, ProbeTrace, build_probes, read_columns, read_stream_bytes
 from pathlab.study.trials import StudySource, keep_possible
 
 _TCP = ("total_retrans_segments", "rtt_us", "unacked_segments", "snd_mss_bytes")
@@ -70,6 +70,11 @@ def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -
     return None if loaded is None or unloaded is None else loaded - unloaded
 
 
+def find_drtt_bound(record: TrialRecord) -> float | None:
+    """What dRTT of one trial is above where loaded probes are late, ns; else None."""
+    return measure_drtt(record, ("loaded_rtt_mean_above_ns", DRTT_COLUMNS[1]))
+
+
 def measure_probe_loss(record: TrialRecord, probes: str) -> Loss | None:
     """Loss of the ``loaded`` or ``unloaded`` probes of one trial; None where they were not counted."""
     sent: int | None = getattr(record, f"{probes}_sent")
@@ -92,8 +97,7 @@ def read_probe_trace(results: StudySource, trial_id: int, kind: str) -> ProbeTra
     table = read_probes(results, trial_id, kind)
     if table is None:
         return None
-    sent_ns, rtt_ns = (read_floats(table[name]) for name in ("sent_ns", "rtt_ns"))
-    return ProbeTrace(sent_ns=sent_ns, rtt_ns=rtt_ns)
+    return build_probes({name: read_floats(table[name]) for name in table.column_names})
 
 
 def read_rtt_course(results: StudySource, trial_id: int) -> tuple[Floats, Floats]:
@@ -117,7 +121,9 @@ def measure_upper_rtt(results: StudySource, trial_id: int, kind: str) -> float |
     if trace is not None:
         return trace.upper_ns
     rows = read_probe_histograms(results, trial_id, kind)
-    return None if rows is None else sum_histograms(rows).stated_quantile_ns(0.95)
+    if rows is None or ("waited_ns" in rows.column_names and rows["waited_ns"].null_count < rows.num_rows):
+        return None  # the slowest are not known
+    return sum_histograms(rows).stated_quantile_ns(0.95)
 
 
 def _tcp_figures(sent: Columns | None, stream: int) -> tuple[int | None, float | None, int | None]:

@@ -116,7 +116,7 @@ def _read_flow(source: StudySource, trial_id: int, record: TrialRecord, *, rever
         streams=(StreamReading(),) * record.streams,
         throughput_bits_per_s=record.throughput_bits_per_s,
         window_requested_bytes=record.window_requested_bytes or None,
-        rtt_loaded_ns=record.loaded_rtt_median_ns,
+        rtt_loaded_ns=record.loaded_rtt_median_ns or record.loaded_rtt_median_above_ns,
         rtt_unloaded_ns=record.unloaded_rtt_median_ns,
         rtt_standing_ns=standing,
         hosts=tuple(HostLoad(busiest_core_ratio=ratio) for ratio in cores),

@@ -55,16 +55,30 @@ class StreamTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeTrace:
-    """Probes of one set in order of sending: times and RTTs in ns, NaN for a lost one."""
+    """Probes of one set in order of sending: times and RTTs in ns, NaN for one without an answer.
+
+    ``waited_ns`` of a late one: its RTT is longer, and it is not lost; NaN: lost, or answered.
+    """
 
     sent_ns: Floats
     rtt_ns: Floats
+    waited_ns: Floats
+
+    @property
+    def is_late(self) -> NDArray[np.bool_]:
+        """Which probes have no answer and are not lost."""
+        late: NDArray[np.bool_] = np.isnan(self.rtt_ns) & ~np.isnan(self.waited_ns)
+        return late
 
     @property
     def upper_ns(self) -> float | None:
-        """95th percentile of the answered probes; ``None`` of too few."""
-        answered = self.rtt_ns[~np.isnan(self.rtt_ns)]
-        return float(np.quantile(answered, 0.95)) if answered.size >= UPPER_PROBES else None
+        """95th percentile of the answered and late probes; ``None`` of too few, or not below the waits."""
+        late = self.is_late
+        times = np.concatenate([self.rtt_ns[~np.isnan(self.rtt_ns)], self.waited_ns[late]])
+        if times.size < UPPER_PROBES:
+            return None
+        upper_ns = float(np.quantile(times, 0.95))
+        return upper_ns if not late.any() or upper_ns < self.waited_ns[late].min() else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +132,10 @@ def build_probes(columns: Columns | None) -> ProbeTrace | None:
     """The probes of one set; None without them."""
     if columns is None or not {"sent_ns", "rtt_ns"} <= columns.keys():
         return None
-    return ProbeTrace(sent_ns=columns["sent_ns"], rtt_ns=columns["rtt_ns"])
+    unknown = np.full(len(columns["rtt_ns"]), np.nan)
+    return ProbeTrace(
+        sent_ns=columns["sent_ns"], rtt_ns=columns["rtt_ns"], waited_ns=columns.get("waited_ns", unknown)
+    )
 
 
 def build_core_loads(columns: Columns | None) -> CoreLoads | None:

@@ -80,6 +80,9 @@ def check_probe_counts(ending: Ending, sent: int) -> None:
     assert sorted(probe["sequence"] for probe in probes) == list(range(sent))
     assert ending.last["sent"] == sent
     assert ending.last["received"] == sum(probe["rtt_ns"] is not None for probe in probes)
+    late = [answer["sequence"] for answer in ending.of("late")]
+    assert len(late) == len({*late}) <= ending.last["late"]
+    assert {*late} <= {probe["sequence"] for probe in probes if probe["rtt_ns"] is None}
     assert all((probe["stamps"] is None) == (probe["rtt_ns"] is None) for probe in probes)
     assert all(probe["sent_ns"] >= probe["intended_ns"] for probe in probes)
 

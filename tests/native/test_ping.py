@@ -171,14 +171,39 @@ def test_a_second_answer_is_a_duplicate() -> None:
     assert count_answers(ending) == [1, 3, 0]
 
 
-def test_an_answer_after_the_time_out_is_late() -> None:
+def test_an_answer_after_the_time_out_is_late_and_extends_it() -> None:
     with probed(interval_ns=FIRST_ONLY_NS, timeout_ns=20 * MS) as (ping, peer):
         reply = reply_to(peer.recv(65536))
-        ping.wait_for("probe", sequence=0, rtt_ns=None)
+        given_up = ping.wait_for("probe", sequence=0, rtt_ns=None)
+        peer.send(reply)
+        late = ping.wait_for("late", sequence=0)
         peer.send(reply)
         ending = stop(ping)
     check_probe_counts(ending, 1)
-    assert count_answers(ending) == [0, 0, 1]
+    assert count_answers(ending) == [0, 1, 1]
+    assert (late["sent_ns"], late["intended_ns"]) == (given_up["sent_ns"], 0)
+    assert late["rtt_ns"] > 20 * MS
+    assert ending.last["timeout_ns"] == 3 * late["rtt_ns"]
+
+
+def test_answers_behind_a_queue_deeper_than_the_time_out_are_awaited_at_the_end() -> None:
+    """All probes were given up when the last one had been sent; a later answer to them ends the wait."""
+    flags: dict[str, Flag] = {"interval_ns": MS, "timeout_ns": 5 * MS, "count": 10}
+    with probed(**flags, final_wait_ns=60_000 * MS, overdue_ns=2 * MS) as (ping, peer):
+        replies = [reply_to(peer.recv(65536)) for _ in range(10)]
+        ping.wait_for("probe", sequence=9, rtt_ns=None)
+        for reply in replies:
+            peer.send(reply)
+        ending = ping.finish()
+    check_probe_counts(ending, 10)
+    assert count_answers(ending) == [0, 0, 10]
+    assert [answer["sequence"] for answer in ending.of("late")] == [*range(10)]
+    overdue = ending.of("overdue")
+    assert [one["sequence"] for one in overdue] == [*range(10)]
+    assert {one["waited_ns"] for one in overdue} == {2 * MS}
+    sent = {probe["sequence"]: probe["sent_ns"] for probe in ending.of("probe")}
+    assert all(one["sent_ns"] == sent[one["sequence"]] for one in overdue)
+    assert ending.last["ended_ns"] > max(sent.values()) + 5 * MS
 
 
 def test_other_messages_are_ignored() -> None:

@@ -138,8 +138,7 @@ static void write_late(struct ping *ping, const struct pl_probe *probe)
 static void write_overdue(struct ping *ping, const struct pl_probe *probe)
 {
     if (!ping->flags.human)
-        ping->written =
-            pl_ping_records_overdue(&ping->json, probe, ping->flags.overdue_ns) && ping->written;
+        ping->written = pl_ping_records_overdue(&ping->json, probe, ping->flags.overdue_ns) && ping->written;
 }
 
 static void write_result(struct ping *ping)
@@ -304,9 +303,9 @@ static int run(struct ping *ping, struct pl_error *error)
     if (ping->table == NULL)
         return pl_error_output(error, "ping", ping->flags.human);
     if (ping->flags.histogram_interval_ns > 0 && !ping->flags.human) {
-        ping->intervals = pl_probe_intervals_create(ping->flags.histogram_interval_ns,
-                                                    ping->flags.interval_ns, pl_probe_table_timeout_max_ns(ping->table),
-                                                    error);
+        ping->intervals =
+            pl_probe_intervals_create(ping->flags.histogram_interval_ns, ping->flags.interval_ns,
+                                      pl_probe_table_timeout_max_ns(ping->table), error);
         if (ping->intervals == NULL)
             return pl_error_output(error, "ping", ping->flags.human);
     }

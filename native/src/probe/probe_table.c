@@ -125,8 +125,8 @@ static void time_round_trip(struct pl_probe *probe, const struct pl_arrival *arr
 
 static void extend_timeout(struct pl_probe_table *table, pl_ns rtt_ns)
 {
-    pl_ns wanted_ns = rtt_ns < table->timeout_max_ns / PL_TIMEOUT_RTTS ? PL_TIMEOUT_RTTS * rtt_ns
-                                                                      : table->timeout_max_ns;
+    pl_ns wanted_ns =
+        rtt_ns < table->timeout_max_ns / PL_TIMEOUT_RTTS ? PL_TIMEOUT_RTTS * rtt_ns : table->timeout_max_ns;
     if (wanted_ns > table->timeout_ns)
         table->timeout_ns = wanted_ns;
 }

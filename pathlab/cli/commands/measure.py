@@ -60,6 +60,11 @@ command = declare(
     option("--interval", default="100ms", help="Length of one record."),
     option("--congestion", default="default", help="Congestion control, such as cubic."),
     option("--probe-interval", default="20ms", help="Time between two RTT probes."),
+    option(
+        "--probe-timeout",
+        default="1s",
+        help="First time-out of a probe; it grows to three times the longest RTT, and a later answer counts.",
+    ),
     option("--unloaded", default=20, help="RTT probes after the traffic."),
     json_flag("Print the record as JSON."),
     option("--out", type=PATH, help="Keep the results, with all series, in this folder."),

@@ -9,6 +9,7 @@ from typing import Any
 from pathlab.report.answer_table import Row, format_cell, format_value
 from pathlab.report.blocks import Block
 from pathlab.report.names import format_granted, format_short_loss
+from pathlab.report.phrases import format_bounded_time
 from pathlab.report.rate_text import format_median
 from pathlab.report.sections.answer_tables import LONG_ROWS
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, lazy_text
@@ -58,6 +59,11 @@ def _count(field: str) -> Callable[[Answer[CellFigures]], str]:
     return read
 
 
+def _format_rise(answer: Answer[CellFigures]) -> str:
+    spread = answer.result.drtt_ns
+    return format_bounded_time(spread.median, spread.above_ns)
+
+
 def _choose_cells(condition: MeasuredCondition) -> Iterator[Cell]:
     """The usable trials of each combination; provisional or all complete ones where none is usable."""
     provisional = (replace(cell, sample=cell.shown) for cell in condition.all_cells if cell.is_provisional)
@@ -97,7 +103,7 @@ RATE_COLUMNS = _build_columns(
     ("RTT loaded, avg", "loaded_rtt_pooled_mean_ns", "mean of all probes under load"),
     ("RTT unloaded, min", "unloaded_rtt_min_ns.least", "least probe without load"),
     ("RTT unloaded, avg", "unloaded_rtt_pooled_mean_ns", "mean of all probes without load"),
-    ("dRTT avg", "drtt_ns.median", "loaded minus unloaded average, median over trials"),
+    ("dRTT avg", _format_rise, "loaded minus unloaded average, median over trials"),
     ("dRTT median", "drtt_median_ns.median", "the same of the medians"),
     ("Loss loaded", "loaded_loss.loss_ratio", "of all probes under load"),
     ("Loss unloaded", "unloaded_loss.loss_ratio", "of all probes without load"),

@@ -154,12 +154,12 @@ def _spread(values: Numbers, time_s: Numbers, noun: str) -> list[Layer]:
 
 def _draw_probes(probes: ProbeTrace, name: str, slot: int) -> list[Layer]:
     sent_s, rtt_ms = probes.sent_ns / 1e9, probes.rtt_ns / 1e6
-    lost = np.isnan(rtt_ms)
+    answered = ~np.isnan(rtt_ms)
     layers: list[Layer] = []
-    if not lost.all():
-        layers.append(Points(name=name, x=sent_s[~lost], y=rtt_ms[~lost], slot=slot))
-    if lost.any():
-        count = int(lost.sum())
-        where = sent_s[lost]
-        layers.append(Points(name=f"{name}, lost ({count})", x=where, y=where, slot=slot, at_axis=True))
+    if answered.any():
+        layers.append(Points(name=name, x=sent_s[answered], y=rtt_ms[answered], slot=slot))
+    for word, chosen in (("late", probes.is_late), ("lost", ~answered & ~probes.is_late)):
+        if chosen.any():
+            label, where = f"{name}, {word} ({int(chosen.sum())})", sent_s[chosen]
+            layers.append(Points(name=label, x=where, y=where, slot=slot, at_axis=True))
     return layers

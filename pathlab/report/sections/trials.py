@@ -26,7 +26,7 @@ from pathlab.store.interval_histograms import PROBE_HISTOGRAMS
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import MEDIA, MeasuredCondition, sort_by_throughput
 from pathlab.study.selection import choose_evenly
-from pathlab.study.streams import measure_drtt, measure_probe_loss
+from pathlab.study.streams import find_drtt_bound, measure_drtt, measure_probe_loss
 from pathlab.study.trial_series import (
     StreamTable,
     build_core_loads,
@@ -43,8 +43,8 @@ _SENDER = ("index", "stream", "start_ns", "end_ns", "rtt_us", "snd_cwnd_segments
 SERIES = {
     "receiver_intervals": ("index", "stream", "start_ns", "end_ns", "bytes"),
     "sender_intervals": (*_SENDER, "snd_mss_bytes", "total_retrans_segments", "bytes"),
-    "loaded_probes": ("sent_ns", "rtt_ns"),
-    "unloaded_probes": ("sent_ns", "rtt_ns"),
+    "loaded_probes": ("sent_ns", "rtt_ns", "waited_ns"),
+    "unloaded_probes": ("sent_ns", "rtt_ns", "waited_ns"),
     **dict.fromkeys(PROBE_HISTOGRAMS.values(), ("start_ns",)),
     "sender_cpu": ("time_ns", "core", "idle_ratio"),
     "receiver_cpu": ("time_ns", "core", "idle_ratio"),
@@ -189,7 +189,7 @@ def _introduce(inputs: ReportInputs) -> str:
     if numbers.empty:
         return "Failed trials are drawn by 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     return (
-        f"Each combination shows {first}. Crosses on the axis: lost probes. Any other trial from "
+        f"Each combination shows {first}. Crosses on the axis: lost or late probes. Any other trial from "
         f"{numbers.min()} to {numbers.max()}: 'pathlab report RESULTS --figure trial-N --out trial-N.svg'."
     )
 
@@ -247,6 +247,9 @@ def _describe_trial(record: TrialRecord, sent: StreamTable | None, found: Contai
     if rise is not None:
         loaded, unloaded = format_time(record.loaded_rtt_mean_ns), format_time(record.unloaded_rtt_mean_ns)
         parts.append(f"average RTT {loaded} loaded, {unloaded} unloaded (dRTT {format_time(rise)})")
+    elif (bound := find_drtt_bound(record)) is not None:
+        loaded = format_time(record.loaded_rtt_mean_above_ns)
+        parts.append(f"average RTT above {loaded} loaded (dRTT above {format_time(bound)})")
     loss = measure_probe_loss(record, "loaded")
     if loss is not None and loss.sent:
         parts.append(f"{loss.lost} of {loss.sent} probes under load lost ({format_ratio(loss.loss_ratio)})")

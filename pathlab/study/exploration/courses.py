@@ -55,7 +55,7 @@ class LoadedCourse:
     """A course as it was stored: rows are times, columns of ``values`` lines; in the unit of the series.
 
     ``x_s`` ascends, seconds since the trial's start; ``end_s`` is the end of the last row. ``keys`` names the
-    lines by number. ``lost_s``: when probes were sent that nobody answered, None: these are no probes.
+    lines by number. ``lost_s``: when lost probes were sent, None: these are no probes.
     """
 
     series: CourseSeries
@@ -191,7 +191,9 @@ def load_course(study: Analyses, trial_id: int, series: CourseSeries) -> LoadedC
     x_s, grid = _arrange(x_ns, place, len(keys), values)
     lost_s = None
     if series.column == "rtt_ns" and span[1] is None:
-        lost_s = x_s[np.isnan(grid[:, 0])]
+        unanswered = np.isfinite(x_ns) & np.isnan(found["rtt_ns"])
+        late = ~np.isnan(found["waited_ns"]) if "waited_ns" in found else np.zeros_like(unanswered)
+        lost_s = np.sort(x_ns[unanswered & ~late]) / 1e9
     if series.column == RETRANSMISSIONS:  # the kernel counts from the connection's begin
         steps = np.diff(grid, axis=0, prepend=np.zeros((1, grid.shape[1])))
         grid = np.where(steps >= 0, steps, np.nan)
@@ -210,7 +212,7 @@ def _list_columns(series: CourseSeries) -> tuple[str, ...]:
         return ("time_ns", "span_ns", "name", "value")
     base = series.kind.removeprefix("sender_").removeprefix("receiver_")
     source = DERIVED.get(base, {}).get(series.column, (series.column,))[0]
-    further = _CWND_COLUMNS if series.column == CWND else ()
+    further = {CWND: _CWND_COLUMNS, "rtt_ns": ("waited_ns",)}.get(series.column, ())
     keys = [name for name in KEYS if name in find_series_kind(series.kind).columns]
     return tuple(dict.fromkeys([name for span in SPANS for name in span if name] + keys + [source, *further]))
 
