@@ -188,6 +188,13 @@ def _format_median(spread: Spread) -> str:
     return format_bounded_time(spread.median, spread.above_ns) if known else "not measured"
 
 
+def _format_delay(spread: Spread) -> str:
+    """A delay that a combination adds, within a sentence."""
+    if spread.median is None and spread.above_ns is not None:
+        return f"more than {format_time(spread.above_ns)}"
+    return format_time(spread.median)
+
+
 #: Below this share of a known rate something else than the link holds the flow.
 FAR_BELOW_RATIO = 0.5
 SHARES = {
@@ -305,7 +312,7 @@ def _name_rival(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     if rival is None or reason is None:
         return
     carries = f"{shorten_levels(rival.streams, rival.window_bytes)} carries {_format_rival_rate(found)}"
-    delays = _format_median(rival.drtt_ns), _format_median(chosen.drtt_ns)
+    delays = _format_delay(rival.drtt_ns), _format_delay(chosen.drtt_ns)
     if reason is Reason.DELAY:
         caveat = ""
         if found.preferred_by is DifferenceTest.RANGES:

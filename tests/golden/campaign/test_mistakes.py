@@ -176,6 +176,8 @@ def test_design(say: Say, changes: dict[str, Any]) -> None:
         {"compare": "streams", "factors": {"streams": [1, 4], "window": ["64KiB", "1MiB"]}},
         {"compare": "window", "factors": {"streams": [1, 4], "window": ["64KiB", "1MiB"]}},
         {"factors": {"streams": 1, "recording": ["off", "full"]}, "safety_limits": {"loss": "10%"}},
+        {"safety_limits": {"loaded_rtt": "1500ms"}},
+        {"safety_limits": {"loaded_rtt": "1s"}},
         {"until": "5% of the mean", "cycles_max": 9},
         {"until": "0% of the median", "cycles_max": 9},
         {"until": "5% of the median"},
@@ -312,6 +314,8 @@ def test_what_these_tables_take_instead() -> None:
     chosen = make_sample(compare="no_delay", factors={"streams": 1, "no_delay": [False, True]})
     assert chosen.compare == "no_delay"
     make_sample(factors={"streams": 1, "recording": ["default", "full"]}, safety_limits={"loss": "10%"})
+    make_sample(safety_limits={"loaded_rtt": "999ms"})
+    make_sample(safety_limits={"loaded_rtt": "1500ms"}, probes={"timeout": "4.5 s"})
     make_sample(factors={"streams": 1}, hosts=HOSTS, paths=[THERE, BACK])
     where = ["engine != 'iperf3' or streams <= 128 and direction != 'both' and workers == 'auto'"]
     engines = [cell.engine for cell in list_cells(make_sample(factors=IPERF3, where=where))]

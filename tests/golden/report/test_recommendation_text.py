@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
+from pathlab.analysis.verdicts.preference import Reason
 from pathlab.report.candidate_text import format_expected
 from pathlab.report.recommendation_text import describe_recommendation, shorten_recommendation
 from pathlab.report.report_builder import gather_inputs
@@ -80,6 +81,30 @@ def test_a_requested_rate_is_named_as_for_a_single_trial(
     assert shorten_recommendation(found)[6] == name
     inputs = gather_inputs(results)
     say(limits.plot_limits(inputs, inputs.conditions[0]).sentences)
+
+
+def test_a_delay_of_late_probes_is_above_a_time_and_no_loss(say: Say) -> None:
+    """One combination has an RTT above a second; the other, which carries as much, a known one."""
+    levels = [(1, 256 * KIB), (4, 256 * KIB)]
+
+    def delay(record: TrialRecord) -> TrialRecord:
+        late = {"loaded_received": 5, "loaded_late": 15, "loaded_rtt_mean_ns": None}
+        late |= {"loaded_rtt_median_ns": None, "loaded_rtt_mean_above_ns": 1.2e9}
+        late |= {"loaded_rtt_median_above_ns": 1.1e9}
+        changes = late if record.streams == 1 else {"loaded_received": 20}
+        return replace(record, throughput_bits_per_s=30e6, loaded_sent=20, **changes)
+
+    found = answer(make(levels, 6, delay))
+    assert found.recommended is not None
+    assert found.recommended.streams == 4
+    assert found.preferred_for is Reason.DELAY
+    say(describe_recommendation(found).reasons)
+    alone = answer(make(levels[:1], 6, delay))
+    assert alone.recommended is not None
+    assert alone.recommended.loaded_loss.lost == 0
+    said = describe_recommendation(alone)
+    say([*said.sentences, *(": ".join(number) for number in said.numbers)])
+    say(" ".join(shorten_recommendation(alone)))
 
 
 @pytest.mark.parametrize("missing", ["loaded_rtt_mean_ns", "loaded_sent", "sender_cpu_user_s"])

@@ -11,7 +11,7 @@ from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.store.records import HostRecord
 from tests.builders.series import describe_round_trips
 from tests.golden.conftest import Say
-from tests.unit.runner.hosts.test_rules import campaign_of, host, probe, rows_of, started
+from tests.unit.runner.hosts.test_rules import campaign_of, host, overdue, probe, rows_of, started
 
 
 def test_kernel_sysctls_and_programs_that_changed_are_named(say: Say) -> None:
@@ -34,20 +34,20 @@ def interval(number: int, rtts_ns: list[int], *, lost: int = 0) -> dict[str, Any
 
 def test_one_late_probe_is_below_the_limit_and_a_second_of_them_is_above(say: Say) -> None:
     watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), 100 * MS)
-    assert not any(watch.add(probe(50 * MS)) for _ in range(10))
-    assert not watch.add(probe(900 * MS))
-    passed = [watch.add(probe(200 * MS)) for _ in range(10)]
+    assert not any(watch.add(probe(50 * MS, n)) for n in range(10))
+    assert not watch.add(probe(900 * MS, 10))
+    passed = [watch.add(probe(200 * MS, n)) for n in range(11, 21)]
     assert passed.count(True) == 1
     say(watch.reason)
 
 
 def test_loss_is_tested_from_twenty_probes_on(say: Say) -> None:
     watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
-    assert not any(watch.add(probe(None)) for _ in range(19))
-    assert watch.add(probe(None))
+    assert not any(watch.add(probe(None, n)) for n in range(19))
+    assert watch.add(probe(None, 19))
     say(watch.reason)
     watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
-    assert not any(watch.add(probe(None if n % 10 == 9 else MS)) for n in range(200))
+    assert not any(watch.add(probe(None if n % 10 == 9 else MS, n)) for n in range(200))
 
 
 def test_loss_is_tested_over_the_intervals_of_a_second(say: Say) -> None:
@@ -58,14 +58,12 @@ def test_loss_is_tested_over_the_intervals_of_a_second(say: Say) -> None:
     say(watch.reason)
 
 
-def test_intervals_of_the_latest_second_are_tested_together(say: Say) -> None:
-    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
-    assert not any(watch.add(interval(number, [50 * MS] * 20)) for number in range(10))
-    added = [watch.add(interval(10 + number, [200 * MS] * 20)) for number in range(10)]
-    assert added.index(True) == 5  # six of the ten intervals that are looked at
+def test_overdue_probes_of_a_second_are_above_the_limit_where_intervals_are_counted(say: Say) -> None:
+    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS)
+    assert not any(watch.add(interval(number, [50 * MS] * 100)) for number in range(10))
+    added = [watch.add(overdue(1000 + number)) for number in range(1000)]
+    assert added.index(True) == 500
     say(str(watch.reason))
-    watch = SafetyWatch(SafetyLimits.model_validate({"loaded_rtt": "100ms"}), MS // 10)
-    assert not watch.add(interval(0, [200 * MS] * 9, lost=50))  # too few that were answered
 
 
 def test_windows_beyond_a_hosts_limit_are_reported_with_the_sysctl(say: Say) -> None:

@@ -35,14 +35,43 @@ def campaign_of(**extra: Any) -> Campaign:
     return make_sample(**data | extra)
 
 
-def probe(rtt_ns: int | None) -> dict[str, Any]:
-    return {"type": "probe", "sent_ns": 1, "rtt_ns": rtt_ns}
+def probe(rtt_ns: int | None, sequence: int = 0) -> dict[str, Any]:
+    return {"type": "probe", "sequence": sequence, "sent_ns": 1, "rtt_ns": rtt_ns}
+
+
+def overdue(sequence: int) -> dict[str, Any]:
+    return {"type": "overdue", "sequence": sequence, "sent_ns": 1, "waited_ns": 1}
+
+
+def late(sequence: int, rtt_ns: int) -> dict[str, Any]:
+    return {**probe(rtt_ns, sequence), "type": "late", "intended_ns": sequence * 20 * MS}
 
 
 def test_a_probe_that_the_kernel_did_not_take_says_nothing() -> None:
     watch = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
-    unsent = {"type": "probe", "sent_ns": None, "rtt_ns": None}
+    unsent = {"type": "probe", "sequence": 0, "sent_ns": None, "rtt_ns": None}
     assert not any(watch.add(unsent) for _ in range(100))
+
+
+def test_a_missing_answer_is_slow_at_once_and_a_late_one_is_no_loss() -> None:
+    limits = SafetyLimits.model_validate({"loaded_rtt": "500ms"})
+    slow = SafetyWatch(limits, 20 * MS)  # 50 probes a second
+    assert not any(slow.add(probe(40 * MS, number)) for number in range(50))
+    added = [slow.add(overdue(number)) for number in range(50, 100)]
+    assert added.index(True) == 25  # more than half of the latest second, though none was given up
+    few = SafetyWatch(limits, 20 * MS)
+    assert not any(few.add(overdue(number)) for number in range(9))
+    mixed = SafetyWatch(limits, 20 * MS)
+    answers = (overdue(n) if n % 2 else probe(40 * MS, n) for n in range(200))
+    assert not any(mixed.add(one) for one in answers)
+
+    lossy = SafetyWatch(SafetyLimits.model_validate({"loss": 0.1}), 20 * MS)
+    for number in range(100):
+        assert not lossy.add(probe(None if number % 10 == 9 else MS, number))
+        if number % 10 == 9:
+            assert not lossy.add(late(number, 2000 * MS))
+    added = [lossy.add(probe(None, 100 + number)) for number in range(20)]
+    assert added.index(True) == 10
 
 
 def rows_of(campaign: Campaign) -> list[PlanRow]:
