@@ -114,8 +114,8 @@ class TrialSettings(FileTable):
     )
 
 
-#: The time-out of probes grows with the round trips, up to so many times its length.
-TIMEOUT_GROWTH_MAX = 10
+#: The time-out of probes grows with the round trips, up to so many times its length or to the drain time.
+TIMEOUT_GROWTH_MAX = 3
 
 
 class ProbeSettings(FileTable):
@@ -135,7 +135,7 @@ class ProbeSettings(FileTable):
         SECOND_NS,
         alias="timeout",
         description="A probe without an answer for so long is given up; a later answer counts too. The "
-        "time-out grows to three times the longest RTT, up to ten times this value or up to `drain`.",
+        "time-out grows to three times the longest RTT, up to three times this value or up to `drain`.",
     )
     unloaded: Annotated[int, Bounds(COUNT, 0, 1_000_000)] = Field(
         50, description="Number of probes after the traffic."

@@ -41,7 +41,7 @@ interval = "100ms"          # bytes, TCP state and CPU are recorded this often
 # Round trips: throughout the steady window, and again when the traffic has ended and the queue drained.
 [probes]
 interval = "50ms"
-timeout = "2s"              # a probe without an answer for so long is lost
+timeout = "2s"              # first time-out of a probe; it grows with the RTT
 unloaded = 40               # probes after the traffic
 {ends}
 # To try it out: pathlab run FILE --profile quick

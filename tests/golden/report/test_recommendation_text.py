@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -88,7 +89,7 @@ def test_a_delay_of_late_probes_is_above_a_time_and_no_loss(say: Say) -> None:
     levels = [(1, 256 * KIB), (4, 256 * KIB)]
 
     def delay(record: TrialRecord) -> TrialRecord:
-        late = {"loaded_received": 5, "loaded_late": 15, "loaded_rtt_mean_ns": None}
+        late: dict[str, Any] = {"loaded_received": 5, "loaded_late": 15, "loaded_rtt_mean_ns": None}
         late |= {"loaded_rtt_median_ns": None, "loaded_rtt_mean_above_ns": 1.2e9}
         late |= {"loaded_rtt_median_above_ns": 1.1e9}
         changes = late if record.streams == 1 else {"loaded_received": 20}

@@ -131,10 +131,10 @@ def test_the_bar_is_dropped_before_any_digit() -> None:
     assert draw(view, 24)[-2] == "trial 2/2  16 × 64 KiB"
 
 
-def test_a_lost_probe_is_said_and_no_idle_rtt_is_made_up() -> None:
+def test_a_missing_answer_is_said_and_no_idle_rtt_is_made_up() -> None:
     view = make_view([START])
     view(RttNow(row=0, rtt_ns=None))
-    assert draw(view, 80)[0].startswith("RTT lost ")
+    assert draw(view, 80)[0].startswith("RTT no answer ")
     assert "idle" not in draw(view, 80)[0]
 
 
