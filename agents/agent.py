@@ -56,7 +56,7 @@ class Agent:
         self._in, self._out = frames_in, frames_out
         self._caps = caps or limits.Caps()
         self._program = program
-        self._features = ["activity", "adapters", "counters", "discovery", "facts", "lock"] + (
+        self._features = ["activity", "adapters", "counters", "discovery", "facts", "hold", "lock"] + (
             ["captures", "engine"] if engine else []
         )
         self._decoder = FrameDecoder()
@@ -64,6 +64,7 @@ class Agent:
         self._selector = selectors.PollSelector()
         self._watched: Dict[int, int] = {}
         self._hello_done = False
+        self._read_bytes = 0
         self._status: Optional[int] = None  # set: the loop ends with it
         self.silence_s: Optional[float] = None  # a controller that says nothing for so long is gone
         self._last_request_ns = time.monotonic_ns()
@@ -88,7 +89,8 @@ class Agent:
             "capture.close": self._jobs.captures.close,
             "counters.start": self._watches.start,
             "counters.stop": self._watches.stop,
-            "ping": lambda _request: {"monotonic_ns": time.monotonic_ns(), "realtime_ns": time.time_ns()},
+            "records.hold": self._hold_records,
+            "ping": self._read_clocks,
             "bye": self._finish,
         }
 
@@ -193,6 +195,7 @@ class Agent:
             self._status = EXIT_DONE
             return
         self._last_request_ns = time.monotonic_ns()
+        self._read_bytes += len(data)
         self._decoder.feed(data)
         while self._status is None:
             try:
@@ -257,6 +260,19 @@ class Agent:
             return self._activity.measure()
         except (OSError, ValueError) as error:
             raise RequestError("agent", f"cannot read the cores' activity: {error}") from error
+
+    def _hold_records(self, request: Message) -> Dict[str, Any]:
+        self._outbox.hold(request["kinds"])
+        return {"held": self._outbox.held}
+
+    def _read_clocks(self, _request: Message) -> Dict[str, Any]:
+        """The clocks, and how many bytes the conversation has taken so far."""
+        return {
+            "monotonic_ns": time.monotonic_ns(),
+            "realtime_ns": time.time_ns(),
+            "read_bytes": self._read_bytes,
+            "written_bytes": self._outbox.written_bytes,
+        }
 
     def _lock_host(self, request: Message) -> Dict[str, Any]:
         """Held until the agent ends; a second request takes it anew."""

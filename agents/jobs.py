@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import selectors
 import sys
 import time
@@ -20,7 +21,7 @@ from pathlab.agents.engines import (
     build_command,
     check_token,
 )
-from pathlab.agents.outbox import Outbox
+from pathlab.agents.outbox import END, Outbox
 from pathlab.agents.peers import Peer
 from pathlab.agents.protocol import (
     OTHER_BUILD,
@@ -31,6 +32,9 @@ from pathlab.agents.protocol import (
     frame_body,
     quote,
 )
+
+#: The type of a record that begins with it, as those of the native engine do.
+_RECORD_TYPE = re.compile(rb'\s*\{\s*"type"\s*:\s*"([a-z_-]+)"')
 
 
 class Jobs:
@@ -209,7 +213,9 @@ class Jobs:
         # The line is spliced in as it is: it has just been checked to be one JSON object.
         head = b'{"type":"engine","job":%d,"record":' % job.number
         for line in job.read_records():
-            self._outbox.append(frame_body(head + line.strip() + b"}"))
+            found = _RECORD_TYPE.match(line)
+            kind = "" if found is None else found.group(1).decode("ascii")
+            self._outbox.append_record(frame_body(head + line.strip() + b"}"), kind, ("job", job.number))
 
     def take_out(self, job: EngineProcess) -> bool:
         """Hand on the rest of an ended job's output and forget it; False, and not yet, under back-pressure.
@@ -232,7 +238,7 @@ class Jobs:
     def send_exit(self, job: EngineProcess) -> None:
         """Report the end of a job that was taken out, and close what is left of it."""
         event = {"type": "engine-exit", "job": job.number}
-        self._outbox.append(encode_frame({**event, **job.reap()}))
+        self._outbox.append_record(encode_frame({**event, **job.reap()}), END, ("job", job.number))
 
     def kill_all(self) -> None:
         """End everything at once, and wait for it for a bounded time."""

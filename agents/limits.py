@@ -45,6 +45,7 @@ CAPTURE_PIECE_BYTES = 256 * 1024  # of one answer
 OUTBOX_HIGH_BYTES = 1024 * 1024  # above: engines are not read, counters skip a beat
 OUTBOX_LOW_BYTES = 256 * 1024  # below: they are again
 OUTBOX_HARD_BYTES = 4 * 1024 * 1024  # above: requests wait as well
+MAX_HELD_BYTES = 64 * 1024 * 1024  # of records that a controller has wait; above, they go at once again
 
 
 @dataclass(frozen=True)

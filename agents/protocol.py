@@ -166,6 +166,7 @@ REQUEST_FIELDS: Dict[str, Dict[str, str]] = {
     "capture.close": {"id": "integer", "job": "integer"},
     "counters.start": {"id": "integer", "interval_ns": "integer"},
     "counters.stop": {"id": "integer", "watch": "integer"},
+    "records.hold": {"id": "integer", "kinds": "texts"},
     "ping": {"id": "integer"},
     "bye": {"id": "integer"},
 }

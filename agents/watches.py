@@ -67,4 +67,5 @@ class Watches:
             # Nothing measured, so nothing said; the gap shows in the spans.
             watch.skip()
             return
-        self._outbox.append(encode_frame({"type": "counters", "watch": number, "sample": sample}))
+        frame = encode_frame({"type": "counters", "watch": number, "sample": sample})
+        self._outbox.append_record(frame, "counters", ("watch", number))

@@ -11,7 +11,7 @@ from pathlab.campaign.bond_checks import may_use_all_links
 from pathlab.campaign.cell import PlannedCell, pace_cell
 from pathlab.campaign.engine_rules import load_rules
 from pathlab.campaign.lab_model import LabLink
-from pathlab.campaign.model import Campaign, MeasuredPath
+from pathlab.campaign.model import Campaign, MeasuredPath, ProbeSettings
 from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.schedule import span_rows
 from pathlab.units import SECOND_NS
@@ -54,6 +54,21 @@ class CampaignEstimate:
     time_max_ns: int  # the same with every wait at its cap, and all lab retries; no trial fails
     bytes_max: int | None  # payload over all trials and lab retries; no trial fails
     paths: tuple[PathEstimate, ...]
+
+
+#: From this share of a path's rate on, probes change what is measured.
+PROBE_SHARE_MAX_RATIO = 0.01
+#: Headers of a probe: of ICMP and UDP alike, and of IP.
+PROBE_HEADER_BYTES, IPV4_BYTES, IPV6_BYTES = 8, 20, 40
+
+
+def find_probe_share(
+    probes: ProbeSettings, rate_bits_per_s: float, *, payload_bytes: int | None = None, ipv6: bool = False
+) -> float:
+    """What probes take of a rate, as IP packets; ``payload_bytes``: of each, where that is not the plan's."""
+    payload = probes.payload_bytes if payload_bytes is None else payload_bytes
+    packet_bytes = payload + PROBE_HEADER_BYTES + (IPV6_BYTES if ipv6 else IPV4_BYTES)
+    return packet_bytes * 8 * SECOND_NS / probes.interval_ns / rate_bits_per_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,14 @@ from typing import Any
 import click
 from rich.console import Console
 
-from pathlab.campaign.budget import CampaignEstimate, Estimator, PathEstimate, estimate_campaign
+from pathlab.campaign.budget import (
+    PROBE_SHARE_MAX_RATIO,
+    CampaignEstimate,
+    Estimator,
+    PathEstimate,
+    estimate_campaign,
+    find_probe_share,
+)
 from pathlab.campaign.conduct_model import format_stop_rule
 from pathlab.campaign.design import count_cells
 from pathlab.campaign.factors import format_level, format_levels, name_levels
@@ -47,7 +55,8 @@ def show_plan(
     _print_rows(model, rows, len(rows) if show_all else shown, console)
     estimate = estimate_campaign(model, rows)
     short = find_short_windows(rows, record_own_limits(model))
-    for sentence in (*_list_sums(model, estimate), *_describe_power(model, pilot), *short):
+    sums, power = _list_sums(model, estimate), _describe_power(model, pilot)
+    for sentence in (*sums, *power, *_list_probe_shares(model), *short):
         console.print(PrintedParagraph(sentence))
     for path in estimate.paths:
         console.print(PrintedParagraph(_path_text(path), mark="  "))
@@ -165,6 +174,21 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
     if model.retries:
         times = "once" if model.retries == 1 else f"up to {model.retries} times"
         yield f"Failed trials come on top: each is repeated {times}."
+
+
+def _list_probe_shares(model: Campaign) -> Iterator[str]:
+    """Paths of which probes take more than a hundredth, and an interval that takes less."""
+    estimator = Estimator(model)
+    for path in model.paths:
+        facts = estimator.find_facts(path)
+        rates = [one for one in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if one is not None]
+        share = find_probe_share(model.probes, min(rates)) if rates else 0.0
+        if share > PROBE_SHARE_MAX_RATIO:
+            slower_ms = math.ceil(model.probes.interval_ns * share / PROBE_SHARE_MAX_RATIO / 1e6)
+            yield (
+                f"Probes take {format_ratio(share)} of the {format_rate(min(rates))} from {path.source} to "
+                f"{path.destination}. To take 1 % at most: probes.interval={slower_ms}ms."
+            )
 
 
 def _describe_power(model: Campaign, pilot: Path | None) -> Iterator[str]:

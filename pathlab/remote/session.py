@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import functools
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -44,6 +45,28 @@ class Session(Exchange):
         """That host's CLOCK_MONOTONIC and CLOCK_REALTIME, read one after the other, in ns."""
         answer = self.request("ping")
         return int(answer["monotonic_ns"]), int(answer["realtime_ns"])
+
+    def count_bytes(self) -> tuple[int, int]:
+        """That host's CLOCK_MONOTONIC in ns, and the bytes of this conversation so far, both ways."""
+        answer = self.request("ping")
+        return int(answer["monotonic_ns"]), int(answer["read_bytes"]) + int(answer["written_bytes"])
+
+    def hold_records(self, kinds: Sequence[str]) -> None:
+        """Have records of these types, and ``counters``, wait at the host until ``release_records``."""
+        self.request("records.hold", kinds=list(kinds))
+
+    def release_records(self, timeout_s: float) -> None:
+        """Have what waits sent, and return when it has come. HostError where it takes longer than that."""
+        deadline_s = time.monotonic() + timeout_s
+        while self.request("records.hold", kinds=[], timeout_s=max(0.0, deadline_s - time.monotonic()))[
+            "held"
+        ]:
+            pass  # each answer comes behind a part of the records
+
+    @property
+    def over_network(self) -> bool:
+        """Whether the conversation goes over a network, which may be the path that is measured."""
+        return self._transport.heartbeat_s is not None
 
     def start_engine(
         self,

@@ -87,6 +87,12 @@ class Flag(_Described):
     TRANSPORT_NOT_GRANTED = "transport-not-granted", "another transport than requested was in use"
     UNDELIVERED_DATA = "undelivered-data", "reset before all data had arrived; the steady window is whole"
     NOT_DRAINED = "not-drained", "the cool-down before the trial ended before the queue had drained"
+    CONTROL_TRAFFIC = (
+        "control-traffic",
+        "the conversation with an agent took more than 1 % of the rate while the trial was measured "
+        "(control_bits_per_s); it may have used the path",
+    )
+    PROBE_SHARE = "probe-share", "the probes took more than 1 % of the rate (probe_share_ratio)"
     CLOCK_JUMPED = "clock-jumped", "the controller's clock jumped during the trial"
     CHANGED_SINCE_START = "changed-since-start", "a host, program or route changed since the campaign began"
     CONTROL = "control", "control trial, repeated to show drift"

@@ -111,6 +111,15 @@ class TrialRecord(MessageColumns):
         "a probe was given up after this time: `probes.timeout`, or three times the longest RTT of a probe",
     ]
     probe_stamps: Annotated[str | None, "where the RTT was taken: kernel, kernel-receive or user"]
+    probe_share_ratio: Annotated[
+        float | None,
+        "rate of the loaded probes, as IP packets, as a share of the lab's link, else of the throughput",
+    ]
+    control_bits_per_s: Annotated[
+        float | None,
+        "highest rate, both ways, of the conversation with an agent during the traffic or the unloaded "
+        "probes, without what SSH, TCP and IP add; empty: no agent was reached over a network",
+    ]
     loaded_sent: Annotated[
         int | None,
         "probes sent in the steady window; of more than 100 000 in a trial, kept as histograms, those of the "

@@ -74,6 +74,7 @@ class CycleRunner:
         self._account = BudgetAccount(parts.campaign.budget)
         self._attempts = parts.results.attempts()
         self._idle_rtt_ns: dict[tuple[str, str], float] = {}
+        self._rates_bits_per_s: dict[tuple[str, str], float] = {}  # the highest that was measured
         self._complete: list[TrialRecord] = []
         self._flags: tuple[str, ...] = ()
         self.failed = 0
@@ -204,6 +205,7 @@ class CycleRunner:
             attempt=attempt,
             volume_limit_bytes=volume_limit_bytes,
             idle_rtt_ns=self._idle_rtt_ns.get((row.path.source, row.path.destination)),
+            rate_bits_per_s=self._find_rate(row),
             flags=self._flags,
         )
 
@@ -291,7 +293,7 @@ class CycleRunner:
             schedule.put_back(measured.task.row)
 
     def _learn(self, record: TrialRecord) -> None:
-        """Bytes used, and the idle round trip, from a stored trial of this run or of one before."""
+        """Bytes used, the idle round trip and the rate, from a stored trial of this run or of one before."""
         if self._account.is_counting:
             self._account.count(record.started_utc, self._count_sent(record))
         idle_ns = record.unloaded_rtt_median_ns
@@ -299,6 +301,17 @@ class CycleRunner:
         if record.status == Status.COMPLETE and idle_ns is not None and on_path:
             path = (record.path_source, record.path_destination)
             self._idle_rtt_ns[path] = min(self._idle_rtt_ns.get(path, idle_ns), idle_ns)
+
+        rate = record.throughput_bits_per_s
+        if record.status == Status.COMPLETE and rate is not None and on_path:
+            path = (record.path_source, record.path_destination)
+            self._rates_bits_per_s[path] = max(self._rates_bits_per_s.get(path, rate), rate)
+
+    def _find_rate(self, row: PlanRow) -> float | None:
+        """What is known of the slower direction of a path: its rate as given, else the highest measured."""
+        facts = self._estimator.find_facts(row.path)
+        given = [one for one in (facts.rate_bits_per_s, facts.reverse_bits_per_s) if one is not None]
+        return min(given) if given else self._rates_bits_per_s.get((row.path.source, row.path.destination))
 
     def _count_sent(self, record: TrialRecord) -> int:
         """Bytes sent, both ways together; of a trial whose ends state no sum, what its intervals hold.

@@ -41,6 +41,7 @@ class RowTask:
     attempt: int
     volume_limit_bytes: int | None = None
     idle_rtt_ns: float | None = None  # of its path, as measured before
+    rate_bits_per_s: float | None = None  # of its path, the highest that was measured before or that is given
     flags: tuple[str, ...] = ()
 
 
@@ -161,7 +162,7 @@ class RowRunner:
                 raise refusal
             spec = replace(spec, path=choose_family(path, task.row.cell.family))
             data.bond = bond.reading
-            outcome = self._run(spec, data, outcome)
+            outcome = self._run(spec, data, outcome, task.rate_bits_per_s)
             bond.read_again()
         except HostError as error:
             outcome = _fail(outcome, error, error.stage)
@@ -219,13 +220,15 @@ class RowRunner:
             lab=environment.evaluate_lab(data.lab, spec.path),
         )
 
-    def _run(self, spec: TrialSpec, data: TrialData, outcome: Outcome) -> Outcome:
+    def _run(
+        self, spec: TrialSpec, data: TrialData, outcome: Outcome, rate_bits_per_s: float | None
+    ) -> Outcome:
         """Status, stage and reason of the trial; ``data`` holds what it measured, however it ended."""
         trial: Trial | None = None
         try:
             if spec.cell.background != "none":  # known from the start of the run, unless a host was away
                 self._backgrounds.measure_alone(spec.path, spec.cell.background)
-            trial = self._prepare(spec, data)
+            trial = self._prepare(spec, data, rate_bits_per_s)
             trial.run(
                 TrialObserver(
                     rate=lambda rate, elapsed_ns: self._emit(
@@ -268,7 +271,7 @@ class RowRunner:
             error = deeper
         return _fail(outcome, error, error.stage)
 
-    def _prepare(self, spec: TrialSpec, data: TrialData) -> Trial:
+    def _prepare(self, spec: TrialSpec, data: TrialData, rate_bits_per_s: float | None) -> Trial:
         with self._lock:
             if self._cancelled.is_set():
                 raise Interrupted
@@ -291,6 +294,7 @@ class RowRunner:
                 sinks=sinks,
                 load=load,
                 captures=self._captures,
+                known_rate_bits_per_s=rate_bits_per_s,
             )
             watched = not spec.path.one_host and not changes_hosts(spec.cell)
             data.route = self._routes.read(spec.path) if watched else None

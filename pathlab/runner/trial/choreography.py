@@ -31,6 +31,7 @@ from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
 from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, LoadPlan
 from pathlab.runner.trial.bond_record import BondReading
+from pathlab.runner.trial.control_traffic import ControlTraffic
 from pathlab.runner.trial.probing import (
     PathProber,
     ProbeTimeouts,
@@ -69,6 +70,7 @@ class TrialData:
     background: BackgroundRates | None = None  # of the load beside the traffic
     captures: dict[str, CapturedEnd] = field(default_factory=dict)  # by end: sender, receiver
     bond: BondReading | None = None  # of the links under the trial
+    control_bits_per_s: float | None = None  # of the busiest conversation with an agent; None: no network
 
 
 class Trial:
@@ -89,6 +91,7 @@ class Trial:
         sinks: tuple[Session, ...] = (),
         load: LoadPlan | None = None,
         captures: CapturePlan | None = None,
+        known_rate_bits_per_s: float | None = None,
     ) -> None:
         self.spec = spec
         self._allowed, self._sinks = allowed, sinks
@@ -104,6 +107,7 @@ class Trial:
         )
         self._safety = SafetyWatch(spec.safety_limits, spec.probes.interval_ns)
         self._captures = TrialCaptures(spec, captures, self._sending, self._receiving)
+        self._control = ControlTraffic(spec, (source, destination, *sinks), known_rate_bits_per_s)
         self._token = secrets.token_hex(16)
         self._jobs: list[EngineJob] = []
         self._engine: Engine | None = None
@@ -128,6 +132,8 @@ class Trial:
             self.data.captures = self._captures.fetch()
         finally:
             self._captures.close()
+            self._control.release()
+            self.data.control_bits_per_s = self._control.share_bits_per_s
             if self._engine is not None:
                 self.data.sender, self.data.receiver = self._engine.collect()
                 self.data.engine_sha256 = self._engine.sha256
@@ -192,8 +198,10 @@ class Trial:
         observer.traffic()
         if self._background is not None:
             self._background.begin()
+        self._control.hold()
         try:
-            engine.run()
+            with self._control.counted():
+                engine.run()
         except HostError:
             if self._safety.reason is None:  # stopped early, an engine may have no result
                 raise
@@ -233,7 +241,8 @@ class Trial:
         job = self._start_probes(count=spec.probes.unloaded, seconds=seconds, known_rtt_ns=known_rtt_ns)
         self._probes["unloaded"] = job
         observer.idle()
-        job.wait_for("result", seconds)
+        with self._control.counted():
+            job.wait_for("result", seconds)
 
     def _await_empty_queue(self) -> bool:
         """Wait until what was under way at a reset has left the path; False when that takes too long.
@@ -247,14 +256,15 @@ class Trial:
             return True
         wait_ns = max(self.spec.trial.drain_ns, self.spec.probes.timeout_ns)
         seconds = wait_ns / 1e9 + GRACE_S
-        job = self._prober.start(
-            count=0,
-            interval_ns=QUEUE_PROBE_INTERVAL_NS,
-            timeouts=ProbeTimeouts.fixed(wait_ns),
-            payload_bytes=self.spec.probes.payload_bytes,
-            seconds=seconds,
-        )
-        answered = job.wait_for("probe", seconds)["rtt_ns"] is not None
+        with self._control.let_probes_through():
+            job = self._prober.start(
+                count=0,
+                interval_ns=QUEUE_PROBE_INTERVAL_NS,
+                timeouts=ProbeTimeouts.fixed(wait_ns),
+                payload_bytes=self.spec.probes.payload_bytes,
+                seconds=seconds,
+            )
+            answered = job.wait_for("probe", seconds)["rtt_ns"] is not None
         job.kill()
         return answered
 

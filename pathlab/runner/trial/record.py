@@ -12,6 +12,7 @@ import pyarrow as pa
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.estimators.throughput import effective_window
 from pathlab.analysis.verdicts.host_limits import HostLoad, is_core_busy, is_host_limited
+from pathlab.campaign.budget import PROBE_SHARE_MAX_RATIO, find_probe_share
 from pathlab.campaign.native_option import read_least
 from pathlab.engines.base import Record, first, load_engine
 from pathlab.engines.settings import find_refused, list_settings
@@ -19,6 +20,7 @@ from pathlab.engines.spec import BOTH, TrialSpec
 from pathlab.lab.verdict import LabVerdict
 from pathlab.runner.trial.adapter_record import describe_adapter, is_hop_long
 from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.control_traffic import SHARE_MAX_RATIO
 from pathlab.runner.trial.datagram_record import (
     UDP,
     is_datagram_rate_missed,
@@ -111,6 +113,8 @@ def build_record(
         probe_method=_text(probing, "method"),
         probe_stamps=_text(probing, "stamps"),
         probe_timeout_ns=_find_timeout_ns(data),
+        probe_share_ratio=_measure_probe_share(spec, data, outcome.lab_rate_bits_per_s or throughput),
+        control_bits_per_s=data.control_bits_per_s,
         **probes,
         **_describe_end("sender", data.sender, hosts[0]),
         **_describe_end("receiver", data.receiver, hosts[1]),
@@ -184,6 +188,11 @@ def _find_flags(
         yield Flag.CONGESTION_NOT_GRANTED
     yield from refused
     yield from _find_limits(spec, outcome, record, hosts, _find_bounds(spec, outcome, ready[0], refused))
+    rate = outcome.lab_rate_bits_per_s or record.throughput_bits_per_s
+    if record.control_bits_per_s is not None and rate and record.control_bits_per_s > SHARE_MAX_RATIO * rate:
+        yield Flag.CONTROL_TRAFFIC
+    if record.probe_share_ratio is not None and record.probe_share_ratio > PROBE_SHARE_MAX_RATIO:
+        yield Flag.PROBE_SHARE
     if any(end.is_incomplete for end in data.captures.values()):
         yield Flag.CAPTURE_INCOMPLETE
     if is_hop_long(record):
@@ -271,6 +280,15 @@ def _measure_probes(tables: Mapping[str, pa.Table], steady: Record | None) -> di
                 probes = select_steady(probes, window)
             columns |= _measure_probe_list(probes, load)
     return columns
+
+
+def _measure_probe_share(spec: TrialSpec, data: TrialData, rate_bits_per_s: float | None) -> float | None:
+    """What the loaded probes take of the path, of its rate; None without any, or on one host."""
+    start = first(data.loaded, "start")
+    if start is None or "payload_bytes" not in start or not rate_bits_per_s or spec.path.one_host:
+        return None
+    ipv6 = ":" in spec.path.destination_address
+    return find_probe_share(spec.probes, rate_bits_per_s, payload_bytes=start["payload_bytes"], ipv6=ipv6)
 
 
 def _find_timeout_ns(data: TrialData) -> int | None:
