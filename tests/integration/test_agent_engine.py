@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -58,3 +59,32 @@ def test_the_real_engine_says_when_a_port_is_closed(real_session: Session) -> No
     with pytest.raises(HostError, match=r"send:.*127\.0\.0\.1") as caught:
         job.wait_for("ready", PATIENCE_S)
     assert caught.value.stage == "network"
+
+
+@pytest.mark.engine
+def test_held_records_come_in_order_when_they_are_released(real_session: Session) -> None:
+    """Its probes wait at the host; its result, which a trial waits for, does not; its end comes last."""
+    with echo_of(real_session) as port:
+        flags: dict[str, str | int] = {"method": "udp", "address": "127.0.0.1", "port": port, "count": 20}
+        real_session.hold_records(["probe", "counters"])
+        watch = real_session.start_counters(10_000_000)
+        _, before = real_session.count_bytes()
+        job = real_session.start_engine("ping", {**flags, "interval-ns": 1_000_000}, seconds=60)
+        assert job.wait_for("result", PATIENCE_S)["sent"] == 20
+        assert not [record for record in job.records if record["type"] == "probe"]
+        assert not job.ended
+        real_session.release_records(PATIENCE_S)
+        assert sorted(one["sequence"] for one in job.records if one["type"] == "probe") == [*range(20)]
+        assert job.wait(PATIENCE_S).status == 0
+        assert watch.stop()
+        _, after = real_session.count_bytes()
+        assert after > before
+
+
+@contextmanager
+def echo_of(session: Session) -> Iterator[int]:
+    """The port of an echo without a token."""
+    echo = session.start_engine("echo", {"bind": "127.0.0.1", "port": 0}, seconds=60)
+    yield echo.wait_for("listening", PATIENCE_S)["port"]
+    echo.command("stop")
+    assert echo.wait(PATIENCE_S).status == 0
