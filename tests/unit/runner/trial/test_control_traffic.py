@@ -85,13 +85,12 @@ def test_the_busiest_window_of_any_conversation_counts() -> None:
     first = Conversation((0, 0), (2 * S, 1_000), (3 * S, 1_500), (4 * S, 4_500))
     second = Conversation((5 * S, 100), (6 * S, 1_100), (6 * S, 1_100), (8 * S, 1_100))
     found = control(make_spec(), 1e12, first, second)
-    assert found.share_bits_per_s is None
-    with found.counted():
-        pass
-    assert found.share_bits_per_s == 8_000
-    with found.counted():
-        pass
-    assert found.share_bits_per_s == 24_000
+    shares = [found.share_bits_per_s]
+    for _ in range(2):
+        with found.counted():
+            pass
+        shares.append(found.share_bits_per_s)
+    assert shares == [None, 8_000, 24_000]
 
 
 @pytest.mark.parametrize(
