@@ -62,6 +62,8 @@ def test_technologies_are_measured_between_two_hosts(reach: Reach, tmp_path: Pat
         lab,
         cycles=1,
         hosts={name: {"address": lab.address(name), **reached} for name in ("a", "b")},
+        # On a path of known rate, records come while the trial runs.
+        paths=[{"source": "a", "destination": "b", "capacity": "10Gbit/s"}],
         factors={
             **{"streams": 2, "message": "1400B", "reply": True, "no_delay": True},
             "engine": ["tcp-python", "tcp-pipe"],
