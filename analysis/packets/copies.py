@@ -12,7 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pathlab.analysis.packets.segments import FIN, HAS_IP_ID, HAS_TIMESTAMPS, RST, SYN, Flags, Integers, Segments
+from pathlab.analysis.packets.segments import (
+    FIN,
+    HAS_IP_ID,
+    HAS_TIMESTAMPS,
+    RST,
+    SYN,
+    Flags,
+    Integers,
+    Segments,
+)
 
 #: Less than the least timeout of TCP (RFC 6298 says 1 s, Linux 200 ms): a SYN is not sent again sooner.
 COPY_MAX_NS = 180_000_000

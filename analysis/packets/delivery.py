@@ -2,8 +2,9 @@
 
 Source of the definitions: RFC 4737, sections 3 and 4. A segment is late where it begins below the highest
 byte seen before it. Late bytes that the capture saw before were sent again, or are a probe; copies of packets
-were dropped before (``copies``). Late bytes that it never saw fill a hole: either the packet was overtaken, or it was lost before the capture
-and sent again. IP identifications and timestamps, which count up as packets are sent, decide between the two.
+were dropped before (``copies``). Late bytes that it never saw fill a hole: either the packet was overtaken,
+or it was lost before the capture and sent again. IP identifications and timestamps, which count up as packets
+are sent, decide between the two.
 """
 
 from __future__ import annotations
@@ -65,8 +66,8 @@ def find_late_segments(
 ) -> LateSegments:
     """Classify the segments that begin below the highest byte before them.
 
-    ``windows_bytes``: the receiver's window in each of ``acks``, -1: not known but for 0. ``base_rtt_ns``: the shortest RTT from end to end; a retransmission cannot follow a hole sooner. None: not
-    known.
+    ``windows_bytes``: the receiver's window in each of ``acks``, -1: not known but for 0. ``base_rtt_ns``:
+    the shortest RTT from end to end; a retransmission cannot follow a hole sooner. None: not known.
     """
     places = np.flatnonzero(data.starts < data.high_before)
     gaps = np.flatnonzero(data.starts > data.high_before)

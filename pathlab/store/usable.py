@@ -32,7 +32,7 @@ def is_usable(record: Any) -> bool:
     it requested, and bears no flag by which medians leave it out.
     """
     others = any(getattr(record, name) is not None for name in _OTHER_KINDS)
-    flags = {*(VOID_FLAGS if others else PATH_FLAGS), Flag.WINDOW_SHORT}
+    flags = {*(VOID_FLAGS if others else PATH_FLAGS), Flag.WINDOW_SHORT, Flag.HOST_STALLED}
     if record.status != Status.COMPLETE or flags.intersection(record.flags or ()):
         return False
     needed = _FIGURES if others or record.streams == 0 else _FIGURES[:1]

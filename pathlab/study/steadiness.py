@@ -21,7 +21,7 @@ from pathlab.study.limits import (
     share_out,
 )
 from pathlab.study.readings import FlowRates
-from pathlab.study.selection import LAB_FLAGS, Rules
+from pathlab.study.selection import VOID_FLAGS, Rules
 from pathlab.study.trials import StudySource, TrialTable
 
 #: Of a stream whose segment size was not recorded.
@@ -68,7 +68,7 @@ def find_steadiness(
 
     As many trials are read as by ``limits.classify_cell_limits``.
     """
-    cells = list_cells(table, Rules(flags=LAB_FLAGS))
+    cells = list_cells(table, Rules(flags=VOID_FLAGS))
     most = share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:
