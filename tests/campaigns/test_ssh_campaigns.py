@@ -14,6 +14,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.runner.campaign.run import CampaignSource, RunOutcome, run_campaign
 from pathlab.runner.events import Event, RateNow, TrialEnded
 from pathlab.runner.trial import background
+from pathlab.store.flags import Flag
 from pathlab.store.results import Results
 from tests.integration.processes import parent_of
 from tests.patience import PATIENCE_S
@@ -79,8 +80,14 @@ def test_technologies_are_measured_between_two_hosts(reach: Reach, tmp_path: Pat
 
     outcome = run_in(reach, campaign, tmp_path / "results", look_once)
     with Results.open(tmp_path / "results") as results:
-        records = results.records()
-        kinds = [set(results.series_kinds(number)) for number in results.records_by_id()]
+        # On a busy machine a trial is measured again whose prober did not run.
+        kept = {
+            number: record
+            for number, record in results.records_by_id().items()
+            if Flag.HOST_STALLED not in record.flags
+        }
+        kinds = [set(results.series_kinds(number)) for number in kept]
+    records = list(kept.values())
     assert (outcome.complete, outcome.left_out) == (2, 0), [record.failure for record in records]
     assert heard
     for record, own in zip(records, kinds, strict=True):

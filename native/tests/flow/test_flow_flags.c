@@ -23,7 +23,7 @@ static void check_defaults(void)
     struct pl_flow flow;
     struct pl_error error;
     CHECK_EQUAL(parse_flow(&flow, false, "--token " TOKEN, &error), PL_OPTIONS_OK);
-    CHECK_TEXT(flow.bind, "0.0.0.0");
+    CHECK_TEXT(flow.bind, "any");
     CHECK_EQUAL(flow.ports.first, 5210);
     CHECK_EQUAL(flow.ports.last, 5210);
     CHECK_EQUAL(flow.streams, 0);
