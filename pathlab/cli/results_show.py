@@ -15,7 +15,7 @@ from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
-from pathlab.report.rate_findings import describe_rates
+from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.rate_text import format_median
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.store.capture_files import StoredCapture
@@ -112,7 +112,7 @@ def print_overview(results: Path, console: Console, *, limit: int | None, offset
             console.print(PrintedParagraph(line))
         if offset == 0 and counts.trials:
             rates = describe_lossless_rates(stored)
-            for text in (*rates, *describe_rates(stored, stored.conditions())):
+            for text in (*rates, *describe_rate_findings(stored, stored.conditions())):
                 console.print(PrintedParagraph(text, "bold"))
             if stored.conditions() or not rates:
                 _print_combinations(stored.conditions(), limit, console)

@@ -27,7 +27,7 @@ from pathlab.report.phrases import (
     format_reason,
     note_cut,
 )
-from pathlab.report.rate_text import describe_hours, describe_steadiness, format_modes
+from pathlab.report.rate_text import describe_hours, format_modes, format_steadiness
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.limits import LimitCount
@@ -93,7 +93,7 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, SlowHours):
         return describe_hours(value) or format_reason(value.undecided or "none shown")
     if isinstance(value, Steadiness):
-        return describe_steadiness(value)
+        return format_steadiness(value)
     if isinstance(value, LimitCount):
         return f"{format_reason(value.limit or 'undecided')} {value.trials}"
     if isinstance(value, Enum):

@@ -16,7 +16,7 @@ from pathlab.report.datagram_text import (
     format_packet_rate,
 )
 from pathlab.report.phrases import format_count, join_words
-from pathlab.report.rate_findings import describe_rates
+from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.rate_text import format_median
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
@@ -88,7 +88,7 @@ def describe_flows(study: Analyses) -> tuple[str, ...]:
     flows = () if is_search(study) else list_flows(study)
     if not flows:
         return ()
-    rates = describe_rates(study, [one for one in study.conditions() if one.key.is_udp])
+    rates = describe_rate_findings(study, [one for one in study.conditions() if one.key.is_udp])
     if len(flows) <= SENTENCES_MAX:
         return (*(_describe_flow(one, named=len(flows) > 1) for one in flows), *rates)
     paths = dict.fromkeys(one.path for one in flows)

@@ -20,7 +20,7 @@ Part = tuple[int | None, int | None]  # streams, window
 SHOWN = 5
 
 
-def describe_rates(study: Analyses, conditions: Sequence[MeasuredCondition]) -> list[str]:
+def describe_rate_findings(study: Analyses, conditions: Sequence[MeasuredCondition]) -> list[str]:
     """``a → b, 1 × auto: 159 Mbit/s on average, not steady: …``; of many combinations the first ones."""
     texts = list(_list_rates(study, conditions))
     left = len(texts) - SHOWN
@@ -44,10 +44,10 @@ def _describe_cell(steadiness: CellSteadiness | None, levels: RateLevels | None)
     if steadiness is not None and (text := describe_cell_steadiness(steadiness)):
         yield text
     if levels is not None:
-        yield from describe_levels(levels)
+        yield from describe_rate_levels(levels)
 
 
-def describe_levels(found: RateLevels) -> Iterator[str]:
+def describe_rate_levels(found: RateLevels) -> Iterator[str]:
     """The levels, whether they took turns, and the hours at which the rate is low."""
     if found.modes:
         turns = f", the rate changed between them {format_count(found.spells - 1, 'time')}"

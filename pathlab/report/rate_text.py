@@ -50,7 +50,7 @@ def describe_hours(found: SlowHours) -> str:
     )
 
 
-def describe_steadiness(found: Steadiness) -> str:
+def format_steadiness(found: Steadiness) -> str:
     """The rate of a trial with what its mean does not say; empty where the mean says it all."""
     if not found.disturbed:
         return ""
@@ -87,7 +87,7 @@ def describe_cell_steadiness(found: CellSteadiness) -> str:
         return ""
     count = found.unsteady if found.mostly_unsteady else found.silent
     by = {"receiver": "", "sender": ", by the sender's count", "both": ", some by the sender's count"}
-    return f"{describe_steadiness(found.example)} ({count} of {found.checked} trials{by[found.counted_by]})"
+    return f"{format_steadiness(found.example)} ({count} of {found.checked} trials{by[found.counted_by]})"
 
 
 def describe_candidate_rate(one: Candidate) -> str:

@@ -12,14 +12,14 @@ from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.datagram_text import is_of_datagrams, list_datagram_facts
 from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.report.phrases import format_bounded_time
-from pathlab.report.rate_text import describe_steadiness, format_median
+from pathlab.report.rate_text import format_median, format_steadiness
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
 from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
-from pathlab.study.steadiness import describe_trial
+from pathlab.study.steadiness import classify_steadiness
 from pathlab.study.streams import (
     measure_datagram_loss,
     measure_drtt,
@@ -121,7 +121,7 @@ def describe_rate(record: TrialRecord, results: StudySource, trial_id: int) -> s
     text = (
         ""
         if record.messages_per_s is not None
-        else describe_steadiness(describe_trial(results, trial_id, record))
+        else format_steadiness(classify_steadiness(results, trial_id, record))
     )
     return f"{text}." if text else ""
 

@@ -158,7 +158,7 @@ def classify_cell_limits(
     pacing or the budget's cap, whichever is lower, or what the sender states.
     """
     hosts, cap = source.hosts(), find_rate_cap(source.campaign.model)
-    cells = list_cells(table, Rules(flags=VOID_FLAGS))
+    cells = split_conditions(table, Rules(flags=VOID_FLAGS))
     most = share_out(trials_per_cell, len(cells))
     answers = []
     for sample, streams, window, part in cells:
@@ -185,7 +185,7 @@ def evaluate_warm_ups(
 
     As many trials are read as by ``classify_cell_limits``.
     """
-    cells = list_cells(table, Rules(flags=VOID_FLAGS))
+    cells = split_conditions(table, Rules(flags=VOID_FLAGS))
     most = share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:
@@ -200,7 +200,7 @@ def evaluate_warm_ups(
     return tuple(answers)
 
 
-def list_cells(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int | None, Sample]]:
+def split_conditions(table: TrialTable, rules: Rules) -> list[tuple[Sample, int, int | None, Sample]]:
     """Every cell of every condition: the condition's sample, streams, window and the cell's own sample."""
     return [(sample, *cell) for sample in select(table, rules) for cell in sample.by_cell()]
 

@@ -15,10 +15,10 @@ from pathlab.study.answer import Answer, make_cell_answer
 from pathlab.study.limits import (
     RateCache,
     choose_trials,
-    list_cells,
     name_counting_end,
     read_rates,
     share_out,
+    split_conditions,
 )
 from pathlab.study.readings import FlowRates
 from pathlab.study.selection import VOID_FLAGS, Rules
@@ -68,7 +68,7 @@ def find_steadiness(
 
     As many trials are read as by ``limits.classify_cell_limits``.
     """
-    cells = list_cells(table, Rules(flags=VOID_FLAGS))
+    cells = split_conditions(table, Rules(flags=VOID_FLAGS))
     most = share_out(trials_per_cell, len(cells))
     answers = []
     for _, streams, window, part in cells:
@@ -82,7 +82,7 @@ def find_steadiness(
     return tuple(answers)
 
 
-def describe_trial(source: StudySource, trial_id: int, record: TrialRecord) -> Steadiness:
+def classify_steadiness(source: StudySource, trial_id: int, record: TrialRecord) -> Steadiness:
     """The steadiness of one trial; undecided without its intervals. A damaged series counts as none."""
     rates = read_rates(source, trial_id, record.streams, {})
     return _describe(rates, record.mss_bytes, record.loaded_rtt_median_ns)

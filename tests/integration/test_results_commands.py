@@ -122,7 +122,10 @@ def test_compare_ends_with_the_status_that_ci_asks_for(
         files = []
         for number in range(6):
             node = change(make_iperf3(), "start.timestamp.timesecs", BEGIN_S + number)
-            node = change(node, "end.sum_received.bytes", received + 1000 * number)
+            total = received + 1000 * number
+            for stream in range(2):
+                node = change(node, f"end.streams.{stream}.receiver.bytes", total // 2)
+            node = change(node, "end.sum_received.bytes", total)
             files.append(tmp_path / f"{name}-{number}.json")
             files[-1].write_text(json.dumps(node))
         folders.append(str(tmp_path / name))

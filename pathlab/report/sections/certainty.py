@@ -13,7 +13,7 @@ from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
-from pathlab.report.rate_findings import describe_levels
+from pathlab.report.rate_findings import describe_rate_levels
 from pathlab.report.rate_text import describe_cell_steadiness
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
@@ -115,7 +115,7 @@ def _describe_outliers(answers: Answers) -> Iterator[str]:
 
 def _describe_levels(answers: Answers) -> Iterator[str]:
     for answer in answers:
-        for text in describe_levels(answer.result):
+        for text in describe_rate_levels(answer.result):
             yield f"{_name_cells([answer])}: {text}."
 
 

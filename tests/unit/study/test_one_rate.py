@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pathlab.report.rate_findings import describe_rates
+from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.study.analyses import Study
 from pathlab.study.recommendation import Confidence
@@ -79,7 +79,7 @@ def test_the_lead_says_it_and_confidence_is_low(case: str, kind: str) -> None:
     words = describe_recommendation(answer.result)
     assert text in words.lead
     assert answer.result.confidence is Confidence.LOW
-    assert any(text.partition(":")[0] in one for one in describe_rates(study, study.conditions()))
+    assert any(text.partition(":")[0] in one for one in describe_rate_findings(study, study.conditions()))
     if case in ("burst", "outage"):
         assert ("by the sender's count" in words.lead) == (kind == "sender_intervals")
 
@@ -95,7 +95,7 @@ def test_trials_of_the_lower_level_are_no_outliers() -> None:
 def test_steady_runs_and_what_a_sender_offers_by_udp_say_nothing() -> None:
     for runs, datagrams in ([[500.0] * 10] * 6, False), ([BURST] * 6, True):
         study = Study(make_runs(runs, datagrams=datagrams))
-        assert describe_rates(study, study.conditions()) == []
+        assert describe_rate_findings(study, study.conditions()) == []
 
 
 def test_warm_up_reads_the_senders_records_and_names_it() -> None:

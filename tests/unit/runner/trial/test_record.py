@@ -163,7 +163,11 @@ def test_less_than_a_segment_is_no_effective_window(
     ready = {"type": "ready", "sockets": [{"mss_bytes": mss_bytes}]}
     flow = [make_result([1_250_000, 1_250_000], 10**9)]
     probes = pa.table(
-        {"sent_ns": pa.array([6_000_000], pa.int64()), "rtt_ns": pa.array([rtt_ns], pa.int64())}
+        {
+            "sent_ns": pa.array([6_000_000], pa.int64()),
+            "rtt_ns": pa.array([rtt_ns], pa.int64()),
+            "waited_ns": pa.array([None], pa.int64()),
+        }
     )
     record = record_trial(
         make_spec(direction="forward"),
