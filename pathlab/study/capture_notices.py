@@ -34,7 +34,7 @@ ETHERNET_TYPES: Mapping[int, str] = {
     0x8848: "MPLS multicast without IP",
     0x8863: "PPPoE discovery",
     0x8864: "PPPoE control",
-    0x886D: "Intel ANS",
+    0x886D: "Intel teaming",
     0x888E: "EAPOL",
     0x88A2: "ATA over Ethernet",
     0x88A8: "QinQ in too many layers",
