@@ -10,7 +10,6 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.verdicts.evidence import Evidence
@@ -34,7 +33,7 @@ from pathlab.study.readings import (
     read_flow_rates,
 )
 from pathlab.study.selection import VOID_FLAGS, Rules, Sample, choose_evenly, select
-from pathlab.study.trials import StudySource, TrialTable
+from pathlab.study.trials import StudySource, TrialTable, list_values
 
 #: Share of a cell's classified trials that must agree on a limit.
 AGREEING_RATIO = 0.5
@@ -244,8 +243,8 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
     unloaded = part.get("unloaded_rtt_median_ns")
     standing = np.maximum(part.get("loaded_rtt_min_ns") - part.get("unloaded_rtt_min_ns"), 0.0)
     cores = part.get("sender_busiest_core_ratio"), part.get("receiver_busiest_core_ratio")
-    stamps, congestion = (
-        part.table.frame[name].to_numpy()[part.places] for name in ("probe_stamps", "congestion_sender")
+    stamps, congestion = list_values(
+        part.table.frame.iloc[part.places], ("probe_stamps", "congestion_sender")
     )
     of_flow = part.condition.get("pacing_bits_per_s"), cap_bits_per_s
     of_stream = [part.condition.get(name) for name in STREAM_RATES]
@@ -261,8 +260,8 @@ def _read_figures(part: Sample, most: int | None, cap_bits_per_s: float | None) 
             requested_bits_per_s=_find_lowest(
                 *of_flow, *(one * streams[at] for one in of_stream if isinstance(one, (int, float)))
             ),
-            kernel_stamps=None if pd.isna(stamps[at]) else stamps[at] != USER_STAMPS,
-            congestion=None if pd.isna(congestion[at]) else str(congestion[at]),
+            kernel_stamps=None if stamps[at] is None else stamps[at] != USER_STAMPS,
+            congestion=None if congestion[at] is None else str(congestion[at]),
         )
         for at in choose_trials(part, most)
     }

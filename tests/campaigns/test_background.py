@@ -172,7 +172,7 @@ def test_a_load_ends_with_a_killed_run(tmp_path: Path) -> None:
     campaign = write_campaign(tmp_path, lab=False, cycles=1, duration="60s")
     settings = ["--set", 'factors.background=["cpu"]', "--set", "background.cpu_threads=1"]
     with running(["run", str(campaign), "--out", "out", *settings], tmp_path) as process:
-        process.read_until(r"trial 1/1 [\s\S]*?\d [kM]bit/s")
+        process.read_until(r"trial 1/1 [\s\S]*?\d [kMG]bit/s")
         load = process.engine("load")
         with all_end_within(process, PATIENCE_S):
             process.process.kill()
