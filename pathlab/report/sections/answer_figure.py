@@ -210,7 +210,8 @@ class _Scene:
 
     def describe(self, shown: Sequence[Quantity]) -> Iterator[str]:
         """What the marks mean, and what is beyond the axes."""
-        yield "Markers: medians; bars: 95 % CI."
+        cut = any(cell.throughput.interval.cut for cell in self.firm)
+        yield f"Markers: medians; bars: 95 % CI{', cut at the range of the trials' if cut else ''}."
         if not all(cell.throughput.interval.decided for cell in self.firm):
             yield "Dots: trials, where they are too few for one."
         if self.provisional:
