@@ -35,8 +35,8 @@ def start_at(results: SyntheticResults, hour: float, *, apart_h: float = 0.01) -
     [
         (19.1, 0.01, None, None),  # in turn with the first results
         (20, 0.01, None, "r1 2026-11-02 20:00 to 20:"),
-        (31, 0.01, "r1 2026-11-03 07:00 to 07:11 UTC, at other hours of the day. What changed", None),
-        (43, 0.01, "r1 2026-11-03 19:00 to 19:11 UTC. What changed", None),  # a day later, at the same hour
+        (31, 0.01, "r1 2026-11-03 07:00 to 07:11 UTC, at other hours of the day. How the path", None),
+        (43, 0.01, "r1 2026-11-03 19:00 to 19:11 UTC. How the path", None),  # a day later, at the same hour
         (13, 0.01, "at other hours of the day", None),
         (15.5, 0.01, "at other hours of the day", None),  # less than six hours before
         (26, 2, "r1 2026-11-03 02:00 to 2026-11-04 ", None),  # at every hour of the next days
@@ -52,6 +52,35 @@ def test_times_that_lie_apart_are_said_beside_the_answer(
     spans = describe_comparison(found)["spans"]
     assert spans[0]["first_utc"].startswith("2026-11-02T19:00")
     assert [span["results"] for span in spans] == ["r0", "r1"]
+
+
+@pytest.mark.parametrize(
+    ("hours", "warning"),
+    [
+        ((19.1, 19.3), None),  # shared: the two took turns
+        ((7.2, 8.9), "r0 from 19:00 to 20:00, r1 from 07:00 to 09:00 UTC."),
+        ((23.5, 0.5), "r0 from 19:00 to 20:00, r1 from 23:00 to 01:00 UTC."),
+        ((3.5, 12.5), "r1 from 03:00 to 04:00 and from 12:00 to 13:00 UTC."),
+    ],
+)
+def test_days_that_were_measured_at_other_hours_are_told_apart(
+    hours: tuple[float, float], warning: str | None
+) -> None:
+    """Both are spread over the same days: their spans overlap."""
+    sides = []
+    for seed, of_day in ((1, (19.1, 19.9)), (2, hours)):
+        results = make_results(seed=seed)
+        results.records = [
+            dataclasses.replace(
+                record,
+                started_utc=(DAY + datetime.timedelta(days=place, hours=of_day[place % 2])).isoformat(),
+            )
+            for place, record in enumerate(results.records)
+        ]
+        sides.append(results)
+    text = warn_of_times(compare(*sides), "r1")
+    assert (text is None) == (warning is None), text
+    assert (warning or "") in (text or "")
 
 
 @pytest.mark.parametrize("started_utc", ["", "1970-01-01T00:00:07Z"])
