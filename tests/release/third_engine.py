@@ -10,6 +10,7 @@ from typing import Any
 
 from pathlab.campaign.engine_rules import Capabilities, EngineLimit
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
+from pathlab.engines.spec import TrialSpec
 from pathlab.remote.jobs import EngineJob
 
 PROGRAM = """
@@ -54,6 +55,11 @@ class ThirdEngine(Engine):
         super().__init__(context)
         self._jobs: dict[str, EngineJob] = {}
         self._records: dict[str, list[dict[str, Any]]] = {"sender": [], "receiver": []}
+
+    @classmethod
+    def find_interval_ns(cls, spec: TrialSpec) -> int:
+        """One interval is the whole window."""
+        return spec.cell.warmup_ns + spec.cell.duration_ns
 
     def _start(self, role: str, side: str, **options: Any) -> EngineJob:
         spec = self.context.spec
