@@ -141,7 +141,7 @@ def _find_rise(probe_rise_ns: float | None, tcp_rises_ns: list[float]) -> float:
 
 
 def _measure_steadiness(reading: FlowReading) -> float | None:
-    """Spread of the rate, of what so many losses leave where each meets a stream by chance.
+    """Spread of the rate, of what that number of losses leaves where each meets a stream by chance.
 
     What a path drops beyond a rate keeps the sum of the streams at that rate: it then spreads by far less.
     """

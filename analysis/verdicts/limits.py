@@ -83,8 +83,8 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
     while the receiver's is measured not to hold: the kernel's clock stays at 0 with small writes although the
     buffer is the limit); a window of either end (the rate is what the windows carry, no queue builds, the
     kernel's clock of the receiver's was not measured); a rate limit of the path (no queue, losses, a flat
-    rate that so many independent losses would not leave); congestion and loss (at least ``RESENT_LEAST``
-    segments lost, and at least ``LOSS_LAW_RATIO`` of what that allows in flight, by ``loss_laws``). Else
+    rate that independent losses would not leave); congestion and loss (at least ``RESENT_LEAST`` segments
+    lost, and at least ``LOSS_LAW_RATIO`` of what that allows in flight, by ``loss_laws``). Else
     undecided: not measured where a figure is missing, conflicting evidence where readings of the queue differ
     or it may be of either way, no evidence otherwise. Whether a queue builds is read from probes before the
     streams' smoothed RTT (``evidence.find_queue``); of that, the median over streams of each one's median
@@ -96,7 +96,7 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
     programs' results); (return path) others keep that queue full and the windows are small as well;
     (receiving application) the receiver's kernel, short of memory, takes its window back; (rate limit) BBR
     keeps a link full that loses packets at random and that it leaves without a queue; (losses) a policer
-    makes the losses of so many streams that their sum is no steadier than theirs by chance, or of one stream
+    makes the losses of many streams, so that their sum is no steadier than theirs by chance, or of one stream
     whose rate swings. Assumption: steady state; dRTT by probes that pass the same queue. One trial suffices;
     repeated trials are better evidence than any threshold. Source: METHOD section 4; policers: Flach et al.
     2016; tcp_info: RFC 4898 and the Linux kernel; the thresholds are this project's.

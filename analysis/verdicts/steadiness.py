@@ -13,7 +13,7 @@ from pathlab.errors import UsageError
 
 #: Rates are those of spans of a second: shorter ones show what TCP does after a loss, and BBR's probes, ...
 SPAN_NS = 1e9
-#: ... and of no less than so many round trips.
+#: ... and of no less than this number of round trips.
 ROUND_TRIPS = 4
 MINIMUM_SPANS = 5
 #: Rates that differ by this factor are two; TCP's sawtooth stays below it.
@@ -22,9 +22,9 @@ CHANGE_FACTOR = 2.0
 MATTERING_RATIO = 0.2
 #: Rates up to this share of the median, each below the next, are the start.
 START_RATIO = 0.9
-#: A time without a byte is an outage where at least so many segments were due in it, ...
+#: A time without a byte is an outage where at least this number of segments was due in it, ...
 DUE_SEGMENTS = 10
-#: ... and at the start only from so many spans on.
+#: ... and at the start only from this number of spans on.
 START_SPANS = 3
 #: Records may be a little shorter than requested.
 SHORTER_RATIO = 0.95

@@ -114,7 +114,7 @@ class TrialSettings(FileTable):
     )
 
 
-#: The time-out of probes grows with the round trips, up to so many times its length or to the drain time.
+#: The time-out of probes grows with the round trips, up to this multiple of its length or to the drain time.
 TIMEOUT_GROWTH_MAX = 3
 
 

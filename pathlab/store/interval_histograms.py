@@ -85,7 +85,7 @@ def measure_probe_histograms(intervals: pa.Table, load: str) -> dict[str, float 
 
 
 def _find_quantile(histogram: Histogram, ratio: float, late: int, bound_ns: int | None) -> int | None:
-    """The quantile of the answered and so many late ones, which took longer than ``bound_ns``.
+    """The quantile of the answered and the late ones, which took longer than ``bound_ns``.
 
     None where it is not below that time.
     """

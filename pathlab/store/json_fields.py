@@ -20,7 +20,7 @@ MAXIMUM_BYTES = 64 * 1024 * 1024
 #: gzip may hold tens of millions of empty objects.
 VALUES_MAX_BYTES = 700_000_000
 MARK_BYTES = {"{": 130, "[": 90, ":": 150, ",": 40}
-#: An object that goes wrong within so many characters of its end was cut off there.
+#: An object that goes wrong within this number of characters of its end was cut off there.
 SHORT_TAIL = 6
 #: Objects that a file may hold one after the other: more than a day of events, ten a second.
 MAXIMUM_VALUES = 1_000_000

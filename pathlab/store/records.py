@@ -141,7 +141,7 @@ class TrialRecord(MessageColumns):
         float | None, "where loaded probes are late: their mean RTT is above this"
     ]
     loaded_rtt_median_above_ns: Annotated[
-        float | None, "where so many loaded probes are late that the median is not known: it is above this"
+        float | None, "where the median of loaded probes is not known since many are late: it is above this"
     ]
     unloaded_sent: Annotated[int | None, "probes sent over the idle path"]
     unloaded_received: Annotated[int | None, "unloaded probes answered"]

@@ -39,7 +39,7 @@ def find_histogram_interval_ns(spec: TrialSpec) -> int:
     return max(wanted_ns, probes.interval_ns, probes.timeout_ns // PENDING_INTERVALS_MAX)
 
 
-#: A probe is lost where it was waited for at least so many times as long as the slowest answer, by probes or
+#: A probe is lost where it was waited for at least this multiple of the slowest answer's time, by probes or
 #: by TCP's own round trips, took.
 LOST_RTTS = 3
 

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from pathlab.campaign.factors import find_default, format_level, name_levels
+from pathlab.store.import_cycles import PAUSE_MAX_S
 from pathlab.study.comparison.groups import CellSamples, ComparedCell, ComparedResults, list_trial_levels
 from pathlab.study.selection import Sample
 from pathlab.study.trials import list_values
@@ -19,8 +20,8 @@ from pathlab.units import format_rate, format_time
 VIRTUAL_DRIVERS = frozenset(
     {"veth", "bridge", "ifb", "dummy", "tun", "macvlan", "ipvlan", "vxlan", "wireguard"}
 )
-#: Results that were measured so far apart may have met another path: as ``store.import_cycles``.
-APART = datetime.timedelta(hours=6)
+#: Results that were measured as far apart may have met another path, as imported trials.
+APART = datetime.timedelta(seconds=PAUSE_MAX_S)
 HOURS_OF_DAY = 24
 #: An earlier time is that of a machine without a clock.
 FIRST_YEAR = 2000
