@@ -12,7 +12,7 @@
 #include "base/events.h"
 #include "base/json.h"
 #include "flow/phases.h"
-#include "flow/round_trips.h"
+#include "messages/round_trips.h"
 
 /* For connecting and the first reply together, and for null requests. */
 #define CONNECT_S 10

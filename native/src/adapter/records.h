@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "flow/round_trips.h"
+#include "messages/round_trips.h"
 
 /* The program's CPU time without the control thread's, and what each stream had received then; `at_ns` after
  * the start of the trial. The sum is exact; the kernel states the shares of user and system time apart, with

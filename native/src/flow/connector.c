@@ -12,7 +12,7 @@
 #include "base/limits.h"
 #include "base/message.h"
 #include "base/program.h"
-#include "flow/datagram_flow.h"
+#include "datagrams/datagram_flow.h"
 #include "flow/hello.h"
 #include "flow/receivers.h"
 #include "flow/sockopts.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/datagram_samples.h"
+#include "datagrams/datagram_samples.h"
 #include "flow/delivery.h"
-#include "flow/endpoint.h"
-#include "flow/round_trips.h"
+#include "messages/endpoint.h"
+#include "messages/round_trips.h"
 
 static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
 {

@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "base/output.h"
 #include "base/units.h"
-#include "flow/datagram_text.h"
-#include "flow/message_text.h"
+#include "datagrams/datagram_text.h"
 #include "flow/sockopts.h"
+#include "messages/message_text.h"
 
 /* A shorter span, such as the end of a trial, has no meaningful rate. */
 #define SHORTEST_NS (10 * PL_NS_PER_MS)

@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/output.h"
 #include "base/token.h"
-#include "flow/datagram_flow.h"
+#include "datagrams/datagram_flow.h"
 #include "flow/flow_flags.h"
-#include "flow/message_worker.h"
-#include "flow/roles.h"
+#include "messages/message_worker.h"
+#include "messages/roles.h"
 
 /* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
  * the caches among them. */

@@ -10,11 +10,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "flow/datagram_worker.h"
-#include "flow/message_worker.h"
-#include "flow/priority.h"
+#include "datagrams/datagram_worker.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
+#include "messages/message_worker.h"
+#include "messages/priority.h"
 
 /* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)

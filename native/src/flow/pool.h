@@ -7,8 +7,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "datagrams/pacing_errors.h"
 #include "flow/flow.h"
-#include "flow/pacing_errors.h"
 #include "flow/stream.h"
 
 struct pl_pool;

@@ -1,10 +1,10 @@
 #include "flow/records.h"
 
 #include "base/bytes.h"
-#include "flow/datagram_records.h"
+#include "datagrams/datagram_records.h"
 #include "flow/hello.h"
-#include "flow/message_records.h"
 #include "flow/sockopts.h"
+#include "messages/message_records.h"
 
 static const char *name_direction(const struct pl_flow *flow)
 {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "flow/datagram_link.h"
-#include "flow/endpoint.h"
+#include "datagrams/datagram_link.h"
 #include "flow/sockopts.h"
 #include "messages/breach.h"
+#include "messages/endpoint.h"
 
 /* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
  * it, and at least the difference between the two ends' wake-ups. */

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "flow/datagram_link.h"
-#include "flow/endpoint.h"
+#include "datagrams/datagram_link.h"
 #include "flow/sockopts.h"
+#include "messages/endpoint.h"
 
 struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
 {

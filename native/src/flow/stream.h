@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "flow/backlog.h"
+#include "streams/backlog.h"
 
 /* The byte count that a side that only receives sends before it closes, in network byte order. */
 #define PL_CONFIRMATION_BYTES 8

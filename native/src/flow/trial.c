@@ -7,9 +7,9 @@
 #include "flow/counters.h"
 #include "flow/delivery.h"
 #include "flow/display.h"
-#include "flow/endpoint.h"
 #include "flow/records.h"
-#include "flow/round_trips.h"
+#include "messages/endpoint.h"
+#include "messages/round_trips.h"
 
 struct pl_trial {
     struct pl_counters *counters;

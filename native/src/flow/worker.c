@@ -13,9 +13,9 @@
 #include <linux/sctp.h> /* needs the headers above */
 
 #include "base/message.h"
-#include "flow/reading.h"
 #include "flow/run_queue.h"
-#include "flow/writing.h"
+#include "streams/reading.h"
+#include "streams/writing.h"
 
 #define BATCH 64
 #define PUBLISH_MS 10

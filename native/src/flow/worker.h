@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "datagrams/datagram_settings.h"
-#include "flow/pacing_errors.h"
-#include "flow/pipeline.h"
+#include "datagrams/pacing_errors.h"
 #include "flow/stream.h"
 #include "messages/settings.h"
+#include "streams/pipeline.h"
 
 enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 

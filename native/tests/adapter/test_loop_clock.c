@@ -33,7 +33,7 @@
 #define pl_loop_run harness_loop_run
 #define pl_loops_enter harness_loops_enter
 #define ask engine_ask
-#include "flow/requests.c"
+#include "messages/requests.c"
 #undef ask
 #undef FIRST_NUMBER
 #include "adapter/loop.c"

@@ -1,11 +1,11 @@
-#include "flow/datagram_text.h"
+#include "datagrams/datagram_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/units.h"
-#include "flow/datagram_link.h"
-#include "flow/datagram_samples.h"
+#include "datagrams/datagram_link.h"
+#include "datagrams/datagram_samples.h"
 
 static uint64_t sum_step(const struct pl_counters *counters, enum pl_datagram_field field)
 {

@@ -1,4 +1,4 @@
-#include "flow/datagram_flow.h"
+#include "datagrams/datagram_flow.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,8 +1,8 @@
-#include "flow/message_records.h"
+#include "messages/message_records.h"
 
-#include "flow/endpoint.h"
-#include "flow/round_trips.h"
+#include "messages/endpoint.h"
 #include "messages/recording_cost.h"
+#include "messages/round_trips.h"
 
 void pl_message_records_settings(struct pl_json *j, const struct pl_counters *counters)
 {

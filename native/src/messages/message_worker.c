@@ -1,4 +1,4 @@
-#include "flow/message_worker.h"
+#include "messages/message_worker.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -9,8 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/message.h"
-#include "flow/roles.h"
 #include "messages/breach.h"
+#include "messages/roles.h"
 
 #define PUBLISH_NS (10 * PL_NS_PER_MS)
 #define WAKE_SIGNAL SIGUSR1

@@ -1,10 +1,10 @@
-#include "flow/datagram_records.h"
+#include "datagrams/datagram_records.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "flow/datagram_link.h"
-#include "flow/datagram_samples.h"
+#include "datagrams/datagram_link.h"
+#include "datagrams/datagram_samples.h"
 
 static const char *const field_names[PL_DATAGRAM_FIELDS] = {
     [PL_DATAGRAMS_SENT] = "sent",           [PL_DATAGRAMS_REFUSED] = "refused",

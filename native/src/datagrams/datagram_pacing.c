@@ -1,4 +1,4 @@
-#include "flow/datagram_pacing.h"
+#include "datagrams/datagram_pacing.h"
 
 #include <errno.h>
 #include <linux/net_tstamp.h>
@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
-#include "flow/qdisc.h"
+#include "datagrams/qdisc.h"
 #include "flow/sockopts.h"
 
 /* From <asm/socket.h>, which older systems lack. */

@@ -1,4 +1,4 @@
-#include "flow/endpoint.h"
+#include "messages/endpoint.h"
 
 #include <errno.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "flow/backlog.h"
+#include "streams/backlog.h"
 
 #include <linux/sockios.h>
 #include <netinet/in.h>

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "flow/message_pace.h"
-#include "flow/roles.h"
 #include "messages/breach.h"
+#include "messages/message_pace.h"
+#include "messages/roles.h"
 
 /* A datagram without an answer for this time is lost; streams lose none. */
 #define LOST_NS PL_NS_PER_S

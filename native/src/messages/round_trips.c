@@ -1,4 +1,4 @@
-#include "flow/round_trips.h"
+#include "messages/round_trips.h"
 
 #include "flow/phases.h"
 

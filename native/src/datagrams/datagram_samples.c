@@ -1,10 +1,10 @@
-#include "flow/datagram_samples.h"
+#include "datagrams/datagram_samples.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "flow/datagram_link.h"
+#include "datagrams/datagram_link.h"
 
 /* From <linux/sock_diag.h>, which older systems lack. */
 #ifndef SO_MEMINFO

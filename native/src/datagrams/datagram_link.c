@@ -1,4 +1,4 @@
-#include "flow/datagram_link.h"
+#include "datagrams/datagram_link.h"
 
 #include <errno.h>
 #include <linux/errqueue.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "flow/datagram_pacing.h"
+#include "datagrams/datagram_pacing.h"
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"

@@ -1,4 +1,4 @@
-#include "flow/reading.h"
+#include "streams/reading.h"
 
 #include <errno.h>
 #include <sys/socket.h>

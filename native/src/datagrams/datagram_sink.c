@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
-#include "flow/datagram_worker.h"
+#include "datagrams/datagram_worker.h"
 
 /* From <linux/udp.h>, which older systems lack. */
 #ifndef UDP_GRO

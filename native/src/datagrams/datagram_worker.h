@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "flow/datagram_link.h"
+#include "datagrams/datagram_link.h"
 #include "flow/flow.h"
 #include "flow/worker.h"
 

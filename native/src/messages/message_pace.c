@@ -1,8 +1,8 @@
-#include "flow/message_pace.h"
+#include "messages/message_pace.h"
 
 #include <errno.h>
 
-#include "flow/roles.h"
+#include "messages/roles.h"
 
 /* With more than this left of the offered time, the rate was missed. */
 #define LEFT_RATIO 0.01

@@ -1,4 +1,4 @@
-#include "flow/priority.h"
+#include "messages/priority.h"
 
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-#include "flow/writing.h"
+#include "streams/writing.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "flow/endpoint.h"
 #include "flow/worker.h"
+#include "messages/endpoint.h"
 
 /* Bytes read in one call. */
 #define PL_MESSAGE_READ_BYTES (256 << 10)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "flow/backlog.h"
+#include "streams/backlog.h"
 
 #define MIB (INT64_C(1) << 20)
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "flow/roles.h"
+#include "messages/roles.h"
 
 /* Messages between two looks at the mode and the clock. */
 #define MESSAGES_OF_A_TURN 1024

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "flow/roles.h"
 #include "messages/breach.h"
+#include "messages/roles.h"
 
 /* The fast case: no head, no fields. Returns the bytes used. */
 static size_t take_fixed(struct pl_sequence *sequence, const uint8_t *at, size_t have, size_t size)

@@ -1,4 +1,4 @@
-#include "flow/pipeline.h"
+#include "streams/pipeline.h"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "flow/qdisc.h"
+#include "datagrams/qdisc.h"
 
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>

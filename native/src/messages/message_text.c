@@ -1,10 +1,10 @@
-#include "flow/message_text.h"
+#include "messages/message_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "flow/endpoint.h"
-#include "flow/round_trips.h"
+#include "messages/endpoint.h"
+#include "messages/round_trips.h"
 
 static void print_sending(const struct pl_message_settings *messages)
 {

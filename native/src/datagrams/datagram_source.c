@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
+#include "datagrams/datagram_pacing.h"
+#include "datagrams/datagram_worker.h"
 #include "datagrams/send_schedule.h"
-#include "flow/datagram_pacing.h"
-#include "flow/datagram_worker.h"
 #include "messages/schedule.h"
 
 /* From <asm/socket.h>, which older systems lack. */

@@ -2,8 +2,8 @@
  * them. */
 #include <errno.h>
 
-#include "flow/message_pace.h"
-#include "flow/roles.h"
+#include "messages/message_pace.h"
+#include "messages/roles.h"
 
 /* A signal that comes just before a sleep does not end it. */
 #define RECHECK_NS (100 * PL_NS_PER_MS)

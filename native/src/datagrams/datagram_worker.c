@@ -1,4 +1,4 @@
-#include "flow/datagram_worker.h"
+#include "datagrams/datagram_worker.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "base/bytes.h"
-#include "flow/roles.h"
 #include "messages/breach.h"
+#include "messages/roles.h"
 
 /* Parses the whole messages among `have` bytes, serialises each again and returns it. The bytes used, or -1
  * with errno. */
