@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include "base/events.h"
+#include "datagrams/datagram_stream.h"
 #include "datagrams/datagram_worker.h"
 
 /* From <linux/udp.h>, which older systems lack. */

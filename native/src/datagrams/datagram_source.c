@@ -7,6 +7,7 @@
 
 #include "base/events.h"
 #include "datagrams/datagram_pacing.h"
+#include "datagrams/datagram_stream.h"
 #include "datagrams/datagram_worker.h"
 #include "datagrams/send_schedule.h"
 #include "messages/schedule.h"

@@ -24,24 +24,4 @@ void pl_datagram_sink_run(struct pl_worker *worker);
 /* The buffers of one that receives, for its `state`; NULL when memory ran out. */
 void *pl_datagram_sink_create(void);
 
-/* For the bodies. */
-
-/* Whether the trial is given up. */
-bool pl_datagram_is_over(const struct pl_worker *worker);
-/* Publishes the thread's usage when it is due. */
-void pl_datagram_tick(struct pl_worker *worker, pl_ns now_ns);
-/* Serves what has come over the streams themselves, waiting for it for at most `timeout_ms`: statements, ends
- * and failures. Sets `readable` (NULL: nothing is read) of the streams whose sockets have datagrams. */
-void pl_datagram_serve(struct pl_worker *worker, int timeout_ms,
-                       void (*on_readable)(struct pl_worker *worker, struct pl_stream *stream));
-/* States something to the peer. */
-void pl_datagram_state(struct pl_worker *worker, struct pl_stream *stream,
-                       const struct pl_statement *statement);
-/* The stream cannot carry datagrams any more. */
-void pl_datagram_fail_sending(struct pl_worker *worker, struct pl_stream *stream, int cause);
-/* Ends the stream once all has been stated in the directions that the flow has. */
-void pl_datagram_end_if_done(struct pl_worker *worker, struct pl_stream *stream);
-/* Whether the stream is open. */
-bool pl_datagram_is_open(const struct pl_stream *stream);
-
 #endif

@@ -11,10 +11,11 @@
 
 #include "base/bytes.h"
 #include "datagrams/datagram_worker.h"
+#include "flow/priority.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
 #include "messages/message_worker.h"
-#include "messages/priority.h"
+#include "streams/stream_worker.h"
 
 /* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)
@@ -69,7 +70,7 @@ static bool start_thread(struct pl_worker *worker)
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
     void *(*body)(void *) = worker->shared->messages != NULL    ? pl_message_worker_run
                             : worker->shared->datagrams != NULL ? pl_datagram_worker_run
-                                                                : pl_worker_run;
+                                                                : pl_stream_worker_run;
     int failure = pthread_create(&worker->thread, &attributes, body, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;

@@ -1,4 +1,4 @@
-/* Internals of the pool: the threads' shared state, and the loop of one thread. */
+/* Internals of the pool: the threads' shared state, and what the bodies of the threads share. */
 #ifndef PL_WORKER_H
 #define PL_WORKER_H
 
@@ -22,6 +22,9 @@ enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
  * has several turns in the shortest interval. */
 #define PL_TURN_MAX 16
 #define PL_TURNS_OF_ALL 128
+
+/* Usage is published at least this often while there is work. */
+#define PL_PUBLISH_NS (10 * PL_NS_PER_MS)
 
 /* Shared by the threads; the comments name who writes a field. */
 struct pl_shared {
@@ -90,9 +93,6 @@ struct pl_worker {
     pthread_t thread;
 };
 
-/* The thread's body; `worker` is a struct pl_worker. */
-void *pl_worker_run(void *worker);
-
 /* Makes an eventfd readable. */
 void pl_wake(int event_fd);
 
@@ -100,11 +100,11 @@ void pl_wake(int event_fd);
 
 /* Lets the main thread see this thread's usage; to be called from time to time, and at its end. */
 void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns);
+/* The whole life of a thread that has one role: waits until the trial runs, and runs `body` unless the trial
+ * is given up before. */
+void pl_worker_run_role(struct pl_worker *worker, void (*body)(struct pl_worker *worker));
 /* Begins to read the time that this thread waits for a core. */
 void pl_worker_open_schedule(struct pl_worker *worker);
-/* Lets the main thread read the CPU time of this thread, which publishes nothing while it waits in a call. */
-void pl_worker_show_cpu_clock(struct pl_worker *worker);
-void pl_worker_hide_cpu_clock(struct pl_worker *worker);
 /* Makes the worker's wake-up unreadable again. */
 void pl_worker_clear_wake(struct pl_worker *worker);
 /* The first byte of the flow has come at `now_ns`; later calls have no effect. */
@@ -112,19 +112,9 @@ void pl_worker_record_first_byte(struct pl_worker *worker, pl_ns now_ns);
 /* So many streams have sent their share of the bytes. */
 void pl_worker_note_exhausted(struct pl_worker *worker, uint32_t streams);
 
-bool pl_worker_runs(const struct pl_worker *worker);
 /* Marks the stream as failed, or with `failure` 0 as ended. */
 void pl_worker_close(struct pl_worker *worker, struct pl_stream *stream, int failure);
-/* Both directions are shut: closes the stream once the peer's kernel has acknowledged all bytes; a stream
- * that sends and receives has no other confirmation. */
-void pl_worker_finish(struct pl_worker *worker, struct pl_stream *stream);
-/* Pauses the stream until `until_ns`. */
-void pl_worker_pause(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns);
 /* Counts towards the byte limit; false when it is reached. */
 bool pl_worker_count(struct pl_worker *worker, size_t bytes);
-/* Updates the stream's epoll events. */
-void pl_worker_watch(struct pl_worker *worker, struct pl_stream *stream);
-/* Shuts this end's side of the stream, and closes it when the peer's side is shut. */
-void pl_worker_shut(struct pl_worker *worker, struct pl_stream *stream);
 
 #endif

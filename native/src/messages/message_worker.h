@@ -9,17 +9,6 @@
 #include "flow/flow.h"
 #include "flow/worker.h"
 
-enum pl_role {
-    PL_ROLE_SOURCE,   /* sends, in rounds over its streams */
-    PL_ROLE_SINK,     /* receives and checks */
-    PL_ROLE_RELAY,    /* returns every message */
-    PL_ROLE_ASKER,    /* sends a message when the one before has returned */
-    PL_ROLE_SENDER,   /* sends on time what will be returned */
-    PL_ROLE_RECEIVER, /* receives what was returned */
-    PL_ROLE_POLLER,   /* both of them, spinning */
-    PL_ROLE_FUSED     /* source and sink in one thread */
-};
-
 /* How many threads an end needs. */
 uint32_t pl_message_workers(const struct pl_flow *flow);
 /* Before a worker's thread starts: gives it its role, and lets pl_message_kick() end its waits. */

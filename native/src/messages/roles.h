@@ -1,4 +1,5 @@
-/* The bodies of the roles of message_worker.h, and what they share. A body returns when the role is over. */
+/* The roles that a thread of a flow of messages can have: their bodies, and what these share. A body returns
+ * when the role is over. */
 #ifndef PL_ROLES_H
 #define PL_ROLES_H
 
@@ -11,6 +12,17 @@
 
 /* Bytes read in one call. */
 #define PL_MESSAGE_READ_BYTES (256 << 10)
+
+enum pl_role {
+    PL_ROLE_SOURCE,   /* sends, in rounds over its streams */
+    PL_ROLE_SINK,     /* receives and checks */
+    PL_ROLE_RELAY,    /* returns every message */
+    PL_ROLE_ASKER,    /* sends a message when the one before has returned */
+    PL_ROLE_SENDER,   /* sends on time what will be returned */
+    PL_ROLE_RECEIVER, /* receives what was returned */
+    PL_ROLE_POLLER,   /* both of them, spinning */
+    PL_ROLE_FUSED     /* source and sink in one thread */
+};
 
 void pl_source_run(struct pl_worker *worker);
 void pl_sink_run(struct pl_worker *worker);
@@ -25,7 +37,9 @@ void pl_fused_run(struct pl_worker *worker);
 bool pl_role_sends(const struct pl_worker *worker);
 /* Whether the trial is given up: nothing more is waited for. */
 bool pl_role_is_over(const void *worker);
-/* Publishes the thread's usage when it is due. */
+/* Publishes the usage of the thread, the calls of its channels included. */
+void pl_role_publish(struct pl_worker *worker, pl_ns now_ns);
+/* The same when it is due. */
 void pl_role_tick(struct pl_worker *worker, pl_ns now_ns);
 
 /* Sends whole messages and counts them. 0, or an errno; ECANCELED at the limit of bytes. */

@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/message.h"
+#include "streams/stream_state.h"
 
 /* The connecting side's first byte starts the accepting side's stream. */
 static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
@@ -14,7 +15,7 @@ static void on_first_read(struct pl_worker *worker, struct pl_stream *stream)
         pl_worker_record_first_byte(worker, pl_now_ns());
     if (worker->shared->transmits && worker->shared->accepting) {
         stream->writing = true;
-        pl_worker_watch(worker, stream);
+        pl_stream_watch(worker, stream);
     }
 }
 
@@ -37,14 +38,14 @@ static bool on_end_of_file(struct pl_worker *worker, struct pl_stream *stream)
     /* A peer that ends before its start byte will never start this stream. */
     bool idle = shared->accepting && !stream->received_any;
     if (state == PL_STREAM_SHUT && shared->receives) {
-        pl_worker_finish(worker, stream);
+        pl_stream_finish(worker, stream);
         return false;
     }
     if (state == PL_STREAM_SHUT || !shared->receives || idle) {
         pl_worker_close(worker, stream, state == PL_STREAM_SHUT ? 0 : EPIPE);
         return false;
     }
-    pl_worker_watch(worker, stream);
+    pl_stream_watch(worker, stream);
     return true;
 }
 

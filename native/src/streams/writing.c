@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "streams/stream_state.h"
+
 /* The lead over its rate at which a stream waits; also the step of the wait. */
 #define PACING_STEP_NS PL_NS_PER_MS
 
@@ -23,8 +25,8 @@ static ssize_t write_some(struct pl_worker *worker, const struct pl_stream *stre
 
 static void pause_stream(struct pl_worker *worker, struct pl_stream *stream, pl_ns until_ns)
 {
-    pl_worker_pause(worker, stream, until_ns);
-    pl_worker_watch(worker, stream);
+    pl_stream_pause(worker, stream, until_ns);
+    pl_stream_watch(worker, stream);
 }
 
 /* Counts `bytes` against the rate; true when the stream must wait. */
@@ -40,7 +42,7 @@ static bool is_ahead(const struct pl_worker *worker, struct pl_stream *stream, s
 
 static void exhaust(struct pl_worker *worker, struct pl_stream *stream)
 {
-    pl_worker_shut(worker, stream);
+    pl_stream_shut(worker, stream);
     pl_worker_note_exhausted(worker, 1);
 }
 
@@ -96,8 +98,8 @@ void pl_write_resume(struct pl_worker *worker, pl_ns now_ns)
         worker->paused--;
         int state = atomic_load_explicit(&stream->state, memory_order_relaxed);
         if (state == PL_STREAM_OPEN)
-            pl_worker_watch(worker, stream);
+            pl_stream_watch(worker, stream);
         else if (state == PL_STREAM_SHUT && (stream->ended || !worker->shared->half_closes))
-            pl_worker_finish(worker, stream);
+            pl_stream_finish(worker, stream);
     }
 }

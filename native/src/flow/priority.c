@@ -1,4 +1,4 @@
-#include "messages/priority.h"
+#include "flow/priority.h"
 
 #include <pthread.h>
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "messages/priority.h"
+#include "flow/priority.h"
 
 /* Whether the kernel's text says that real-time threads are limited. */
 static bool read_share(const char *text)
