@@ -7,6 +7,7 @@
 #include "base/address.h"
 #include "base/options.h"
 #include "datagrams/datagram_header.h"
+#include "streams/stream_flow.h"
 
 #define MAX_RATE INT64_C(100000000000000)
 /* Buffers of one call that receives. */
@@ -76,7 +77,7 @@ bool pl_datagram_flow_check(struct pl_flow *flow, struct pl_error *error)
     return contradiction == NULL || refuse(contradiction, error);
 }
 
-int64_t pl_flow_datagram_rate(const struct pl_flow *flow)
+int64_t pl_datagram_flow_rate(const struct pl_flow *flow)
 {
     const struct pl_datagram_settings *datagrams = &flow->datagrams;
     int64_t rate =
@@ -100,7 +101,7 @@ void pl_datagram_flow_state(const struct pl_flow *flow, struct pl_hello *hello)
     hello->datagram_flags =
         (uint16_t)((datagrams->gso ? PL_HELLO_SEGMENTED : 0) | (datagrams->counts_ecn ? PL_HELLO_ECN : 0));
     hello->pacing = (uint16_t)datagrams->pacing;
-    hello->rate_bits_per_s = pl_flow_datagram_rate(flow);
+    hello->rate_bits_per_s = pl_datagram_flow_rate(flow);
 }
 
 bool pl_datagram_flow_agrees(const struct pl_flow *flow, const struct pl_hello *hello)
@@ -142,7 +143,8 @@ void pl_datagram_flow_derive(struct pl_flow *flow)
                                                              [PL_PACE_BY_USER] = PL_PACING_USER,
                                                              [PL_PACE_BY_TXTIME] = PL_PACING_TXTIME};
     struct pl_datagram_settings *datagrams = &flow->datagrams;
-    int64_t rate = pl_flow_datagram_rate(flow);
+    pl_stream_flow_count_workers(flow);
+    int64_t rate = pl_datagram_flow_rate(flow);
     uint32_t streams = (uint32_t)((flow->streams + flow->workers - 1) / flow->workers);
     pl_datagram_settings_derive(datagrams, rate / flow->streams, streams);
     flow->pacing = rate > 0 ? pacings[datagrams->pacing] : PL_PACING_OFF;
@@ -183,7 +185,7 @@ bool pl_datagram_flow_fit(struct pl_flow *flow, int stream_fd, struct pl_error *
     }
     if (datagrams->bytes == 0) {
         datagrams->bytes = mtu < 0 ? pl_datagram_fit(1500, v6) : most;
-        pl_flow_derive(flow);
+        pl_datagram_flow_derive(flow);
     }
     return true;
 }

@@ -17,7 +17,9 @@ bool pl_datagram_flow_agrees(const struct pl_flow *flow, const struct pl_hello *
 /* Takes it over. */
 void pl_datagram_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
 
-/* Derives pacing and the sizes of calls. */
+/* The payload that the streams of a flow of datagrams may send together, in bit/s; 0: as fast as possible. */
+int64_t pl_datagram_flow_rate(const struct pl_flow *flow);
+/* Derives workers, pacing and the sizes of calls. */
 void pl_datagram_flow_derive(struct pl_flow *flow);
 
 /* Chooses or checks the payload of each datagram by the MTU of the path of a connected stream; false with

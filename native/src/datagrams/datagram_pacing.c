@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/address.h"
+#include "datagrams/datagram_flow.h"
 #include "datagrams/qdisc.h"
 #include "flow/sockopts.h"
 
@@ -80,7 +81,7 @@ bool pl_datagram_pace(int fd, const struct pl_flow *flow, struct pl_error *error
     limit_send_buffer(fd, &flow->datagrams);
     int64_t bytes = flow->datagrams.bytes;
     int64_t overhead = pl_address_family(&peer) == AF_INET6 ? IPV6_OVERHEAD : IPV4_OVERHEAD;
-    double rate = (double)pl_flow_datagram_rate(flow) / (double)flow->streams;
+    double rate = (double)pl_datagram_flow_rate(flow) / (double)flow->streams;
     return pl_pace_stream(fd, (int64_t)(rate * (double)(bytes + overhead) / (double)bytes), error);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "datagrams/datagram_flow.h"
 #include "datagrams/datagram_link.h"
 #include "datagrams/datagram_samples.h"
 
@@ -28,7 +29,7 @@ void pl_datagram_records_settings(struct pl_json *j, const struct pl_counters *c
     pl_json_begin_object(j, "datagrams");
     pl_json_i64(j, "bytes", datagrams->bytes);
     if (flow->transmits) {
-        int64_t rate = pl_flow_datagram_rate(flow);
+        int64_t rate = pl_datagram_flow_rate(flow);
         pl_json_bool(j, "gso", datagrams->segments > 1);
         pl_json_u64(j, "segments", datagrams->segments);
         pl_json_string(j, "pacing", pacings[flow->pacing]);
@@ -49,7 +50,7 @@ static bool is_of_this_end(const struct pl_flow *flow, int field)
 
 void pl_datagram_records_interval(struct pl_json *j, const struct pl_counters *counters)
 {
-    const struct pl_datagram_samples *samples = counters->datagrams;
+    const struct pl_datagram_samples *samples = counters->samples;
     pl_json_begin_object(j, "datagrams");
     for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
         if (!is_of_this_end(counters->flow, f) || (f == PL_DATAGRAMS_DROPPED && !samples->drops_known))
@@ -237,7 +238,7 @@ static void write_marks(struct pl_json *j, const struct pl_counters *counters)
 
 static void write_host_lost(struct pl_json *j, const struct pl_counters *counters)
 {
-    int64_t dropped = pl_datagram_samples_dropped(counters->datagrams, counters->count);
+    int64_t dropped = pl_datagram_samples_dropped(counters->samples, counters->count);
     /* The socket counts coalesced datagrams as one. */
     if (counters->flow->datagrams.gro && dropped > 0)
         dropped = -1;

@@ -13,8 +13,9 @@
 #define MEMINFO_DROPS 8
 #define MEMINFO_WORDS 9
 
-struct pl_datagram_samples *pl_datagram_samples_create(uint32_t count)
+void *pl_datagram_samples_create(const struct pl_flow *flow)
 {
+    const uint32_t count = (uint32_t)flow->streams;
     struct pl_datagram_samples *samples = calloc(1, sizeof *samples);
     if (samples == NULL)
         return NULL;
@@ -32,10 +33,9 @@ struct pl_datagram_samples *pl_datagram_samples_create(uint32_t count)
     return NULL;
 }
 
-void pl_datagram_samples_free(struct pl_datagram_samples *samples)
+void pl_datagram_samples_free(void *of)
 {
-    if (samples == NULL)
-        return;
+    struct pl_datagram_samples *samples = of;
     for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
         free(samples->current[f]);
         free(samples->previous[f]);
@@ -75,22 +75,26 @@ static void take(struct pl_datagram_samples *samples, uint32_t s, const struct p
     samples->drops_known = read_drops(link->fd, &current[PL_DATAGRAMS_DROPPED][s]);
 }
 
-void pl_datagram_samples_take(struct pl_datagram_samples *samples, const struct pl_stream *streams,
-                              uint32_t count)
+void pl_datagram_samples_take(void *of, const struct pl_counters *counters)
 {
+    struct pl_datagram_samples *samples = of;
     for (int f = 0; f < PL_DATAGRAM_FIELDS; f++) {
         uint64_t *oldest = samples->previous[f];
         samples->previous[f] = samples->current[f];
         samples->current[f] = oldest;
     }
-    for (uint32_t s = 0; s < count; s++)
-        take(samples, s, streams[s].link);
+    for (uint32_t s = 0; s < counters->count; s++)
+        take(samples, s, counters->streams[s].link);
 }
 
-void pl_datagram_samples_begin_window(struct pl_datagram_samples *samples, uint32_t count)
+void pl_datagram_samples_close_interval(void *of, const struct pl_counters *counters, enum pl_phase phase,
+                                        bool enters)
 {
-    memcpy(samples->drops_before, samples->current[PL_DATAGRAMS_DROPPED],
-           count * sizeof *samples->drops_before);
+    struct pl_datagram_samples *samples = of;
+    (void)phase;
+    if (enters)
+        memcpy(samples->drops_before, samples->current[PL_DATAGRAMS_DROPPED],
+               counters->count * sizeof *samples->drops_before);
 }
 
 int64_t pl_datagram_samples_dropped(const struct pl_datagram_samples *samples, uint32_t count)

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "flow/stream.h"
+#include "flow/counters.h"
+#include "flow/flow.h"
 
 enum pl_datagram_field {
     PL_DATAGRAMS_SENT,
@@ -28,16 +29,15 @@ struct pl_datagram_samples {
     bool drops_known;       /* the kernel reports them */
 };
 
-/* Zeros; NULL when memory ran out. */
-struct pl_datagram_samples *pl_datagram_samples_create(uint32_t count);
-void pl_datagram_samples_free(struct pl_datagram_samples *samples);
+/* The functions of struct pl_kind_counts; `samples` is a struct pl_datagram_samples. */
+void *pl_datagram_samples_create(const struct pl_flow *flow);
+void pl_datagram_samples_free(void *samples);
+void pl_datagram_samples_take(void *samples, const struct pl_counters *counters);
+void pl_datagram_samples_close_interval(void *samples, const struct pl_counters *counters,
+                                        enum pl_phase phase, bool enters);
 
-/* Samples every stream now. */
-void pl_datagram_samples_take(struct pl_datagram_samples *samples, const struct pl_stream *streams,
-                              uint32_t count);
-/* The steady window begins with the latest sample. */
-void pl_datagram_samples_begin_window(struct pl_datagram_samples *samples, uint32_t count);
-/* Datagrams that the receiving sockets dropped since then; -1: the kernel does not report it. */
+/* Datagrams that the receiving sockets dropped since the steady window began; -1: the kernel does not report
+ * it. */
 int64_t pl_datagram_samples_dropped(const struct pl_datagram_samples *samples, uint32_t count);
 
 #endif

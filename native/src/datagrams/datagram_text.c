@@ -4,12 +4,13 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "datagrams/datagram_flow.h"
 #include "datagrams/datagram_link.h"
 #include "datagrams/datagram_samples.h"
 
 static uint64_t sum_step(const struct pl_counters *counters, enum pl_datagram_field field)
 {
-    const struct pl_datagram_samples *samples = counters->datagrams;
+    const struct pl_datagram_samples *samples = counters->samples;
     uint64_t sum = 0;
     for (uint32_t s = 0; s < counters->count; s++)
         sum += samples->current[field][s] - samples->previous[field][s];
@@ -32,12 +33,10 @@ void pl_datagram_text_settings(const struct pl_counters *counters)
     static const char *const pacings[] = {"", "the kernel", "this process", "the kernel by SO_TXTIME"};
     const struct pl_flow *flow = counters->flow;
     const struct pl_datagram_settings *datagrams = &flow->datagrams;
-    if (counters->datagrams == NULL)
-        return;
     (void)printf("datagrams of %lld bytes", (long long)datagrams->bytes);
     if (flow->transmits && flow->pacing != PL_PACING_OFF)
         (void)printf(", %.0f/s offered, paced by %s",
-                     (double)pl_flow_datagram_rate(flow) / 8 / (double)datagrams->bytes,
+                     (double)pl_datagram_flow_rate(flow) / 8 / (double)datagrams->bytes,
                      pacings[flow->pacing]);
     else if (flow->transmits)
         (void)printf(", as fast as possible");
@@ -51,8 +50,6 @@ void pl_datagram_text_settings(const struct pl_counters *counters)
 void pl_datagram_text_headings(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
-    if (counters->datagrams == NULL)
-        return;
     if (flow->receives)
         (void)printf("  %12s  %8s  %9s  %9s", "received/s", "lost", "reordered", "jitter");
     if (flow->transmits)
@@ -66,7 +63,7 @@ static void print_jitter(const struct pl_counters *counters)
     double sum = 0;
     uint32_t known = 0;
     for (uint32_t s = 0; s < counters->count; s++) {
-        int64_t jitter_ns = counters->datagrams->jitter_ns[s];
+        int64_t jitter_ns = ((const struct pl_datagram_samples *)counters->samples)->jitter_ns[s];
         sum += jitter_ns >= 0 ? (double)jitter_ns : 0;
         known += jitter_ns >= 0;
     }
@@ -79,8 +76,6 @@ void pl_datagram_text_interval(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     const struct pl_span *span = &counters->interval.span;
-    if (counters->datagrams == NULL)
-        return;
     if (flow->receives) {
         (void)printf(
             "  %12.0f  %8" PRId64 "  %9" PRIu64, per_second(sum_step(counters, PL_DATAGRAMS_RECEIVED), span),
@@ -151,8 +146,6 @@ void pl_datagram_text_result(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     const struct pl_span *steady = &counters->phases.spans[PL_STEADY];
-    if (counters->datagrams == NULL)
-        return;
     if (flow->transmits) {
         const struct direction found = find_sent(counters);
         print_direction("datagrams to the peer", &found, steady);
@@ -160,7 +153,7 @@ void pl_datagram_text_result(const struct pl_counters *counters)
     if (flow->receives) {
         const struct direction found = find_received(counters);
         print_direction("datagrams from the peer", &found, steady);
-        int64_t dropped = pl_datagram_samples_dropped(counters->datagrams, counters->count);
+        int64_t dropped = pl_datagram_samples_dropped(counters->samples, counters->count);
         if (dropped > 0)
             (void)printf("of the lost ones, the sockets of this end dropped %lld%s\n", (long long)dropped,
                          flow->datagrams.gro ? " super-packets" : "");

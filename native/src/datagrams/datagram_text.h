@@ -4,8 +4,6 @@
 
 #include "flow/counters.h"
 
-/* Each of them prints nothing in another flow. */
-
 /* A line of settings. */
 void pl_datagram_text_settings(const struct pl_counters *counters);
 /* The columns of an interval's line, and their headings. */

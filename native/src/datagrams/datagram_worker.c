@@ -13,8 +13,10 @@ uint32_t pl_datagram_threads(const struct pl_flow *flow)
     return flow->transmits && flow->receives ? 2 : 1;
 }
 
-bool pl_datagram_prepare(struct pl_worker *worker, uint32_t number, uint32_t lanes, struct pl_error *error)
+bool pl_datagram_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number,
+                         uint32_t lanes, struct pl_error *error)
 {
+    (void)flow;
     const struct pl_shared *shared = worker->shared;
     bool both = shared->transmits && shared->receives;
     worker->role =

@@ -14,7 +14,8 @@
 /* Threads for each worker that the flow asks for. */
 uint32_t pl_datagram_threads(const struct pl_flow *flow);
 /* Before a worker's thread starts: gives worker `number` of `lanes` its role. False with `error` set. */
-bool pl_datagram_prepare(struct pl_worker *worker, uint32_t number, uint32_t lanes, struct pl_error *error);
+bool pl_datagram_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number,
+                         uint32_t lanes, struct pl_error *error);
 /* The thread's body; `worker` is a struct pl_worker. */
 void *pl_datagram_worker_run(void *worker);
 

@@ -16,6 +16,7 @@
 #include "flow/hello.h"
 #include "flow/receivers.h"
 #include "flow/sockopts.h"
+#include "messages/message_flow.h"
 
 /* Connections without an answer at a time: enough for a long path, and not too many for a small backlog. */
 #define PENDING_MAX 1024
@@ -181,12 +182,8 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
                              .streams = (uint32_t)flow->streams / connector->to.count,
                              .warmup_ns = flow->warmup_ns,
                              .duration_ns = flow->duration_ns,
-                             .bytes = flow->bytes,
-                             .message_bytes = (uint32_t)flow->messages.bytes,
-                             .encoding = (uint16_t)flow->messages.encoding,
-                             .carrier = (uint16_t)flow->messages.carrier,
-                             .queue_bytes =
-                                 flow->messages.bytes > 0 ? (uint32_t)flow->messages.queue_bytes : 0};
+                             .bytes = flow->bytes};
+    pl_message_flow_state(flow, &hello);
     pl_datagram_flow_state(flow, &hello);
     memcpy(hello.token, connector->flow->token, sizeof hello.token);
     uint8_t bytes[PL_HELLO_BYTES];

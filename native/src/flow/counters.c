@@ -4,40 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "datagrams/datagram_samples.h"
 #include "flow/delivery.h"
-#include "messages/endpoint.h"
-#include "messages/round_trips.h"
-
-static bool create_byte_counters(struct pl_byte_counters *bytes, uint32_t count)
-{
-    bytes->current = calloc(count, sizeof *bytes->current);
-    bytes->previous = calloc(count, sizeof *bytes->previous);
-    bool complete = bytes->current != NULL && bytes->previous != NULL;
-    for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
-        bytes->phases[p] = calloc(count, sizeof *bytes->phases[p]);
-        complete = complete && bytes->phases[p] != NULL;
-    }
-    return complete;
-}
-
-static void free_byte_counters(struct pl_byte_counters *bytes)
-{
-    free(bytes->current);
-    free(bytes->previous);
-    for (size_t p = 0; p < PL_PHASE_COUNT; p++)
-        free(bytes->phases[p]);
-}
-
-static struct pl_round_trips *create_round_trips(const struct pl_flow *flow)
-{
-    struct pl_round_trips *trips = calloc(1, sizeof *trips);
-    if (trips != NULL) {
-        trips->warmup_ns = flow->warmup_ns;
-        trips->steady_end_ns = flow->bytes == 0 ? flow->warmup_ns + flow->duration_ns : INT64_MAX;
-    }
-    return trips;
-}
+#include "flow/flow_kind.h"
 
 struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_stream *streams,
                                        struct pl_pool *pool, struct pl_error *error)
@@ -46,6 +14,7 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     if (counters == NULL)
         goto no_memory;
     counters->flow = flow;
+    counters->kind = pl_flow_kind_of(flow);
     counters->streams = streams;
     counters->pool = pool;
     counters->count = (uint32_t)flow->streams;
@@ -61,15 +30,12 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     bool subflows = flow->transport == PL_MPTCP && flow->tcp_info != PL_TCP_INFO_NONE;
     if (subflows)
         counters->subflows = calloc(counters->count, sizeof *counters->subflows);
-    bool timed = flow->messages.replies && !flow->accepting;
-    if (timed)
-        counters->round_trips = create_round_trips(flow);
-    if (flow->datagrams.carried)
-        counters->datagrams = pl_datagram_samples_create(counters->count);
-    if ((!flow->datagrams.carried || counters->datagrams != NULL) &&
-        create_byte_counters(&counters->messages, counters->count) &&
-        (!timed || counters->round_trips != NULL) && create_byte_counters(&counters->sent, counters->count) &&
-        create_byte_counters(&counters->received, counters->count) && counters->tcp_info != NULL &&
+    const struct pl_kind_counts *counts = counters->kind->counts;
+    if (counts != NULL)
+        counters->samples = counts->create(flow);
+    if ((counts == NULL || counters->samples != NULL) &&
+        pl_byte_counters_create(&counters->sent, counters->count) &&
+        pl_byte_counters_create(&counters->received, counters->count) && counters->tcp_info != NULL &&
         counters->windows != NULL && counters->missing_bytes != NULL && counters->usage != NULL &&
         counters->previous_usage != NULL && (!raw || counters->tcp_info_raw != NULL) &&
         (!subflows || counters->subflows != NULL))
@@ -84,11 +50,10 @@ void pl_counters_free(struct pl_counters *counters)
 {
     if (counters == NULL)
         return;
-    free_byte_counters(&counters->sent);
-    free_byte_counters(&counters->received);
-    free_byte_counters(&counters->messages);
-    pl_datagram_samples_free(counters->datagrams);
-    free(counters->round_trips);
+    pl_byte_counters_free(&counters->sent);
+    pl_byte_counters_free(&counters->received);
+    if (counters->samples != NULL)
+        counters->kind->counts->free(counters->samples);
     free(counters->tcp_info);
     free(counters->tcp_info_raw);
     free(counters->subflows);
@@ -121,8 +86,8 @@ void pl_counters_start(struct pl_counters *counters, pl_ns start_ns)
     const struct pl_flow *flow = counters->flow;
     counters->started = true;
     counters->start_ns = start_ns;
-    /* A connecting end's threads of messages have only slept, and may send already. */
-    if (flow->messages.bytes == 0 || flow->accepting)
+    /* A connecting end's threads with one role have only slept, and may send already. */
+    if (!counters->kind->one_role || flow->accepting)
         read_usage(counters, counters->previous_usage);
     /* In a flow by bytes the steady window lasts until they are carried. */
     pl_phases_begin(&counters->phases, flow->interval_ns, flow->warmup_ns,
@@ -140,28 +105,19 @@ enum pl_transport pl_counters_transport(const struct pl_counters *counters)
     return requested;
 }
 
-static void swap_samples(struct pl_byte_counters *bytes)
-{
-    uint64_t *oldest = bytes->previous;
-    bytes->previous = bytes->current;
-    bytes->current = oldest;
-}
-
 /* The byte counters are read first and in one pass, since they must belong to one instant. */
 static pl_ns take_sample(struct pl_counters *counters)
 {
-    swap_samples(&counters->sent);
-    swap_samples(&counters->received);
-    swap_samples(&counters->messages);
+    pl_byte_counters_swap(&counters->sent);
+    pl_byte_counters_swap(&counters->received);
     pl_ns now_ns = pl_now_ns();
     for (uint32_t s = 0; s < counters->count; s++) {
         const struct pl_stream *stream = &counters->streams[s];
         counters->sent.current[s] = atomic_load_explicit(&stream->sent_bytes, memory_order_relaxed);
         counters->received.current[s] = atomic_load_explicit(&stream->received_bytes, memory_order_relaxed);
-        counters->messages.current[s] = pl_endpoint_messages(stream->endpoint, counters->flow->receives);
     }
-    if (counters->datagrams != NULL)
-        pl_datagram_samples_take(counters->datagrams, counters->streams, counters->count);
+    if (counters->samples != NULL)
+        counters->kind->counts->take(counters->samples, counters);
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
         (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s]), &counters->tcp_info[s],
                                counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
@@ -174,12 +130,6 @@ static pl_ns take_sample(struct pl_counters *counters)
 void pl_counters_sample(struct pl_counters *counters)
 {
     (void)take_sample(counters);
-}
-
-static void add_interval(struct pl_byte_counters *bytes, enum pl_phase phase, uint32_t count)
-{
-    for (uint32_t s = 0; s < count; s++)
-        bytes->phases[phase][s] += bytes->current[s] - bytes->previous[s];
 }
 
 /* The sample that ends the warm-up is the window's first one. */
@@ -214,12 +164,11 @@ void pl_counters_close_interval(struct pl_counters *counters)
     counters->interval_late_ns = counters->late_ns;
     counters->late_ns = 0;
     enum pl_phase phase = counters->interval.phase;
-    add_interval(&counters->sent, phase, counters->count);
-    add_interval(&counters->received, phase, counters->count);
-    add_interval(&counters->messages, phase, counters->count);
+    pl_byte_counters_add_interval(&counters->sent, phase, counters->count);
+    pl_byte_counters_add_interval(&counters->received, phase, counters->count);
     bool enters = phase == PL_WARMUP && counters->phases.current == PL_STEADY;
-    if (counters->datagrams != NULL && enters)
-        pl_datagram_samples_begin_window(counters->datagrams, counters->count);
+    if (counters->samples != NULL)
+        counters->kind->counts->close_interval(counters->samples, counters, phase, enters);
     for (uint32_t s = 0; s < counters->count && (enters || phase == PL_STEADY); s++)
         sample_window(&counters->windows[s], &counters->tcp_info[s], now_ns, enters);
 }

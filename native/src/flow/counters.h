@@ -7,19 +7,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "flow/byte_counters.h"
 #include "flow/flow.h"
 #include "flow/phases.h"
 #include "flow/pool.h"
 #include "flow/stream.h"
 #include "flow/subflows.h"
 #include "flow/tcp_info.h"
-
-/* The byte counters of one direction; each array has one number per stream. */
-struct pl_byte_counters {
-    uint64_t *current;  /* at the last sample */
-    uint64_t *previous; /* at the sample before */
-    uint64_t *phases[PL_PHASE_COUNT];
-};
 
 /* Samples of one stream's steady window, from which its effective window follows. */
 struct pl_window_samples {
@@ -31,9 +25,12 @@ struct pl_window_samples {
     uint64_t rtt_count;
 };
 
+struct pl_flow_kind;
+
 /* Records and display read it; only the functions below change it. */
 struct pl_counters {
     const struct pl_flow *flow;
+    const struct pl_flow_kind *kind;
     struct pl_stream *streams;
     struct pl_pool *pool;
     uint32_t count;
@@ -46,13 +43,10 @@ struct pl_counters {
     pl_ns interval_late_ns;      /* in the latest closed one */
     struct pl_byte_counters sent;
     struct pl_byte_counters received;
-    struct pl_byte_counters
-        messages; /* received, or, at an end that only sends, sent; 0 in a flow of bytes */
-    struct pl_datagram_samples *datagrams; /* NULL in another flow */
-    struct pl_round_trips *round_trips;    /* NULL where none are measured */
-    struct pl_tcp_info *tcp_info;          /* per stream, at the last sample */
-    struct pl_tcp_info_raw *tcp_info_raw;  /* NULL unless asked for */
-    struct pl_subflows *subflows;          /* per stream, at the last sample; NULL without MPTCP */
+    void *samples;                        /* what the kind counts; NULL: bytes alone */
+    struct pl_tcp_info *tcp_info;         /* per stream, at the last sample */
+    struct pl_tcp_info_raw *tcp_info_raw; /* NULL unless asked for */
+    struct pl_subflows *subflows;         /* per stream, at the last sample; NULL without MPTCP */
     struct pl_window_samples *windows;
     int64_t *missing_bytes; /* per stream: sent but not received by the peer; -1: unknown */
     uint32_t reset_streams; /* streams that either end reset */

@@ -7,9 +7,8 @@
 #include "base/bytes.h"
 #include "base/output.h"
 #include "base/units.h"
-#include "datagrams/datagram_text.h"
+#include "flow/flow_kind.h"
 #include "flow/sockopts.h"
-#include "messages/message_text.h"
 
 /* A shorter span, such as the end of a trial, has no meaningful rate. */
 #define SHORTEST_NS (10 * PL_NS_PER_MS)
@@ -56,20 +55,23 @@ static void print_peer(const struct pl_counters *counters)
         (void)snprintf(address, sizeof address, "an unnamed socket");
     if (flow->window_bytes > 0)
         pl_format_exact_quantity(flow->window_bytes, PL_UNIT_BYTES, window);
-    (void)printf(
-        "%s %s %s, %lld stream%s, %s%s%s, window %s, %u worker%s\n",
-        flow->transmits && flow->receives ? "exchanging with"
-        : flow->transmits                 ? "sending to"
-                                          : "receiving from",
-        address, flow->datagrams.carried ? "udp" : pl_transport_name(pl_counters_transport(counters)),
-        (long long)flow->streams, flow->streams == 1 ? "" : "s",
-        transfer.send != NULL ? transfer.send : transfer.receive, facts.congestion[0] != 0 ? ", " : "",
-        facts.congestion, window, counters->workers, counters->workers == 1 ? "" : "s");
+    (void)printf("%s %s %s, %lld stream%s, %s%s%s, window %s, %u worker%s\n",
+                 flow->transmits && flow->receives ? "exchanging with"
+                 : flow->transmits                 ? "sending to"
+                                                   : "receiving from",
+                 address,
+                 counters->kind->transport != NULL ? counters->kind->transport
+                                                   : pl_transport_name(pl_counters_transport(counters)),
+                 (long long)flow->streams, flow->streams == 1 ? "" : "s",
+                 transfer.send != NULL ? transfer.send : transfer.receive,
+                 facts.congestion[0] != 0 ? ", " : "", facts.congestion, window, counters->workers,
+                 counters->workers == 1 ? "" : "s");
 }
 
 bool pl_display_ready(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
+    const struct pl_kind_counts *counts = counters->kind->counts;
     struct pl_transfer transfer = pl_pool_transfer(counters->pool);
     if (flow->messages.placement == PL_PLACEMENT_APART)
         print_peer(counters);
@@ -77,8 +79,8 @@ bool pl_display_ready(const struct pl_counters *counters)
         (void)printf("source and sink in this process, %s, %lld stream%s\n",
                      pl_placement_name(flow->messages.placement), (long long)flow->streams,
                      flow->streams == 1 ? "" : "s");
-    pl_message_text_settings(counters);
-    pl_datagram_text_settings(counters);
+    if (counts != NULL)
+        counts->print_settings(counters);
     if (transfer.reason != NULL)
         (void)printf("zero-copy was requested, but %s\n", transfer.reason);
     (void)printf("%15s  %-8s", "time", "phase");
@@ -86,9 +88,10 @@ bool pl_display_ready(const struct pl_counters *counters)
         (void)printf("  %14s", "received");
     if (flow->transmits)
         (void)printf("  %14s", "sent");
-    if (flow->transmits && counters->datagrams == NULL)
+    if (flow->transmits && counters->kind->by_streams)
         (void)printf("  %11s  %9s  %9s", "retransmits", "rtt", "in flight");
-    pl_datagram_text_headings(counters);
+    if (counts != NULL && counts->print_headings != NULL)
+        counts->print_headings(counters);
     (void)printf("\n");
     return pl_output_flush();
 }
@@ -134,15 +137,17 @@ static void print_rates(const struct pl_counters *counters, uint64_t received, u
 bool pl_display_interval(const struct pl_counters *counters)
 {
     const struct pl_interval *interval = &counters->interval;
+    const struct pl_kind_counts *counts = counters->kind->counts;
     if (interval->span.end_ns - interval->span.start_ns < SHORTEST_NS)
         return true;
     (void)printf("%6.2f-%6.2f s  %-8s", (double)interval->span.start_ns / 1e9,
                  (double)interval->span.end_ns / 1e9, pl_phase_name(interval->phase));
     print_rates(counters, step_of(&counters->received, counters->count),
                 step_of(&counters->sent, counters->count), &interval->span);
-    if (counters->flow->transmits && counters->datagrams == NULL)
+    if (counters->flow->transmits && counters->kind->by_streams)
         print_tcp(counters);
-    pl_datagram_text_interval(counters);
+    if (counts != NULL && counts->print_interval != NULL)
+        counts->print_interval(counters);
     (void)printf("\n");
     return pl_output_flush();
 }
@@ -227,9 +232,9 @@ bool pl_display_result(const struct pl_counters *counters, const struct pl_endin
         if (flow->transmits && pl_counters_sum(counters, "total_retrans_segments", &retransmits))
             (void)printf("  %11" PRIu64, retransmits);
         (void)printf("  in all\n");
-        pl_message_text_result(counters);
-        pl_datagram_text_result(counters);
-        if (flow->transmits && !flow->receives && counters->datagrams == NULL)
+        if (counters->kind->counts != NULL)
+            counters->kind->counts->print_result(counters);
+        if (flow->transmits && !flow->receives && counters->kind->by_streams)
             print_confirmed(counters);
         print_undelivered(counters);
         if (flow->transmits)

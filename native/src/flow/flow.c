@@ -8,24 +8,8 @@
 #include "base/token.h"
 #include "datagrams/datagram_flow.h"
 #include "flow/flow_flags.h"
-#include "messages/message_worker.h"
-#include "messages/roles.h"
-
-/* Measured (benchmarks/): a worker with one stream gains from larger calls, one with several streams shares
- * the caches among them. */
-#define SOLE_CHUNK_BYTES 1048576
-#define SHARED_CHUNK_BYTES 524288
-/* A write is an SCTP message; the kernel refuses one that does not fit the send buffer. */
-#define SCTP_MESSAGE_BYTES (32 << 10)
-/* A paced stream writes what its rate allows in this time. */
-#define PACED_WRITE_NS PL_NS_PER_MS
-
-static int64_t count_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
+#include "flow/flow_kind.h"
+#include "messages/message_flow.h"
 
 static bool parse_direction(struct pl_flow *flow, struct pl_error *error)
 {
@@ -125,43 +109,12 @@ static bool parse_transport(struct pl_flow *flow, struct pl_error *error)
     return true;
 }
 
-static bool check_messages(struct pl_flow *flow, struct pl_error *error)
-{
-    struct pl_message_settings *messages = &flow->messages;
-    const char *wrong = NULL;
-    if (!pl_message_settings_check(messages, &flow->message_words, error))
-        return false;
-    if (messages->bytes == 0)
-        return true;
-    if (flow->transmits && flow->receives)
-        wrong = "--direction both is for streams of bytes: leave it out with --message-bytes";
-    else if (flow->receives && messages->placement != PL_PLACEMENT_APART)
-        wrong = "--placement needs --direction forward";
-    else if (messages->replies && !flow->transmits)
-        wrong = "--reply needs --direction forward";
-    else if (flow->streams > PL_MESSAGE_STREAMS_MAX)
-        wrong = "--message-bytes allows 256 streams at most";
-    else if (flow->bytes > 0 && messages->rate_per_s > 0)
-        wrong = "--bytes and --messages-per-s exclude each other";
-    else if (flow->bytes > 0 && flow->receivers_text[0] != 0)
-        wrong = "--bytes and --receivers exclude each other";
-    else if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0 || flow->zero_copy)
-        wrong =
-            "--rate-bits-per-s, --stream-rate-bits-per-s and --transfer zero-copy are for streams of bytes";
-    if (wrong != NULL) {
-        pl_error_set(error, PL_USAGE, "options", 0, "%s", wrong);
-        return false;
-    }
-    flow->receives = flow->receives || messages->replies || messages->placement != PL_PLACEMENT_APART;
-    return true;
-}
-
 static bool parse_words(struct pl_flow *flow, struct pl_error *error)
 {
     static const char *const transfers[] = {"copy", "zero-copy", NULL};
     static const char *const details[] = {"none", "fields", "raw", NULL};
     if (!pl_output_parse(flow->output_text, &flow->human, error) || !parse_transport(flow, error) ||
-        !parse_direction(flow, error) || !parse_cores(flow, error) || !check_messages(flow, error))
+        !parse_direction(flow, error) || !parse_cores(flow, error) || !pl_message_flow_check(flow, error))
         return false;
     int transfer = pl_parse_choice("transfer", flow->transfer_text, transfers, error);
     int detail = pl_parse_choice("tcp-info", flow->tcp_info_text, details, error);
@@ -215,50 +168,6 @@ uint16_t pl_flow_direction(const struct pl_flow *flow)
                       (flow->messages.replies ? PL_HELLO_REPLIES : 0));
 }
 
-/* Whether a hello's words about messages are possible. */
-static bool are_possible(const struct pl_flow *flow, const struct pl_hello *hello)
-{
-    const uint16_t ways = PL_HELLO_FORWARD | PL_HELLO_REVERSE;
-    bool replies = (hello->flags & PL_HELLO_REPLIES) != 0;
-    if (hello->message_bytes == 0)
-        return !replies && (hello->carrier == PL_CARRIER_STREAM || hello->datagram_bytes > 0);
-    /* Messages are not paced: an end with a rate limit does not send any. */
-    if ((hello->flags & PL_HELLO_REVERSE) != 0 &&
-        (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0))
-        return false;
-    if (hello->message_bytes < PL_MESSAGE_MIN_BYTES || hello->message_bytes > PL_MESSAGE_MAX_BYTES ||
-        hello->encoding >= PL_ENCODINGS || hello->carrier >= PL_CARRIERS ||
-        hello->streams > PL_MESSAGE_STREAMS_MAX || !pl_queue_is_possible(hello->queue_bytes) ||
-        replies != ((hello->flags & ways) == ways) ||
-        (pl_carrier_is_datagram((enum pl_carrier)hello->carrier) &&
-         hello->message_bytes > PL_DATAGRAM_MAX_BYTES))
-        return false;
-    return hello->carrier == PL_CARRIER_STREAM ||
-           pl_carrier_transport((enum pl_carrier)hello->carrier) == flow->transport;
-}
-
-/* Adopts what the first hello says about messages; false where that is impossible, or a later one differs. */
-static bool adopt_messages(struct pl_flow *flow, const struct pl_hello *hello)
-{
-    struct pl_message_settings *messages = &flow->messages;
-    if (!are_possible(flow, hello))
-        return false;
-    struct pl_message_settings stated = *messages;
-    stated.agreed = true;
-    stated.bytes = hello->message_bytes;
-    stated.encoding = (enum pl_encoding)hello->encoding;
-    stated.carrier = (enum pl_carrier)hello->carrier;
-    stated.replies = (hello->flags & PL_HELLO_REPLIES) != 0;
-    if (hello->message_bytes > 0)
-        stated.queue_bytes = hello->queue_bytes;
-    if (messages->agreed)
-        return stated.bytes == messages->bytes && stated.encoding == messages->encoding &&
-               stated.carrier == messages->carrier && stated.replies == messages->replies &&
-               stated.queue_bytes == messages->queue_bytes;
-    *messages = stated;
-    return true;
-}
-
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
 {
     uint16_t direction = pl_flow_direction(flow);
@@ -269,7 +178,7 @@ bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello)
         hello->stream >= hello->streams || hello->warmup_ns < 0 || hello->warmup_ns > PL_MAX_WARMUP_NS ||
         hello->duration_ns < PL_MIN_DURATION_NS || hello->duration_ns > PL_MAX_DURATION_NS ||
         hello->bytes < 0 || (hello->bytes > 0 && hello->bytes < (int64_t)hello->streams) ||
-        !pl_datagram_flow_agrees(flow, hello) || !adopt_messages(flow, hello))
+        !pl_datagram_flow_agrees(flow, hello) || !pl_message_flow_adopt(flow, hello))
         return false;
     pl_datagram_flow_adopt(flow, hello);
     flow->receives = (hello->flags & PL_HELLO_FORWARD) != 0;
@@ -312,50 +221,9 @@ uint64_t pl_flow_stream_messages(const struct pl_flow *flow, uint32_t stream)
     return pl_flow_stream_bytes(flow, stream) / (uint64_t)flow->messages.bytes;
 }
 
-static int64_t choose_chunk_bytes(const struct pl_flow *flow)
-{
-    return flow->zero_copy || flow->streams <= flow->workers ? SOLE_CHUNK_BYTES : SHARED_CHUNK_BYTES;
-}
-
-static int64_t choose_write_bytes(const struct pl_flow *flow)
-{
-    int64_t bytes = choose_chunk_bytes(flow);
-    if (flow->transport == PL_SCTP && bytes > SCTP_MESSAGE_BYTES)
-        bytes = SCTP_MESSAGE_BYTES;
-    if (flow->window_bytes > 0 && bytes > flow->window_bytes / 4)
-        bytes = flow->window_bytes / 4;
-    if (flow->pacing != PL_PACING_OFF) {
-        int64_t step = pl_flow_stream_rate(flow) / 8 / (PL_NS_PER_S / PACED_WRITE_NS);
-        bytes = step < bytes ? step : bytes;
-    }
-    return bytes > 0 ? bytes : 1;
-}
-
 void pl_flow_derive(struct pl_flow *flow)
 {
-    if (flow->messages.bytes > 0) {
-        flow->workers = flow->streams > 0 ? pl_message_workers(flow) : 1;
-        flow->read_bytes = PL_MESSAGE_READ_BYTES;
-    } else {
-        if (flow->workers == 0)
-            flow->workers = count_cores();
-        if (flow->streams > 0 && flow->workers > flow->streams)
-            flow->workers = flow->streams;
-    }
-    if (flow->datagrams.carried) {
-        pl_datagram_flow_derive(flow);
-        return;
-    }
-    bool kernel = flow->transport == PL_TCP && strcmp(flow->pacing_text, "user") != 0;
-    if (flow->rate_bits_per_s > 0 || flow->stream_rate_bits_per_s > 0)
-        flow->pacing = kernel ? PL_PACING_KERNEL : PL_PACING_USER;
-    if (flow->write_bytes == 0 && flow->streams > 0) {
-        flow->write_bytes = choose_write_bytes(flow);
-        flow->writes_chosen = true;
-    }
-    flow->held_window_bytes = flow->window_bytes;
-    if (flow->read_bytes == 0 && flow->streams > 0)
-        flow->read_bytes = choose_chunk_bytes(flow);
+    pl_flow_kind_of(flow)->derive(flow);
 }
 
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes)

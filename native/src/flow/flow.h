@@ -94,13 +94,11 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
 uint16_t pl_flow_direction(const struct pl_flow *flow);
 /* Completes a receiver's settings from a hello; false when the hello contradicts its flags. */
 bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
-/* Derives workers, write size and pacing; called again once the number of streams is known. */
+/* Derives what follows from the settings for its kind; called again once the number of streams is known. */
 void pl_flow_derive(struct pl_flow *flow);
 /* Rounds writes and the held window to whole segments of the connected streams: Linux fills a small window by
  * whole segments only, and offers it in whole segments of the size that it sees arrive. */
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);
-/* The payload that the streams of a flow of datagrams may send together, in bit/s; 0: as fast as possible. */
-int64_t pl_flow_datagram_rate(const struct pl_flow *flow);
 /* Descriptors that `streams` and the workers need: a stream whose data UDP carries has two sockets. */
 uint64_t pl_flow_descriptors(const struct pl_flow *flow, int64_t streams);
 /* The rate limit of one stream in bit/s; 0: none. */

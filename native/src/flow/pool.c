@@ -10,12 +10,11 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "datagrams/datagram_worker.h"
+#include "datagrams/datagram_flow.h"
+#include "flow/flow_kind.h"
 #include "flow/priority.h"
 #include "flow/sockopts.h"
 #include "flow/worker.h"
-#include "messages/message_worker.h"
-#include "streams/stream_worker.h"
 
 /* The threads need little stack; the default of 8 MiB each would count against the memory limit. */
 #define STACK_BYTES (256 << 10)
@@ -42,7 +41,7 @@ static bool prepare_data(struct pl_pool *pool, struct pl_worker *worker, struct 
     const struct pl_shared *shared = &pool->shared;
     worker->pipeline = PL_PIPELINE_CLOSED;
     worker->read_buffer = malloc(shared->read_bytes);
-    bool writes = shared->transmits && shared->messages == NULL; /* messages have buffers of their own */
+    bool writes = shared->transmits && !shared->kind->own_data;
     worker->write_buffer = writes ? malloc(shared->write_bytes) : NULL;
     if (worker->read_buffer == NULL || (writes && worker->write_buffer == NULL)) {
         pl_error_set(error, PL_RESOURCES, "workers", ENOMEM, "no memory for the buffers of a worker");
@@ -68,10 +67,7 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    void *(*body)(void *) = worker->shared->messages != NULL    ? pl_message_worker_run
-                            : worker->shared->datagrams != NULL ? pl_datagram_worker_run
-                                                                : pl_stream_worker_run;
-    int failure = pthread_create(&worker->thread, &attributes, body, worker);
+    int failure = pthread_create(&worker->thread, &attributes, worker->shared->kind->run, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
     return failure == 0;
@@ -105,9 +101,8 @@ static bool prepare_worker(struct pl_pool *pool, const struct pl_flow *flow, uin
     worker->turn = turn < 1 ? 1 : turn > PL_TURN_MAX ? PL_TURN_MAX : (int)turn;
     if (!prepare_data(pool, worker, error))
         return false;
-    if (pool->shared.messages != NULL)
-        pl_message_prepare(worker, flow, index);
-    if (pool->shared.datagrams != NULL && !pl_datagram_prepare(worker, index, lanes, error))
+    const struct pl_flow_kind *kind = pool->shared.kind;
+    if (kind->prepare_worker != NULL && !kind->prepare_worker(worker, flow, index, lanes, error))
         return false;
     worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -140,11 +135,12 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     atomic_init(&shared->capped, false);
     atomic_init(&shared->splice_failure, 0);
     atomic_init(&shared->run_ns, 0);
+    shared->kind = pl_flow_kind_of(flow);
     shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
     shared->offered_ns = flow->warmup_ns + flow->duration_ns;
     shared->datagrams = flow->datagrams.carried ? &flow->datagrams : NULL;
     if (flow->datagrams.carried)
-        shared->datagram_rate_bits_per_s = pl_flow_datagram_rate(flow);
+        shared->datagram_rate_bits_per_s = pl_datagram_flow_rate(flow);
     shared->paces_datagrams = flow->pacing != PL_PACING_KERNEL;
     shared->hands_over_early = flow->pacing == PL_PACING_TXTIME;
     shared->warmup_ns = flow->warmup_ns;
@@ -171,7 +167,8 @@ static bool prepare(struct pl_pool *pool, const struct pl_flow *flow, struct pl_
     describe_work(pool, flow);
     pool->shared.main_wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     pool->lanes = (uint32_t)flow->workers;
-    uint32_t count = pool->lanes * (flow->datagrams.carried ? pl_datagram_threads(flow) : 1);
+    const struct pl_flow_kind *kind = pool->shared.kind;
+    uint32_t count = pool->lanes * (kind->count_threads != NULL ? kind->count_threads(flow) : 1);
     size_t bytes = count * sizeof *pool->workers;
     pool->workers = aligned_alloc(alignof(struct pl_worker), bytes);
     if (pool->shared.main_wake_fd < 0 || pool->workers == NULL) {
@@ -211,14 +208,11 @@ static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
 
 static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
 {
-    int64_t rate = pl_flow_stream_rate(flow);
+    const struct pl_flow_kind *kind = pl_flow_kind_of(flow);
     for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
         if (flow->bytes > 0)
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);
-        if (pl_transport_is_tcp(flow->transport) && flow->messages.bytes == 0 && !flow->datagrams.carried)
-            (void)pl_backlog_open(&streams[i].backlog, streams[i].fd);
-        if (flow->pacing == PL_PACING_KERNEL && !flow->datagrams.carried &&
-            !pl_pace_stream(streams[i].fd, rate, error))
+        if (kind->prepare_stream != NULL && !kind->prepare_stream(flow, &streams[i], error))
             return false;
     }
     return true;
@@ -256,8 +250,8 @@ static void set_mode(struct pl_pool *pool, enum pl_pool_mode mode)
     for (uint32_t i = 0; i < pool->count; i++) {
         if (pool->workers[i].wake_fd >= 0)
             pl_wake(pool->workers[i].wake_fd);
-        if (pool->shared.messages != NULL)
-            pl_message_kick(&pool->workers[i]);
+        if (pool->shared.kind->kick != NULL)
+            pool->shared.kind->kick(&pool->workers[i]);
     }
 }
 
@@ -278,11 +272,12 @@ void pl_pool_shut(struct pl_pool *pool)
 static void join(const struct pl_pool *pool, const struct pl_worker *worker)
 {
     const struct timespec step = {.tv_nsec = KICK_NS};
-    while (pool->shared.messages != NULL && pthread_tryjoin_np(worker->thread, NULL) == EBUSY) {
-        pl_message_kick(worker);
+    void (*kick)(const struct pl_worker *) = pool->shared.kind->kick;
+    while (kick != NULL && pthread_tryjoin_np(worker->thread, NULL) == EBUSY) {
+        kick(worker);
         (void)nanosleep(&step, NULL);
     }
-    if (pool->shared.messages == NULL)
+    if (kick == NULL)
         (void)pthread_join(worker->thread, NULL);
 }
 

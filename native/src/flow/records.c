@@ -1,10 +1,9 @@
 #include "flow/records.h"
 
 #include "base/bytes.h"
-#include "datagrams/datagram_records.h"
+#include "flow/flow_kind.h"
 #include "flow/hello.h"
 #include "flow/sockopts.h"
-#include "messages/message_records.h"
 
 static const char *name_direction(const struct pl_flow *flow)
 {
@@ -45,6 +44,7 @@ static void write_cores(struct pl_json *j, const struct pl_counters *counters)
 bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int64_t rejected)
 {
     const struct pl_flow *flow = counters->flow;
+    const struct pl_flow_kind *kind = counters->kind;
     struct pl_socket_facts facts;
     pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0]), &facts);
     pl_json_begin_object(j, NULL);
@@ -55,7 +55,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
     pl_json_u64(j, "workers", counters->workers);
     write_cores(j, counters);
     pl_json_string(j, "transport",
-                   flow->datagrams.carried ? "udp" : pl_transport_name(pl_counters_transport(counters)));
+                   kind->transport != NULL ? kind->transport
+                                           : pl_transport_name(pl_counters_transport(counters)));
     pl_json_string(j, "direction", name_direction(flow));
     pl_json_i64(j, "warmup_ns", flow->warmup_ns);
     pl_json_i64(j, "duration_ns", flow->duration_ns);
@@ -66,10 +67,8 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
         pl_json_bool(j, "unsent_limited", counters->streams[0].backlog.limit_bytes > 0);
     write_transfer(j, counters);
     write_pacing(j, flow);
-    if (flow->messages.bytes > 0)
-        pl_message_records_settings(j, counters);
-    if (counters->datagrams != NULL)
-        pl_datagram_records_settings(j, counters);
+    if (kind->counts != NULL)
+        kind->counts->write_settings(j, counters);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
     pl_streams_write_sockets(j, counters->streams, counters->count);
     pl_json_end_object(j);
@@ -99,15 +98,6 @@ static void write_span(struct pl_json *j, const struct pl_span *span)
 {
     pl_json_i64(j, "start_ns", span->start_ns);
     pl_json_i64(j, "end_ns", span->end_ns);
-}
-
-static void write_steps(struct pl_json *j, const char *key, const struct pl_byte_counters *bytes,
-                        uint32_t count)
-{
-    pl_json_begin_array(j, key);
-    for (uint32_t i = 0; i < count; i++)
-        pl_json_u64(j, NULL, bytes->current[i] - bytes->previous[i]);
-    pl_json_end_array(j);
 }
 
 /* A worker that had not run at the previous sample has waited since its start. */
@@ -156,13 +146,11 @@ bool pl_records_interval(struct pl_json *j, const struct pl_counters *counters)
     pl_json_string(j, "phase", pl_phase_name(interval->phase));
     write_span(j, &interval->span);
     pl_json_i64(j, "late_ns", counters->interval_late_ns);
-    write_steps(j, "bytes", pl_counters_reported(counters), counters->count);
+    pl_byte_counters_write_steps(j, "bytes", pl_counters_reported(counters), counters->count);
     if (both)
-        write_steps(j, "sent_bytes", &counters->sent, counters->count);
-    if (counters->flow->messages.bytes > 0)
-        write_steps(j, "messages", &counters->messages, counters->count);
-    if (counters->datagrams != NULL)
-        pl_datagram_records_interval(j, counters);
+        pl_byte_counters_write_steps(j, "sent_bytes", &counters->sent, counters->count);
+    if (counters->kind->counts != NULL)
+        counters->kind->counts->write_interval(j, counters);
     write_tcp_info(j, counters);
     write_usage(j, counters->usage, counters->previous_usage, counters->workers);
     pl_json_end_object(j);
@@ -176,13 +164,12 @@ static void write_phases(struct pl_json *j, const struct pl_counters *counters)
     for (size_t p = 0; p < PL_PHASE_COUNT; p++) {
         pl_json_begin_object(j, pl_phase_name((enum pl_phase)p));
         write_span(j, &counters->phases.spans[p]);
-        write_u64s(j, "bytes", pl_counters_reported(counters)->phases[p], counters->count);
+        pl_byte_counters_write_phase(j, "bytes", pl_counters_reported(counters), (enum pl_phase)p,
+                                     counters->count);
         if (both)
-            write_u64s(j, "sent_bytes", counters->sent.phases[p], counters->count);
-        if (counters->flow->messages.bytes > 0)
-            write_u64s(j, "messages", counters->messages.phases[p], counters->count);
-        if (counters->datagrams != NULL)
-            pl_datagram_records_phase(j, counters, (enum pl_phase)p);
+            pl_byte_counters_write_phase(j, "sent_bytes", &counters->sent, (enum pl_phase)p, counters->count);
+        if (counters->kind->counts != NULL)
+            counters->kind->counts->write_phase(j, counters, (enum pl_phase)p);
         pl_json_end_object(j);
     }
     pl_json_end_object(j);
@@ -221,7 +208,7 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
         pl_json_end_array(j);
     }
     pl_json_u64(j, "reset_streams", counters->reset_streams);
-    if (flow->transmits && pl_transport_is_tcp(flow->transport) && counters->datagrams == NULL) {
+    if (flow->transmits && pl_transport_is_tcp(flow->transport) && counters->kind->by_streams) {
         pl_json_begin_array(j, "effective_window_bytes");
         for (uint32_t s = 0; s < counters->count; s++)
             pl_json_known_i64(j, NULL, pl_counters_effective_window(counters, s));
@@ -229,10 +216,8 @@ bool pl_records_result(struct pl_json *j, const struct pl_counters *counters, co
     }
     if (ending->rejected >= 0)
         pl_json_i64(j, "rejected", ending->rejected);
-    if (flow->messages.bytes > 0)
-        pl_message_records_result(j, counters);
-    if (counters->datagrams != NULL)
-        pl_datagram_records_result(j, counters);
+    if (counters->kind->counts != NULL)
+        counters->kind->counts->write_result(j, counters);
     write_transfer(j, counters);
     write_usage(j, counters->usage, NULL, counters->workers);
     write_tcp_info(j, counters);

@@ -5,10 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "datagrams/datagram_link.h"
 #include "flow/sockopts.h"
 #include "messages/breach.h"
-#include "messages/endpoint.h"
 
 /* How much earlier than planned the steady window may end before the trial counts as incomplete: a share of
  * it, and at least the difference between the two ends' wake-ups. */
@@ -43,8 +41,8 @@ void pl_session_close(struct pl_session *session)
 {
     pl_trial_free(session->trial);
     pl_pool_free(session->pool);
-    pl_datagram_links_free(session->links);
-    pl_endpoints_free(session->endpoints, (uint32_t)session->flow.streams);
+    if (session->carriers != NULL)
+        session->kind->close(session->carriers, &session->flow);
     pl_streams_free(session->streams, session->stream_count);
 }
 
@@ -57,16 +55,12 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
 {
     struct pl_socket_facts facts;
     pl_read_socket_facts(session->streams[0].fd, &facts);
-    if (!session->flow.datagrams.carried)
+    session->kind = pl_flow_kind_of(&session->flow);
+    if (session->kind->by_streams)
         pl_flow_fit_segments(&session->flow, facts.mss_bytes);
-    if (session->flow.messages.bytes > 0) {
-        session->endpoints = pl_endpoints_open(&session->flow, session->streams, error);
-        if (session->endpoints == NULL)
-            return false;
-    }
-    if (session->flow.datagrams.carried) {
-        session->links = pl_datagram_links_open(&session->flow, session->streams, error);
-        if (session->links == NULL)
+    if (session->kind->open != NULL) {
+        session->carriers = session->kind->open(&session->flow, session->streams, error);
+        if (session->carriers == NULL)
             return false;
     }
     session->pool = pl_pool_start(&session->flow, session->streams, error);
@@ -157,7 +151,7 @@ static bool is_premature(const struct pl_session *session)
     if (flow->bytes > 0)
         return false;
     return is_cut_short(flow, session->earliest_ns, SHORTFALL_NS) ||
-           (flow->messages.bytes == 0 && is_cut_short(flow, session->start_ns, LATE_START_NS));
+           (!session->kind->one_role && is_cut_short(flow, session->start_ns, LATE_START_NS));
 }
 
 /* Whether a stream failed because the peer reset it at the end of its drain time, which follows the steady
@@ -169,34 +163,21 @@ static bool is_reset_after_window(const struct pl_session *session, const struct
            session->start_ns != 0 && !is_premature(session);
 }
 
-/* Whether a stream failed because this end's kernel did not send its datagrams. */
-static bool is_send_failure(const struct pl_session *session, int64_t stream, int failure)
-{
-    const struct pl_datagram_link *link = session->streams[stream].link;
-    return session->links != NULL && atomic_load(&link->send_failure) == failure;
-}
-
 /* Why a stream failed, as the reason of the trial's end. */
 static void describe_failure(struct pl_session *session, int64_t stream, int failure)
 {
+    const struct pl_flow_kind *kind = session->kind;
     const char *breach = pl_breach_text(failure);
-    const char *broken = session->links != NULL ? "datagrams" : "messages";
+    char *text = session->reason_text;
+    size_t bytes = sizeof session->reason_text;
+    size_t used = (size_t)snprintf(text, bytes, "stream %lld: ", (long long)stream);
     if (breach != NULL)
-        (void)snprintf(session->reason_text, sizeof session->reason_text,
-                       "stream %lld: the peer does not follow the protocol of %s: %s", (long long)stream,
-                       broken, breach);
-    else if (failure == EMSGSIZE)
-        (void)snprintf(session->reason_text, sizeof session->reason_text,
-                       "stream %lld: the path's MTU does not carry --datagram-bytes %lld: use fewer",
-                       (long long)stream, (long long)session->flow.datagrams.bytes);
-    else if (is_send_failure(session, stream, failure))
-        (void)snprintf(session->reason_text, sizeof session->reason_text,
-                       "stream %lld: this end could not send a datagram: %s%s", (long long)stream,
-                       strerror(failure),
-                       session->flow.datagrams.gso ? ": leave out --gso, which not every device can do" : "");
-    else
-        (void)snprintf(session->reason_text, sizeof session->reason_text,
-                       "stream %lld: the peer ended it: %s", (long long)stream, strerror(failure));
+        (void)snprintf(text + used, bytes - used, "the peer does not follow the protocol of %s: %s",
+                       kind->protocol, breach);
+    else if (kind->describe_failure == NULL ||
+             !kind->describe_failure(&session->flow, &session->streams[stream], failure, text + used,
+                                     bytes - used))
+        (void)snprintf(text + used, bytes - used, "the peer ended it: %s", strerror(failure));
 }
 
 /* Reads the pool's state after a wake-up. True when every stream has ended. */
@@ -241,19 +222,6 @@ static void check_byte_limit(struct pl_session *session)
         begin_drain(session);
 }
 
-/* Whether a flow by bytes has received them all: of messages the whole ones. Datagrams may be lost on the
- * way. */
-static bool has_all_bytes(const struct pl_session *session)
-{
-    const struct pl_flow *flow = &session->flow;
-    if (flow->messages.bytes == 0)
-        return pl_trial_received_bytes(session->trial) >= (uint64_t)flow->bytes;
-    for (uint32_t s = 0; s < (uint32_t)flow->streams && !pl_carrier_is_datagram(flow->messages.carrier); s++)
-        if (pl_endpoint_messages(&session->endpoints[s], true) < pl_flow_stream_messages(flow, s))
-            return false;
-    return true;
-}
-
 /* Every stream has ended: checks whether that was too early. */
 static void check_premature_end(struct pl_session *session)
 {
@@ -262,7 +230,7 @@ static void check_premature_end(struct pl_session *session)
         return;
     if (session->start_ns == 0)
         session->reason = "the sender ended before it sent anything";
-    else if (flow->bytes > 0 && !has_all_bytes(session))
+    else if (flow->bytes > 0 && !session->kind->has_all(flow, session->streams))
         session->reason = "the sender ended before it had sent all bytes";
     else if (is_premature(session))
         session->reason = "the sender ended before the steady window was over";

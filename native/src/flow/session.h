@@ -11,6 +11,7 @@
 #include "base/events.h"
 #include "flow/acceptor.h"
 #include "flow/flow.h"
+#include "flow/flow_kind.h"
 #include "flow/pool.h"
 #include "flow/stream.h"
 #include "flow/trial.h"
@@ -22,8 +23,8 @@ struct pl_session {
     struct pl_acceptor *acceptor; /* borrowed; NULL at the connecting side */
     struct pl_stream *streams;
     uint32_t stream_count;
-    struct pl_endpoint *endpoints;   /* of a flow of messages; else NULL */
-    struct pl_datagram_links *links; /* of a flow of datagrams; else NULL */
+    const struct pl_flow_kind *kind; /* from pl_session_prepare() on */
+    void *carriers;                  /* what its open() returned */
     struct pl_pool *pool;
     struct pl_trial *trial;
     pl_ns earliest_ns; /* no sender begins before; 0: not yet known */

@@ -7,9 +7,8 @@
 #include "flow/counters.h"
 #include "flow/delivery.h"
 #include "flow/display.h"
+#include "flow/flow_kind.h"
 #include "flow/records.h"
-#include "messages/endpoint.h"
-#include "messages/round_trips.h"
 
 struct pl_trial {
     struct pl_counters *counters;
@@ -73,14 +72,6 @@ enum pl_phase pl_trial_phase(const struct pl_trial *trial)
     return trial->counters->phases.current;
 }
 
-uint64_t pl_trial_received_bytes(const struct pl_trial *trial)
-{
-    uint64_t sum = 0;
-    for (uint32_t s = 0; s < trial->counters->count; s++)
-        sum += atomic_load_explicit(&trial->counters->streams[s].received_bytes, memory_order_relaxed);
-    return sum;
-}
-
 uint64_t pl_trial_progress(const struct pl_trial *trial)
 {
     const struct pl_counters *counters = trial->counters;
@@ -90,18 +81,12 @@ uint64_t pl_trial_progress(const struct pl_trial *trial)
     return sum;
 }
 
-static bool collect_round_trips(struct pl_trial *trial)
+static bool collect(struct pl_trial *trial)
 {
-    struct pl_counters *counters = trial->counters;
-    bool written = true;
-    for (uint32_t s = 0; counters->round_trips != NULL && s < counters->count; s++) {
-        struct pl_latency_log *log = counters->streams[s].endpoint->round_trips;
-        if (log != NULL)
-            written = pl_round_trips_collect(counters->round_trips, log, s,
-                                             is_human(trial) ? NULL : &trial->json) &&
-                      written;
-    }
-    return written;
+    const struct pl_counters *counters = trial->counters;
+    const struct pl_kind_counts *counts = counters->kind->counts;
+    return counts == NULL || counts->collect == NULL ||
+           counts->collect(counters->samples, counters, is_human(trial) ? NULL : &trial->json);
 }
 
 void pl_trial_note_late(struct pl_trial *trial, pl_ns late_ns)
@@ -117,7 +102,7 @@ bool pl_trial_sample(struct pl_trial *trial)
     pl_counters_close_interval(counters);
     bool written =
         is_human(trial) ? pl_display_interval(counters) : pl_records_interval(&trial->json, counters);
-    return collect_round_trips(trial) && written;
+    return collect(trial) && written;
 }
 
 bool pl_trial_cut(struct pl_trial *trial)

@@ -37,8 +37,6 @@ bool pl_trial_started(const struct pl_trial *trial);
 /* When the next sample is due, on pl_now_ns()'s clock; PL_NEVER before the start. */
 pl_ns pl_trial_next_ns(const struct pl_trial *trial);
 enum pl_phase pl_trial_phase(const struct pl_trial *trial);
-/* Bytes received so far over all streams. */
-uint64_t pl_trial_received_bytes(const struct pl_trial *trial);
 
 /* A number that grows, modulo 2^64, whenever anything was delivered in either direction on any stream. */
 uint64_t pl_trial_progress(const struct pl_trial *trial);

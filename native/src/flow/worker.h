@@ -26,6 +26,8 @@ enum pl_pool_mode { PL_MODE_WAIT, PL_MODE_RUN, PL_MODE_SHUT, PL_MODE_QUIT };
 /* Usage is published at least this often while there is work. */
 #define PL_PUBLISH_NS (10 * PL_NS_PER_MS)
 
+struct pl_flow_kind;
+
 /* Shared by the threads; the comments name who writes a field. */
 struct pl_shared {
     _Atomic int mode;              /* by the main thread, and by the worker that reaches the byte limit */
@@ -48,7 +50,8 @@ struct pl_shared {
     uint64_t max_bytes;
     int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
     _Atomic int64_t run_ns;       /* when the streams may carry data, on pl_now_ns()'s clock; 0: not yet */
-    const struct pl_message_settings *messages;
+    const struct pl_flow_kind *kind;
+    const struct pl_message_settings *messages; /* of a flow of messages; else NULL */
     /* Of a flow of datagrams; else NULL and 0. */
     const struct pl_datagram_settings *datagrams;
     int64_t datagram_rate_bits_per_s; /* payload of all streams; 0: as fast as possible */

@@ -1,8 +1,8 @@
 #include "messages/message_records.h"
 
 #include "messages/endpoint.h"
+#include "messages/message_samples.h"
 #include "messages/recording_cost.h"
-#include "messages/round_trips.h"
 
 void pl_message_records_settings(struct pl_json *j, const struct pl_counters *counters)
 {
@@ -32,6 +32,18 @@ void pl_message_records_settings(struct pl_json *j, const struct pl_counters *co
         pl_json_double(j, "record_ns", cost.record_ns);
     }
     pl_json_end_object(j);
+}
+
+void pl_message_records_interval(struct pl_json *j, const struct pl_counters *counters)
+{
+    const struct pl_message_samples *samples = counters->samples;
+    pl_byte_counters_write_steps(j, "messages", &samples->counts, counters->count);
+}
+
+void pl_message_records_phase(struct pl_json *j, const struct pl_counters *counters, enum pl_phase phase)
+{
+    const struct pl_message_samples *samples = counters->samples;
+    pl_byte_counters_write_phase(j, "messages", &samples->counts, phase, counters->count);
 }
 
 typedef uint64_t (*count_of)(const struct pl_endpoint *endpoint);
@@ -105,7 +117,8 @@ void pl_message_records_result(struct pl_json *j, const struct pl_counters *coun
             pl_histogram_merge(lateness, &counters->streams[s].endpoint->send_lateness);
         pl_histogram_write_summary(lateness, j, "send_error_ns");
     }
-    if (counters->round_trips != NULL)
-        pl_histogram_write(&counters->round_trips->steady, j, "round_trip_ns");
+    const struct pl_message_samples *samples = counters->samples;
+    if (samples->timed)
+        pl_histogram_write(&samples->round_trips.steady, j, "round_trip_ns");
     pl_json_end_object(j);
 }

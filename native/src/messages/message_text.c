@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "messages/endpoint.h"
-#include "messages/round_trips.h"
+#include "messages/message_samples.h"
 
 static void print_sending(const struct pl_message_settings *messages)
 {
@@ -21,8 +21,6 @@ void pl_message_text_settings(const struct pl_counters *counters)
     const struct pl_flow *flow = counters->flow;
     const struct pl_message_settings *messages = &flow->messages;
     const char *carrier = pl_carrier_name(messages->carrier);
-    if (messages->bytes == 0)
-        return;
     (void)printf("messages of %lld bytes, %s%s%s%s", (long long)messages->bytes,
                  pl_encoding_name(messages->encoding), carrier != NULL ? " by " : "",
                  carrier != NULL ? carrier : "", messages->replies ? ", returned" : "");
@@ -40,9 +38,10 @@ static void print_rate(const struct pl_counters *counters)
 {
     const struct pl_flow *flow = counters->flow;
     const struct pl_span *steady = &counters->phases.spans[PL_STEADY];
+    const struct pl_message_samples *samples = counters->samples;
     uint64_t sum = 0;
     for (uint32_t s = 0; s < counters->count; s++)
-        sum += counters->messages.phases[PL_STEADY][s];
+        sum += samples->counts.phases[PL_STEADY][s];
     double seconds = (double)(steady->end_ns - steady->start_ns) / 1e9;
     (void)printf("messages of %lld bytes %s: %.0f/s", (long long)flow->messages.bytes,
                  flow->messages.replies && !flow->accepting ? "returned"
@@ -103,10 +102,9 @@ static void print_round_trips(const struct pl_histogram *found)
 
 void pl_message_text_result(const struct pl_counters *counters)
 {
-    if (counters->flow->messages.bytes == 0)
-        return;
+    const struct pl_message_samples *samples = counters->samples;
     print_rate(counters);
     print_order(counters);
-    if (counters->round_trips != NULL)
-        print_round_trips(&counters->round_trips->steady);
+    if (samples->timed)
+        print_round_trips(&samples->round_trips.steady);
 }

@@ -46,8 +46,11 @@ static void on_signal(int number)
     (void)number;
 }
 
-void pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number)
+bool pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number, uint32_t lanes,
+                        struct pl_error *error)
 {
+    (void)lanes;
+    (void)error;
     /* Without SA_RESTART, so that the call returns. */
     const struct sigaction action = {.sa_handler = on_signal};
     (void)sigaction(WAKE_SIGNAL, &action, NULL);
@@ -57,6 +60,7 @@ void pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, ui
         channel->is_over = pl_role_is_over;
         channel->context = worker;
     }
+    return true;
 }
 
 void pl_message_kick(const struct pl_worker *worker)

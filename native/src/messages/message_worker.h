@@ -12,7 +12,8 @@
 /* How many threads an end needs. */
 uint32_t pl_message_workers(const struct pl_flow *flow);
 /* Before a worker's thread starts: gives it its role, and lets pl_message_kick() end its waits. */
-void pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number);
+bool pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number, uint32_t lanes,
+                        struct pl_error *error);
 /* Ends the wait of a worker's thread, which then looks at the mode. A thread that is just about to wait
  * misses it. */
 void pl_message_kick(const struct pl_worker *worker);

@@ -1,0 +1,56 @@
+#include "messages/message_kind.h"
+
+#include "messages/endpoint.h"
+#include "messages/message_flow.h"
+#include "messages/message_records.h"
+#include "messages/message_samples.h"
+#include "messages/message_text.h"
+#include "messages/message_worker.h"
+
+static void *open_endpoints(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
+{
+    return pl_endpoints_open(flow, streams, error);
+}
+
+static void close_endpoints(void *endpoints, const struct pl_flow *flow)
+{
+    pl_endpoints_free(endpoints, (uint32_t)flow->streams);
+}
+
+/* Of messages the whole ones; datagrams may be lost on the way. */
+static bool has_all(const struct pl_flow *flow, const struct pl_stream *streams)
+{
+    for (uint32_t s = 0; s < (uint32_t)flow->streams && !pl_carrier_is_datagram(flow->messages.carrier); s++)
+        if (pl_endpoint_messages(streams[s].endpoint, true) < pl_flow_stream_messages(flow, s))
+            return false;
+    return true;
+}
+
+static const struct pl_kind_counts counts = {
+    .create = pl_message_samples_create,
+    .free = pl_message_samples_free,
+    .take = pl_message_samples_take,
+    .close_interval = pl_message_samples_close_interval,
+    .collect = pl_message_samples_collect,
+    .write_settings = pl_message_records_settings,
+    .write_interval = pl_message_records_interval,
+    .write_phase = pl_message_records_phase,
+    .write_result = pl_message_records_result,
+    .print_settings = pl_message_text_settings,
+    .print_result = pl_message_text_result,
+};
+
+const struct pl_flow_kind pl_message_kind = {
+    .protocol = "messages",
+    .by_streams = true,
+    .one_role = true,
+    .own_data = true,
+    .derive = pl_message_flow_derive,
+    .prepare_worker = pl_message_prepare,
+    .run = pl_message_worker_run,
+    .kick = pl_message_kick,
+    .open = open_endpoints,
+    .close = close_endpoints,
+    .has_all = has_all,
+    .counts = &counts,
+};
