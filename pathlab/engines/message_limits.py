@@ -1,7 +1,7 @@
 """What the native engine refuses of messages, before any host is touched: as its flags do, and a little more.
 
 The rest are combinations in which a factor would have no effect. The engine's own words are in
-native/src/messages/settings.c and native/src/flow/flow.c.
+native/src/messages/settings.c and native/src/messages/message_flow.c.
 """
 
 from __future__ import annotations

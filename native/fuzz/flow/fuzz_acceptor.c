@@ -8,6 +8,7 @@
 
 #include "base/program.h"
 #include "flow/acceptor.h"
+#include "flow/flow_settings.h"
 #include "property.h"
 
 enum { PEERS = 4, BACKLOG = 8, MAX_BYTES = 1024 };

@@ -3,7 +3,7 @@
 
 #include "base/options.h"
 #include "base/units.h"
-#include "flow/flow.h"
+#include "flow/flow_settings.h"
 #include "property.h"
 
 enum { MOST_ARGUMENTS = 64, MAX_BYTES = 4096 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/token.h"
-#include "flow/flow.h"
+#include "flow/flow_settings.h"
 #include "flow/hello.h"
 #include "property.h"
 

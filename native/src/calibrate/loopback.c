@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "flow/flow.h"
+#include "flow/flow_settings.h"
 #include "flow/pool.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"

@@ -148,6 +148,9 @@ void pl_datagram_flow_derive(struct pl_flow *flow)
     uint32_t streams = (uint32_t)((flow->streams + flow->workers - 1) / flow->workers);
     pl_datagram_settings_derive(datagrams, rate / flow->streams, streams);
     flow->pacing = rate > 0 ? pacings[datagrams->pacing] : PL_PACING_OFF;
+    datagrams->offered_bits_per_s = rate;
+    datagrams->paced_here = flow->pacing != PL_PACING_KERNEL;
+    datagrams->hands_over_early = flow->pacing == PL_PACING_TXTIME;
     flow->write_bytes = pl_datagram_call_bytes(datagrams);
     int64_t count = CALL_BYTES / (datagrams->bytes > 0 ? datagrams->bytes : PL_DATAGRAM_MIN_BYTES);
     count = count < RECEIVE_MIN ? RECEIVE_MIN : count > RECEIVE_MAX ? RECEIVE_MAX : count;

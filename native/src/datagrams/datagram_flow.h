@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "flow/flow.h"
+#include "flow/hello.h"
 
 /* Reads the words and numbers of the flags once the transport, the directions and the messages are known, and
  * refuses those that contradict each other. False with `error` set (usage). */

@@ -10,6 +10,8 @@
 #include "datagrams/datagram_samples.h"
 #include "datagrams/datagram_text.h"
 #include "datagrams/datagram_worker.h"
+#include "flow/flow.h"
+#include "flow/stream.h"
 
 static void *open_links(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
 {
@@ -20,6 +22,11 @@ static void close_links(void *links, const struct pl_flow *flow)
 {
     (void)flow;
     pl_datagram_links_free(links);
+}
+
+static int find_data_fd(const struct pl_stream *stream)
+{
+    return stream->link->fd;
 }
 
 static bool describe_failure(const struct pl_flow *flow, const struct pl_stream *stream, int failure,
@@ -61,6 +68,7 @@ const struct pl_flow_kind pl_datagram_kind = {
     .run = pl_datagram_worker_run,
     .open = open_links,
     .close = close_links,
+    .find_data_fd = find_data_fd,
     .describe_failure = describe_failure,
     .counts = &counts,
 };

@@ -32,8 +32,11 @@ struct pl_datagram_settings {
     enum pl_pacing_request pacing;
 
     /* Derived. */
-    uint32_t segments; /* datagrams of one super-packet; 1: none */
-    uint32_t batch;    /* super-packets, or datagrams, handed over in one call */
+    uint32_t segments;          /* datagrams of one super-packet; 1: none */
+    int64_t offered_bits_per_s; /* payload of all streams in each direction; 0: as fast as possible */
+    bool paced_here;            /* by the threads that send, not by the kernel */
+    bool hands_over_early;      /* with the times at which the kernel is to send them */
+    uint32_t batch;             /* super-packets, or datagrams, handed over in one call */
 };
 
 /* The payload that a path's MTU carries with IPv4, or IPv6; at most 65,507. */

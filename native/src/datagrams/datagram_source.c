@@ -195,7 +195,7 @@ static void begin_schedule(const struct source *source, struct pl_send_schedule 
 {
     const struct pl_shared *shared = source->worker->shared;
     pl_send_schedule_begin(schedule, start_ns, source->bytes * source->segments,
-                           (uint64_t)shared->datagram_rate_bits_per_s, source->worker->count,
+                           (uint64_t)shared->datagrams->offered_bits_per_s, source->worker->count,
                            shared->streams);
 }
 
@@ -313,11 +313,11 @@ static void prepare(struct source *source, struct pl_worker *worker)
     for (uint32_t i = 0; i < source->batch; i++) {
         source->parts[i] = (struct iovec){.iov_base = worker->write_buffer + i * room, .iov_len = room};
         source->messages[i].msg_hdr = (struct msghdr){.msg_iov = &source->parts[i], .msg_iovlen = 1};
-        if (shared->hands_over_early)
+        if (shared->datagrams->hands_over_early)
             add_time_control(source, i);
     }
-    source->ahead_ns = shared->hands_over_early ? AHEAD_NS : 0;
-    if (shared->hands_over_early)
+    source->ahead_ns = shared->datagrams->hands_over_early ? AHEAD_NS : 0;
+    if (shared->datagrams->hands_over_early)
         source->offset_ns = pl_datagram_txtime_offset_ns(worker->streams[0]->link->fd);
     source->base_ns = shared->accepting ? atomic_load(&shared->first_byte_ns) : atomic_load(&shared->run_ns);
     source->steady_ns = source->base_ns + shared->warmup_ns;
@@ -349,7 +349,7 @@ void pl_datagram_source_run(struct pl_worker *worker)
     if (!await_start(worker))
         return;
     prepare(&source, worker);
-    if (worker->shared->datagram_rate_bits_per_s > 0 && worker->shared->paces_datagrams)
+    if (worker->shared->datagrams->offered_bits_per_s > 0 && worker->shared->datagrams->paced_here)
         send_at_rate(&source);
     else
         send_fast(&source);

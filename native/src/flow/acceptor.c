@@ -10,6 +10,7 @@
 #include "base/message.h"
 #include "base/program.h"
 #include "base/token.h"
+#include "flow/flow_settings.h"
 #include "flow/hello.h"
 
 #define NONE UINT32_MAX

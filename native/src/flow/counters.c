@@ -14,7 +14,7 @@ struct pl_counters *pl_counters_create(const struct pl_flow *flow, struct pl_str
     if (counters == NULL)
         goto no_memory;
     counters->flow = flow;
-    counters->kind = pl_flow_kind_of(flow);
+    counters->kind = flow->kind;
     counters->streams = streams;
     counters->pool = pool;
     counters->count = (uint32_t)flow->streams;
@@ -119,10 +119,11 @@ static pl_ns take_sample(struct pl_counters *counters)
     if (counters->samples != NULL)
         counters->kind->counts->take(counters->samples, counters);
     for (uint32_t s = 0; s < counters->count && counters->flow->tcp_info != PL_TCP_INFO_NONE; s++)
-        (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s]), &counters->tcp_info[s],
+        (void)pl_tcp_info_read(pl_stream_data_fd(&counters->streams[s], counters->kind),
+                               &counters->tcp_info[s],
                                counters->tcp_info_raw != NULL ? &counters->tcp_info_raw[s] : NULL);
     for (uint32_t s = 0; s < counters->count && counters->subflows != NULL; s++)
-        pl_subflows_read(pl_stream_data_fd(&counters->streams[s]), &counters->subflows[s]);
+        pl_subflows_read(pl_stream_data_fd(&counters->streams[s], counters->kind), &counters->subflows[s]);
     read_usage(counters, counters->usage);
     return now_ns;
 }

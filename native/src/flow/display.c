@@ -44,7 +44,7 @@ static void print_peer(const struct pl_counters *counters)
     char address[PL_ADDRESS_TEXT_BYTES + sizeof " port 65535"] = "";
     char window[PL_QUANTITY_BYTES] = "autotuned";
     struct pl_transfer transfer = pl_pool_transfer(counters->pool);
-    pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0]), &facts);
+    pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0], counters->kind), &facts);
     if (pl_address_of_peer(counters->streams[0].fd, &peer))
         pl_address_text(&peer, address);
     size_t length = strlen(address);

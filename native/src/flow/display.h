@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "flow/counters.h"
-#include "flow/trial.h"
+#include "flow/ending.h"
 
 /* The settings of the run. */
 bool pl_display_ready(const struct pl_counters *counters);

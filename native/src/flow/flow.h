@@ -6,15 +6,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "base/marking.h"
-#include "base/options.h"
 #include "base/port_range.h"
 #include "base/token.h"
 #include "base/transport.h"
 #include "datagrams/datagram_settings.h"
-#include "flow/hello.h"
 #include "messages/settings.h"
+
+struct pl_flow_kind;
 
 #define PL_MAX_STREAMS 4096
 #define PL_MAX_WORKERS 256
@@ -68,9 +67,10 @@ struct pl_flow {
     int64_t memory_limit_bytes;
 
     /* Derived from the above. */
-    uint8_t token[PL_TOKEN_BYTES]; /* by pl_token_read() */
-    struct pl_port_range ports;    /* receive: the first free one is used */
-    bool accepting;                /* the listening side */
+    const struct pl_flow_kind *kind; /* what it carries, as far as is known */
+    uint8_t token[PL_TOKEN_BYTES];   /* by pl_token_read() */
+    struct pl_port_range ports;      /* receive: the first free one is used */
+    bool accepting;                  /* the listening side */
     bool transmits;
     bool receives;
     bool zero_copy;
@@ -86,16 +86,8 @@ struct pl_flow {
     int64_t held_window_bytes; /* size at which the receive window is held; 0: autotuning */
 };
 
-/* Parses the flags of `send` (sending) or `receive` and derives the dependent values. */
-enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int argc, char **argv,
-                                      struct pl_error *error);
-
 /* The flags of the hello; 0 at a receiver that does not know the direction yet. */
 uint16_t pl_flow_direction(const struct pl_flow *flow);
-/* Completes a receiver's settings from a hello; false when the hello contradicts its flags. */
-bool pl_flow_adopt(struct pl_flow *flow, const struct pl_hello *hello);
-/* Derives what follows from the settings for its kind; called again once the number of streams is known. */
-void pl_flow_derive(struct pl_flow *flow);
 /* Rounds writes and the held window to whole segments of the connected streams: Linux fills a small window by
  * whole segments only, and offers it in whole segments of the size that it sees arrive. */
 void pl_flow_fit_segments(struct pl_flow *flow, int64_t mss_bytes);

@@ -2,6 +2,8 @@
 #ifndef PL_FLOW_FLAGS_H
 #define PL_FLOW_FLAGS_H
 
+#include "base/error.h"
+#include "base/options.h"
 #include "flow/flow.h"
 
 #define PL_DEFAULT_PORT 5210

@@ -9,11 +9,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "flow/counters.h"
-#include "flow/flow.h"
 #include "flow/phases.h"
-#include "flow/stream.h"
-#include "flow/worker.h"
+
+struct pl_counters;
+struct pl_flow;
+struct pl_stream;
+struct pl_worker;
 
 /* What a kind counts beside bytes, and how records and text state it. `samples` is what create() returned. */
 struct pl_kind_counts {
@@ -69,6 +70,9 @@ struct pl_flow_kind {
      * set. */
     void *(*open)(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error);
     void (*close)(void *carriers, const struct pl_flow *flow);
+    /* The socket that carries a stream's data; -1 where it is no socket, or another stream's. NULL: the
+     * stream's own. Of -1 the kernel reports nothing. */
+    int (*find_data_fd)(const struct pl_stream *stream);
     /* Whether a flow by bytes has received all of them. */
     bool (*has_all)(const struct pl_flow *flow, const struct pl_stream *streams);
     /* Writes why a stream failed; false where the kind knows no more than the errno. */
@@ -77,8 +81,5 @@ struct pl_flow_kind {
 
     const struct pl_kind_counts *counts; /* NULL: bytes alone */
 };
-
-/* The kind of a flow, as far as its settings are known. */
-const struct pl_flow_kind *pl_flow_kind_of(const struct pl_flow *flow);
 
 #endif

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "datagrams/datagram_flow.h"
 #include "flow/flow_kind.h"
 #include "flow/priority.h"
 #include "flow/sockopts.h"
@@ -135,14 +134,10 @@ static void describe_work(struct pl_pool *pool, const struct pl_flow *flow)
     atomic_init(&shared->capped, false);
     atomic_init(&shared->splice_failure, 0);
     atomic_init(&shared->run_ns, 0);
-    shared->kind = pl_flow_kind_of(flow);
+    shared->kind = flow->kind;
     shared->messages = flow->messages.bytes > 0 ? &flow->messages : NULL;
     shared->offered_ns = flow->warmup_ns + flow->duration_ns;
     shared->datagrams = flow->datagrams.carried ? &flow->datagrams : NULL;
-    if (flow->datagrams.carried)
-        shared->datagram_rate_bits_per_s = pl_datagram_flow_rate(flow);
-    shared->paces_datagrams = flow->pacing != PL_PACING_KERNEL;
-    shared->hands_over_early = flow->pacing == PL_PACING_TXTIME;
     shared->warmup_ns = flow->warmup_ns;
     shared->drain_timeout_ns = flow->drain_timeout_ns;
     shared->accepting = flow->accepting;
@@ -208,7 +203,7 @@ static bool check_cores(const struct pl_flow *flow, struct pl_error *error)
 
 static bool prepare_streams(const struct pl_flow *flow, struct pl_stream *streams, struct pl_error *error)
 {
-    const struct pl_flow_kind *kind = pl_flow_kind_of(flow);
+    const struct pl_flow_kind *kind = flow->kind;
     for (uint32_t i = 0; flow->transmits && i < (uint32_t)flow->streams; i++) {
         if (flow->bytes > 0)
             streams[i].quota_bytes = pl_flow_stream_bytes(flow, i);

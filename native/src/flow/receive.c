@@ -14,6 +14,7 @@
 #include "base/program.h"
 #include "base/subcommands.h"
 #include "base/token.h"
+#include "flow/flow_settings.h"
 #include "flow/session.h"
 #include "flow/sockopts.h"
 

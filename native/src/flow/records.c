@@ -46,7 +46,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
     const struct pl_flow *flow = counters->flow;
     const struct pl_flow_kind *kind = counters->kind;
     struct pl_socket_facts facts;
-    pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0]), &facts);
+    pl_read_socket_facts(pl_stream_data_fd(&counters->streams[0], counters->kind), &facts);
     pl_json_begin_object(j, NULL);
     pl_json_string(j, "type", "ready");
     pl_json_i64(j, "streams", flow->streams);
@@ -70,7 +70,7 @@ bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int
     if (kind->counts != NULL)
         kind->counts->write_settings(j, counters);
     pl_write_window(j, flow->window_bytes, facts.sndbuf_bytes, facts.rcvbuf_bytes);
-    pl_streams_write_sockets(j, counters->streams, counters->count);
+    pl_streams_write_sockets(j, counters->streams, counters->count, kind);
     pl_json_end_object(j);
     return pl_json_flush_line(j);
 }

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "flow/counters.h"
-#include "flow/trial.h"
+#include "flow/ending.h"
 
 /* `rejected` -1: this end accepts no connections. */
 bool pl_records_ready(struct pl_json *j, const struct pl_counters *counters, int64_t rejected);

@@ -5,6 +5,7 @@
 #include "base/subcommands.h"
 #include "base/token.h"
 #include "flow/connector.h"
+#include "flow/flow_settings.h"
 #include "flow/session.h"
 
 static bool connect_streams(struct pl_session *session, struct pl_error *error)

@@ -55,7 +55,7 @@ bool pl_session_prepare(struct pl_session *session, struct pl_error *error)
 {
     struct pl_socket_facts facts;
     pl_read_socket_facts(session->streams[0].fd, &facts);
-    session->kind = pl_flow_kind_of(&session->flow);
+    session->kind = session->flow.kind;
     if (session->kind->by_streams)
         pl_flow_fit_segments(&session->flow, facts.mss_bytes);
     if (session->kind->open != NULL) {

@@ -5,9 +5,8 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
-#include "datagrams/datagram_link.h"
+#include "flow/flow_kind.h"
 #include "flow/sockopts.h"
-#include "messages/endpoint.h"
 
 struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error)
 {
@@ -34,16 +33,9 @@ void pl_streams_free(struct pl_stream *streams, uint32_t count)
     free(streams);
 }
 
-int pl_stream_data_fd(const struct pl_stream *stream)
+int pl_stream_data_fd(const struct pl_stream *stream, const struct pl_flow_kind *kind)
 {
-    if (stream->link != NULL)
-        return stream->link->fd;
-    if (stream->endpoint == NULL)
-        return stream->fd;
-    const struct pl_channel *channel = &stream->endpoint->channel;
-    if (channel->carrier == PL_CARRIER_STREAM)
-        return stream->fd;
-    return pl_carrier_is_datagram(channel->carrier) ? channel->read_fd : -1;
+    return kind->find_data_fd != NULL ? kind->find_data_fd(stream) : stream->fd;
 }
 
 void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes)
@@ -52,14 +44,15 @@ void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes)
     stream->confirmed = PL_CONFIRMATION_BYTES;
 }
 
-void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count)
+void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count,
+                              const struct pl_flow_kind *kind)
 {
     struct pl_socket_facts facts;
-    pl_read_socket_facts(pl_stream_data_fd(&streams[0]), &facts);
+    pl_read_socket_facts(pl_stream_data_fd(&streams[0], kind), &facts);
     pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
     pl_json_begin_array(j, "sockets");
     for (uint32_t i = 0; i < count; i++) {
-        pl_read_socket_facts(pl_stream_data_fd(&streams[i]), &facts);
+        pl_read_socket_facts(pl_stream_data_fd(&streams[i], kind), &facts);
         pl_json_begin_object(j, NULL);
         pl_json_u64(j, "stream", i);
         pl_json_known_i64(j, "sndbuf_bytes", facts.sndbuf_bytes);

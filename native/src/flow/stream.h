@@ -16,6 +16,7 @@
 #define PL_CONFIRMATION_BYTES 8
 
 struct pl_datagram_link;
+struct pl_flow_kind;
 struct pl_endpoint;
 
 enum pl_stream_state {
@@ -53,14 +54,14 @@ struct pl_stream *pl_streams_create(uint32_t count, struct pl_error *error);
 /* Closes the descriptors and frees. */
 void pl_streams_free(struct pl_stream *streams, uint32_t count);
 
-/* The socket that carries the data: the stream's own, or that of its datagrams; -1 where it is no socket, or
- * another one's. Of -1 the kernel reports nothing. */
-int pl_stream_data_fd(const struct pl_stream *stream);
+/* The socket that carries the data of a flow of that kind; -1: none of which the kernel reports anything. */
+int pl_stream_data_fd(const struct pl_stream *stream, const struct pl_flow_kind *kind);
 
 /* The peer has stated the bytes that it received. */
 void pl_stream_confirm(struct pl_stream *stream, uint64_t bytes);
 
 /* The "sockets" array, and the first stream's congestion control under "congestion" before it. */
-void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count);
+void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams, uint32_t count,
+                              const struct pl_flow_kind *kind);
 
 #endif

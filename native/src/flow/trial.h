@@ -7,20 +7,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "flow/ending.h"
 #include "flow/flow.h"
 #include "flow/phases.h"
 #include "flow/pool.h"
 #include "flow/stream.h"
 
 struct pl_trial;
-
-/* How a trial ended. `reason` is NULL when it is complete; `rejected` is -1 at an end that accepts no
- * connections. */
-struct pl_ending {
-    const char *reason;
-    int64_t rejected;
-    bool resets; /* streams that are still open are reset */
-};
 
 /* Borrows all three, which must outlive it. NULL with `error` set when memory ran out. */
 struct pl_trial *pl_trial_create(const struct pl_flow *flow, struct pl_stream *streams, struct pl_pool *pool,

@@ -51,12 +51,8 @@ struct pl_shared {
     int64_t user_rate_bits_per_s; /* per stream; 0: not paced here */
     _Atomic int64_t run_ns;       /* when the streams may carry data, on pl_now_ns()'s clock; 0: not yet */
     const struct pl_flow_kind *kind;
-    const struct pl_message_settings *messages; /* of a flow of messages; else NULL */
-    /* Of a flow of datagrams; else NULL and 0. */
-    const struct pl_datagram_settings *datagrams;
-    int64_t datagram_rate_bits_per_s; /* payload of all streams; 0: as fast as possible */
-    bool paces_datagrams;             /* by its threads, not by the kernel */
-    bool hands_over_early;            /* with the times at which the kernel is to send them */
+    const struct pl_message_settings *messages;   /* of a flow of messages; else NULL */
+    const struct pl_datagram_settings *datagrams; /* of a flow of datagrams; else NULL */
     pl_ns warmup_ns;
     pl_ns drain_timeout_ns;
     pl_ns

@@ -1,16 +1,12 @@
 #include "messages/channel.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/events.h"
-#include "messages/channel_setup.h"
 
-#define RECHECK_US 100000
 /* Datagrams that were sent before the peer went may arrive for this time. */
 #define LAST_NS (100 * PL_NS_PER_MS)
 /* Turns of a spinning reader between two looks at the peer. */
@@ -58,46 +54,6 @@ static bool is_peer_gone(const struct pl_channel *channel, uint64_t *calls)
     (*calls)++;
     ssize_t count = recv(channel->stream_fd, &byte, 1, MSG_DONTWAIT | MSG_PEEK);
     return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_channel_settings *settings,
-                     struct pl_error *error)
-{
-    channel->carrier = settings->carrier;
-    channel->polls = settings->polls;
-    channel->stream_fd = channel->read_fd = channel->write_fd = stream_fd;
-    channel->event_fds[0] = channel->event_fds[1] = -1;
-    if (!pl_channel_set_up(channel, settings, error))
-        return false;
-    if (has_rings(channel))
-        return true;
-    /* A datagram may be lost, so nobody waits for one without a look at the peer. */
-    const struct timeval recheck = {.tv_usec = RECHECK_US};
-    if (pl_carrier_is_datagram(channel->carrier) && !channel->polls)
-        (void)setsockopt(channel->read_fd, SOL_SOCKET, SO_RCVTIMEO, &recheck, sizeof recheck);
-    for (int i = 0; i < 2; i++) {
-        int fd = i == 0 ? channel->read_fd : channel->write_fd;
-        int flags = fcntl(fd, F_GETFL);
-        int wanted = channel->polls ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
-        if (flags < 0 || fcntl(fd, F_SETFL, wanted) != 0) {
-            pl_error_set(error, PL_SETUP, "channel", errno, "cannot set how a read waits");
-            return false;
-        }
-    }
-    return true;
-}
-
-bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls, struct pl_error *error)
-{
-    channel->carrier = PL_CARRIER_RING;
-    channel->polls = polls;
-    channel->stream_fd = channel->read_fd = channel->write_fd = -1;
-    int fd = pl_ring_create(queue_bytes, error);
-    bool mapped = fd >= 0 && pl_ring_map(&channel->in, fd, queue_bytes, error) &&
-                  pl_ring_map(&channel->out, fd, queue_bytes, error);
-    if (fd >= 0)
-        (void)close(fd);
-    return mapped;
 }
 
 void pl_channel_close(struct pl_channel *channel)

@@ -51,24 +51,6 @@ struct pl_channel {
     void *meanwhile_context;
 };
 
-struct pl_channel_settings {
-    enum pl_carrier carrier;
-    bool accepting; /* this end makes what both ends share */
-    bool polls;
-    size_t queue_bytes; /* room of a ring in one direction: a power of two */
-    pl_ns deadline_ns;  /* by which the peer has made its part */
-    /* Sets the options of a UDP socket before it is bound; false with `error` set. */
-    bool (*set_socket)(int fd, int family, const void *context, struct pl_error *error);
-    const void *context;
-};
-
-/* Makes or receives what carries the data, over the admitted stream. False with `error` set. Close it in
- * either case. */
-bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_channel_settings *settings,
-                     struct pl_error *error);
-/* Between two threads of this process: what is written can be read from the same channel. */
-bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls,
-                           struct pl_error *error);
 void pl_channel_close(struct pl_channel *channel);
 
 /* Writes all of it. 0, or an errno; ECANCELED when `is_over` said so. */

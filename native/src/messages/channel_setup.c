@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "messages/udp_pair.h"
 
 /* Two pipes have four ends, of which the peer gets two; two rings with two eventfds are four. */
+#define RECHECK_US 100000
 #define HANDED_MAX 4
 
 static bool fail(int cause, struct pl_error *error)
@@ -239,8 +241,8 @@ static bool share_udp(struct pl_channel *channel, const struct pl_channel_settin
            pl_udp_connect(channel->stream_fd, fd, &udp, error);
 }
 
-bool pl_channel_set_up(struct pl_channel *channel, const struct pl_channel_settings *settings,
-                       struct pl_error *error)
+static bool set_up(struct pl_channel *channel, const struct pl_channel_settings *settings,
+                   struct pl_error *error)
 {
     switch (settings->carrier) {
     case PL_CARRIER_UDP:
@@ -255,4 +257,44 @@ bool pl_channel_set_up(struct pl_channel *channel, const struct pl_channel_setti
     default:
         return true;
     }
+}
+
+bool pl_channel_open(struct pl_channel *channel, int stream_fd, const struct pl_channel_settings *settings,
+                     struct pl_error *error)
+{
+    channel->carrier = settings->carrier;
+    channel->polls = settings->polls;
+    channel->stream_fd = channel->read_fd = channel->write_fd = stream_fd;
+    channel->event_fds[0] = channel->event_fds[1] = -1;
+    if (!set_up(channel, settings, error))
+        return false;
+    if (channel->carrier == PL_CARRIER_RING || channel->carrier == PL_CARRIER_EVENT)
+        return true;
+    /* A datagram may be lost, so nobody waits for one without a look at the peer. */
+    const struct timeval recheck = {.tv_usec = RECHECK_US};
+    if (pl_carrier_is_datagram(channel->carrier) && !channel->polls)
+        (void)setsockopt(channel->read_fd, SOL_SOCKET, SO_RCVTIMEO, &recheck, sizeof recheck);
+    for (int i = 0; i < 2; i++) {
+        int fd = i == 0 ? channel->read_fd : channel->write_fd;
+        int flags = fcntl(fd, F_GETFL);
+        int wanted = channel->polls ? flags | O_NONBLOCK : flags & ~O_NONBLOCK;
+        if (flags < 0 || fcntl(fd, F_SETFL, wanted) != 0) {
+            pl_error_set(error, PL_SETUP, "channel", errno, "cannot set how a read waits");
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pl_channel_open_queue(struct pl_channel *channel, size_t queue_bytes, bool polls, struct pl_error *error)
+{
+    channel->carrier = PL_CARRIER_RING;
+    channel->polls = polls;
+    channel->stream_fd = channel->read_fd = channel->write_fd = -1;
+    int fd = pl_ring_create(queue_bytes, error);
+    bool mapped = fd >= 0 && pl_ring_map(&channel->in, fd, queue_bytes, error) &&
+                  pl_ring_map(&channel->out, fd, queue_bytes, error);
+    if (fd >= 0)
+        (void)close(fd);
+    return mapped;
 }

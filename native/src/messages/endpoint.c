@@ -13,6 +13,7 @@
 #include "flow/flow.h"
 #include "flow/sockopts.h"
 #include "flow/stream.h"
+#include "messages/channel_setup.h"
 
 /* For the peer to make its part of the channels of all streams. */
 #define SETUP_TIMEOUT_NS (5 * PL_NS_PER_S)

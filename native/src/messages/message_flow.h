@@ -4,7 +4,9 @@
 
 #include <stdbool.h>
 
+#include "base/error.h"
 #include "flow/flow.h"
+#include "flow/hello.h"
 
 /* Checks the flags once the transport and the directions are known. False with `error` set (usage). */
 bool pl_message_flow_check(struct pl_flow *flow, struct pl_error *error);

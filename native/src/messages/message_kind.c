@@ -1,5 +1,6 @@
 #include "messages/message_kind.h"
 
+#include "flow/stream.h"
 #include "messages/endpoint.h"
 #include "messages/message_flow.h"
 #include "messages/message_records.h"
@@ -15,6 +16,14 @@ static void *open_endpoints(const struct pl_flow *flow, struct pl_stream *stream
 static void close_endpoints(void *endpoints, const struct pl_flow *flow)
 {
     pl_endpoints_free(endpoints, (uint32_t)flow->streams);
+}
+
+static int find_data_fd(const struct pl_stream *stream)
+{
+    const struct pl_channel *channel = &stream->endpoint->channel;
+    if (channel->carrier == PL_CARRIER_STREAM)
+        return stream->fd;
+    return pl_carrier_is_datagram(channel->carrier) ? channel->read_fd : -1;
 }
 
 /* Of messages the whole ones; datagrams may be lost on the way. */
@@ -51,6 +60,7 @@ const struct pl_flow_kind pl_message_kind = {
     .kick = pl_message_kick,
     .open = open_endpoints,
     .close = close_endpoints,
+    .find_data_fd = find_data_fd,
     .has_all = has_all,
     .counts = &counts,
 };

@@ -11,20 +11,12 @@
 #include "base/error.h"
 #include "base/marking.h"
 #include "base/token.h"
+#include "probe/probe_settings.h"
 #include "probe/probe_table.h"
 
 enum pl_method { PL_ICMP_DATAGRAM, PL_ICMP_RAW, PL_PROBE_UDP, PL_PROBE_TCP, PL_METHODS };
 
 #define PL_PROBE_PAYLOAD_MAX 65000
-
-struct pl_probe_settings {
-    struct pl_address to;
-    struct pl_address from; /* length 0: not bound */
-    size_t payload_bytes;
-    uint8_t token[PL_TOKEN_BYTES]; /* udp, tcp */
-    struct pl_marking marking;
-    pl_ns connect_timeout_ns; /* tcp */
-};
 
 struct pl_probe_socket {
     int fd;

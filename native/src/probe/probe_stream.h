@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "probe/probe_socket.h"
+#include "probe/probe_settings.h"
 
 /* Connects a non-blocking socket and completes the handshake within the settings' time-out; false with
  * `error` set. */

@@ -1,6 +1,8 @@
 #include "streams/stream_kind.h"
 
+#include "flow/flow.h"
 #include "flow/sockopts.h"
+#include "flow/stream.h"
 #include "streams/backlog.h"
 #include "streams/stream_flow.h"
 #include "streams/stream_worker.h"

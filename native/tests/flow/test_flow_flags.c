@@ -2,7 +2,7 @@
 #include "arguments.h"
 #include "base/clock.h"
 #include "check.h"
-#include "flow/flow.h"
+#include "flow/flow_settings.h"
 
 #define TOKEN "00112233445566778899aabbccddeeff"
 

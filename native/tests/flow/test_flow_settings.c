@@ -1,7 +1,7 @@
 /* Derived settings of a flow: a receiver's settings from a hello, shares, sizes and pacing. */
 #include "base/clock.h"
 #include "check.h"
-#include "flow/flow.h"
+#include "flow/flow_settings.h"
 
 static struct pl_flow receiver(void)
 {
