@@ -11,6 +11,7 @@ import click
 from pathlab import __version__
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import StoreError
+from pathlab.report.phrases import format_bounded_time
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
 from pathlab.store.imported_trial import NOTES
@@ -18,7 +19,7 @@ from pathlab.store.importing import ReadFile, read_file, store_files
 from pathlab.store.location import DATABASE_NAME, RESULTS_ROOT
 from pathlab.store.records import CampaignRecord
 from pathlab.store.results import Results
-from pathlab.units import format_rate, format_time
+from pathlab.units import NOT_MEASURED, format_rate
 
 
 def import_files(
@@ -51,10 +52,13 @@ def import_files(
         for trial in file.trials:
             record = trial.record
             rate = record.throughput_bits_per_s
-            rtt_ns = record.loaded_rtt_median_ns or record.unloaded_rtt_median_ns
-            what = format_rate(rate) if rate is not None else f"RTT {format_time(rtt_ns)}"
-            if rate is None and rtt_ns is None:
-                what = "no rate and no RTT in it"
+            rtt = format_bounded_time(
+                record.loaded_rtt_median_ns or record.unloaded_rtt_median_ns,
+                record.loaded_rtt_median_above_ns or record.unloaded_rtt_median_above_ns,
+            )
+            what = format_rate(rate) if rate is not None else f"RTT {rtt}"
+            if rate is None and rtt == NOT_MEASURED:
+                what = "it contains no rate and no RTT"
             if record.status != Status.COMPLETE:
                 what = f"{record.status}: {record.failure}"
             ends = f"{record.path_source} → {record.path_destination}"

@@ -15,6 +15,7 @@ from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.lossless_text import describe_lossless_rates
 from pathlab.report.message_table import choose_message_trials
 from pathlab.report.names import format_utc
+from pathlab.report.phrases import format_bounded_time
 from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.rate_text import format_median
 from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
@@ -67,7 +68,7 @@ TRIALS = (
 COUNT = [column.heading for column in COMBINATIONS].index("n")
 #: Flags that change what a throughput means; they stand beside the status.
 SHOWN_FLAGS = (Flag.RATE_MISSED, Flag.SENDER_COUNTED, Flag.TOTAL_COMPUTED, Flag.TOTALS_DIFFER)
-MESSAGES_NOTE = "Of messages, host-limited trials are usable too."
+MESSAGES_NOTE = "For messages, host-limited trials are usable too."
 
 
 def show(results: Path, limit: int, offset: int, *, as_json: bool) -> None:
@@ -228,7 +229,9 @@ def _format_trial(line: TrialLine) -> tuple[str, ...]:
         format_time(line.round_trip_p99_ns),
         _format_loss(line),
         format_time(line.udp_jitter_ns),
-        "" if line.messages_per_s is not None else format_time(line.loaded_rtt_median_ns),
+        ""
+        if line.messages_per_s is not None
+        else format_bounded_time(line.loaded_rtt_median_ns, line.loaded_rtt_median_above_ns),
         f"{line.path_source} → {line.path_destination}",
         _format_status(line),
     )

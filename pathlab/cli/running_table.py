@@ -8,13 +8,13 @@ from typing import Any
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
-from pathlab.report.phrases import Format, format_interval
+from pathlab.report.phrases import Format, format_bounded_time, format_interval
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
-from pathlab.study.answer import measure_records
+from pathlab.study.answer import measure_bounded_records, measure_records
 from pathlab.study.selection import LAB_FLAGS, PATH_FLAGS, PROVISIONAL_FLAGS, is_counted
-from pathlab.study.streams import measure_drtt
+from pathlab.study.streams import find_drtt_bound, measure_drtt
 from pathlab.units import NOT_MEASURED, format_bytes, format_frequency, format_rate, format_ratio, format_time
 
 CELLS_SHOWN = 10
@@ -78,7 +78,8 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
         what = f"{path}  {cell:>12}{'  ' if others else ''}{others}"
     if record.status != Status.COMPLETE:
         return f"{what}  {record.status}: {record.failure}"
-    rate, rise, change_ns = format_rate(record.throughput_bits_per_s), "", measure_drtt(record)
+    rate, rise = format_rate(record.throughput_bits_per_s), ""
+    change_ns, above_ns = measure_drtt(record), find_drtt_bound(record)
     if is_of_messages(settings):
         rate = format_frequency(record.messages_per_s)
         if record.round_trip_median_ns is not None:
@@ -86,6 +87,8 @@ def format_trial_line(record: TrialRecord, settings: Mapping[str, Any], varied: 
             rise = f"  round trip {median}, p99 {p99}"
     elif carries_datagrams(settings):
         rise = f"  loss {_describe_loss([record])}"
+    elif change_ns is None and above_ns is not None:
+        rise = f"  RTT above +{format_time(above_ns)}"
     elif change_ns is not None:
         rise = f"  RTT {'+' if change_ns >= 0 else ''}{format_time(change_ns)}"
     marks = [flag for flag in record.flags if flag != Flag.LAB]
@@ -162,7 +165,8 @@ def _describe_loss(records: Sequence[TrialRecord]) -> str:
 
 
 def _describe_drtt(records: Sequence[TrialRecord]) -> str:
-    return format_time(measure_records(measure_drtt(record) for record in records).median)
+    found = measure_bounded_records(records, measure_drtt, find_drtt_bound)
+    return format_bounded_time(found.median, found.above_ns)
 
 
 def _describe_round_trips(records: Sequence[TrialRecord]) -> tuple[str, str, str]:

@@ -21,6 +21,7 @@ from pathlab.printed_table import PrintedColumn, PrintedParagraph, PrintedTable
 from pathlab.report.names import WORD_COLUMNS
 from pathlab.report.phrases import (
     FORMATS,
+    format_bounded_time,
     format_count,
     format_figure,
     format_interval,
@@ -74,6 +75,8 @@ def format_value(value: Any, unit: str = "") -> str:
     if isinstance(value, Spread | Estimate):
         if isinstance(value, Spread) and value.modes:
             return format_modes(value.modes)
+        if isinstance(value, Spread) and value.median is None and value.above_ns is not None:
+            return format_bounded_time(None, value.above_ns)
         middle = value.median if isinstance(value, Spread) else value.value
         if middle is None and isinstance(value, Estimate):
             least = value.interval.low
@@ -120,6 +123,8 @@ def format_cell(column: AnswerColumn, answer: Answer[Any]) -> str:
     if value is None and column.heading == "undecided":
         return ""
     text = format_reason(value) if column.heading == "undecided" else format_value(value, unit)
+    if value is None and (above_ns := column.read_bound(answer)) is not None:
+        text = format_bounded_time(None, above_ns)
     detail = format_value(column.read_detail(answer), unit) if column.detail else NOT_MEASURED
     return text if detail == NOT_MEASURED else f"{text} ({detail})"
 

@@ -18,9 +18,10 @@ from pathlab.store.records import TrialRecord
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
-from pathlab.study.selection import DRTT_MEDIAN_COLUMNS
+from pathlab.study.selection import DRTT_COLUMNS, DRTT_MEDIAN_COLUMNS
 from pathlab.study.steadiness import classify_steadiness
 from pathlab.study.streams import (
+    find_drtt_bound,
     measure_datagram_loss,
     measure_drtt,
     measure_probe_loss,
@@ -42,7 +43,7 @@ RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not 
 ENDS = ("sender", "receiver")
 #: Mark of a count of provisional trials, and the line that explains it.
 PROVISIONAL = "*"
-PROVISIONAL_EXPLANATION = f"n{PROVISIONAL}: provisional, as every trial of these was lab-limited."
+PROVISIONAL_EXPLANATION = f"{PROVISIONAL} all trials lab-limited"
 CELL_COLUMNS = (
     PrintedColumn("Streams"),
     PrintedColumn("Window", constant="Window {}"),
@@ -258,8 +259,7 @@ def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     yield ("Congestion", f"sender {used[0]}, receiver {used[1]} (requested: {requested})")
     for end in ("sender", "receiver"):
         yield (f"CPU, {end}", _cpu_text(record, end))
-    medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
-    yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
+    yield ("dRTT", describe_drtt(record))
 
 
 def _list_datagram_facts(
@@ -277,8 +277,16 @@ def _list_datagram_facts(
         f"receiver {format_bytes(record.window_granted_receiver_bytes)} per stream "
         f"(requested {format_window(record.window_requested_bytes)})",
     )
-    medians = measure_drtt(record, DRTT_MEDIAN_COLUMNS)
-    yield ("dRTT", f"{format_time(measure_drtt(record))} (difference of medians {format_time(medians)})")
+    yield ("dRTT", describe_drtt(record))
+
+
+def describe_drtt(record: TrialRecord) -> str:
+    """DRTT of one trial, and that of the medians; of late probes what they are above."""
+    mean, medians = (
+        format_bounded_time(measure_drtt(record, columns), find_drtt_bound(record, columns))
+        for columns in (DRTT_COLUMNS, DRTT_MEDIAN_COLUMNS)
+    )
+    return f"{mean} (difference of medians: {medians})"
 
 
 def _list_message_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:

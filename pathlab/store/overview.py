@@ -45,6 +45,7 @@ class TrialLine:
     round_trip_median_ns: float | None
     round_trip_p99_ns: float | None
     loaded_rtt_median_ns: float | None
+    loaded_rtt_median_above_ns: float | None
     udp_sent_packets: int | None
     udp_lost_packets: int | None
     udp_jitter_ns: float | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
@@ -14,6 +14,7 @@ from pathlab.analysis.estimators.modes import Mode, find_modes
 from pathlab.analysis.estimators.quantiles import quartiles
 from pathlab.analysis.estimators.serial import ordered_median_interval
 from pathlab.analysis.fits.curve_fit import FitOptions
+from pathlab.store.records import TrialRecord
 from pathlab.study.frames import build_frame, format_answer
 from pathlab.study.selection import Sample, SampleSelection
 from pathlab.study.trials import Condition
@@ -159,6 +160,19 @@ def measure_bounded_spread(values: Floats, above: Floats) -> Spread:
 def measure_records(values: Iterable[float | None]) -> Spread:
     """``measure_spread`` of one figure of each trial, None where it was not measured, in their order."""
     return measure_spread(np.array([np.nan if one is None else one for one in values], dtype=np.float64))
+
+
+def measure_bounded_records(
+    records: Sequence[TrialRecord],
+    read: Callable[[TrialRecord], float | None],
+    read_bound: Callable[[TrialRecord], float | None],
+) -> Spread:
+    """``measure_bounded_spread`` of one figure of each trial and what it is above, None where not known."""
+    values, above = (
+        np.array([np.nan if (one := part(record)) is None else one for record in records], dtype=np.float64)
+        for part in (read, read_bound)
+    )
+    return measure_bounded_spread(values, above)
 
 
 def make_answer(sample: Sample, result: Result, quantity: str | None = None) -> Answer[Result]:

@@ -34,6 +34,7 @@ from pathlab.study.selection import (
     ExclusionCount,
     Rules,
     Sample,
+    name_bound,
     select,
 )
 from pathlab.study.trials import TrialTable
@@ -185,12 +186,14 @@ def describe_cell(part: Sample) -> CellFigures:
     own: dict[str, Any] = {
         "throughput_bits_per_s": measure_rates(part.rates_bits_per_s),
         "drtt_ns": measure_bounded_spread(part.rise_ns, part.rise_above_ns),
-        "drtt_median_ns": measure_spread(part.rise_median_ns),
+        "drtt_median_ns": measure_bounded_spread(part.rise_median_ns, part.rise_median_above_ns),
         "cpu_s_per_gb": measure_spread(part.cpu_s_per_gb),
         "udp_loss": part.pool_datagram_loss(),
         "flags": tuple(ExclusionCount(reason=flag, trials=n) for flag, n in part.count_flags().items()),
     }
     for probes in ("loaded", "unloaded"):
+        mean = f"{probes}_rtt_mean_ns"
+        own[mean] = measure_bounded_spread(part.get(mean), part.get(name_bound(mean)))
         own[f"{probes}_rtt_pooled_mean_ns"] = part.pool_rtt_mean(probes)
         own[f"{probes}_variability_ratio"] = measure_spread(part.measure_variability(probes))
         own[f"{probes}_loss"] = part.pool_loss(probes)

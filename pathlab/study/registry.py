@@ -26,6 +26,8 @@ from pathlab.study.progress import RunCounts, count_trials
 from pathlab.study.rate_searches import is_searching
 from pathlab.study.trials import StudySource, TrialTable, read_study_trials
 
+#: The end of a column's path that is the median of a spread.
+MEDIAN = ".median"
 Study = TypeVar("Study", bound="AnalysesBase")
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
@@ -70,6 +72,13 @@ class AnswerColumn:
     def read_detail(self, answer: Answer[Any]) -> Any:
         """What is shown in brackets."""
         return None if self.detail is None else _follow(answer, self.detail)
+
+    def read_bound(self, answer: Answer[Any]) -> float | None:
+        """What a median that is not known is above, ns; None where that is not known either."""
+        if callable(self.source) or not self.source.endswith(MEDIAN):
+            return None
+        above_ns = getattr(_follow(answer, self.source.removesuffix(MEDIAN)), "above_ns", None)
+        return None if above_ns is None else float(above_ns)
 
     def find_unit(self, answer: Answer[Any]) -> str:
         """The unit of the value; that of the answer's quantity for the unit ``quantity``."""

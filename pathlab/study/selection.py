@@ -53,6 +53,11 @@ ROUNDING_RATIO = 1e-9
 Item = TypeVar("Item")
 
 
+def name_bound(column: str) -> str:
+    """The column of what ``column`` (an RTT, ``.._ns``) is above where probes are late."""
+    return f"{column.removesuffix('_ns')}_above_ns"
+
+
 def choose_evenly(items: Sequence[Item], most: int) -> list[Item]:
     """At most so many of the items (one at least), the first and the last among them, in their order."""
     most = max(most, 1)
@@ -154,7 +159,12 @@ class Sample:
     @property
     def rise_above_ns(self) -> Floats:
         """What dRTT is above where loaded probes are late, so that it is not known; else NaN."""
-        return self._subtract(("loaded_rtt_mean_above_ns", DRTT_COLUMNS[1]))
+        return self._subtract((name_bound(DRTT_COLUMNS[0]), DRTT_COLUMNS[1]))
+
+    @property
+    def rise_median_above_ns(self) -> Floats:
+        """The same of the medians."""
+        return self._subtract((name_bound(DRTT_MEDIAN_COLUMNS[0]), DRTT_MEDIAN_COLUMNS[1]))
 
     @property
     def rise_median_ns(self) -> Floats:

@@ -12,7 +12,7 @@ from pathlab.store.arrays import read_floats
 from pathlab.store.interval_histograms import read_probe_histograms, sum_histograms
 from pathlab.store.records import TrialRecord
 from pathlab.store.steady import LOADED_PROBES, read_probes
-from pathlab.study.selection import DRTT_COLUMNS
+from pathlab.study.selection import DRTT_COLUMNS, name_bound
 from pathlab.study.trial_series import Columns, ProbeTrace, build_probes, read_columns, read_stream_bytes
 from pathlab.study.trials import StudySource, keep_possible
 
@@ -70,9 +70,9 @@ def measure_drtt(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -
     return None if loaded is None or unloaded is None else loaded - unloaded
 
 
-def find_drtt_bound(record: TrialRecord) -> float | None:
+def find_drtt_bound(record: TrialRecord, columns: tuple[str, str] = DRTT_COLUMNS) -> float | None:
     """What dRTT of one trial is above where loaded probes are late, ns; else None."""
-    return measure_drtt(record, ("loaded_rtt_mean_above_ns", DRTT_COLUMNS[1]))
+    return measure_drtt(record, (name_bound(columns[0]), columns[1]))
 
 
 def measure_probe_loss(record: TrialRecord, probes: str) -> Loss | None:

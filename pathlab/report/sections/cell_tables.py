@@ -104,7 +104,7 @@ RATE_COLUMNS = _build_columns(
     ("RTT unloaded, min", "unloaded_rtt_min_ns.least", "least probe without load"),
     ("RTT unloaded, avg", "unloaded_rtt_pooled_mean_ns", "mean of all probes without load"),
     ("dRTT avg", _format_rise, "loaded minus unloaded average, median over trials"),
-    ("dRTT median", "drtt_median_ns.median", "the same of the medians"),
+    ("dRTT of medians", "drtt_median_ns.median", "loaded minus unloaded median, median over trials"),
     ("Loss loaded", "loaded_loss.loss_ratio", "of all probes under load"),
     ("Loss unloaded", "unloaded_loss.loss_ratio", "of all probes without load"),
     ("RV loaded", "loaded_variability_ratio.median", "1 - min / mean of RTTs, median over trials"),
