@@ -19,6 +19,7 @@ from pathlab.serve.guard import AccessGuard, ServerAddress
 from pathlab.serve.library import SOURCES_MAX
 from pathlab.serve.open_results import ZSTD
 from pathlab.serve.plan_rows import list_plan_routes
+from pathlab.serve.report_answers import list_report_routes
 from pathlab.serve.saved_views import list_view_routes
 from pathlab.serve.service import ExplorerService, find_service
 from pathlab.serve.trial_answers import list_trial_routes
@@ -40,6 +41,7 @@ def build_app(
             *list_event_routes(),
             *list_control_routes(),
             *list_plan_routes(),
+            *list_report_routes(),
         ],
         exception_handlers={
             RequestRefused: _answer_refused,

@@ -30,8 +30,9 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
+POLICY_HEADER = "content-security-policy"
 SECURITY_HEADERS = {
-    "content-security-policy": POLICY,
+    POLICY_HEADER: POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -41,8 +42,8 @@ SECURITY_HEADERS = {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 NO_ACCESS = (
-    "no access: open the URL that `pathlab serve` printed last (each works once), or send the header of its "
-    "key file"
+    "no access: open the address that `pathlab serve` printed last (it works once), or send the header of "
+    "its key file"
 )
 _HTTP_PORT = 80
 
@@ -92,7 +93,9 @@ class AccessGuard:
             nonlocal is_begun
             if message["type"] == "http.response.start":
                 is_begun = True
-                MutableHeaders(raw=message.setdefault("headers", [])).update(SECURITY_HEADERS)
+                headers = MutableHeaders(raw=message.setdefault("headers", []))
+                policy = headers.get(POLICY_HEADER, POLICY)  # a report has its own
+                headers.update({**SECURITY_HEADERS, POLICY_HEADER: policy})
             await send(message)
 
         answer = self._check(scope)
@@ -105,7 +108,7 @@ class AccessGuard:
             self._show_fault(scope, error)
             if is_begun:
                 raise ConnectionAbortedError from None  # the answer stays incomplete, which a browser sees
-            text = "a fault of PathLab itself; the terminal says more\n"
+            text = "an internal error of PathLab; see the terminal\n"
             await PlainTextResponse(text, 500)(scope, receive, send_with_headers)
 
     def _check(self, scope: Scope) -> Response | None:

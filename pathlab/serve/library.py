@@ -20,7 +20,7 @@ from pathlab.store.location import DATABASE_NAME
 OPEN_SETS_MAX, OPEN_TRIALS_MAX = 8, 250_000
 #: Results on the same axes.
 SOURCES_MAX = 8
-_GONE = "these results are not there any more, or others took their place"
+_GONE = "these results were deleted or replaced"
 
 
 class ResultsLibrary:

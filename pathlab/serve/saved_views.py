@@ -83,7 +83,7 @@ def find_folders(request: Request) -> dict[str, Path]:
     wanted = [one for one in request.query_params.get("open", "").split(",") if one]
     entries = [library.catalogue.find(one) for one in wanted] if wanted else library.list_given()
     if not entries or None in entries:
-        raise RequestRefused(404, "these results are not there any more", hint="reload the page")
+        raise RequestRefused(404, "these results were deleted", hint="reload the page")
     paths = [entry.path for entry in entries if entry is not None]
     return {
         name_source(at): path.parent if path.name == DATABASE_NAME or path.is_file() else path

@@ -65,7 +65,7 @@ def bind_listener(address: str = LOOPBACK, port: int = 0) -> Listener:
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
-            f"--bind: '{address}' is no address: {reason.lower()}", hint="give an address of this machine"
+            f"--bind: '{address}' is not an address: {reason.lower()}", hint="give an address of this machine"
         ) from error
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:

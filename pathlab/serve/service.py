@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -16,13 +17,15 @@ from pathlab.study.exploration.courses import CourseCache
 class ExplorerService:
     """The results of a server, the series looked at last, and the events of runs.
 
-    ``stopping`` is set when it ends, so that streams end with it.
+    ``stopping`` is set when it ends, so that streams end with it. ``analysing`` is held while results are
+    analysed, one after the other.
     """
 
     library: ResultsLibrary
     courses: CourseCache = field(default_factory=CourseCache)
     events: EventHub = field(default_factory=EventHub)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    analysing: threading.Lock = field(default_factory=threading.Lock)
 
 
 def find_service(request: Request) -> ExplorerService:

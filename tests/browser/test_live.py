@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
+from pathlab.report.answer_text import list_answers
 from pathlab.runner.journal import STARTED, Journal
 from pathlab.store.results import Results
+from pathlab.study.analyses import StudiedResults
 from tests.browser.explorer_page import ExplorerPage, check_accessibility
 from tests.browser.watching import Watch
 from tests.integration.running import ROOT, running, write_campaign
@@ -143,6 +145,15 @@ def test_a_live_run_from_start_to_end_in_two_browsers(
         wait_for_trials(one, len(stored))
         assert list_trials(one) == stored
     page.close()  # before its server ends
+    end = other.locator(f"{LIVE} .run-end")
+    with StudiedResults.open(tmp_path / "out") as results:
+        lead = list_answers(results, ())[0].lead
+    expect(end.locator("strong").first).to_have_text(lead)
+    check_accessibility(other)
+    with other.context.expect_page() as opened:
+        end.get_by_role("link", name="Report").click()
+    expect(opened.value.locator("#answer")).to_contain_text(lead)
+    expect(end.get_by_role("link", name="Explorer")).to_have_attribute("href", re.compile(r"^\?open=\w+$"))
 
 
 #: A trial with a million streams, and many events of which one could be markup.

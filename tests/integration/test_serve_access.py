@@ -30,7 +30,7 @@ def test_without_access_nothing_is_sent(served: ServedExplorer) -> None:
     for path in ("/", "/api/catalogue", "/static/app.js", "/events", "/nothing"):
         answer = served.request(path, headers={})
         assert answer.status == 401
-        assert answer.body.startswith(b"no access: open the URL that `pathlab serve` printed last")
+        assert answer.body.startswith(b"no access: open the address that `pathlab serve` printed last")
         assert answer.body.count(b"\n") == 1
 
 

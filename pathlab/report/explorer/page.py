@@ -35,7 +35,15 @@ SCRIPTS = (
     *("legend.js", "figure_keys.js", "empty_figure.js", "app.js", "notice.js", "sources.js"),
     *("title_panel.js", "figure_panel.js", "controls.js", "filters_panel.js"),
     *("details.js", "course.js", "verdicts.js", "overlay.js"),
-    *("quantities.js", "live.js", "progress.js", "trials_now.js", "plan_rows.js", "live_cells.js"),
+    *(
+        "quantities.js",
+        "live.js",
+        "run_end.js",
+        "progress.js",
+        "trials_now.js",
+        "plan_rows.js",
+        "live_cells.js",
+    ),
     "control.js",
     *("figure_csv.js", "figure_table.js", "share.js", "saved.js", "reading.js"),
 )

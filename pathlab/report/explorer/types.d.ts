@@ -806,6 +806,13 @@ interface ExportedDocuments {
   views: SavedView[];
 }
 
+/** What one of the results says once its run has ended, with links to its report and explorer. */
+interface RunEnd {
+  answers: { lead: string; remarks: string[] }[];
+  report: string;
+  explorer: string;
+}
+
 /** What is known of the run of one of the results: `run` and `progress` events. */
 interface Run {
   results: string;
@@ -1232,6 +1239,7 @@ interface Explorer {
     isRunning(run: Run | null): boolean;
     STATES: Record<string, string>;
   };
+  runEnd: { mount(element: HTMLElement, given: App): void; draw(run: Run): void };
   progress: {
     mount(head: HTMLElement, body: HTMLElement, app: App): void;
     describeLeft(run: Run): string;

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
+from pathlab.report.answer_text import list_recommendation_answers
 from pathlab.report.blocks import Notice
-from pathlab.report.datagram_answers import describe_flows, list_other_recommendations
+from pathlab.report.datagram_answers import describe_flows
 from pathlab.report.datagram_table import EXPLANATION as FLOW_EXPLANATION
 from pathlab.report.datagram_table import count_flows_left, tabulate_flows
 from pathlab.report.lossless_text import EXPLANATION as EXPLANATION_OF_RATES
@@ -27,7 +28,6 @@ from pathlab.report.multipath_table import EXPLANATION as MULTIPATH_EXPLANATION
 from pathlab.report.multipath_table import count_rows_left, tabulate_multipath
 from pathlab.report.multipath_text import describe_multipath
 from pathlab.report.phrases import explain_cut_texts, format_count
-from pathlab.report.recommendation_text import SHOWN_IN_FULL, RecommendationText, describe_recommendation
 from pathlab.report.technology_table import (
     count_tables_left,
     explain_technologies,
@@ -63,13 +63,10 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
     for text in flows[1:]:
         console.print(PrintedParagraph(text, mark="  "))
     _print_flows(study, console)
-    answers = [describe_recommendation(answer.result) for answer in list_other_recommendations(study)]
-    for words in answers:
-        lead = f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead
-        console.print(PrintedParagraph(lead, "bold"))
-        for line in _list_remarks(words) if len(answers) <= SHOWN_IN_FULL else ():
-            console.print(PrintedParagraph(line, mark="  "))
-        for line in words.other_rates[:SHOWN_IN_FULL]:
+    answers = list_recommendation_answers(study)
+    for answer in answers:
+        console.print(PrintedParagraph(answer.lead, "bold"))
+        for line in answer.remarks:
             console.print(PrintedParagraph(line, mark="  "))
     _print_lossless_rates(study, console)
     technologies = describe_technologies(study)
@@ -82,7 +79,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         rows += _print_messages(study, path, console)
     if note := explain_cut_texts([*technologies, *describe_latencies(study), *rows]):
         console.print(PrintedParagraph(note, "dim"))
-    shown = {answer.condition for answer in study.datagrams()}
+    shown = {one.condition for one in study.datagrams()}
     conditions = [one for one in study.conditions() if not one.key.is_of_messages and one.key not in shown]
     for condition in conditions:
         console.print()
@@ -91,7 +88,7 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
             console.print(PrintedParagraph(f"Trials: {flags}.", "yellow"))
     if conditions:
         provisional = any(condition.has_provisional for condition in conditions)
-        cut = explain_cut_texts([text for words in answers for text in (words.lead, *words.remarks)])
+        cut = explain_cut_texts([text for answer in answers for text in (answer.lead, *answer.remarks)])
         notes = (EXPLANATION, PROVISIONAL_EXPLANATION * provisional, CUT_EXPLANATION * bool(cut))
         console.print(PrintedParagraph(" ".join(filter(None, notes)), "dim"))
     several = len({notice.path for notice in notices if notice.path}) > 1
@@ -176,14 +173,3 @@ def _print_messages(study: Analyses, conditions: Sequence[MeasuredCondition], co
     if shown:
         console.print(PrintedParagraph(explain_messages(shown), "dim"))
     return texts
-
-
-def _list_remarks(words: RecommendationText) -> Iterator[str]:
-    """The key numbers that the lead does not give, in a line, and the first remarks."""
-    labels = {remark.partition(":")[0] for remark in words.remarks}
-    numbers = [
-        f"{label}: {text}" for label, text in words.numbers if text not in words.lead and label not in labels
-    ]
-    if numbers:
-        yield f"{'. '.join(numbers)}."
-    yield from words.remarks

@@ -81,6 +81,7 @@
     if (!run) return;
     drawHead(run);
     drawUse(run);
+    explorer.runEnd.draw(run);
     explorer.trialsNow.draw(run);
     explorer.planRows.draw(run);
     drawHappened();
@@ -220,9 +221,17 @@
       " ",
       parts.left,
     );
-    const [now, plan, rows, cells] = Array.from({ length: 4 }, () => make("div", {}));
+    const [end, now, plan, rows, cells] = Array.from({ length: 5 }, () => make("div", {}));
     const cellsFold = foldOf("Medians so far", make("span", { class: "soft" }), cells);
-    fill(body, plan, now, parts.use, make("div", { class: "folds" }, rows, cellsFold, parts.happenedFold));
+    fill(
+      body,
+      end,
+      plan,
+      now,
+      parts.use,
+      make("div", { class: "folds" }, rows, cellsFold, parts.happenedFold),
+    );
+    explorer.runEnd.mount(end, app);
     explorer.trialsNow.mount(now);
     explorer.planRows.mount(plan, rows, app, schedule);
     explorer.liveCells.mount(cellsFold, cells, app);
