@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
@@ -42,30 +42,34 @@ from pathlab.units import NOT_MEASURED, format_rate, format_ratio, format_time
 
 _EQUAL, _ENOUGH = format_ratio(MARGIN_RATIO), format_ratio(SUFFICIENT_RATIO)
 RULE = (
-    "A combination is usable if its windows were granted as requested and neither a host nor the lab was at "
-    "its limit. It carries enough if its median has a confidence interval (six trials or more) and one of "
-    f"two tests shows it. Either it is equivalent to the best one within ±{_EQUAL}, cycle by cycle (two "
-    f"one-sided tests, Holm-corrected). Or it reaches {_ENOUGH} of the capacity that the response surface "
-    "finds; without such a capacity, of the best one. A combination that counted more than the link can "
-    "carry is no reference. Among those that carry enough, less added delay (dRTT, the RTT increase under "
-    "load) or less probe loss is preferred. The 95 % confidence intervals must not overlap, and the "
-    f"difference must exceed {_EQUAL} of the idle RTT or {format_ratio(LOSS_MARGIN_RATIO)} of the probes. "
-    "With fewer than six trials, the ranges of all trials must be that far apart instead, and confidence is "
-    "low. Ties go to the smallest streams × window, then to the fewest streams; autotuned windows count as "
-    "larger than any fixed one. If no combination is shown to carry enough, or only one is usable, the "
-    "medians decide and confidence is low. Confidence is also low if less delay decides and the RTT was "
-    "still rising when the trials ended. It is low too if the rate has several levels, slow hours, changes "
-    "within trials or seconds without a byte. Where the machine was too busy for some combinations, their "
-    "medians "
+    "A combination is usable if its windows were granted as requested and neither a host nor the lab was "
+    "at its limit. It reaches the full rate if its median has a confidence interval (six trials or more) "
+    f"and one of two tests shows it. Either it is equivalent to the best one within ±{_EQUAL}, cycle by "
+    f"cycle (two one-sided tests, Holm-corrected). Or it reaches {_ENOUGH} of the capacity that the "
+    "response surface finds; without such a capacity, of the best one. A combination that shows more "
+    "than the link can carry is not a reference. Among those that reach the full rate, less added delay "
+    "(dRTT, the RTT increase under load) or less probe loss is preferred. The 95 % confidence intervals "
+    f"must not overlap, and the difference must exceed {_EQUAL} of the idle RTT or "
+    f"{format_ratio(LOSS_MARGIN_RATIO)} of the probes. With fewer than six trials, the ranges of all "
+    "trials must be that far apart instead, and confidence is low. Ties go to the smallest streams × "
+    "window, then to the fewest streams; autotuned windows count as larger than any fixed one. If no "
+    "combination is shown to reach the full rate, or only one is usable, the medians decide and "
+    "confidence is low. Confidence is also low if less delay decides and the RTT was still rising when "
+    "the trials ended. It is low too if the rate has several levels, slow hours, changes within trials "
+    "or seconds without a byte. Where the machine was too busy for some combinations, their medians "
     "decide as well if they would change the answer. It is then provisional."
 )
 
 
+#: What the control trials of a campaign say of its path.
+DRIFT_WORDS: Mapping[DriftVerdict, str] = {
+    DriftVerdict.STEADY: "The path was steady during the campaign",
+    DriftVerdict.DRIFTING: "The path drifted during the campaign",
+    DriftVerdict.STEPPED: "The path changed its level during the campaign",
+    DriftVerdict.UNDECIDED: "Change of the path during the campaign: undecided",
+}
 #: What to do about provisional figures.
-REPEAT = (
-    "The machine could not keep up with the emulation, so repeat it on an idle machine: "
-    "pathlab run CAMPAIGN --new --wait-idle 2m"
-)
+REPEAT = "Repeat the run on an idle machine: pathlab run CAMPAIGN --new --wait-idle 2m"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +77,8 @@ class RecommendationText:
     """A recommendation in words: a sentence to act on, and key numbers, the confidence last.
 
     ``reasons``: why this one; ``certainty``: how certain it is, the confidence first. ``other_rates``: of it,
-    the combinations besides this one whose median is no single rate.
+    the combinations besides this one whose median is no single rate; ``warnings``: of it, what a reader must
+    know however short the text is.
     """
 
     name: str
@@ -82,6 +87,7 @@ class RecommendationText:
     reasons: tuple[str, ...]
     certainty: tuple[str, ...]
     other_rates: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -91,7 +97,7 @@ class RecommendationText:
     @property
     def remarks(self) -> tuple[str, ...]:
         """The sentences that a terminal has room for."""
-        return (*self.certainty[:1], *self.reasons)[:REMARKS]
+        return (*(*self.certainty[:1], *self.reasons)[:REMARKS], *self.warnings)
 
 
 def describe_recommendation(found: Recommendation) -> RecommendationText:
@@ -112,13 +118,14 @@ def describe_recommendation(found: Recommendation) -> RecommendationText:
         reasons=tuple(_list_reasons(found, chosen)),
         certainty=tuple(_describe_certainty(found, chosen)),
         other_rates=tuple(list_other_rates(found)),
+        warnings=tuple(_describe_drift(found)),
     )
 
 
 def format_confidence(found: Recommendation) -> str:
     """How sure the recommendation is, with what would decide where it is not."""
     if found.provisional:
-        return f"low - {found.reason}. {REPEAT}"
+        return f"low - {_count_overloaded(found)} while this machine was too busy. {REPEAT}"
     chosen = found.recommended
     if chosen is None:
         return f"none - nothing to recommend: {found.reason}"
@@ -126,10 +133,10 @@ def format_confidence(found: Recommendation) -> str:
     outlook = "" if more is None else f". {format_count(more, 'more cycle')} should settle it"
     trials = format_count(chosen.n, "trial")
     if found.confidence is Confidence.HIGH:
-        return f"high - it carries enough ({trials}){_compare_smaller(found)}"
+        return f"high - it reaches the full rate ({trials}); {_compare_smaller(found)}"
     if found.confidence is Confidence.MEDIUM:
         names = enumerate_cells(one.levels for one in found.undecided)
-        return f"medium - it carries enough ({trials}); {names} may carry enough too (undecided){outlook}"
+        return f"medium - it reaches the full rate ({trials}); {names} may reach it too (undecided){outlook}"
     if why := explain_no_single_rate(chosen):
         return f"low - {why}"
     if found.apart:
@@ -140,16 +147,17 @@ def format_confidence(found: Recommendation) -> str:
             "Measure all combinations in turn"
         )
     if found.lone:
-        among = len(found.candidates)
-        if among > 1:
-            return f"low - only one of {among} combinations is usable; nothing to compare it with"
-        return "low - the only combination; nothing to compare it with"
+        if others := len(found.candidates) - 1:
+            return (
+                f"low - {others} of {others + 1} combinations cannot be compared: {_list_exclusions(found)}"
+            )
+        return "low - only one combination was measured, so there is nothing to compare it with"
     if found.too_short:
         return (
             f"low - its RTT was still rising when the trials ended ({trials}). Longer trials should settle it"
         )
     if chosen.over_line:
-        return f"low - {trials}, which counted more than the link can carry. Longer trials should settle it"
+        return f"low - its trials ({chosen.n}) show more than the link rate. Longer trials should settle it"
     if not chosen.throughput_bits_per_s.interval.decided and chosen.n >= MINIMUM_CYCLES:
         return f"low - {trials}, {explain_no_interval(chosen)}{outlook}"
     if chosen.n >= MINIMUM_CYCLES:
@@ -160,18 +168,35 @@ def format_confidence(found: Recommendation) -> str:
 def _compare_smaller(found: Recommendation) -> str:
     smaller = [one for one in found.smaller if one.exclusion is None]
     if not found.smaller:
-        return "; nothing smaller was measured"
-    what = "everything smaller" if len(smaller) == len(found.smaller) else "everything usable that is smaller"
+        return "nothing smaller was measured"
+    if not smaller:
+        return "nothing smaller is usable"
+    usable = "" if len(smaller) == len(found.smaller) else "usable "
     if all(one.enough is False for one in smaller):
-        return f", and {what} does not"
-    return f", and {what} carries too little or adds more delay or loss"
+        return f"no smaller {usable}combination does" if usable else "nothing smaller does"
+    return f"every smaller {usable}combination carries too little or adds more delay or loss"
+
+
+def _count_overloaded(found: Recommendation) -> str:
+    """The combinations whose numbers are provisional: ``5 of 6 combinations were measured``."""
+    count, every = sum(not one.testable for one in found.candidates), len(found.candidates)
+    if every == 1:
+        return "the only combination was measured"
+    if count == every:
+        return f"{'both' if every == 2 else f'all {every}'} combinations were measured"
+    return f"{count} of {every} combinations {'was' if count == 1 else 'were'} measured"
+
+
+def _list_exclusions(found: Recommendation) -> str:
+    return " or ".join(sorted({one.exclusion for one in found.excluded if one.exclusion is not None}))
 
 
 def _lead(found: Recommendation, chosen: Candidate) -> str:
-    verb = "Use" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else "Tentatively, use"
     expected = format_expected(chosen, found.line_bits_per_s)
     name = name_combination(chosen.streams, chosen.window_bytes)
-    head = f"Provisional: use {name}" if found.provisional else f"{verb} {name}"
+    head = f"Use {name}" if found.confidence in (Confidence.HIGH, Confidence.MEDIUM) else f"Probably {name}"
+    if found.provisional:
+        head = f"Provisional: {name}"
     return f"{head}: {expected}.{_describe_delay(chosen.drtt_ns)}"
 
 
@@ -197,6 +222,7 @@ def _format_delay(spread: Spread) -> str:
 
 #: Below this share of a known rate something else than the link holds the flow.
 FAR_BELOW_RATIO = 0.5
+WHOLE = format_ratio(1.0)
 SHARES = {
     Reference.HIGHEST_MEDIAN: "Share of the best",
     Reference.CAPACITY: "Share of the fitted capacity",
@@ -238,9 +264,12 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
     if found.medium == LAB:
         yield "CPU figures include the emulator, which shares these cores."
     yield from _describe_over_line(found)
+    yield from _describe_drift(found)
+
+
+def _describe_drift(found: Recommendation) -> Iterator[str]:
     if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
-        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
-        yield f"The path {word} during the campaign. The recommendation is for its average condition."
+        yield f"{DRIFT_WORDS[found.drift]}. The recommendation is for its average condition."
 
 
 def list_other_rates(found: Recommendation) -> Iterator[str]:
@@ -254,14 +283,16 @@ def list_other_rates(found: Recommendation) -> Iterator[str]:
 def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
     best = found.best
     yield from _name_rival(found, chosen)
-    if found.reference is not None:
-        yield f"{SHARES[found.reference]}: {format_ratio(chosen.share_ratio)}."
-    if best is not None and best.levels != chosen.levels and not chosen.over_line:
+    is_best = best is not None and best.levels == chosen.levels
+    share = format_ratio(chosen.share_ratio)
+    is_all = found.reference is Reference.HIGHEST_MEDIAN and (is_best or share == WHOLE)
+    if found.reference is not None and not is_all:
+        yield f"{SHARES[found.reference]}: {share}."
+    if best is not None and not is_best and not chosen.over_line:
         yield (
             f"The highest median was {format_rate(best.throughput_bits_per_s.median)} with "
             f"{name_combination(best.streams, best.window_bytes)}, with an added delay of "
-            f"{format_rise(best.drtt_ns)}. The recommended combination reached "
-            f"{format_ratio(found.share_of_best_ratio)} of it."
+            f"{format_rise(best.drtt_ns)}."
         )
     elif best is not None and not found.lone and not found.over_line:
         yield f"No other{' usable' * bool(found.excluded)} combination had a higher median."
@@ -278,7 +309,7 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
             )
     if found.window_limited:
         yield (
-            "Even the combination with the highest median was held by its windows. Larger windows or more "
+            "Even the combination with the highest median was limited by its windows. Larger windows or more "
             "streams would probably carry more."
         )
     yield from _list_limits(found)
@@ -348,11 +379,12 @@ def _format_rival_rate(found: Recommendation) -> str:
 
 
 def _describe_over_line(found: Recommendation) -> Iterator[str]:
-    """Combinations that counted more than the link can carry, and what is used instead."""
+    """Combinations that show more than the link can carry, and what is used instead."""
     over, line = found.over_line, found.line_bits_per_s
     if not over:
         return
-    most = "" if line is None else f", {format_rate(line)}"
+    most = "" if line is None else f" ({format_rate(line)} of data)"
+    shows = "shows" if len(over) == 1 else "show"
     if found.reference is Reference.LINK:
         which = (
             "Every combination"
@@ -360,14 +392,15 @@ def _describe_over_line(found: Recommendation) -> Iterator[str]:
             else None
         )
         names = which or enumerate_cells(one.levels for one in over)
+        shows = "shows" if which else shows
         yield (
-            f"{names} counted more than the link can carry of data{most} (over-line-rate), so shares are of "
-            "that rate. Longer trials count the true one."
+            f"{names} {shows} more than the link can carry{most}, so shares are of that rate. "
+            "Longer trials would show the true rate."
         )
         return
     yield (
-        f"Not the reference: {enumerate_cells(one.levels for one in over)} counted more than the link can "
-        f"carry of data{most} (over-line-rate)."
+        f"Not a reference: {enumerate_cells(one.levels for one in over)} {shows} more than the link can "
+        f"carry{most}."
     )
 
 
@@ -384,8 +417,8 @@ def _describe_capacity(found: Recommendation) -> Iterator[str]:
     yield f"The response surface puts the path's capacity at {estimate}."
     if found.capacity_missed:
         yield (
-            f"No combination came near it (the best to {format_ratio(best.share_ratio)}): more streams or "
-            "larger windows than were tried would probably carry more."
+            f"No combination came near it (the best reached {format_ratio(best.share_ratio)}): more streams "
+            "or larger windows than were tried would probably carry more."
         )
 
 

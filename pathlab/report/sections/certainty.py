@@ -7,7 +7,7 @@ from typing import Any
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.planning.stopping import StopReason
-from pathlab.analysis.verdicts.drift import Drift
+from pathlab.analysis.verdicts.drift import Drift, DriftVerdict
 from pathlab.report.answer_table import format_cells
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
@@ -15,6 +15,7 @@ from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_ci, format_count, format_figure, format_reason
 from pathlab.report.rate_findings import describe_rate_levels
 from pathlab.report.rate_text import describe_cell_steadiness
+from pathlab.report.recommendation_text import DRIFT_WORDS
 from pathlab.report.sections.answer_tables import LONG_ROWS, outline_tables, write_paragraph
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
 from pathlab.report.sections.shortfalls import find_shortfall
@@ -59,11 +60,11 @@ def _describe_drift(answers: Answers) -> Iterator[str]:
         found: Drift = answer.result
         if found.change.change_ratio is None:
             reason = format_reason(found.undecided or found.change.undecided)
-            yield f"Drift over the campaign: undecided ({reason})."
+            yield f"{DRIFT_WORDS[DriftVerdict.UNDECIDED]} ({reason})."
         else:
             interval = format_ci(found.change.interval_ratio, format_ratio)
             yield (
-                f"Over the campaign: {format_reason(found.verdict)}; throughput changed by "
+                f"{DRIFT_WORDS[found.verdict]}: throughput changed by "
                 f"{format_ratio(found.change.change_ratio)} ({interval})."
             )
 
