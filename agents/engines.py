@@ -61,7 +61,7 @@ def build_command(
     is later than this agent's, and is there in case the agent hangs.
     """
     if not _WORD.fullmatch(subcommand):
-        raise ValueError(f"{quote(subcommand)} is no subcommand's name")
+        raise ValueError(f"{quote(subcommand)} is not the name of a subcommand")
     values = {name: _format_option(name, value) for name, value in options.items()}
     if limits["rate_bits_per_s"] is not None and values.get("message-bytes", "0") != "0":
         raise ValueError("this host caps the rate, which messages do not keep: send a stream of bytes")
@@ -79,7 +79,7 @@ def build_command(
 
 def _format_option(name: str, value: Any) -> str:
     if not _WORD.fullmatch(name):
-        raise ValueError(f"{quote(name)} is no option's name")
+        raise ValueError(f"{quote(name)} is not the name of an option")
     if name == "token":
         raise ValueError("option 'token' would be seen by every user here: use the request's field 'token'")
     if name in _SECOND_NAMES:
@@ -234,7 +234,7 @@ class EngineProcess:
                 continue
             kind = _record_type(line)
             if kind is None:
-                self._reject("printed a line that is no record", line)
+                self._reject("printed a line that is not a record", line)
                 break
             records.append(line)
             if not self._record_seen and kind == "hello" and not self._check_hello(line):

@@ -126,7 +126,7 @@ def _open(path: str) -> int:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "is no file of its own")
+        raise OSError(errno.EINVAL, "is not a separate file")
     return descriptor
 
 

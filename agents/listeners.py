@@ -31,14 +31,14 @@ def parse_ports(text: str) -> range:
     found = _PORTS.fullmatch(text)
     first, last = (int(found.group(1)), int(found.group(2) or found.group(1))) if found else (1, 0)
     if not first <= last <= 65535:
-        raise ValueError(f"'{text[:20]}' is no port or range of ports")
+        raise ValueError(f"'{text[:20]}' is not a port or range of ports")
     return range(first, last + 1)
 
 
 def check_numeric_address(text: object) -> str:
     """An IPv4 or IPv6 address, maybe with its zone, that no file or command reads as more. ValueError."""
     if not isinstance(text, str) or not _ADDRESS.fullmatch(text):
-        raise ValueError(f"{quote(text)} is no address")
+        raise ValueError(f"{quote(text)} is not an address")
     return text
 
 

@@ -58,7 +58,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 def _read_integer(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= 18 and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no positive integer")
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a positive integer")
     return int(text)
 
 
@@ -68,7 +68,7 @@ def _read_seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"'{text[:40]}' is no positive number of seconds")
+        raise argparse.ArgumentTypeError(f"'{text[:40]}' is not a positive number of seconds")
     return value
 
 

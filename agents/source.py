@@ -40,7 +40,7 @@ class Source:
         try:
             return int(text)
         except ValueError:
-            self.reasons.append(f"{name}: {text[:40]!r} is no integer")
+            self.reasons.append(f"{name}: {text[:40]!r} is not an integer")
             return None
 
     def names(self, name: str) -> List[str]:

@@ -123,7 +123,7 @@ def parse_time_ns(
         if unit == "m" and unit not in units:
             raise _wrong(text, "is ambiguous: 'm' may be minutes or milliseconds", TIME_EXPECTED)
         if unit not in units:
-            raise _wrong(text, f"is not a time: '{unit}' is no unit of it", TIME_EXPECTED)
+            raise _wrong(text, f"is not a time: unknown unit '{unit}'", TIME_EXPECTED)
         total += Fraction(number) * units[unit]
         position = part.end()
     if not written:
@@ -259,7 +259,7 @@ def _parse_whole(text: object, noun: str, units: Mapping[str, int], expected: st
         raise _wrong(text, f"is not {noun}", expected)
     number, unit = match.group(1), match.group(2) or ""
     if unit not in units:
-        raise _wrong(text, f"is not {noun}: '{unit}' is no unit of it", expected)
+        raise _wrong(text, f"is not {noun}: unknown unit '{unit}'", expected)
     whole = "bytes" if units is BYTE_UNITS else "bit/s" if units is RATE_UNITS else "one per second"
     return _whole(text, Fraction(number) * units[unit], whole, expected)
 

@@ -44,7 +44,7 @@ def run_adapter(text: str) -> int:
         manifest = find_manifest(str(options["name"]))
         role, ports = options["role"], parse_ports(options["ports"])
         if role not in ("ask", "answer"):
-            raise ValueError(f"'{role[:20]}' is no role: ask or answer")
+            raise ValueError(f"'{role[:20]}' is not a role (ask or answer)")
         settings = _complete_settings(options["settings"], manifest, role)
         program = prepare_program(manifest, options.get("engine"))
         if role == "answer":

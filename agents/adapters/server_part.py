@@ -64,7 +64,9 @@ class ServerPart:
             record = parse_object(line)
             if isinstance(record.get("type"), str):
                 return record
-        raise TechnologyError("contract", f"{self.name} printed a line that is no record: {quote(line[:60])}")
+        raise TechnologyError(
+            "contract", f"{self.name} printed a line that is not a record: {quote(line[:60])}"
+        )
 
     def drain(self) -> None:
         """Take the rest of what an ended program printed; a child of it may hold its pipes open."""

@@ -8,7 +8,7 @@ from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.campaign.factor_types import Background
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.model import Campaign
-from pathlab.campaign.source_text import Finding, list_names, suggest_name
+from pathlab.campaign.source_text import Finding, format_choice
 
 #: What each level loads.
 CPU, DISK, NETWORK = "cpu", "disk", "network"
@@ -61,9 +61,7 @@ def _check_network_hosts(campaign: Campaign, settings: BackgroundSettings) -> It
     known = campaign.host_names
     for name in ends:
         if name not in known:
-            yield (
-                f"host '{name}' is not known{suggest_name(name, known)}; expected one of {list_names(known)}"
-            )
+            yield f"host '{name}' is not known{format_choice(name, known)}"
             return
     measured = {frozenset((path.source, path.destination)) for path in campaign.paths}
     if frozenset(ends) in measured:

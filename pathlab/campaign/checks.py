@@ -15,13 +15,12 @@ from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.levels import list_levels
 from pathlab.campaign.source_text import (
     Finding,
-    list_names,
+    format_choice,
     list_path_hosts,
     read_names,
     read_quantity,
     read_rows,
     read_table,
-    suggest_name,
 )
 from pathlab.errors import UsageError
 from pathlab.units import parse_time_ns
@@ -64,8 +63,8 @@ def _check_paths(data: Mapping[str, Any]) -> Iterator[Finding]:
         for key, name in named:
             if isinstance(name, str) and name not in known:
                 unknown = True
-                what = f"host '{name}' is not known{suggest_name(name, known)}"
-                yield ("paths", index, *key), f"{what}; expected one of {list_names(known)}"
+                what = f"host '{name}' is not known{format_choice(name, known)}"
+                yield ("paths", index, *key), what
         ends = [name for _, name in named]
         if unknown or not all(isinstance(end, str) for end in ends):
             continue

@@ -7,7 +7,7 @@ from typing import Any
 
 from pathlab.campaign.levels import try_levels
 from pathlab.campaign.ready_labs import list_ready_labs, read_ready_lab
-from pathlab.campaign.source_text import Finding, Key, list_names, read_rows, read_table, suggest_name
+from pathlab.campaign.source_text import Finding, Key, format_choice, read_rows, read_table
 
 
 def fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, Any]:
@@ -18,8 +18,8 @@ def fill_lab(data: Mapping[str, Any], findings: list[Finding]) -> Mapping[str, A
         return data
     if name not in list_ready_labs():
         known = list_ready_labs()
-        what = f"there is no ready-made lab '{name}'{suggest_name(name, known)}"
-        findings.append((("lab", "topology"), f"{what}; expected one of {list_names(known)}"))
+        what = f"there is no ready-made lab '{name}'{format_choice(name, known)}"
+        findings.append((("lab", "topology"), what))
         return data
     return {**data, "lab": {**read_ready_lab(name), **lab}}
 

@@ -43,7 +43,7 @@ def _check_port_range(value: str) -> str:
 def _check_address(value: str | None) -> str | None:
     fault = None if value is None else find_name_fault(value.strip("[]"))
     if fault is not None:
-        text = f"'{value}' is no name or address: {fault}; expected a name such as \"host.example.org\""
+        text = f"'{value}' is not a name or address: {fault}; expected a name such as \"host.example.org\""
         raise PydanticCustomError("address", "{text}", {"text": text})
     return value
 

@@ -9,12 +9,11 @@ from pathlab.campaign.levels import try_levels
 from pathlab.campaign.source_text import (
     Finding,
     Key,
-    list_names,
+    format_choice,
     read_names,
     read_quantity,
     read_rows,
     read_table,
-    suggest_name,
 )
 from pathlab.units import parse_bytes
 
@@ -85,8 +84,8 @@ def _check_ends(key: Key, link: Mapping[str, Any], nodes: list[str]) -> Iterator
         return
     for name in ends:
         if name not in nodes:
-            what = f"'{name}' is not a host of the lab{suggest_name(name, nodes)}"
-            yield (*key, "between"), f"{what}; expected two of {list_names(nodes)}"
+            wanted = format_choice(name, nodes, "two")
+            yield (*key, "between"), f"'{name}' is not a host of the lab{wanted}"
     if ends[0] == ends[1]:
         yield (*key, "between"), f"the link joins '{ends[0]}' with itself; expected two different hosts"
 

@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 
 from pathlab.campaign.file_table import HOST_NAME_EXPECTED
 from pathlab.campaign.schema import build_json_schema, describe_value, find_node
-from pathlab.campaign.source_text import Finding, Key, list_names, suggest_name
+from pathlab.campaign.source_text import Finding, Key, format_choice
 
 
 def translate(
@@ -74,7 +74,7 @@ def _list_tables_with(name: str) -> list[str]:
 
 
 def _format_unknown(name: str, known: Sequence[str]) -> str:
-    return f"is not a known key{suggest_name(name, known)}; expected one of {list_names(known)}"
+    return f"is not a known key{format_choice(name, known)}"
 
 
 def _show(value: Any) -> str:

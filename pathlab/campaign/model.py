@@ -177,7 +177,7 @@ class Campaign(FileTable):
     )
     order: Literal["random", "given"] = Field(
         "random",
-        description="Order within a cycle: drawn afresh for each cycle, or as the factors are given.",
+        description="Order within a cycle: a new random order for each cycle, or as the factors are given.",
     )
     block: Literal["cycle", "cycle+hour"] = Field(
         "cycle",

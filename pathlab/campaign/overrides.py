@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pathlab.campaign.completion import fill_lab
-from pathlab.campaign.source_text import list_names, read_names, read_table, suggest_name
+from pathlab.campaign.source_text import format_choice, read_names, read_table
 from pathlab.errors import UsageError
 
 PATH_EXPECTED = "expected SOURCE:DESTINATION, several joined by commas"
@@ -81,8 +81,8 @@ def put_profile(data: Mapping[str, Any], profiles: Mapping[str, Any], name: str)
     """
     values = profiles.get(name)
     if not isinstance(values, Mapping):
-        known = f"expected one of {list_names(profiles)}" if profiles else "the file has none"
-        raise UsageError(f"there is no profile '{name}'{suggest_name(name, profiles)}; {known}")
+        known = format_choice(name, list(profiles)) if profiles else "; the file has none"
+        raise UsageError(f"there is no profile '{name}'{known}")
     return {**_merge(data, values), "profile": name}
 
 

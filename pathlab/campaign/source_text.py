@@ -18,6 +18,12 @@ def suggest_name(wrong: str, known: Iterable[str]) -> str:
     return f"; did you mean '{nearest[0]}'?" if nearest else ""
 
 
+def format_choice(wrong: str, known: Sequence[str], number: str = "one") -> str:
+    """``; did you mean 'x'? Expected one of 'x', 'y'``, or without a near name ``; expected one of …``."""
+    near = suggest_name(wrong, known)
+    return f"{near or ';'} {'E' if near else 'e'}xpected {number} of {list_names(known)}"
+
+
 def list_names(names: Iterable[str]) -> str:
     """Return the names quoted and joined by commas."""
     return ", ".join(f"'{name}'" for name in names)

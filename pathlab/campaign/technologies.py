@@ -46,5 +46,7 @@ def _read_all() -> tuple[Mapping[str, Manifest], tuple[str, ...]]:
     faults: list[str] = []
     folders = [ADAPTERS_FOLDER, *map(Path, list_user_folders(os.environ))]
     named = [folder for folder in os.environ.get(FOLDERS_VARIABLE, "").split(":") if folder]
-    missing = [f"{FOLDERS_VARIABLE}: {folder} is no folder" for folder in named if not Path(folder).is_dir()]
+    missing = [
+        f"{FOLDERS_VARIABLE}: {folder} is not a folder" for folder in named if not Path(folder).is_dir()
+    ]
     return read_manifests(folders, faults), (*missing, *faults)

@@ -122,7 +122,7 @@ def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
                 f"'{path}' is a folder, not a capture", hint="name a file that tcpdump or dumpcap wrote"
             )
         if path.exists() and not path.is_file():  # opening it might wait for ever
-            raise StoreError(f"'{path}' is no regular file", hint="write the capture to a file first")
+            raise StoreError(f"'{path}' is not a regular file", hint="write the capture to a file first")
         size_bytes = path.stat().st_size
         with path.open("rb") as file:
             start = file.read(4)
@@ -142,7 +142,7 @@ def open_capture(path: Path) -> tuple[CaptureNotes, Iterator[RecordBatch]]:
     else:
         packed = next((name for magic, name in _COMPRESSED.items() if start.startswith(magic)), None)
         hint = f"it is compressed: decompress it with {packed} -d" if packed else "name a pcap or pcapng file"
-        raise StoreError(f"'{path}' is no capture: it begins with neither form's magic number", hint=hint)
+        raise StoreError(f"'{path}' is not a capture: it is neither pcap nor pcapng", hint=hint)
 
     def read_all() -> Iterator[RecordBatch]:
         with path.open("rb") as file:

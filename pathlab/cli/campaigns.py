@@ -77,7 +77,7 @@ def schema(*, as_json: bool) -> None:
 
 def _refuse_existing(file: Path) -> None:
     if file.exists():
-        raise UsageError(f"'{file}' is already there", hint="name another file: pathlab campaigns new FILE")
+        raise UsageError(f"'{file}' already exists", hint="name another file: pathlab campaigns new FILE")
 
 
 def _interview(name: str) -> TemplateAnswers:

@@ -40,7 +40,10 @@ def write_report(
     if figure is None and style is not None:
         raise UsageError("--style is for a single figure", hint="give --figure NAME as well")
     if figure is not None and formats:
-        raise UsageError("--figure takes its form from --out", hint="leave --format out: --out FILE.svg")
+        raise UsageError(
+            "--format is for reports: the ending of --out sets the format of a figure",
+            hint="leave out --format: --figure NAME --out FILE.pdf",
+        )
     if figure is not None:
         with StudiedResults.open(results[0]) as stored:
             write_single(stored, figure, out, style)

@@ -84,6 +84,6 @@ class RunExplorer:
     def outlast_run(self) -> None:
         """On a terminal go on until Ctrl-C, SIGTERM or SIGHUP; elsewhere nobody would end it."""
         if self._is_serving and sys.stdout.isatty():
-            self._show("the run is done; the explorer goes on until Ctrl-C")
+            self._show("Run finished. The page stays up until Ctrl-C.")
             with contextlib.suppress(KeyboardInterrupt, Interrupted):
                 threading.Event().wait()

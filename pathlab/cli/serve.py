@@ -47,10 +47,10 @@ def serve(places: tuple[Path, ...], *, port: int | None, bind: str) -> None:
         app = build_app(service, access.keys, listener.address, debug=debug)
         server = ExplorerServer(app, service, listener)
         key_file = kept.enter_context(keep_key_file(access.keys.key))
-        _print_note(f"serving {_describe(library)}; Ctrl-C ends it")
+        _print_note(f"Serving {_describe(library)} until Ctrl-C.")
         if not listener.is_private:
-            _print_note(f"warning: {listener.url} is open to other machines, and nothing is encrypted")
-        _print_note("each URL works once; a fresh one follows:")
+            _print_note(f"Warning: {listener.url} is open to other machines, and nothing is encrypted.")
+        _print_note("Open this address (works once; a new one is printed after use):")
         access.show_url()
         _print_note(describe_key_file(listener, key_file))
         threading.Thread(target=library.open_given, name="opening", daemon=True).start()

@@ -107,7 +107,7 @@ def check_host_key(host: str, name: str, key: paramiko.PKey, known: Sequence[Kno
             raise _refusal(
                 host,
                 f"the key of {name} ({shown_key}) is revoked by {entry.place}",
-                "do not connect; ask who runs the host",
+                "do not connect; ask the administrator of the host",
             )
     trusted = [entry for entry in known if not entry.marker]
     if any(entry.key == shown for entry in trusted):

@@ -24,7 +24,7 @@ END_WAIT_S = 1.0
 # What a sender meets where a firewall keeps the data port shut.
 SHUT_OUT = frozenset({"ETIMEDOUT", "ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EACCES", "EPERM"})
 SHUT_OUT_HINT = (
-    "a firewall may keep the data port shut: `pathlab hosts check` tries it; `port_range` of the host keeps "
+    "a firewall may block the data port: `pathlab hosts check` tries it; `port_range` of the host keeps "
     'to some ports, connect_from = "receiver" of the path opens it from the other end'
 )
 

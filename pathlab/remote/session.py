@@ -111,7 +111,7 @@ class Session(Exchange):
         try:
             size = answer["size_bytes"]
             if isinstance(size, bool) or not isinstance(size, int):
-                raise ValueError("its size is no integer")
+                raise ValueError("its size is not an integer")
             return base64.b64decode(answer["base64"], validate=True), size
         except (KeyError, TypeError, ValueError) as error:
             raise ProtocolError(

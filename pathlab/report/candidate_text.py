@@ -21,11 +21,14 @@ def format_expected(one: Candidate, line_bits_per_s: float | None) -> str:
     interval = one.throughput_bits_per_s.interval
     if interval.decided:
         unit = text.partition(" ")[2]  # once, where both ends have the same
-        return f"{text} ({format_ci(interval, format_rate).removesuffix(f' {unit}')})"
+        ends = format_ci(interval, format_rate)
+        return f"{text} ({ends.removesuffix(f' {unit}') if ends.count('bit/s') == 1 else ends})"
     trials = format_count(one.n, "trial")
     if interval.undecided is Undecided.PROVISIONAL:
         return f"about {text} ({trials})"
-    return f"about {text} ({trials}, {explain_no_interval(one)})"
+    if interval.undecided is Undecided.TOO_CORRELATED:
+        return f"about {text} ({trials}, {explain_no_interval(one)})"
+    return f"about {text} (only {format_count(one.n, 'usable trial' if one.n < one.complete else 'trial')})"
 
 
 def shorten_expected(one: Candidate, line_bits_per_s: float | None) -> str:

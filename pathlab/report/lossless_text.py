@@ -22,13 +22,13 @@ EXPLANATION = (
     "Reordered: packets that arrived after a later one."
 )
 VERDICTS = {
-    RateVerdict.BELOW: "below",
-    RateVerdict.ABOVE: "above",
+    RateVerdict.BELOW: "below limit",
+    RateVerdict.ABOVE: "above limit",
     RateVerdict.SENDER: "sender too slow",
     RateVerdict.RECEIVER: "receiver too slow",
     RateVerdict.UNDECIDED: "undecided",
 }
-HEADINGS = ("Rate", "Loss", "CI", "Verdict", "Path", "Host", "Refused", "Reordered", "Sender short", "n")
+HEADINGS = ("Rate", "Loss", "CI", "Verdict", "Path", "Host", "Refused", "Reordered", "Sender too slow", "n")
 MEANINGS = (
     "offered, payload",
     "of all packets sent",
@@ -50,7 +50,7 @@ _COLUMNS = (
     PrintedColumn("Host", 3),
     PrintedColumn("Refused", 5, constant="refused by the sender: {}"),
     PrintedColumn("Reordered", 4, constant="reordered: {}"),
-    PrintedColumn("Sender short", 4, constant="trials in which the sender was too slow: {}"),
+    PrintedColumn("Sender too slow", 4, constant="trials in which the sender was too slow: {}"),
     PrintedColumn("n", 2),
 )
 
@@ -98,7 +98,7 @@ def list_rate_rows(result: LosslessRate) -> list[tuple[str, ...]]:
 
 
 def format_verdicts(rate: TriedRate, searches: int) -> str:
-    """``below``; of several cycles ``below 5, undecided 1``; nothing where no search decided."""
+    """``below limit``; of several cycles ``below limit 5, undecided 1``; nothing where no search decided."""
     if not rate.verdicts:
         return "not decided"
     if searches == 1:

@@ -56,7 +56,7 @@ def describe_choice(choice: MessageChoice) -> tuple[str, ...]:
     if chosen is None:
         return _refuse_choice(choice)
     figures = chosen.figures
-    verb = "Tentatively, use" if choice.tentative else "Use"
+    verb = "Probably" if choice.tentative else "Use"
     p99 = format_spread(figures.p99_ns, format_time)
     lead = (
         f"{verb} {chosen.setup.name}: {_name_load(figures.offered_messages_per_s, target)} at a p99 of {p99}"
@@ -81,7 +81,7 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
         yield f"{share} of the messages never returned; p99 counts them as the slowest."
     if choice.tentative:
         trials = format_count(figures.p99_ns.n, "trial")
-        yield f"Confidence: low - chosen by medians of {trials}, not shown by intervals."
+        yield f"Confidence: low - medians of {trials} decide; no confidence interval shows the difference."
     elif len(choice.candidates) > 1:
         count = format_count(len(choice.candidates), "combination")
         yield f"The intervals of p99 are not corrected for the {count} that were compared."
@@ -97,7 +97,7 @@ def _refuse_choice(choice: MessageChoice) -> tuple[str, ...]:
             f"Measure it: pathlab run relay-latency --set factors.message_rate=[{target.rate_per_s}]",
         )
     ruled_out = all(map(_is_ruled_out, choice.candidates))
-    verb = "Nothing meets" if ruled_out else "Nothing is shown to meet"
+    verb = "No combination meets" if ruled_out else "No combination is shown to meet"
     return (f"{verb} {_name_target(target)}. {_describe_nearest(choice)}",)
 
 
@@ -126,7 +126,7 @@ def _compare_next(other: MessageCandidate) -> str:
         return f"{other.setup.name} meets the targets too; CPU time per message was not compared."
     text = f"{format_factor(ratio)} times the CPU time"
     if interval.low is None or interval.high is None:
-        return f"Next: {other.setup.name} with {text} (too few trials to tell the two apart)."
+        return f"Next: {other.setup.name} with {text} (too few trials to compare the two)."
     text += f" ({format_ci(interval, format_factor)})"
     if interval.low <= 1 <= interval.high:
         return f"{other.setup.name} is not shown to differ from it: {text}."
@@ -223,7 +223,7 @@ def _explain_slow(one: MessageCandidate, target: MessageTarget) -> str:
 
 def _explain_undecided(one: MessageCandidate, _: MessageTarget) -> str:
     few = any(not load.p99_ns.interval.decided for load in one.judged)
-    return "too few trials for a confidence interval" if few else "the p99's interval holds the target"
+    return "too few trials for a confidence interval" if few else "the p99's interval contains the target"
 
 
 EXPLANATIONS: Mapping[Shortcoming, Callable[[MessageCandidate, MessageTarget], str]] = {
@@ -261,19 +261,19 @@ def describe_front(points: Sequence[Answer[FrontPoint]]) -> str:
     """The ends of the front of one path and size in a sentence; ``points`` by ascending rate."""
     first, last = points[0].result, points[-1].result
     names = dict.fromkeys(one.result.setup.name for one in points)
-    text = f"{format_bytes(first.message_bytes)} messages: {first.setup.name} has "
+    size = format_bytes(first.message_bytes)
     ends = " to ".join(dict.fromkeys(map(_describe_point, (first, last))))
     if first.compared == 1:
-        return f"{text}a p99 of {ends}."
+        return f"p99 for {size}, {first.setup.name}: {ends}."
     if len(points) == 1:
-        text += f"the least p99, also at the highest rate kept, {ends}"
+        text = f"Lowest p99 for {size}, also at the highest rate kept: {first.setup.name}, {ends}"
     elif len(names) == 1:
-        text += f"the least p99 at every rate of the front, {ends}"
+        text = f"Lowest p99 for {size} at every rate: {first.setup.name}, {ends}"
     else:
-        text += f"the least p99, {_describe_point(first)}"
-        text += f"; {last.setup.name} at the highest rate kept, {_describe_point(last)}"
+        text = f"Lowest p99 for {size}: {first.setup.name}, {_describe_point(first)}"
+        text += f"; at the highest rate kept: {last.setup.name}, {_describe_point(last)}"
     if not all(one.result.figures.p99_ns.interval.decided for one in points):
-        return f"{text} (too few trials to tell combinations apart)."
+        return f"{text}. Too few trials to rank the combinations."
     rivals = dict.fromkeys(name for one in points for name in one.result.rivals)
     return f"{text}. Not shown to differ at some rates: {'; '.join(rivals)}." if rivals else f"{text}."
 
@@ -293,9 +293,7 @@ def describe_shortest(answers: Sequence[Answer[MessageLatency]]) -> Iterator[str
             (one for one in every if one.message_bytes == size), key=lambda one: one.median_ns.median or 0.0
         )
         best, text = ranked[0], format_spread(ranked[0].median_ns, format_time)
-        sentence = (
-            f"{format_bytes(size)} messages: {best.setup.name} has the shortest round trips, median {text}"
-        )
+        sentence = f"Shortest round trips for {format_bytes(size)}: {best.setup.name}, median {text}"
         if len(ranked) > 1:
             other = ranked[1].median_ns
             ratio = format_factor((other.median or 0.0) / (best.median_ns.median or 1.0))

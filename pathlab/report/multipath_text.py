@@ -178,7 +178,7 @@ def _explain_undecided(rows: Sequence[BondWorth]) -> str:
         elif reason is Undecided.INCONCLUSIVE:
             more = [one.more_cycles for one in gains if one.more_cycles is not None]
             ahead = f"; {format_count(max(more), 'more cycle')} would decide" if more else ""
-            texts.append(f"the interval of the gain holds 1 and reaches beyond {MARGIN}{ahead}")
+            texts.append(f"the interval of the gain contains 1 and exceeds {MARGIN}{ahead}")
         else:
             texts.append(format_reason(reason))
     return "; ".join(texts)

@@ -45,7 +45,7 @@ def arrange_report(inputs: ReportInputs) -> Report:
         title=campaign.title or campaign.name,
         facts=tuple(_list_facts(inputs)),
         footer=(
-            f"Campaign {campaign.name} · model digest {campaign.digest[:16]} · measured by PathLab "
+            f"Campaign {campaign.name} · campaign digest {campaign.digest[:16]} · measured by PathLab "
             f"{campaign.program_version}, written by PathLab {VERSION}"
         ),
         campaign={name: getattr(campaign, name) for name in CAMPAIGN_FACTS},

@@ -226,7 +226,7 @@ def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> str:
             pairs = max(one.ratio.pairs for one in rows if one.ratio.reason == reason)
             texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_TRIALS} needed")
         elif reason == Undecided.INCONCLUSIVE:
-            texts.append(f"the interval holds 'no change' and reaches beyond {margin}; more cycles decide it")
+            texts.append(f"the interval contains 'no change' and exceeds {margin}; more cycles decide it")
         else:
             texts.append(format_reason(reason))
     return "; ".join(texts)

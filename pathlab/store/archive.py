@@ -193,7 +193,7 @@ def _refuse_same_imports(opened: list[Results]) -> None:
                 raise UsageError(
                     f"'{origin.file_name}' ({origin.part}) was imported into both '{first}' and "
                     f"'{results.folder}'",
-                    hint="Import it into one of them alone, and merge then.",
+                    hint="Import it into only one of them, then merge.",
                 )
 
 

@@ -161,7 +161,7 @@ def check_captures(connection: sa.Connection, folder: Path) -> Iterator[tuple[st
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         for path in sorted((folder / FOLDER).iterdir()):
             if path.name not in known:
-                what = "belongs to no trial" if _NAME.fullmatch(path.name) else "is no capture of PathLab"
+                what = "belongs to no trial" if _NAME.fullmatch(path.name) else "is not a capture of PathLab"
                 yield f"'{path}' {what}", False
 
 

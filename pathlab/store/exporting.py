@@ -153,10 +153,10 @@ def load_format(name: str) -> ExportFormat:
 def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
     """Lend a file or folder to be written; it gets its name when the block ends without an error.
 
-    Raises UsageError where ``target`` is there already, StoreError when it cannot be written.
+    Raises UsageError where ``target`` already exists, StoreError when it cannot be written.
     """
     if target.exists() or target.is_symlink():
-        raise UsageError(f"'{target}' is there already", hint="Remove it, or give another name with --out.")
+        raise UsageError(f"'{target}' already exists", hint="Remove it, or give another name with --out.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".new") as made:

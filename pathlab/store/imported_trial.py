@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pathlab.errors import StoreError
 from pathlab.store.flags import Flag, Phase, Status
-from pathlab.store.json_fields import NOTHING, Fields
+from pathlab.store.json_fields import DAMAGED, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.series_columns import find_series_kind
@@ -264,7 +264,7 @@ def split_tos(fields: Fields, key: str) -> dict[str, int | None]:
         low = tos & 0xFFFFFFFF
         known = low <= TOS_MAX
         what = f"; its low byte {low} was read" if known else " and was left out"
-        fields.notes.append(f"{key} {tos} is no byte{what}")
+        fields.notes.append(f"{key} {tos} is not a byte{what}")
         tos = low if known else 0
     return {"dscp": tos >> 2 or None, "ecn": tos & 3 or None}
 
@@ -274,7 +274,7 @@ def format_utc_seconds(seconds: float, name: str) -> str:
     try:
         stamp = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     except (OverflowError, ValueError, OSError) as error:
-        raise StoreError(f"'{name}': {seconds:g} s is no time of day", hint=NOTHING) from error
+        raise StoreError(f"'{name}': {seconds:g} s since 1970 is not a date", hint=DAMAGED) from error
     return stamp.isoformat(timespec="milliseconds")
 
 
@@ -285,7 +285,7 @@ def parse_time(text: str, name: str) -> datetime.datetime:
         aware = stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
         return aware.astimezone(datetime.UTC)
     except (OverflowError, ValueError) as error:
-        raise StoreError(f"'{name}': '{text[:40]}' is no time", hint=NOTHING) from error
+        raise StoreError(f"'{name}': '{text[:40]}' is not a time", hint=DAMAGED) from error
 
 
 def parse_utc(text: str, name: str) -> str:

@@ -19,7 +19,7 @@ from pathlab.store import importers
 from pathlab.store.import_cycles import TimedTrial, number_cycles, read_start, sort_by_time
 from pathlab.store.imported_trial import ImportedTrial, add_notes
 from pathlab.store.iperf3_framing import is_event, is_of_iperf3
-from pathlab.store.json_fields import NOTHING, Document, GivenFile, load_document, parse_json
+from pathlab.store.json_fields import DAMAGED, EMPTY, Document, GivenFile, load_document, parse_json
 from pathlab.store.plain_text import describe_plain_text
 from pathlab.store.records import OriginRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
@@ -65,7 +65,7 @@ def read_file(path: Path, *, source: str | None = None, destination: str | None 
             to_row(trial.record)
     except (OverflowError, UsageError) as error:
         raise StoreError(
-            f"'{document.name}': a number is beyond 64 bits, or nothing that could be measured", hint=NOTHING
+            f"'{document.name}': a number is beyond 64 bits, or cannot be a measured value", hint=DAMAGED
         ) from error
     if source is not None or destination is not None:
         trials = [_rename(trial, source, destination) for trial in trials]
@@ -141,7 +141,7 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
     """The trials of every measurement in a file, whatever is around it, with notes on what was left out."""
     name = document.name
     if not document.text.strip():
-        raise StoreError(f"'{name}' is empty", hint=NOTHING)
+        raise StoreError(f"'{name}' is empty", hint=EMPTY)
     try:
         parsed = parse_json(document.text, name)
     except StoreError as fault:
@@ -175,9 +175,7 @@ def _read_trials(document: Document) -> list[ImportedTrial]:
             refused
             or plain
             or parsed.fault
-            or StoreError(
-                f"'{name}' is JSON of no program that is known here", hint=f"{NOTHING} Known: {titles}."
-            )
+            or StoreError(f"'{name}' is JSON, but of no known program", hint=f"give a file of {titles}")
         )
     unknown += len(groups[GROUPS_MAX:])
     if unknown:
@@ -229,11 +227,11 @@ def _refuse_repeats(results: Results, files: Sequence[ReadFile]) -> None:
         if document.sha256 in known:
             raise UsageError(
                 f"'{document.name}' was imported before, as trial {known[document.sha256]}",
-                hint=f"{NOTHING} Leave the file out.",
+                hint="leave the file out",
             )
         if document.sha256 in seen:
             raise UsageError(
                 f"'{document.name}' is the same file as '{seen[document.sha256]}'",
-                hint=f"{NOTHING} Give each file once.",
+                hint="give each file once",
             )
         seen[document.sha256] = document.name

@@ -59,7 +59,10 @@ _MARKS = {
     b"\xef\xbb\xbf": "utf-8-sig",
 }
 _INT_64 = 2**63
-NOTHING = "Nothing was imported."
+#: What to do with a file that cannot be imported: another kind of file is needed, or another copy.
+WANTED = "give JSON, as iperf3 --json or irtt -o write it, or a .flent.gz"
+DAMAGED = "copy the file again or measure again; --keep-going imports the other files"
+EMPTY = "measure again: the program wrote nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +87,8 @@ def load_document(path: Path) -> Document:
         modified_s = path.stat().st_mtime
     except OSError as error:
         raise StoreError(
-            f"'{path}' cannot be read: {(error.strerror or str(error)).lower()}", hint=NOTHING
+            f"'{path}' cannot be read: {(error.strerror or str(error)).lower()}",
+            hint="check the path and its permissions",
         ) from error
     name = path.name
     digest = hashlib.sha256(data).hexdigest()
@@ -92,7 +96,9 @@ def load_document(path: Path) -> Document:
     if packed:
         data = _unpack(name, data)
     if len(data) > MAXIMUM_BYTES:
-        raise StoreError(f"'{name}' is larger than {MAXIMUM_BYTES // 1024**2} MiB", hint=NOTHING)
+        raise StoreError(
+            f"'{name}' is larger than {MAXIMUM_BYTES // 1024**2} MiB", hint="import its tests one by one"
+        )
     encoding = next((form for mark, form in _MARKS.items() if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)
@@ -100,13 +106,13 @@ def load_document(path: Path) -> Document:
         wanted = encoding.upper().removesuffix("-SIG")
         raise StoreError(
             f"'{name}' is not a text file (byte {error.start} is not {wanted})",
-            hint=f"{NOTHING} Give JSON, as iperf3 --json or irtt -o write it, or a .flent.gz.",
+            hint=WANTED,
         ) from error
     del data
     values_bytes = sys.getsizeof(text) + sum(text.count(mark) * size for mark, size in MARK_BYTES.items())
     if values_bytes > VALUES_MAX_BYTES:
         raise StoreError(
-            f"'{name}' holds more values than fit the memory", hint=f"{NOTHING} Import its tests one by one."
+            f"'{name}' holds more values than fit the memory", hint="import its tests one by one"
         )
     return Document(name=name, sha256=digest, modified_s=modified_s, text=text, packed=packed)
 
@@ -134,7 +140,7 @@ def parse_json(text: str, name: str) -> ParsedText:
     reader = _TextReader(text, name)
     reader.read()
     if not reader.values:
-        raise reader.fault or StoreError(f"'{name}' is empty", hint=NOTHING)
+        raise reader.fault or StoreError(f"'{name}' is empty", hint=EMPTY)
     return ParsedText(
         values=reader.values, fault=reader.fault, is_damaged=reader.is_damaged, notes=tuple(reader.notes)
     )
@@ -180,7 +186,7 @@ class _TextReader:
             return following
         if self.fault is None:
             line = self._text.count("\n", 0, following) + 1
-            self.fault = StoreError(f"'{self._name}' is not JSON: line {line}: extra data", hint=NOTHING)
+            self.fault = StoreError(f"'{self._name}' is not JSON: line {line}: extra data", hint=WANTED)
         return self._skip(at)
 
     def _go_on(self, at: int, error: Exception) -> int:
@@ -207,18 +213,18 @@ class _TextReader:
         if not isinstance(error, json.JSONDecodeError):
             return StoreError(
                 f"'{name}' is not JSON that can be read: nested too deeply, or a number without end",
-                hint=NOTHING,
+                hint=DAMAGED,
             )
         last_line = at > 0 and self._text.find("\n", at, end) < 0
         short = error.msg.startswith("Unterminated string") or end - error.pos < SHORT_TAIL
         if self._text[at] in "{[" and (short or last_line):
             return CutOffError(
                 f"'{name}' ends in the middle (line {error.lineno})",
-                hint=f"{NOTHING} The program was ended while it wrote; measure again.",
+                hint="measure again: the program was ended while it wrote",
             )
         return StoreError(
             f"'{name}' is not JSON: line {error.lineno}, column {error.colno}: {error.msg.lower()}",
-            hint=NOTHING,
+            hint=WANTED,
         )
 
     def _repair(self, at: int) -> bool:
@@ -343,11 +349,13 @@ def _unpack(name: str, data: bytes) -> bytes:
         while not unpacker.eof and size <= MAXIMUM_BYTES:
             piece = data[at : at + PIECE_BYTES]
             if not piece:
-                raise StoreError(f"'{name}' ends in the middle", hint=f"{NOTHING} Copy the file again.")
+                raise StoreError(f"'{name}' ends in the middle", hint="copy the file again")
             try:
                 parts.append(unpacker.decompress(piece, MAXIMUM_BYTES + 1 - size))
             except zlib.error as error:
-                raise StoreError(f"'{name}' is damaged: it cannot be unpacked", hint=NOTHING) from error
+                raise StoreError(
+                    f"'{name}' is damaged: it cannot be unpacked", hint="copy the file again"
+                ) from error
             size += len(parts[-1])
             at += len(piece) - len(unpacker.unused_data)
     return b"".join(parts)
@@ -446,7 +454,7 @@ class Fields:
 
     def refuse(self, text: str) -> NoReturn:
         """Raise StoreError: the file says this, which cannot be."""
-        raise StoreError(f"'{self.name}': {text}", hint=NOTHING)
+        raise StoreError(f"'{self.name}': {text}", hint=DAMAGED)
 
     def names(self) -> Iterator[str]:
         """The keys, in order."""
@@ -458,4 +466,4 @@ class Fields:
     def _refuse(self, place: str, value: Any, wanted: str) -> NoReturn:
         shown = json.dumps(value, default=str)
         short = shown if len(shown) <= 40 else f"{shown[:37]}..."
-        raise StoreError(f"'{self.name}': {place} is {short}, not {wanted}", hint=NOTHING)
+        raise StoreError(f"'{self.name}': {place} is {short}, not {wanted}", hint=DAMAGED)

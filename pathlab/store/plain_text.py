@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pathlab.errors import StoreError
-from pathlab.store.json_fields import NOTHING, Document
+from pathlab.store.json_fields import Document
 
 #: Characters of a text in which its program is looked for.
 SEARCHED_CHARS = 1_000_000
@@ -47,5 +47,5 @@ def describe_plain_text(document: Document) -> StoreError | None:
     text = document.text[:SEARCHED_CHARS]
     for pattern, kind, hint in _KINDS:
         if re.search(pattern, text, re.MULTILINE):
-            return StoreError(f"'{document.name}' is {kind}, not JSON", hint=f"{NOTHING} {hint}")
+            return StoreError(f"'{document.name}' is {kind}, not JSON", hint=hint)
     return None

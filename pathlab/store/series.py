@@ -47,7 +47,7 @@ def check_kind(kind: str) -> None:
         nearest = difflib.get_close_matches(str(kind), SERIES_KINDS, n=1)
         meant = f"; did you mean '{nearest[0]}'?" if nearest else ""
         raise UsageError(
-            f"'{kind}' is no kind of series{meant}", hint=f"Known kinds: {', '.join(SERIES_KINDS)}."
+            f"'{kind}' is not a kind of series{meant}", hint=f"Known kinds: {', '.join(SERIES_KINDS)}."
         )
 
 

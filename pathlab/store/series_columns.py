@@ -434,7 +434,7 @@ def find_column_fault(kind: str, table: pa.Table, *, whole: bool = True) -> str 
     for name, column in known.items():
         if name not in table.column_names:
             if whole and column.needed:
-                return f"column '{name}' is not there"
+                return f"column '{name}' is missing"
         elif column.complete and table[name].null_count:
             return f"column '{name}' has rows without a value"
     for field in table.schema:

@@ -122,7 +122,7 @@ def _count(connection: sqlite3.Connection, query: str, *values: str) -> int:
 
 def _expect_text(value: Any) -> str:
     if not isinstance(value, str):
-        reason = value.reason if isinstance(value, Unreadable) else "is no text"
+        reason = value.reason if isinstance(value, Unreadable) else "is not text"
         raise _DamagedValueError(f"a text of its campaign {reason}")
     return value
 

@@ -402,7 +402,7 @@ def _find_reason(group: CandidateSet) -> str:
     if not group.candidates:
         silent = f"throughput_bits_per_s: {NOT_MEASURED}"
         if any(one.reason == silent for one in measured.sample.selection.excluded):
-            return "round trips alone were measured, and no traffic"
+            return "only round trips were measured, no traffic"
         return "no trial completed"
     reasons = sorted({one.exclusion for one in group.candidates if one.exclusion is not None})
     if reasons:

@@ -97,7 +97,7 @@ def compare_releases(
     """
     key = factor or model.get("compare") or BUILD
     if key not in FACTORS_BY_KEY:
-        raise UsageError(f"'{key}' is no factor", hint="pathlab campaigns schema lists the factors")
+        raise UsageError(f"'{key}' is not a factor", hint="pathlab campaigns schema lists the factors")
     if key in CELL_KEYS:
         raise UsageError(
             f"'{key}' is compared by the analyses of streams and windows", hint="name another factor"

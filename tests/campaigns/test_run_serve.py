@@ -59,7 +59,7 @@ def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path
     with running(["run", str(campaign), "--out", "out", "--serve"], tmp_path) as run:
         browser = Browser(run.read_until("programs: curl"))
         assert browser.ask("/").status == browser.ask("/api/results").status == 200
-        run.read_until("the run is done; the explorer goes on until Ctrl-C")
+        run.read_until("Run finished. The page stays up until Ctrl-C.")
         (entry,) = browser.ask("/api/catalogue").json()["entries"]
         assert (entry["state"], entry["complete"]) == ("complete", 1)
         assert browser.ask("/api/results").status == 200

@@ -27,9 +27,9 @@ def folder(tmp_path: Path) -> Path:
 def test_report_says_the_answer_and_its_path_last(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = call_lines(["report", str(folder)], capsys)
     assert (status, err, out[-1]) == (0, [], str(folder / "report.html"))
-    assert out[0].startswith("Tentatively, use 2 streams")
+    assert out[0].startswith("Probably 2 streams")
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Tentatively, use 2" in page.replace("\u00a0", " ")
+    assert "Probably 2" in page.replace("\u00a0", " ")
 
 
 def test_several_forms_go_beside_each_other(

@@ -30,10 +30,10 @@ static int parse_ends(const struct pl_adapter_settings *settings, struct ends *e
 {
     *ends = (struct ends){.local = {.length = 0}};
     if (!pl_address_parse(settings->address, (uint16_t)settings->port, "", &ends->server, NULL))
-        return pl_adapter_fail(error, "connect", "'%s' is no numeric address", settings->address);
+        return pl_adapter_fail(error, "connect", "'%s' is not a numeric address", settings->address);
     if (settings->local_address[0] != 0 &&
         !pl_address_parse(settings->local_address, 0, "", &ends->local, NULL))
-        return pl_adapter_fail(error, "connect", "'%s' is no numeric address", settings->local_address);
+        return pl_adapter_fail(error, "connect", "'%s' is not a numeric address", settings->local_address);
     return 0;
 }
 

@@ -137,7 +137,7 @@ def check_targets(given: Given) -> None:
     for name, parse in parsers.items():
         with _naming_option(name):
             if given[name] is not None and not parse(given[name]):
-                raise UsageError("0 is no target", hint="name a value above 0")
+                raise UsageError("0 is not a target", hint="name a value above 0")
     if (given["rate"] is None) != (given["p99"] is None):
         lacking = "--p99" if given["p99"] is None else "--rate"
         raise UsageError(f"{lacking} is missing", hint="give both --rate and --p99, or neither of them")
@@ -190,7 +190,8 @@ def check_files(given: Given) -> None:
             path.open("rb").close()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
-            raise StoreError(f"'{path}' cannot be read: {reason}", hint="Nothing was imported.") from error
+            hint = "check the path and its permissions; --keep-going imports the other files"
+            raise StoreError(f"'{path}' cannot be read: {reason}", hint=hint) from error
 
 
 def check_comparison(given: Given) -> None:

@@ -16,11 +16,11 @@ command = declare(
     option(
         "--into",
         type=PATH,
-        help="Results folder to add to, made if it is not there; default: a fresh one under results.",
+        help="Results folder to add to, made if it does not exist; default: a new one under results.",
     ),
     option("--source", help="Call the sending host this, as a campaign does, so that paths compare."),
     option("--destination", help="Call the receiving host this."),
-    option("--title", default="Imported measurements", help="Title of a fresh folder."),
+    option("--title", default="Imported measurements", help="Title of a new folder."),
     flag("--keep-going", help="Leave out files that cannot be read, and name them."),
     checks=(check_files, check_place("--into")),
 )

@@ -13,7 +13,7 @@ command = declare(
     "serve.serve",
     f"""Show RESULTS, or all results below a FOLDER, in a browser: filter, plot, compare, watch runs.
 
-    Prints a URL that opens the page once, and a fresh one after each use. Without an argument it is the
+    Prints an address that opens the page once, and a new one after each use. Without an argument it is the
     folder `{RESULTS_ROOT}`. Ctrl-C ends the server, with exit status 0.
     """,
     argument("places", nargs=-1, type=PATH, metavar="[RESULTS...|FOLDER]"),

@@ -9,7 +9,7 @@ command = declare(
     "view",
     "view.view",
     "Print a view of the explorer as a table: curves, intervals, trials, and what was excluded and why.\n\n"
-    "VIEW is what stands behind the # of the explorer's address, such as "
+    "VIEW is the part after # in the explorer's address, such as "
     "'x=streams&y=throughput_bits_per_s&colour=window_bytes', or the name of a saved view. Without it, the "
     "view is the one that the explorer opens with.",
     argument("given", nargs=-1, required=True, metavar="RESULTS... [VIEW]"),

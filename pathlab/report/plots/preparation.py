@@ -233,8 +233,8 @@ def _describe_unfit(count: int) -> str:
 
 def _describe_thinned(name: str, count: int) -> str:
     return (
-        f"Of the {count:,} points of “{name}” those are drawn that differ on a screen: "
-        "the least, the middle and the largest of each column"
+        f"“{name}” has {count:,} points; only those that differ on a screen are drawn: the smallest, "
+        "the middle and the largest of each column"
     )
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Layer, Panel, Points, Rule, Scale
@@ -18,6 +19,7 @@ from pathlab.report.sections.lazy import Drawing, LazyPlot, lazy_plot
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import Quantity, Scaled
 from pathlab.report.sections.views import build_streams_axis, place_streams
+from pathlab.store.flags import Flag
 from pathlab.study.cells import Cell, Levels, MeasuredCondition
 from pathlab.study.recommendation import Recommendation
 from pathlab.study.selection import Sample
@@ -26,6 +28,12 @@ from pathlab.units import format_rate, format_time, format_window
 TITLE = "Throughput and RTT increase by streams and window"
 #: A line that is farther away than this many times the largest value would flatten everything below it.
 FAR_FACTOR = 4.0
+#: Why the trials of a combination do not count, as a caption says it; any other reason is its own word.
+OPEN_WORDS = {
+    str(Flag.LAB_LIMITED): "measured while the machine was too busy",
+    str(Flag.HOST_LIMITED): "a host's CPU limited the rate",
+    str(Flag.HOST_STALLED): "a program was stopped or starved",
+}
 PANELS = (of.THROUGHPUT, replace(of.RISE_MEAN, label="RTT increase under load (dRTT)"))
 
 
@@ -208,16 +216,30 @@ class _Scene:
                 callout="recommended",
             )
 
+    def _explain_open(self) -> str:
+        """Why combinations are drawn open; without a name where all are for the same reason."""
+        named: dict[str, list[Cell]] = {}
+        for cell in self.provisional:
+            reasons = {str(one.reason) for one in self.condition.count_exclusions(cell)}
+            words = " or ".join(sorted(OPEN_WORDS.get(reason, reason) for reason in reasons))
+            named.setdefault(words or "not usable", []).append(cell)
+        if len(named) == 1:
+            return next(iter(named))
+        return "; ".join(f"{enumerate_cells(map(_levels, cells))}, {words}" for words, cells in named.items())
+
     def describe(self, shown: Sequence[Quantity]) -> Iterator[str]:
         """What the marks mean, and what is beyond the axes."""
         cut = any(cell.throughput.interval.cut for cell in self.firm)
         yield f"Markers: medians; bars: 95 % CI{', cut at the range of the trials' if cut else ''}."
         if not all(cell.throughput.interval.decided for cell in self.firm):
-            yield "Dots: trials, where they are too few for one."
+            counts = [cell.throughput.n for cell in self.firm if not cell.throughput.interval.decided]
+            few = max(counts) < median_interval_minimum()
+            where = (
+                f"fewer than {median_interval_minimum()}" if few else "a median has no confidence interval"
+            )
+            yield f"Dots: single trials, where {where}."
         if self.provisional:
-            counts = [one for cell in self.provisional for one in self.condition.count_exclusions(cell)]
-            reasons = ", ".join(sorted({str(one.reason) for one in counts})) or "not usable"
-            yield f"Open markers ({reasons}): {enumerate_cells(map(_levels, self.provisional))}."
+            yield f"Open: {self._explain_open()}."
         for quantity in shown:
             values = quantity.take(self.condition.complete)
             name, value = self._find_line(quantity)

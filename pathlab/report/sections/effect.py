@@ -111,7 +111,7 @@ def plot_agreement(inputs: ReportInputs, condition: MeasuredCondition) -> Drawin
     layers: list[Layer] = [replace(layer, legend=True) for layer in drawn.layers]
     if found is not None and found.r_squared_ratio is not None:
         layers.append(_draw_corners("straight line", found.agreement_line, (unit, size)))
-    x, y = Axis(label="dRTT of the averages", unit=unit.unit), Axis(label="RV, loaded", unit=size.unit)
+    x, y = Axis(label="Added delay (dRTT)", unit=unit.unit), Axis(label="RV, loaded", unit=size.unit)
     return draw_panel(x, y, layers, _describe_agreement(found), drawn.words)
 
 

@@ -100,7 +100,9 @@ def draw_latency_by_rate(
         sentences=(
             *_describe_knees([one for one in found if one.setup.name in setups]),
             _describe_missed(chosen),
-            "Open markers without a line: these, at the rate that they achieved." if loads else "",
+            "Open markers without a line: trials that missed the offered rate, at the rate they achieved."
+            if loads
+            else "",
             _describe_few(chosen, "offered rate"),
         ),
         panels=tuple(panels),
@@ -282,7 +284,7 @@ def draw_front(answers: Answers, fronts: Answers, setups: Sequence[str], size: i
         build_rate_axis([one.offered_messages_per_s for one in chosen]),
         Axis(label="p99 of round trips", unit=unit.unit, scale=Scale.LOG10),
         layers,
-        f"On the front, with the least p99 of all at their rate or a higher one: {', '.join(names)}.",
+        f"Best p99 at each rate: {'; '.join(names)}.",
         _describe_missed(chosen),
         f"Messages of {format_bytes(size)}.",
     )

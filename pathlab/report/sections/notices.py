@@ -57,7 +57,7 @@ OF_ANY: Mapping[str, Notice] = {
         ),
         Notice(
             kind=Flag.OVER_LINE_RATE,
-            short="{where} trials counted more than the link can carry.",
+            short="Some trials {within} show more than the link rate.",
             details="After a loss the receiver delivers held-back data in one burst, which can inflate a "
             "short measurement.",
             fix="Treat these rates as too high.",
@@ -68,14 +68,14 @@ OF_ANY: Mapping[str, Notice] = {
         ),
         Notice(
             kind=Flag.CAPTURE_INCOMPLETE,
-            short="{where} packet headers of an end are missing or incomplete.",
+            short="{where} packet headers of one end are missing or incomplete.",
             details="The figures do not depend on them. The trials' columns capture_sender_missing and "
             "capture_receiver_missing say why.",
         ),
         Notice(
             kind=Flag.UNDELIVERED_DATA,
-            short="{where} some data had not arrived when the drain time was up, and the connections were "
-            "reset. The steady window was over by then, so its figures are valid.",
+            short="{where} some data had not arrived when the drain time was up, and the connections "
+            "were reset. The steady window was over by then, so its figures are valid.",
         ),
     )
 }
@@ -154,8 +154,8 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
     if found.short:
         yield Notice(
             kind="window-not-granted",
-            short=f"{locate(found.short, found.cells)} the kernel granted less than the window "
-            f"requested (least grant: {format_bytes(found.least_granted_bytes)}, of which Linux uses half).",
+            short=f"{locate(found.short, found.cells)} the kernel granted less than the window requested "
+            f"(least grant: {format_bytes(found.least_granted_bytes)}, of which Linux uses half).",
             fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
     for flag, cells in found.partly.items():
@@ -180,7 +180,7 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
 
 
 def _place(notice: Notice, where: str) -> Notice:
-    return replace(notice, short=notice.short.format(where=where))
+    return replace(notice, short=notice.short.format(where=where, within=where[:1].lower() + where[1:]))
 
 
 def _locate(found: Sequence[Cell], cells: Sequence[Cell]) -> str:

@@ -81,11 +81,9 @@ def reaches_zero(values: Floats) -> bool:
 THROUGHPUT = Quantity(
     label="Throughput", unit="bit/s", take=lambda sample: sample.rates_bits_per_s, logarithmic=True
 )
-RISE_MEAN = Quantity(
-    label="dRTT of the averages", short="dRTT", unit="ns", take=lambda sample: sample.rise_ns
-)
+RISE_MEAN = Quantity(label="Added delay (dRTT)", short="dRTT", unit="ns", take=lambda sample: sample.rise_ns)
 RISE_MEDIAN = Quantity(
-    label="dRTT of the medians",
+    label="Added delay (dRTT of medians)",
     short="dRTT",
     unit="ns",
     take=lambda sample: sample.rise_median_ns,

@@ -17,7 +17,7 @@ def refuse_other_campaign(results: Results, campaign: Campaign) -> None:
     if results.campaign.digest != campaign.digest:
         raise UsageError(
             f"{results.folder} holds another campaign or other settings ('{results.campaign.name}')",
-            hint="name another folder with --out, or leave --out away for a fresh one",
+            hint="name another folder with --out, or leave out --out for a new one",
         )
 
 

@@ -67,7 +67,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
         whole.refuse(f"version {version:g} of Flent's files is newer than {NEWEST_VERSION}, which is read")
     raw, meta = whole.sub("raw_values"), whole.sub("metadata")
     if not any(raw.items(series) for series in raw.names()):
-        whole.refuse("raw_values is empty, and results alone are interpolated: nothing measured is in it")
+        whole.refuse("raw_values is empty; results are interpolated, so the file has no measured values")
     started = meta.text("T0") or meta.text("TIME")
     if started is None:
         whole.refuse("metadata.T0 does not say when the test began")
@@ -79,7 +79,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     found = {part: _read_load(whole, prefix, begin_s, step_ns, own) for prefix, part in _PARTS.items()}
     loads = {part: load for part, load in found.items() if load is not None}
     if not loads and not probes:
-        whole.refuse("neither TCP throughput nor pings are in it, and other series are not read")
+        whole.refuse("it has neither TCP throughput nor pings; other series are not read")
     started_utc = parse_utc(started, given.name)
     test = _Test(whole=whole, meta=meta, step_ns=step_ns, loads=loads, ping=ping, probes=probes, own=own)
     return [test.describe(part, started_utc).build() for part in loads or ("probes",)]

@@ -230,7 +230,7 @@ def _count_streams(run: _Run, rows: Sequence[Mapping[str, Any]]) -> int:
     if stated and stated <= LEVEL_BOUNDS["streams"][1]:
         return stated
     if stated:
-        run.whole.notes.append(f"num_streams {stated} is beyond what can be, and was left out")
+        run.whole.notes.append(f"num_streams {stated} is impossible and was left out")
     return seen or 1
 
 

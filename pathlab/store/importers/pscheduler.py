@@ -59,7 +59,7 @@ def read_trials(given: GivenFile) -> list[ImportedTrial] | None:
     elif "summary" in result:
         part, measured = "forward", _read_throughput(result, spec)
     else:
-        run.refuse("it holds neither a summary nor round trips")
+        run.refuse("it has neither a summary nor round trips")
     notes = measured.pop("notes", [])
     measurement = Measurement(
         program=_PROGRAM,

@@ -61,7 +61,7 @@ def find_settings(keys: Sequence[str], shared: Sequence[str]) -> tuple[str, ...]
     for key in keys:
         if key not in known:
             raise UsageError(
-                f"'{key}' is no setting to ignore{suggest_name(key, known)}",
+                f"'{key}' is not a setting to ignore{suggest_name(key, known)}",
                 hint="Name a key of [factors], such as window, pacing or congestion.",
             )
     return tuple(known[key] for key in dict.fromkeys(keys))

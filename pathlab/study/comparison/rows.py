@@ -276,7 +276,7 @@ def _check(results: Sequence[tuple[str, StudySource]], rules: ComparisonRules) -
         raise UsageError("one results folder cannot be compared", hint="Give two or more.")
     for name in rules.metrics:
         if name not in METRICS:
-            raise UsageError(f"'{name}' is no metric", hint=f"Known: {', '.join(METRICS)}.")
+            raise UsageError(f"'{name}' is not a metric", hint=f"Known: {', '.join(METRICS)}.")
 
 
 def _compare(

@@ -159,9 +159,10 @@ def parse_course(text: str) -> CourseSeries:
         return _make_counter(kind, column)
     known = {one.column: one for one in _list_kind(kind, frozenset(find_series_kind(kind).columns))}
     if column not in known:
-        near = suggest_name(column, known)
-        hint = near or f"Known: {', '.join(known) or 'none'}."
-        raise UsageError(f"series '{kind}' has no course '{column}'", hint=hint)
+        raise UsageError(
+            f"series '{kind}' has no course '{column}'{suggest_name(column, known)}",
+            hint=f"name one of: {', '.join(known) or 'none'}",
+        )
     return known[column]
 
 

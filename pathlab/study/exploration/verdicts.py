@@ -108,7 +108,7 @@ def _compare_sources(
     labels = [label for label, numbers in chosen.items() if numbers and label != baseline]
     if not chosen.get(baseline) or not labels:
         raise UsageError(
-            "the filters leave trials of one of the results alone", hint="lift the filter of results"
+            "the filters leave trials of only one of the results", hint="lift the filter of results"
         )
     sides = [
         (label, ChosenTrials(results.study(label).study_source, chosen[label]))

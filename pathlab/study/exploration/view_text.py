@@ -211,7 +211,7 @@ class _ViewReader:
         if baseline not in levels:
             del self.found["baseline"]
             raise UsageError(
-                f"the baseline '{_clip(baseline)}' is no level of '{colour}'{_suggest(baseline, levels)}",
+                f"the baseline '{_clip(baseline)}' is not a level of '{colour}'{_suggest(baseline, levels)}",
                 hint=_list_some("Levels", levels),
             )
 

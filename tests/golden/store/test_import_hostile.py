@@ -31,7 +31,7 @@ def refuse(tmp_path: Path, content: bytes | str) -> str:
     with pytest.raises(StoreError) as caught:
         read_file(path)
     assert "\n" not in str(caught.value)
-    assert str(caught.value.hint).startswith("Nothing was imported.")
+    assert caught.value.hint
     return str(caught.value)
 
 

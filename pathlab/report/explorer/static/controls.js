@@ -310,7 +310,7 @@
       ),
       check(
         "count",
-        "Count all trials, also unusable ones",
+        "Include unusable trials",
         (shown) => shown.count === "all",
         (on) => ({ count: on ? "all" : "usable" }),
       ),

@@ -79,7 +79,7 @@
       make(
         "p",
         { class: "meta" },
-        shared ? make("span", {}, "All: " + shared + ".") : null,
+        shared ? make("span", {}, shared + ".") : null,
         shared ? " " : null,
         chosen ? "Only: " + chosen + ". " : null,
         facts.join(" · "),

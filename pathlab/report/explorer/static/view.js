@@ -406,7 +406,8 @@
       if (!levels.includes(baseline)) {
         delete this.found.baseline;
         refuse(
-          "the baseline " + quote(baseline) + " is no level of '" + colour + "'" + suggest(baseline, levels),
+          "the baseline " + quote(baseline) + " is not a level of '" + colour + "'" +
+            suggest(baseline, levels),
         );
       }
     }

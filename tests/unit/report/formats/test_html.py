@@ -149,7 +149,7 @@ def test_results_without_a_complete_trial_give_a_page_that_says_so(failed: bool)
 def test_one_trial_gives_honest_figures_and_the_same_page_twice(small: Report) -> None:
     """One point: no interval, no fit; nothing fails and nothing is made up."""
     page = render_html(small)
-    assert "Tentatively, use 1" in page.replace("\u00a0", " ")
+    assert "Probably 1" in page.replace("\u00a0", " ")
     assert not re.search(r"\bnan\b", page[: page.index("<script>")], re.IGNORECASE)
     assert render_html(build_document(make_quickstart(cycles=1, levels=[(1, 64 * KIB)]))) == page
 
