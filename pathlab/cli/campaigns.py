@@ -95,7 +95,7 @@ def _interview(name: str) -> TemplateAnswers:
     else:
         source, destination = (_ask_host(f"Host that {what}", addresses) for what in ("sends", "receives"))
     paths = [(source, destination)]
-    if _ask("Measure the way back as well? (yes, no)", "no", _one_of("yes", "no")) == "yes":
+    if _ask("Measure the reverse direction as well? (yes, no)", "no", _one_of("yes", "no")) == "yes":
         paths.append((destination, source))
     return TemplateAnswers(
         name=name,

@@ -173,7 +173,7 @@ def _list_sums(model: Campaign, estimate: CampaignEstimate) -> Iterator[str]:
         yield f"Bytes sent: at most {format_volume(estimate.bytes_max)}."
     if model.retries:
         times = "once" if model.retries == 1 else f"up to {model.retries} times"
-        yield f"Failed trials come on top: each is repeated {times}."
+        yield f"Failed trials are extra: each is repeated {times}."
 
 
 def _list_probe_shares(model: Campaign) -> Iterator[str]:

@@ -89,7 +89,7 @@ def check(results: tuple[Path, ...]) -> None:
         if found.faults:
             damaged += 1
         else:
-            click.echo(f"{path}: sound ({found.trials} trials, {found.series} series)")
+            click.echo(f"{path}: no errors found ({found.trials} trials, {found.series} series)")
     if damaged:
         raise StoreError(
             f"{damaged} of {len(results)} results files are damaged",

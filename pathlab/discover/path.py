@@ -198,7 +198,7 @@ def _explain_end(route: Route) -> str:
     words = {
         "silence": "no more answers; a filter may drop these probes",
         "max-hops": "the limit of hops was reached",
-        "out-of-time": "the time budget was spent",
+        "out-of-time": "the time budget is used up",
         "refused": f"a router refuses to forward: {'; '.join(refusals)}",
     }
     return words.get(route.stopped, route.stopped)

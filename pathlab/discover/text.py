@@ -46,8 +46,8 @@ VERDICTS = {
 }
 STOPS = {
     "precise": "all responding hops converged",
-    "out-of-time": "the time budget was spent",
-    "out-of-packets": "the packet budget was spent",
+    "out-of-time": "the time budget is used up",
+    "out-of-packets": "the packet budget is used up",
     "unanswered": "no hop answered",
     "mtu-too-small": "the path's MTU is too small for several probe sizes (from 600 bytes; IPv6: 1240)",
 }
@@ -178,7 +178,7 @@ def _describe_undecided(estimates: Mapping[int, HopEstimate]) -> Iterator[str]:
         yield f"Capacity undecided at hop {', '.join(hops)}: {reason}."
     for hop, estimate in estimates.items():
         if estimate.from_hop != estimate.hop - 1:
-            yield f"Capacity and latency of hop {hop} are those from hop {estimate.from_hop} on."
+            yield f"Capacity and latency of hop {hop} are measured from hop {estimate.from_hop}."
 
 
 def _describe_routes(report: PathReport) -> list[str]:

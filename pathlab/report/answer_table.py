@@ -162,7 +162,7 @@ def render_analyses(answers: Mapping[str, Sequence[Answer[Any]]], console: Conso
     empty = [ANALYSES[name].title for name, found in answers.items() if not found]
     if empty:
         console.print()
-        console.print(PrintedParagraph(f"Nothing in these results to answer: {'; '.join(empty)}."))
+        console.print(PrintedParagraph(f"These results have no data for: {'; '.join(empty)}."))
 
 
 def print_answers(headings: Sequence[str], rows: Sequence[Row], title: str, console: Console) -> None:

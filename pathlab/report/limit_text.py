@@ -23,7 +23,7 @@ HOST_FIGURES = {
 OPEN_FIGURES = {
     "windows_share_ratio": "the rate is {} of what the windows carry",
     "probe_rtt_rise_ns": "the RTT rose by {}",
-    "forward_share_ratio": "{} of that on the way there",
+    "forward_share_ratio": "{} of that on the forward path",
     "busiest_core_ratio": "the busiest core was {} busy",
 }
 
@@ -55,7 +55,7 @@ def _describe_evidence(found: SingleLimit, limit: Limit) -> str:
         return _describe_rate_limit(found)
     if limit is Limit.RETURN_PATH:
         share = format_ratio(found.find("forward_share_ratio"))
-        return f"the RTT rose by {format_time(_find_rise(found))}, {share} of that on the way there"
+        return f"the RTT rose by {format_time(_find_rise(found))}, {share} of that on the forward path"
     if limit is Limit.RECEIVING_APPLICATION:
         return _describe_unread(found)
     if found.verdict.at_requested_rate:
@@ -86,7 +86,7 @@ def _describe_path(found: SingleLimit) -> str:
     rise = _find_rise(found)
     if rise is None:
         return ""
-    unknown = "" if found.met("forward_share_ratio") else "; which way was not measured"
+    unknown = "" if found.met("forward_share_ratio") else "; its direction was not measured"
     return f"at a steady rate, a queue adds {format_time(rise)} to the RTT{unknown}"
 
 

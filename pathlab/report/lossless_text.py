@@ -17,7 +17,7 @@ TABLES_MAX = 4
 TITLE = "Highest UDP rate"
 EXPLANATION = (
     "Loss: of all packets of n trials, with its confidence interval, which allows for losses in bursts. "
-    "Verdict: 95 % at each rate; so each look at its trials, and each interval, has a higher confidence. "
+    "Verdict: 95 % confidence over all checks of a rate, so a single check and its interval have more. "
     "Host: lost by the receiving host, as its counters show; path: all others. "
     "Reordered: packets that arrived after a later one."
 )
@@ -32,13 +32,13 @@ HEADINGS = ("Rate", "Loss", "CI", "Verdict", "Path", "Host", "Refused", "Reorder
 MEANINGS = (
     "offered, payload",
     "of all packets sent",
-    "of the loss, at the confidence of one look",
+    "of the loss, at the confidence of a single check",
     "against the limit; of several cycles, how many",
     "packets lost on the path",
     "packets lost by the receiving host",
     "packets that the sending host's kernel refused",
     "packets that arrived after a later one",
-    "trials in which the sender did not reach the rate; in no loss",
+    "trials in which the sender did not reach the rate; excluded from the loss",
     "trials",
 )
 _COLUMNS = (
@@ -114,7 +114,7 @@ def describe_excluded(answer: Answer[LosslessRate]) -> str:
         "not-complete": "not complete",
     }
     parts = [f"{format_count(one.trials, 'trial')} {words[one.reason]}" for one in answer.selection.excluded]
-    return f"Not in any loss: {'; '.join(parts)}." if parts else ""
+    return f"Excluded from the loss: {'; '.join(parts)}." if parts else ""
 
 
 def _format_packets(count: int | None) -> str:

@@ -75,7 +75,7 @@ def _list_remarks(choice: MessageChoice, chosen: MessageCandidate) -> Iterator[s
         yield _compare_next(choice.runner_up)
     if figures.offered_messages_per_s != target.rate_per_s:
         rates = " and ".join(format_frequency(one.offered_messages_per_s) for one in reversed(chosen.judged))
-        yield f"{format_frequency(target.rate_per_s)} was not measured; it was judged at {rates}."
+        yield f"{format_frequency(target.rate_per_s)} was not measured; it was tested at {rates}."
     if figures.missing_ratio:
         share = format_ratio(figures.missing_ratio)
         yield f"{share} of the messages never returned; p99 counts them as the slowest."

@@ -85,7 +85,7 @@ def _describe_tests(rows: Sequence[Answer[MemberShares]]) -> Iterator[str]:
     """Polarised and unlucky combinations of one bond; nothing of even ones."""
     for verdict, text in (
         (HashVerdict.POLARISED, "polarised: a good hash would be as uneven in {} of campaigns like this one"),
-        (HashVerdict.BAD_LUCK, "bad luck, not the hash: a good one is as uneven in {} of such campaigns"),
+        (HashVerdict.BAD_LUCK, "bad luck: a good hash is as uneven in {} of campaigns like this one"),
     ):
         chosen = [one for one in rows if one.result.test is not None and one.result.test.verdict is verdict]
         if chosen:

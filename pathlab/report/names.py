@@ -16,7 +16,7 @@ LIMITS = {
     Limit.CONGESTION: "congestion control after losses",
     Limit.PATH_CAPACITY: "the path's capacity",
     Limit.RATE_LIMIT: "a rate limit of the path",
-    Limit.RETURN_PATH: "a queue on the way back",
+    Limit.RETURN_PATH: "a queue on the return path",
     Limit.APPLICATION: "the sending application",
     Limit.RECEIVING_APPLICATION: "the receiving application",
     Limit.HOST_CPU: "a host's CPU",

@@ -304,8 +304,8 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
         )
         if found.share_of_link_ratio < FAR_BELOW_RATIO and _is_unexplained(found):
             yield (
-                "That is far below the link's rate. If little was sent again, the way back of "
-                'acknowledgements may be full. Measure it with `direction = "reverse"`.'
+                "That is far below the link's rate. If little was sent again, the return path "
+                'of the acknowledgements may be full. Measure it with `direction = "reverse"`.'
             )
     if found.window_limited:
         yield (

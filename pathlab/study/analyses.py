@@ -193,7 +193,7 @@ class Analyses(
     )
     def limits(self, trials_per_cell: int | None = TRIALS_PER_CELL) -> Iterable[Answer[CellLimit]]:
         """What limited the flow and its streams: a window, losses, the path's capacity or rate limit, a
-        queue on the way back, an application or a host's CPU.
+        queue on the return path, an application or a host's CPU.
 
         Each limit comes with its evidence. Reads the series of at most ``trials_per_cell`` trials per
         combination and 1,000 in all (None: all).

@@ -142,7 +142,7 @@ def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> 
     assert record.status == "failed"
     assert "volume-limit" in str(record.failure)
     assert (record.received_total_bytes or 0) < 5e6 + 4 * 1024 * 1024  # by one write a worker
-    assert "budget.bytes_per_campaign is spent" in str(outcome.ended)
+    assert "budget.bytes_per_campaign is used up" in str(outcome.ended)
 
 
 def test_trials_at_once_share_what_is_left(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_from_foreign_files_to_foreign_files(
     assert (status, out) == (0, [f"{folder}-csv"])
     assert Path(f"{folder}-csv", "trials.csv").is_file()
     status, out, _ = call_lines(["results", "check", folder], capsys)
-    assert (status, out) == (0, [f"{folder}: sound (10 trials, 16 series)"])
+    assert (status, out) == (0, [f"{folder}: no errors found (10 trials, 16 series)"])
     status, out, _ = call_lines(["results", "prune", folder, "--series-older-than", "30d"], capsys)
     assert (status, out[0]) == (0, "0 trials and 11 series are gone")  # crusader's are as old as their file
     status, out, err = call_lines(["report", folder, "--quiet"], capsys)

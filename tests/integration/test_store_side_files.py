@@ -171,7 +171,7 @@ def test_a_folder_that_cannot_be_written_is_read_and_stays_as_it_is(folder: Path
     )
     ended = subprocess.run([*entered, "sh", "-c", script], check=False, capture_output=True, text=True)
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert "stored: sound (3 trials" in ended.stdout
+    assert "stored: no errors found (3 trials" in ended.stdout
     assert (folder / "taken" / "trials.csv").is_file()
     assert list_side_files(folder) == []
 

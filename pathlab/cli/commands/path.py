@@ -44,11 +44,13 @@ command = declare(
     flag("--no-capacity", help="Leave out the capacity of the hops, which takes longest."),
     option("--budget", default="60s", help="Longest time for the capacity of the hops."),
     option("--max-probes", type=click.IntRange(min=1), default=10_000, help="Most probes for the capacity."),
-    flag("--both", help="Find the way back too: an agent then runs on the second HOST as well."),
+    flag("--both", help="Find the return path too: an agent then runs on the second HOST as well."),
     flag("--names", help="Look up the names of the addresses."),
     json_flag("Print everything as JSON."),
     option(
-        "--figure", type=PATH, help="Draw the path into FILE (.svg, .png, .pdf), the way back into FILE-back."
+        "--figure",
+        type=PATH,
+        help="Draw the path into FILE (.svg, .png, .pdf), the return path into FILE-back.",
     ),
     HOSTS_FILE,
     ACCEPT_KEYS,

@@ -79,6 +79,6 @@ def place_form(name: str, folder: Path, out: Path | None, *, several: bool) -> P
     if other is not None and FORMS[other].ending != ending:
         raise UsageError(
             f"'{out}' ends as {other} but --format says {name}",
-            hint=f"give a name that ends in {ending}, or leave --format out",
+            hint=f"give a name that ends in {ending}, or leave out --format",
         )
     return out

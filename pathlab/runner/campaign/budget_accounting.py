@@ -66,7 +66,9 @@ class BudgetAccount:
                     spent=_format_spent("bytes_per_day", trial_bytes, budget.bytes_per_day or 0)
                 )
             midnight = (now + datetime.timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-            return Permission(wait_until=midnight, reason="today's bytes are spent (budget.bytes_per_day)")
+            return Permission(
+                wait_until=midnight, reason="today's byte budget is used up (budget.bytes_per_day)"
+            )
         closed = self._find_hours(now, trial_ns)
         if closed is not None:
             return closed
@@ -100,6 +102,6 @@ def count_sent(record: TrialRecord) -> int | None:
 
 def _format_spent(key: str, trial_bytes: int | None, left: int) -> str:
     if trial_bytes is None:
-        return f"budget.{key} is spent"
+        return f"budget.{key} is used up"
     needs, has = format_bytes(trial_bytes), format_bytes(max(left, 0))
-    return f"budget.{key} is spent: the next trial may take {needs}, {has} is left"
+    return f"budget.{key} is used up: the next trial may take {needs}, {has} is left"

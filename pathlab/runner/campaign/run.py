@@ -203,8 +203,8 @@ class CampaignRun(RunParts):
             changes += self._find_other_routes()
         if changes and refuses:
             raise UsageError(
-                f"the hosts are not as they were when this campaign began: {'; '.join(changes)}",
-                hint='put that right, start a new run with --new, or allow it with on_change = "mark"',
+                f"the hosts have changed since this campaign began: {'; '.join(changes)}",
+                hint='undo the changes, start a new run with --new, or allow it with on_change = "mark"',
             )
         facts: dict[str, Any] = dict(programs)
         if kind == STARTED and self._searches is None:  # searches decide as they go
@@ -212,7 +212,7 @@ class CampaignRun(RunParts):
             facts[PLAN_TIMES] = times.to_facts()
         self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=facts)
         for change in changes:
-            self.journal.add("changed", f"since the run before: {change}")
+            self.journal.add("changed", f"changed since the previous run: {change}")
         if self._left_out.rows:
             self.journal.add("left-out", self._left_out.describe())
         for host, reason in self._captures.unable.items():
@@ -249,7 +249,7 @@ class CampaignRun(RunParts):
         for path in self._forward_paths():
             reading = self._routes.read(path)
             if reading is not None and reading.changed:
-                yield f"{path.source} to {path.destination}: the route is another one"
+                yield f"{path.source} to {path.destination}: the route has changed"
 
     def announce(self) -> None:
         """Report what is to be done and how long it takes."""

@@ -119,5 +119,5 @@ def _tun() -> Iterator[HostCheck]:
 
 def _disk() -> Iterator[HostCheck]:
     free = shutil.disk_usage(".").free
-    fix = "make room, or name another folder with --out" if free < FREE_BYTES_MIN else None
+    fix = "free some space, or name another folder with --out" if free < FREE_BYTES_MIN else None
     yield check_limit("disk", f"{format_bytes(free)} free here", fix)

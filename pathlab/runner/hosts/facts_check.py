@@ -112,7 +112,7 @@ def _check_clock(clock: Mapping[str, Any]) -> Iterator[HostCheck]:
     if better:
         folder = "/sys/devices/system/clocksource/clocksource0"
         fix = f"as root: echo {better[0]} > {folder}/current_clocksource"
-    found = f"{current}: reading it is slow, which costs CPU and blurs time stamps"
+    found = f"{current}: reading it is slow, which costs CPU and makes time stamps less accurate"
     yield HostCheck("clock", "limited", found, fix)
 
 

@@ -91,7 +91,7 @@ def check_activity(activity: HostActivity | None) -> HostCheck:
     """The check of a host's processors, for ``doctor`` and ``hosts check`` alike."""
     if activity is None:
         return HostCheck("processors", "limited", "their activity cannot be read")
-    fix = f"{CHECK_FIX}; else the host is measured, not the path" if activity.busy else None
+    fix = f"{CHECK_FIX}; otherwise the host is measured, not the path" if activity.busy else None
     return check_limit("processors", activity.describe(), fix)
 
 

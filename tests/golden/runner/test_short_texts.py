@@ -82,7 +82,7 @@ def test_what_is_left_limits_the_next_trial_and_a_spent_budget_ends_the_run(say:
     refused = account.check(NOON, SECOND_NS, 601).spent
     say(refused)
     account.count("2026-01-05T09:00:00+00:00", 600)
-    assert account.check(NOON, SECOND_NS, None).spent == "budget.bytes_per_campaign is spent"
+    assert account.check(NOON, SECOND_NS, None).spent == "budget.bytes_per_campaign is used up"
 
 
 def test_offloads_that_are_off_come_with_the_line_that_turns_them_on(say: Say) -> None:

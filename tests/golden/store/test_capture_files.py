@@ -58,4 +58,4 @@ def test_results_without_their_captures_are_sound_and_say_so(
     said = call(["results", "check", str(results.folder)], capsys)
     assert said.status == 0
     say(said.out.splitlines()[0])
-    assert "sound (1 trials" in said.out
+    assert "no errors found (1 trials" in said.out

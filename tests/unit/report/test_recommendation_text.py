@@ -49,7 +49,7 @@ def test_a_rate_far_below_the_known_one_points_at_the_way_back_unless_it_is_expl
     near = replace(open_, share_of_link_ratio=0.9)
     said = [
         any(
-            "the way back of acknowledgements may be full" in text
+            "the return path of the acknowledgements may be full" in text
             for text in describe_recommendation(one).sentences
         )
         for one in (open_, explained, near)
