@@ -13,7 +13,7 @@ from typing import Self
 import click
 from rich.console import Console
 
-from pathlab.cli.serve import ExplorerAccess, describe_key_file, keep_key_file
+from pathlab.cli.serve import OPEN_ADDRESS, ExplorerAccess, describe_key_file, keep_key_file
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.events import CampaignStarted, Event
 from pathlab.serve.app import build_app
@@ -70,6 +70,7 @@ class RunExplorer:
         if isinstance(event, CampaignStarted):
             self._is_serving = True
             self._opened.enter_context(self._server.run_in_thread(niceness=NICENESS))
+            self._show(OPEN_ADDRESS)
             self._access.show_url()
             self._show(describe_key_file(self._listener, self._key_file))
 

@@ -22,6 +22,9 @@ from pathlab.serve.server import ExplorerServer, Listener, bind_listener
 from pathlab.serve.service import ExplorerService
 from pathlab.store.location import RESULTS_ROOT
 
+#: Before the address that a server prints.
+OPEN_ADDRESS = "Open this address (works once; a new one is printed after use):"
+
 
 class ExplorerAccess:
     """The secrets of a server, and the lines that tell its user how to use them; ``show`` prints a line."""
@@ -50,7 +53,7 @@ def serve(places: tuple[Path, ...], *, port: int | None, bind: str) -> None:
         _print_note(f"Serving {_describe(library)} until Ctrl-C.")
         if not listener.is_private:
             _print_note(f"Warning: {listener.url} is open to other machines, and nothing is encrypted.")
-        _print_note("Open this address (works once; a new one is printed after use):")
+        _print_note(OPEN_ADDRESS)
         access.show_url()
         _print_note(describe_key_file(listener, key_file))
         threading.Thread(target=library.open_given, name="opening", daemon=True).start()

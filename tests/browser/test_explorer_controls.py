@@ -155,7 +155,7 @@ def test_filters_choose_levels_ranges_and_words(
     assert count_rows() == 0
     empty = page.locator("[data-panel=figure] .plot-empty")
     assert not page.is_visible("figure.explored")
-    empty.get_by_role("button", name="Lift: Streams").click()
+    empty.get_by_role("button", name="Remove: Streams").click()
     explorer.settle()
     assert page.is_visible("figure.explored")
     press(explorer, streams, "Only 4")
@@ -171,7 +171,7 @@ def test_filters_choose_levels_ranges_and_words(
     empty.wait_for()
     assert count_rows() == 0
     assert page.inner_text("[data-filters]") == "2 in use"
-    press(explorer, page, "Lift all")
+    press(explorer, page, "Remove all")
     assert explorer.evaluate("(app) => [app.view.where, app.view.text]") == [{}, ""]
 
     page.get_by_label("Filter by another column").select_option("loaded_rtt_median_ns")

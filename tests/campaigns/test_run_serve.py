@@ -63,6 +63,8 @@ def test_on_a_terminal_the_explorer_outlasts_the_run_until_ctrl_c(tmp_path: Path
         (entry,) = browser.ask("/api/catalogue").json()["entries"]
         assert (entry["state"], entry["complete"]) == ("complete", 1)
         assert browser.ask("/api/results").status == 200
+        (found,) = browser.ask("/api/answer").json()["results"]
+        assert browser.ask(f"/{found['report']}").status == 200
         run.process.send_signal(signal.SIGINT)
         status, screen = run.read_to_end()
     assert status == 0, screen

@@ -140,7 +140,7 @@ class ExplorationPrinter:
             points = "1 point is" if found.undecided == 1 else f"{found.undecided} points are"
             notes.append(f"{points} undecided: too few trials for an interval.")
         if found.excluded and sum(count for _, count in found.excluded) == self.selected:
-            notes.append("No selected trial is usable. With 'count=all' the view counts all trials.")
+            notes.append("No selected trial is usable. Add 'count=all' to include unusable trials.")
         if notes:
             console.print()
         for note in notes:

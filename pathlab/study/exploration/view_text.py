@@ -142,7 +142,7 @@ def _encode(value: str) -> str:
 def _decode(value: str) -> str:
     if _MALFORMED.search(value):
         raise UsageError(
-            f"'{_clip(value)}' holds a percent sign that encodes nothing", hint="Write % as %25."
+            f"'{_clip(value)}' has a percent sign that encodes no character", hint="Write % as %25."
         )
     try:
         decoded = unquote(value, errors="strict")

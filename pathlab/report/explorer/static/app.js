@@ -85,7 +85,7 @@
     const text = explorer.view.format(view);
     withdraw("link");
     if (mistakes.length) {
-      notice("This link is not understood in full: " + mistakes.join("; ") + ".", { key: "link" });
+      notice("Part of this link is not understood: " + mistakes.join("; ") + ".", { key: "link" });
     }
     if (text === app.text) return;
     adopt(view, text);

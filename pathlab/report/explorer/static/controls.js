@@ -135,7 +135,8 @@
       control.setAttribute("aria-invalid", String(wrong));
       if (wrong) {
         app.notice(
-          "“" + typed + "” is no " + (isTime() ? "time: write 2026-11-21 05:03" : "number: write 12.5") + ".",
+          "“" + typed + "” is not a " + (isTime() ? "time: write 2026-11-21 05:03" : "number: write 12.5") +
+            ".",
           { key: "limit " + key },
         );
         return;

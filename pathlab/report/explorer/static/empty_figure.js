@@ -36,14 +36,14 @@
       const where = { ...view.where };
       delete where[name];
       return {
-        text: "Lift: " + describeFilter(app, name),
+        text: "Remove: " + describeFilter(app, name),
         change: { where: { [name]: null } },
         selected: explorer.filter.select(table, { ...view, where }).length,
       };
     });
     if (view.text) {
       lifts.push({
-        text: "Lift: text “" + view.text + "”",
+        text: "Remove: text “" + view.text + "”",
         change: { text: "" },
         selected: explorer.filter.select(table, { ...view, text: "" }).length,
       });
@@ -76,14 +76,14 @@
           "p",
           {},
           make("strong", {}, "No trial matches the filters."),
-          helps.length ? " Lift one of them:" : " No single one of them is the cause.",
+          helps.length ? " Remove one of them:" : " No single filter is the cause.",
         ),
         make(
           "ul",
           { class: "lifts" },
           helps.map((one) => lift(app, one.text, one.change, one.selected)),
           lifts.length > 1 || !helps.length
-            ? lift(app, "Lift all filters", { where: null, text: "" }, table.count)
+            ? lift(app, "Remove all filters", { where: null, text: "" }, table.count)
             : null,
         ),
       );
@@ -120,7 +120,7 @@
           make("strong", {}, "None of the " + trials(rows.length) + " is counted: "),
           exploration.excluded.map(([reason, number]) => reason + " (" + number + ")").join("; ") + ".",
         ),
-        make("ul", { class: "lifts" }, lift(app, "Count all trials", { count: "all" }, null)),
+        make("ul", { class: "lifts" }, lift(app, "Include unusable trials", { count: "all" }, null)),
       );
     }
     const measured = exploration.ys.map((y) => y.label).join(" or ");

@@ -424,7 +424,7 @@
           type: "button",
           class: "plain",
           on: { click: () => app.setView({ count: "all" }) },
-        }, "Count all trials"),
+        }, "Include unusable trials"),
       )
       : null;
     fill(parts.caption, reset, texts.map((text) => make("p", {}, text)), left);

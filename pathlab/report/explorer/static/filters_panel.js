@@ -474,7 +474,7 @@
             {
               type: "button",
               class: "chip",
-              "aria-label": "Lift the filter: " + text,
+              "aria-label": "Remove the filter: " + text,
               on: { click: () => app.setView(change) },
             },
             text,
@@ -490,7 +490,7 @@
             type: "button",
             class: "plain",
             on: { click: () => app.setView({ where: null, text: "" }) },
-          }, "Lift all"),
+          }, "Remove all"),
         )
         : null,
     );

@@ -44,7 +44,7 @@
     stopping: "Stopping after the current trial",
     finished: "Finished",
     ended: "Ended before its plan was complete",
-    killed: "Killed: the run ended without a word; what it measured is here",
+    killed: "Killed: the process ended during the run. Everything measured is shown.",
     stored: "No run writes these results",
   };
   /** @type {Record<string, string>} */
@@ -161,8 +161,7 @@
     try {
       const answer = await fetch("api/catalogue", { cache: "no-store" });
       if (answer.status === 401) {
-        text =
-          "The server does not know this page any more, since it was started anew. Open the address that it printed.";
+        text = "The server was restarted and does not know this page. Open the address that it printed.";
       } else if (answer.ok) {
         return;
       }

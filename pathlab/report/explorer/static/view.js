@@ -273,7 +273,7 @@
 
   /** @param {string} value */
   function decode(value) {
-    if (MALFORMED.test(value)) refuse(quote(value) + " holds a percent sign that encodes nothing");
+    if (MALFORMED.test(value)) refuse(quote(value) + " has a percent sign that encodes no character");
     try {
       return decodeURIComponent(value);
     } catch {
