@@ -210,12 +210,12 @@ def test_what_changed_since_the_run_before_is_marked_or_refused(
 
     with monkeypatch.context() as elsewhere:
         elsewhere.setattr("pathlab.runner.hosts.route_watch.is_other_route", lambda _stored, _route: True)
-        with pytest.raises(UsageError, match="local to local: the route is another one"):
+        with pytest.raises(UsageError, match="local to local: the route has changed"):
             run(refusing, tmp_path / "refuse")
     monkeypatch.setattr(Environment, "host_records", altered)
     watch = Watch()
     assert run(campaign, tmp_path / "mark", watch).missing == 0
-    assert "since the run before: local: kernel.release was" in watch.notices()
+    assert "changed since the previous run: local: kernel.release was" in watch.notices()
     assert [("changed-since-start" in r.flags) for r in stored(tmp_path / "mark")] == [False, True]
     with pytest.raises(UsageError, match=r"kernel\.release was .*, is 0\.1"):
         run(refusing, tmp_path / "refuse")

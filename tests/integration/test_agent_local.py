@@ -61,7 +61,7 @@ def test_an_engine_without_control_gets_no_command(session: Session) -> None:
 )
 def test_garbage_ends_the_engine_and_is_quoted(session: Session, text: str) -> None:
     job = session.start_engine("garbage", {"text": text[:4000]}, seconds=30)
-    with pytest.raises(HostError, match="printed a line that is no record") as caught:
+    with pytest.raises(HostError, match="printed a line that is not a record") as caught:
         job.wait_for("result", PATIENCE_S)
     assert text[:20] in str(caught.value)
     end = job.wait(PATIENCE_S)

@@ -94,9 +94,9 @@ def test_refused_requests_leave_the_agent_in_service(fake_engine: Path, agent_zi
         3: None,
         4: "there is no job 12",
         5: "there is no counter series 12",
-        6: "'--help' is no subcommand's name",
+        6: "'--help' is not the name of a subcommand",
         7: "unknown limit 'hours'",
-        8: "'a b' is no option's name",
+        8: "'a b' is not the name of an option",
         9: "hello came already",
     }
 

@@ -32,7 +32,7 @@ from tests.patience import PATIENCE_S
         ("stub-other-port", "port", "does not listen on 127.0.0.1 port"),
         ("stub-old", "contract", "stub keeps contract 2, this agent 1"),
         ("stub-clock", "contract", "the clock of stub is not CLOCK_MONOTONIC of this host"),
-        ("stub-garbage", "contract", "printed a line that is no record: b'Welcome!'"),
+        ("stub-garbage", "contract", "printed a line that is not a record: b'Welcome!'"),
         ("stub-flood", "contract", "printed a line of more than 8388608 bytes"),
         ("stub-no-hello", "contract", "the first record of server is no 'hello'"),
         ("stub-needs", "needs", "stub-needs needs no_such_module, no-such-program (apt-get install"),
@@ -104,11 +104,11 @@ def test_a_taken_port_and_a_range_of_taken_ports_are_named(host: Session) -> Non
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"role": "sing"}, "is no role"),
-        ({"ports": "x"}, "is no port or range"),
-        ({"ports": "70000"}, "is no port"),
-        ({"ports": "9-5"}, "'9-5' is no port or range"),
-        ({"address": "127.0.0.1'\narchive_command = 'id"}, "is no address"),
+        ({"role": "sing"}, "is not a role"),
+        ({"ports": "x"}, "is not a port or range"),
+        ({"ports": "70000"}, "is not a port"),
+        ({"ports": "9-5"}, "'9-5' is not a port or range"),
+        ({"address": "127.0.0.1'\narchive_command = 'id"}, "is not an address"),
     ],
 )
 def test_wrong_options_are_refused(host: Session, change: dict[str, str], words: str) -> None:

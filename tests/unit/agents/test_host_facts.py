@@ -73,7 +73,7 @@ def test_what_single_files_hide_is_null_with_its_reason(tmp_path: Path) -> None:
     assert facts["tcp_sack"] == 1
     assert facts["tcp_ecn"] is None
     assert facts["tcp_timestamps"] is None
-    assert any("tcp_ecn: 'many' is no integer" in reason for reason in source.reasons)
+    assert any("tcp_ecn: 'many' is not an integer" in reason for reason in source.reasons)
     assert any("tcp_timestamps: No such file" in reason for reason in source.reasons)
 
 

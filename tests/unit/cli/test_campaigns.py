@@ -115,5 +115,5 @@ def test_an_existing_file_is_not_touched(tmp_path: Path) -> None:
     file.write_text("precious")
     result = ask("new", str(file), given="\n".join(IN_LAB))
     assert isinstance(result.exception, UsageError)
-    assert "is already there" in result.exception.message
+    assert "already exists" in result.exception.message
     assert file.read_text() == "precious"

@@ -40,7 +40,7 @@ FAULTS = {
     "PRAGMA application_id = 1": (ResultsFault.FOREIGN, "is not a PathLab results file"),
     "DELETE FROM campaign": (ResultsFault.DAMAGED, "it holds no campaign"),
     "INSERT INTO campaign SELECT * FROM campaign": (ResultsFault.DAMAGED, "it holds 2 campaigns"),
-    "UPDATE campaign SET name = x'ff'": (ResultsFault.DAMAGED, "a text of its campaign is no text"),
+    "UPDATE campaign SET name = x'ff'": (ResultsFault.DAMAGED, "a text of its campaign is not text"),
     "UPDATE campaign SET title = CAST(x'ff' AS TEXT)": (ResultsFault.DAMAGED, "is not UTF-8"),
     "DROP TABLE journal": (ResultsFault.DAMAGED, "no such table: journal"),
     "INSERT INTO journal VALUES (99, '', '', NULL, '', '{')": (ResultsFault.DAMAGED, "its journal cannot be"),

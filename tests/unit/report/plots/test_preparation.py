@@ -38,7 +38,7 @@ def test_many_points_keep_extremes_outliers_and_their_hover() -> None:
     assert kept.outlier.sum() == 2
     assert kept.hover == tuple(f"probe {int(x)}" for x in kept.x)
     assert np.array_equal(kept.y, cloud.y[kept.x.astype(int)])
-    assert "100,000 points of “probes”" in ready.sentence
+    assert "“probes” has 100,000 points" in ready.sentence
     assert prepare_plot(ready) is ready
 
 

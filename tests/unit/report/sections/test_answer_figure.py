@@ -72,7 +72,7 @@ def test_trials_are_dots_where_an_interval_needs_more() -> None:
     plot = draw(make_results(cycles=2), "answer-1")
     dots = [layer for layer in plot.panels[0].layers if isinstance(layer, Points) and not layer.callout]
     assert sum(len(layer.x) for layer in dots) == 2 * len(LEVELS)
-    assert "Dots: trials" in plot.sentence
+    assert "Dots: single trials" in plot.sentence
 
 
 @pytest.mark.parametrize(("flag", "streams"), [("lab-limited", 4), ("host-limited", 8)])

@@ -238,7 +238,7 @@ def test_what_is_there_already_stays(results: Results, tmp_path: Path) -> None:
     out = tmp_path / "out"
     out.write_text("mine")
     for name in list_formats():
-        with pytest.raises(UsageError, match="is there already"):
+        with pytest.raises(UsageError, match="already exists"):
             export(results, name, out)
         with pytest.raises(StoreError, match="cannot be written"):
             export(results, name, out / "below")
