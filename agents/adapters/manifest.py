@@ -167,11 +167,11 @@ def _parse_json(name: str, text: str) -> Dict[str, Any]:
     try:
         table = json.loads("\n".join(body), object_pairs_hook=_refuse_double_keys)
     except json.JSONDecodeError as error:
-        raise ManifestError(f"{name}: line {start + 1 + error.lineno} is no JSON: {error.msg}") from error
+        raise ManifestError(f"{name}: line {start + 1 + error.lineno} is not JSON: {error.msg}") from error
     except (ValueError, RecursionError) as error:
-        raise ManifestError(f"{name}: the manifest is no JSON: {error}") from error
+        raise ManifestError(f"{name}: the manifest is not JSON: {error}") from error
     if not isinstance(table, dict):
-        raise ManifestError(f"{name}: the manifest is no JSON object")
+        raise ManifestError(f"{name}: the manifest is not a JSON object")
     return table
 
 

@@ -22,7 +22,7 @@ description = {description}
 
 {seed} # the same seed gives the same order
 {cycles} # each combination is measured this many times
-order = "random"            # drawn afresh for each cycle, so that nothing in time favours one combination
+order = "random"            # drawn anew for each cycle, so that nothing in time favours one combination
 {paths}
 # What is varied: every combination of these levels is one trial in each cycle. Numbers may be a range in
 # quotes: "1..64 step x2". To leave combinations out, put a constraint beside the seed:

@@ -88,7 +88,7 @@ class MessageColumns(ReorderingColumns):
         "SHA-256 of the native engine's file at the sending end; empty: another program, or not started",
     ] = None
     adapter_versions: Annotated[
-        str | None, "versions of a technology's libraries and server; empty: the engine is no technology"
+        str | None, "versions of a technology's libraries and server; empty: the engine is not a technology"
     ] = None
     adapter_settings: Annotated[
         str | None, "settings of both ends of a technology as read back, a JSON object in text"

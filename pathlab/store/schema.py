@@ -76,10 +76,10 @@ class JsonText(sa.types.TypeDecorator[Any]):
         except (ValueError, TypeError, RecursionError):
             return Unreadable(reason="is not JSON")
         if not self.as_tuple:
-            return loaded if isinstance(loaded, dict) else Unreadable(reason="is no JSON object")
+            return loaded if isinstance(loaded, dict) else Unreadable(reason="is JSON of another type")
         if isinstance(loaded, list) and all(isinstance(item, str) for item in loaded):
             return tuple(loaded)
-        return Unreadable(reason="is no JSON list of texts")
+        return Unreadable(reason="is JSON of another type")
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

@@ -233,7 +233,7 @@ class _Scene:
         yield f"Markers: medians; bars: 95 % CI{', cut at the range of the trials' if cut else ''}."
         if not all(cell.throughput.interval.decided for cell in self.firm):
             counts = [cell.throughput.n for cell in self.firm if not cell.throughput.interval.decided]
-            few = max(counts) < median_interval_minimum()
+            few = all(count < median_interval_minimum() for count in counts)
             where = (
                 f"fewer than {median_interval_minimum()}" if few else "a median has no confidence interval"
             )

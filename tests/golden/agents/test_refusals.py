@@ -91,7 +91,7 @@ FILES = (
 def test_files_without_a_manifest(say: Say) -> None:
     for text in FILES:
         fault = str(refuse(read_manifest_file, "a.c", text, kind=ManifestError))
-        say(re.sub(r"(no JSON): (Expecting|maximum).*", r"\1", fault))  # the rest is Python's
+        say(re.sub(r"(not JSON): (Expecting|maximum).*", r"\1", fault))  # the rest is Python's
 
 
 PROBES: Values = {
