@@ -52,7 +52,7 @@ QUEUE = 2**18
 UDP, PIPE, RING, EVENT = 1, 3, 4, 5
 #: Where a queue in shared memory has its counts, and its size before the data.
 WRITTEN, READ, HEAD_BYTES = 0, 128, 512
-NO_MESSAGE, PART, UNASKED, COUNTS = "no message", "part of a message", "not sent", "counts"
+NO_MESSAGE, PART, UNASKED, COUNTS = "not a message", "part of a message", "not sent", "counts"
 ALL_SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 

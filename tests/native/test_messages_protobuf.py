@@ -136,4 +136,4 @@ def test_more_than_a_kilobyte_of_unknown_fields_is_refused() -> None:
     with receiving() as (receiver, port), call(port, hello + put_length(body)) as stream:
         ending = receiver.finish()
         read_to_end(stream)
-    assert_cut(ending, "no message")
+    assert_cut(ending, "not a message")

@@ -103,7 +103,7 @@ static void test_failures_name_their_cause(void)
     check_failure(&local, "cannot send from 192.0.2.1");
     server.settings.address = "host";
     CHECK(pl_adapter_connect_tcp(&server.settings, &text) == -1);
-    check_failure(&text, "'host' is no numeric address");
+    check_failure(&text, "'host' is not a numeric address");
 }
 
 static void test_an_endpoint_has_brackets_around_ipv6(void)
