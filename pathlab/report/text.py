@@ -43,7 +43,7 @@ RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)  # true of the whole run, so not 
 ENDS = ("sender", "receiver")
 #: Mark of a count of provisional trials, and the line that explains it.
 PROVISIONAL = "*"
-PROVISIONAL_EXPLANATION = f"{PROVISIONAL} all trials lab-limited"
+PROVISIONAL_EXPLANATION = f"{PROVISIONAL} all trials lab-limited."
 CELL_COLUMNS = (
     PrintedColumn("Streams"),
     PrintedColumn("Window", constant="Window {}"),
