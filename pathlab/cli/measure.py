@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ import click
 from pathlab.campaign.host_file import put_hosts
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.cli.commands.names import RATE_MAX, TIME, UDP_RATE, WARMUP
+from pathlab.cli.commands.names import RATE_MAX, RRUL_STREAMS, TIME, UDP_RATE, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
-from pathlab.errors import CampaignError, PartialCampaign, TrialError, UsageError
+from pathlab.errors import CampaignError, PartialCampaign, PathlabError, TrialError, UsageError
+from pathlab.escaping import escape_line
 from pathlab.store.flags import Status
 from pathlab.units import parse_time_ns, parse_wait_ns
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from pathlab.store.records import TrialRecord
-    from pathlab.study.trial_limit import SingleLimit
+    from pathlab.store.results import Results
 
 LABEL = "measure"
 LONGEST_TRANSFER = "24h"
@@ -65,10 +67,15 @@ def measure(
     wait_idle: str | None,
     accept_new_host_keys: bool,
     as_json: bool,
+    summary: bool,
+    history: Path | None,
     **settings: Any,
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
+    settings = _read_rrul(settings)
     direction = _read_direction(settings)
+    if as_json and summary:
+        raise UsageError("--json and --summary exclude each other", hint="the JSON has the summary as well")
     settings = _read_datagrams(settings)
     campaign = _campaign(ends, settings, hosts_file)
     # Takes half a second, so after the checks.
@@ -78,15 +85,21 @@ def measure(
     from pathlab.runner.campaign.folders import choose_folder
     from pathlab.runner.campaign.run import CampaignSource, run_campaign
 
+    if history is not None:
+        from pathlab.runner.history import check_history
+
+        check_history(history)  # before minutes of traffic
     access = build_access(accept_new_host_keys=accept_new_host_keys)
-    console = TerminalConsole(stderr=as_json)
+    quiet = as_json or summary
+    console = TerminalConsole(stderr=quiet)
     idle_ns = parse_wait_ns(wait_idle or "0")
     source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
-        with LiveView(console, quiet=as_json, bar_only=True) as view:
+        with LiveView(console, quiet=quiet, bar_only=True) as view:
             outcome = run_campaign(source, folder, view)
-        record = _show(folder, direction, as_json, console)
+        shown = _Shown(direction=direction, as_json=as_json, summary=summary, history=history)
+        record = _show(folder, shown, console)
     if record is None:
         raise PartialCampaign(f"{outcome.ended or 'ended'} before the trial began", hint="measure again")
     if outcome.interrupted:
@@ -133,6 +146,20 @@ def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path 
         return build_campaign(data, label=LABEL)
     except CampaignError as error:
         raise UsageError(_in_words_of_options(error), hint="pathlab measure --help") from error
+
+
+def _read_rrul(settings: dict[str, Any]) -> dict[str, Any]:
+    """The settings with those of ``--rrul``: both directions at once, by default four streams each."""
+    streams = settings["streams"]
+    if not settings["rrul"]:
+        return {**settings, "streams": streams or 1}
+    excluded = [name for name in ("reverse", "udp", "message") if settings[name]]
+    if excluded:
+        raise UsageError(
+            f"--rrul and --{excluded[0]} exclude each other",
+            hint="--rrul is TCP in both directions at once",
+        )
+    return {**settings, "both": True, "streams": streams or RRUL_STREAMS}
 
 
 def _read_direction(settings: dict[str, Any]) -> str:
@@ -194,45 +221,74 @@ def _in_words_of_options(error: CampaignError) -> str:
     return "; ".join(lines)
 
 
-def _describe_limit(record: TrialRecord, found: SingleLimit) -> dict[str, str | None]:
-    from pathlab.report.datagram_text import format_datagram_limit, is_of_datagrams
-    from pathlab.report.limit_text import format_limit
-    from pathlab.study.datagram_limit import classify_datagrams, read_datagrams
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """How the trial is printed, and where it is kept besides the results folder."""
 
-    if is_of_datagrams(record):
-        datagrams = classify_datagrams(read_datagrams(record))
-        return {
-            "name": datagrams.limit,
-            "undecided": datagrams.undecided,
-            "text": format_datagram_limit(datagrams),
-        }
-    return {
-        "name": found.verdict.limit,
-        "undecided": found.verdict.undecided,
-        "text": format_limit(found),
-    }
+    direction: str
+    as_json: bool
+    summary: bool
+    history: Path | None
 
 
-def _show(folder: Path, direction: str, as_json: bool, console: Console) -> TrialRecord | None:
-    """Print the trial and its limit, unless it failed before anything was measured; None without a trial."""
-    from pathlab.printed_table import PrintedParagraph
-    from pathlab.report.text import render_trial
-    from pathlab.report.trial_notes import list_remarks
+def _show(folder: Path, how: _Shown, console: Console) -> TrialRecord | None:
+    """Append the trial to the history and print it with its limit; None without a trial.
+
+    It is printed as well where it could not be appended; one that failed before anything was measured is
+    not, unless a line or JSON is requested.
+    """
+    from pathlab.runner.history import append_measurement
     from pathlab.store.results import Results
-    from pathlab.study.trial_limit import classify_record
 
     with Results.open(folder) as results:
         records = list(results.records_by_id().items())
         if not records:
             return None
         trial_id, record = records[-1]
-        found = classify_record(results, trial_id, record, reverse=direction == "reverse")
-        if as_json:
-            limit = _describe_limit(record, found)
-            click.echo(json.dumps({**results.export_record(trial_id), "limit": limit}, indent=2))
-        elif record.status == Status.COMPLETE or record.received_total_bytes is not None:
-            render_trial(record, results, trial_id, console, direction)
-            console.print()
-            for note in list_remarks(record, found, direction):
-                console.print(PrintedParagraph(note))
+        failure: PathlabError | None = None
+        kept: int | None = None
+        if how.history is not None:
+            try:
+                kept = append_measurement(how.history, results)[-1]
+            except PathlabError as error:
+                failure = error
+        _print(results, trial_id, record, how, console, kept)
+        if failure is not None:
+            raise failure
         return record
+
+
+def _print(
+    results: Results, trial_id: int, record: TrialRecord, how: _Shown, console: Console, kept: int | None
+) -> None:
+    from pathlab.printed_table import PrintedParagraph
+    from pathlab.report.text import render_trial
+    from pathlab.report.trial_answer import TrialAnswer, describe_answer, format_summary, name_limit
+    from pathlab.report.trial_notes import list_remarks
+    from pathlab.study.steadiness import classify_steadiness
+    from pathlab.study.trial_limit import classify_record
+
+    direction = how.direction
+    found = classify_record(results, trial_id, record, reverse=direction == "reverse")
+    if how.as_json or how.summary:
+        answer = TrialAnswer(
+            record=record,
+            limit=name_limit(record, found),
+            steadiness=classify_steadiness(results, trial_id, record),
+            direction=direction,
+        )
+        if how.summary:
+            click.echo(escape_line(format_summary(answer)))
+            return
+        document = describe_answer(answer, results.export_record(trial_id))
+        if kept is not None:
+            document["history"] = {"path": str(how.history), "trial_id": kept}
+        click.echo(json.dumps(document, indent=2))
+        return
+    if record.status == Status.COMPLETE or record.received_total_bytes is not None:
+        render_trial(record, results, trial_id, console, direction)
+        console.print()
+        for note in list_remarks(record, found, direction):
+            console.print(PrintedParagraph(note))
+    if kept is not None:
+        console.print(PrintedParagraph(f"Kept as trial {kept} of {how.history}", "dim"))

@@ -222,8 +222,7 @@ def tabulate_streams(record: TrialRecord, results: StudySource, trial_id: int) -
 
 
 def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
-    """The facts of a trial, each with its label."""
-    jain = NOT_MEASURED if record.fairness_jain is None else f"{record.fairness_jain:.3f}"
+    """The facts of a trial, each with its label; fairness where there is more than one stream."""
     steady = format_time(record.steady_ns)
     counted_by = "sender" if Flag.SENDER_COUNTED in record.flags else "receiver"
     yield (
@@ -238,7 +237,9 @@ def _list_facts(record: TrialRecord) -> Iterator[tuple[str, str]]:
     if record.undelivered_bytes:
         missing = format_bytes(record.undelivered_bytes)
         yield ("Undelivered", f"{missing} when the drain time was up (the connections were reset)")
-    yield ("Fairness", f"{jain} (Jain; 1 is equal shares)")
+    if record.streams > 1:
+        jain = NOT_MEASURED if record.fairness_jain is None else f"{record.fairness_jain:.3f}"
+        yield ("Fairness", f"{jain} (Jain; 1 is equal shares)")
     granted = record.window_granted_sender_bytes, record.window_granted_receiver_bytes
     least = LINUX_WINDOW_FACTOR * (record.window_requested_bytes or 0)
     short = "; less than requested" if any(size is not None and size < least for size in granted) else ""

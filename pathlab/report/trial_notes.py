@@ -15,7 +15,7 @@ from pathlab.study.streams import measure_drtt
 from pathlab.study.trial_limit import SingleLimit
 from pathlab.units import format_frequency, format_rate, format_time, format_volume
 
-#: From this factor on, the probes' RTT and the one that TCP smooths are said to disagree.
+#: From this factor on, the probes' RTT and the one that TCP smooths disagree.
 DISAGREEING_FACTOR = 3.0
 
 
@@ -25,9 +25,11 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
     if direction == "reverse":
         yield f"Direction: reverse, from {second} (the second host) to {first}."
     elif direction == "both":
+        there, back = record.throughput_bits_per_s, record.throughput_reverse_bits_per_s
+        both = "" if there is None or back is None else f", {format_rate(there + back)} together"
         yield (
-            f"Both directions at once: {format_rate(record.throughput_bits_per_s)} from {first} to {second}, "
-            f"{format_rate(record.throughput_reverse_bits_per_s)} back. The other figures are of the first."
+            f"Both directions at once: {format_rate(there)} from {first} to {second}, "
+            f"{format_rate(back)} back{both}. The other figures are of the first."
         )
     if is_of_datagrams(record):
         yield from _describe_dips(record)
@@ -60,9 +62,11 @@ def _describe_rtts(record: TrialRecord, found: SingleLimit) -> Iterator[str]:
     """The RTT that is used where probes and TCP disagree, and why an RTT increase is negative."""
     probes_ns, tcp_ns = record.loaded_rtt_median_ns, found.smoothed_rtt_ns
     if probes_ns and tcp_ns and not 1 / DISAGREEING_FACTOR < tcp_ns / probes_ns < DISAGREEING_FACTOR:
+        (least_ns, first), (most_ns, second) = sorted(((probes_ns, "probes"), (tcp_ns, "TCP")))
+        factor = most_ns / least_ns
         yield (
-            f"RTT under load: {format_time(probes_ns)} by probes, {format_time(tcp_ns)} by TCP, "
-            f"a factor of {DISAGREEING_FACTOR:g} or more. dRTT and effective window use the probes; "
+            f"RTT under load: {format_time(least_ns)} by {first}, {format_time(most_ns)} by {second}, "
+            f"{factor:.{int(factor < 10)}f} times as long. dRTT and effective window use the probes; "
             "TCP's smoothed RTT includes the delays of both ends."
         )
     yield from _describe_dips(record)
@@ -86,6 +90,6 @@ def _describe_dips(record: TrialRecord) -> Iterator[str]:
     if increase_ns is None or increase_ns >= 0:
         return
     if increase_ns > -QUEUE_RISE_LEAST_NS:
-        yield "dRTT below 0: no queue; an idle CPU wakes more slowly for a probe than a busy one."
+        yield "dRTT is below 0: no queue grew, and an idle CPU wakes more slowly for a probe than a busy one."
     else:
-        yield "dRTT below 0: the unloaded probes were slower; other traffic used the path after the trial."
+        yield "dRTT is below 0: the unloaded probes were slower; other traffic used the path after the trial."

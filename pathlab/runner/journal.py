@@ -24,7 +24,7 @@ from pathlab.store.results import Results
 BACKGROUND, BACKGROUND_MISSING = "background", "background-missing"
 SEARCH = "search"
 PAUSED, CONTINUED = "paused", "continued"
-STARTED, RESUMED, FINISHED, ENDED = "started", "resumed", "finished", "ended"
+STARTED, RESUMED, FINISHED, ENDED, CHANGED = "started", "resumed", "finished", "ended", "changed"
 QUIET = frozenset({STARTED, RESUMED, FINISHED, ENDED, BACKGROUND, PAUSED, CONTINUED, "waiting", "slot"})
 
 

@@ -16,7 +16,7 @@ from pathlab._version import VERSION
 from pathlab.errors import StoreError
 from pathlab.store.faults import translate_faults
 from pathlab.store.location import refuse_foreign
-from pathlab.store.lock import find_writer
+from pathlab.store.lock import find_writer, name_lock
 from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.schema import (
     APPLICATION_ID,
@@ -99,7 +99,8 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
     """
     fresh = database.with_name(database.name + ".new")
     with translate_faults(database, subject="a plan that names a row twice"):
-        fresh.unlink(missing_ok=True)
+        for ending in ("", "-wal", "-shm"):  # of a writer that was killed
+            fresh.with_name(fresh.name + ending).unlink(missing_ok=True)
         with open_engine(fresh, write=True).begin() as connection:
             METADATA.create_all(connection)
             write_meta(connection, VERSION)
@@ -150,7 +151,7 @@ def _choose_reading_mode(database: Path) -> str:
     if os.access(database, os.W_OK) and os.access(database.parent, os.W_OK):
         return "rw"  # a connection that is "ro" makes both files too and may not remove them
     unsettled = database.with_name(f"{database.name}-wal").exists()
-    if unsettled or find_writer(database.parent) is not None:
+    if unsettled or find_writer(database.parent, name_lock(database)) is not None:
         return "ro"
     return "ro&immutable=1"  # makes no file: SQLite could not make, or not remove, its own
 

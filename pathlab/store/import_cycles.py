@@ -1,4 +1,7 @@
-"""Cycles of imported trials: neighbours in time of different conditions, and never trials of days apart."""
+"""Cycles of trials that no plan had: neighbours in time of different conditions, never trials of days apart.
+
+Of imported trials and of those of a history.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,13 @@ import datetime
 import itertools
 import statistics
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlab.store.records import TrialRecord
+    from pathlab.store.results import Results
 
 #: A pause longer than this multiple of the median pause ends a cycle, ...
 PAUSE_RATIO = 4
@@ -40,6 +48,28 @@ def sort_by_time(trials: Sequence[TimedTrial]) -> list[int]:
         keys.append((trial.started or _NEVER, seen[trial.started, trial.condition], place))
         seen[trial.started, trial.condition] += 1
     return [place for *_, place in sorted(keys)]
+
+
+def time_trial(record: TrialRecord, settings: Mapping[str, Any]) -> TimedTrial:
+    """When a trial started, and its path and settings."""
+    condition = repr((record.path_source, record.path_destination, sorted(settings.items())))
+    return TimedTrial(started=read_start(record.started_utc), condition=condition)
+
+
+def continue_cycles(results: Results, new: Sequence[TimedTrial]) -> list[int]:
+    """The cycles of further trials, in the order of their times: the last stored one may go on."""
+    _, last = results.find_plan_end()
+    settings = {row.row: row.settings for row in results.plan(cycle=last)}
+    latest = [
+        time_trial(record, settings[record.plan_row])
+        for record in results.records(cycle=last)
+        if record.plan_row in settings
+    ]
+    latest = [latest[place] for place in sort_by_time(latest)]
+    known = [trial.started for trial in latest if trial.started is not None]
+    if not latest or not new or new[0].started is None or not known or new[0].started < max(known):
+        return [last + 1 + cycle for cycle in number_cycles(new)]
+    return [last + cycle for cycle in number_cycles([*latest, *new])[len(latest) :]]
 
 
 def number_cycles(trials: Sequence[TimedTrial]) -> list[int]:

@@ -16,12 +16,12 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import importers
-from pathlab.store.import_cycles import TimedTrial, number_cycles, read_start, sort_by_time
+from pathlab.store.import_cycles import continue_cycles, sort_by_time, time_trial
 from pathlab.store.imported_trial import ImportedTrial, add_notes
 from pathlab.store.iperf3_framing import is_event, is_of_iperf3
 from pathlab.store.json_fields import DAMAGED, EMPTY, Document, GivenFile, load_document, parse_json
 from pathlab.store.plain_text import describe_plain_text
-from pathlab.store.records import OriginRecord, PlanRecord, TrialRecord
+from pathlab.store.records import OriginRecord, PlanRecord
 from pathlab.store.results import Results
 from pathlab.store.rows import encode_blobs, insert_trial
 from pathlab.store.schema import ORIGIN, PLAN, to_row
@@ -79,13 +79,12 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
     stored; then none is.
     """
     _refuse_repeats(results, files)
-    plan = results.plan()
-    next_row = max((row.row for row in plan), default=-1) + 1
+    next_row = results.find_plan_end()[0] + 1
     now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     pairs = [(file.document, trial) for file in files for trial in file.trials]
-    timed = [_time(trial.record, trial.settings) for _, trial in pairs]
+    timed = [time_trial(trial.record, trial.settings) for _, trial in pairs]
     order = sort_by_time(timed)
-    cycles = _continue_cycles(results, plan, [timed[place] for place in order])
+    cycles = continue_cycles(results, [timed[place] for place in order])
     numbers = []
     with results.writing("imported trials") as connection:
         for cycle, (document, trial) in zip(cycles, [pairs[place] for place in order], strict=True):
@@ -113,28 +112,6 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
             connection.execute(sa.insert(ORIGIN), to_row(origin))
             numbers.append(number)
     return numbers
-
-
-def _continue_cycles(results: Results, plan: Sequence[PlanRecord], new: Sequence[TimedTrial]) -> list[int]:
-    """The cycles of further trials, in the order of their times: the last stored one may go on."""
-    rows = {row.row: row for row in plan}
-    stored = [
-        (record.cycle, _time(record, rows[record.plan_row].settings))
-        for record in results.records()
-        if record.plan_row in rows
-    ]
-    last = max((cycle for cycle, _ in stored), default=-1)
-    latest = [trial for cycle, trial in stored if cycle == last]
-    latest = [latest[place] for place in sort_by_time(latest)]
-    known = [trial.started for trial in latest if trial.started is not None]
-    if not latest or not new or new[0].started is None or not known or new[0].started < max(known):
-        return [last + 1 + cycle for cycle in number_cycles(new)]
-    return [last + cycle for cycle in number_cycles([*latest, *new])[len(latest) :]]
-
-
-def _time(record: TrialRecord, settings: dict[str, Any]) -> TimedTrial:
-    condition = repr((record.path_source, record.path_destination, sorted(settings.items())))
-    return TimedTrial(started=read_start(record.started_utc), condition=condition)
 
 
 def _read_trials(document: Document) -> list[ImportedTrial]:

@@ -1,4 +1,4 @@
-"""One writer per results folder."""
+"""One writer per results folder, or per results file of another name."""
 
 from __future__ import annotations
 
@@ -15,15 +15,24 @@ _TRIES, _TRY_S = 5, 0.01
 _LOOK_MAX_S = 30.0
 
 
+def name_lock(database: Path) -> str:
+    """The name of the lock file beside a results file: ``results.lock`` of ``results.db``."""
+    return database.with_suffix(".lock").name
+
+
 class FolderLock:
     """The right to write one results folder; the kernel gives it back when its holder dies.
 
     The lock file stays behind: removing it would let two writers lock two different files of that name.
     """
 
-    def __init__(self, folder: Path) -> None:
-        """Take the lock, or raise StoreError naming the process that holds it. OSError passes."""
-        self._descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    def __init__(self, folder: Path, name: str = LOCK_NAME, *, wait_s: float = 0.0) -> None:
+        """Take the lock, or raise StoreError naming the process that holds it. OSError passes.
+
+        ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``.
+        """
+        self._wait_s = wait_s
+        self._descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             self._take()
             os.ftruncate(self._descriptor, 0)
@@ -31,8 +40,9 @@ class FolderLock:
         except BlockingIOError as error:
             holder = os.pread(self._descriptor, 32, 0).decode("ascii", "replace").strip() or "unknown"
             os.close(self._descriptor)
+            what = f"folder '{folder}'" if name == LOCK_NAME else f"file of '{folder / name}'"
             raise StoreError(
-                f"results folder '{folder}' is being written by process {holder}",
+                f"results {what} is being written by process {holder}",
                 hint="Wait until that process is done, or give another folder.",
             ) from error
         except OSError:
@@ -41,14 +51,17 @@ class FolderLock:
 
     def _take(self) -> None:
         """Try for a moment, and longer while nobody but ``find_writer`` of a reader has the lock."""
-        limit_s = time.monotonic() + _LOOK_MAX_S
+        now_s = time.monotonic()
+        limit_s, wait_until_s = now_s + _LOOK_MAX_S, now_s + self._wait_s
         tries = 0
         while True:
             try:
                 fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 tries += 1
-                if tries >= _TRIES and (time.monotonic() > limit_s or not self._is_only_read()):
+                now_s = time.monotonic()
+                is_over = tries >= _TRIES and now_s >= wait_until_s
+                if is_over and (now_s > limit_s or not self._is_only_read()):
                     raise
                 time.sleep(_TRY_S)
             else:
@@ -69,13 +82,13 @@ class FolderLock:
             self._descriptor = -1
 
 
-def find_writer(folder: Path) -> int | None:
+def find_writer(folder: Path, name: str = LOCK_NAME) -> int | None:
     """The number of the process that writes a results folder, None when nobody does.
 
     The lock is only tried, and left as it was.
     """
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
         return None
     try:

@@ -17,7 +17,7 @@ from pathlab.store.check import check_results
 from pathlab.store.database import create_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.location import DATABASE_NAME, locate_database
-from pathlab.store.lock import FolderLock
+from pathlab.store.lock import FolderLock, name_lock
 from pathlab.store.older_files import add_missing_columns
 from pathlab.store.records import (
     CampaignRecord,
@@ -114,8 +114,10 @@ class Results:
             raise
 
     @classmethod
-    def open(cls, path: str | Path, *, write: bool = False) -> Self:
+    def open(cls, path: str | Path, *, write: bool = False, wait_s: float = 0.0) -> Self:
         """Open a results folder, or the file inside one; for reading or writing.
+
+        Another writer is waited for up to ``wait_s``.
 
         A file that lacks columns of this version has them, empty; writing adds them to it. Raises StoreError:
         missing, not PathLab's, of another format or version, or being written by another process.
@@ -124,7 +126,7 @@ class Results:
         lock = None
         with translate_faults(database):
             if write:
-                lock = FolderLock(database.parent)
+                lock = FolderLock(database.parent, name_lock(database), wait_s=wait_s)
         try:
             engine = open_engine(database, write=write)
             meta = read_meta(engine, database)
@@ -166,9 +168,17 @@ class Results:
         """The results folder."""
         return self.path.parent
 
-    def plan(self) -> list[PlanRecord]:
-        """Return the plan in its order of execution."""
-        return self._read(PlanRecord, sa.select(PLAN).order_by(PLAN.c.row))
+    def plan(self, *, cycle: int | None = None) -> list[PlanRecord]:
+        """Return the plan, or one cycle of it, in its order of execution."""
+        query = sa.select(PLAN).order_by(PLAN.c.row)
+        return self._read(PlanRecord, query if cycle is None else query.where(PLAN.c.cycle == cycle))
+
+    def find_plan_end(self) -> tuple[int, int]:
+        """Return the last row and the last cycle of the plan; -1 where it has none."""
+        query = sa.select(sa.func.max(PLAN.c.row), sa.func.max(PLAN.c.cycle))
+        with self.reading() as connection:
+            row, cycle = connection.execute(query).one()
+        return (-1, -1) if row is None else (int(row), int(cycle))
 
     def unfinished(self) -> list[PlanRecord]:
         """Return the plan rows that have no complete trial and none of another program, in order."""

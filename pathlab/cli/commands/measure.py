@@ -16,7 +16,7 @@ from pathlab.cli.commands.declaration import (
     json_flag,
     option,
 )
-from pathlab.cli.commands.names import RATE_MAX, TIME, UDP_RATE, WARMUP
+from pathlab.cli.commands.names import RATE_MAX, RRUL_STREAMS, TIME, UDP_RATE, WARMUP
 
 command = declare(
     "measure",
@@ -26,7 +26,12 @@ command = declare(
     A HOST is `local`, this machine, a host of hosts.toml, or [user@]host[:port] as for ssh.
     """,
     ENDS,
-    option("--streams", "-P", type=click.IntRange(1, 4096), default=1, help="TCP connections, or UDP flows."),
+    option(
+        "--streams",
+        "-P",
+        type=click.IntRange(1, 4096),
+        help=f"TCP connections, or UDP flows. [default: 1, with --rrul {RRUL_STREAMS}]",
+    ),
     option("--window", "-w", default="auto", help="Socket buffer per stream, such as 256K."),
     option("--time", "-t", "duration", help=f"Steady window; a bare number is seconds. [default: {TIME}]"),
     option(
@@ -36,6 +41,10 @@ command = declare(
     ),
     flag("--reverse", "-R", help="The second HOST sends."),
     flag("--both", help="Both send at once."),
+    flag(
+        "--rrul",
+        help=f"Latency under load in both directions: {RRUL_STREAMS} streams each at once, as Flent's rrul.",
+    ),
     flag("--udp", help="Send UDP datagrams: measures loss, reordering and jitter."),
     option(
         "--rate",
@@ -66,11 +75,18 @@ command = declare(
         help="First time-out of a probe; it grows to three times the longest RTT, and a later answer counts.",
     ),
     option("--unloaded", default=20, help="RTT probes after the traffic."),
-    json_flag("Print the record as JSON."),
+    json_flag("Print the answer and the whole record as JSON."),
+    flag("--summary", help="Print one line to paste into a ticket."),
     option("--out", type=PATH, help="Keep the results, with all series, in this folder."),
+    option(
+        "--history",
+        type=PATH,
+        metavar="FILE.db",
+        help="Append to this file, made if it is not there; it is read as any results.",
+    ),
     WAIT_IDLE,
     HOSTS_FILE,
     ACCEPT_KEYS,
-    first_line=lambda given: None if given["as_json"] else "preparing the measurement",
-    checks=(check_ends, check_place("--out"), check_wait),
+    first_line=lambda given: None if given["as_json"] or given["summary"] else "preparing the measurement",
+    checks=(check_ends, check_place("--out"), check_place("--history"), check_wait),
 )

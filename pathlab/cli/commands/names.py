@@ -42,6 +42,8 @@ BIND_ADDRESS = "127.0.0.1"
 TIME, WARMUP = "10s", "1s"
 #: Rate of a UDP flow that is measured without one: it floods no access line. The word for no rate.
 UDP_RATE, RATE_MAX = "10Mbit/s", "max"
+#: Streams in each direction of the test of latency under load that Flent calls rrul.
+RRUL_STREAMS = 4
 #: Given for a name where all names are to be listed.
 LIST = "list"
 #: Of ``pathlab.report.report_builder.COMPARISON_FORMS``

@@ -201,7 +201,7 @@ def _count_cycles(one: Shortfall) -> int:
 
 def _format_command(campaign: CampaignRecord, one: Shortfall) -> str:
     """The command of one analysis; a campaign that was changed is not named as the one that ships."""
-    if campaign.model.get("imported"):
+    if campaign.model.get("imported") or campaign.model.get("history"):
         return NOT_MEASURED  # no campaign to run
     shipped = is_shipped(campaign.name, campaign.text)
     words = ["pathlab", "run", campaign.name if shipped else "CAMPAIGN"]

@@ -41,7 +41,7 @@ from pathlab.runner.hosts.route_watch import RouteWatch
 from pathlab.runner.hosts.run_lock import name_run
 from pathlab.runner.hosts.technology_check import LeftOut, find_left_out
 from pathlab.runner.hosts.window_limits import find_short_windows
-from pathlab.runner.journal import BACKGROUND, BACKGROUND_MISSING, ENDED, FINISHED, RESUMED, STARTED
+from pathlab.runner.journal import BACKGROUND, BACKGROUND_MISSING, CHANGED, ENDED, FINISHED, RESUMED, STARTED
 from pathlab.runner.trial.trial_captures import CapturePlan
 from pathlab.store.capture_files import remove_unfinished
 from pathlab.store.flags import Flag, Stage, Status
@@ -212,14 +212,14 @@ class CampaignRun(RunParts):
             facts[PLAN_TIMES] = times.to_facts()
         self.journal.add(kind, f"PathLab {__version__} {kind} the campaign", facts=facts)
         for change in changes:
-            self.journal.add("changed", f"changed since the previous run: {change}")
+            self.journal.add(CHANGED, f"changed since the previous run: {change}")
         if self._left_out.rows:
             self.journal.add("left-out", self._left_out.describe())
         for host, reason in self._captures.unable.items():
             text = f"{host} records no packet headers, and its trials are measured without them: {reason}"
             self.journal.add("capture-missing", text)
         remove_unfinished(self.results.folder)
-        marked = any(entry.kind == "changed" for entry in self.results.journal())
+        marked = any(entry.kind == CHANGED for entry in self.results.journal())
         self._flags = (Flag.CHANGED_SINCE_START,) if marked else ()
 
     def prepare(self, longest_wait_ns: int) -> None:
