@@ -14,10 +14,10 @@ from pathlab.cli.console import TerminalConsole
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.discover.capacity import CapacityOptions
 from pathlab.discover.names import look_up_names
-from pathlab.discover.path import PathOptions, PathReport, discover_path
+from pathlab.discover.path import PathObserver, PathOptions, PathReport, discover_path
 from pathlab.discover.probes import METHODS, TIMEOUTS_NS
 from pathlab.discover.route import RouteOptions
-from pathlab.discover.text import HopPrinter
+from pathlab.discover.text import HopPrinter, ProgressPrinter
 from pathlab.errors import UsageError
 from pathlab.remote.hosts import RemoteHosts, build_access
 from pathlab.remote.local import LocalTransport
@@ -50,9 +50,13 @@ def find_path(
     reports: list[PathReport] = []
 
     def discover(session: Session, address: str) -> None:
-        """The hops are printed as they are settled, JSON at the end."""
-        printer = None if as_json else HopPrinter(TerminalConsole(), look_up_names if names else None)
-        report = discover_path(session, address, options, printer)
+        """The hops are printed as they are settled, JSON at the end; beside a pipe, the steps on stderr."""
+        console = TerminalConsole()
+        printer = None if as_json else HopPrinter(console, look_up_names if names else None)
+        observers: list[PathObserver] = [] if printer is None else [printer]
+        if printer is not None and not console.is_terminal:
+            observers.append(ProgressPrinter(TerminalConsole(stderr=True)))
+        report = discover_path(session, address, options, observers)
         reports.append(report)
         if printer is not None:
             printer.finish(report)
@@ -119,7 +123,8 @@ def _read_options(settings: dict[str, Any]) -> PathOptions:
     if not least_ns <= timeout_ns <= most_ns:
         hint = f"give {format_exact_time(least_ns)} to {format_exact_time(most_ns)}"
         raise UsageError(f"--timeout: '{settings['timeout']}' is out of range", hint=hint)
-    budget_s = _read_time(settings, "budget") / 1e9
+    given = settings["budget"] is not None
+    budget_s = _read_time(settings, "budget") / 1e9 if given else CapacityOptions().budget_s
     capacity = CapacityOptions(
         budget_s=budget_s, budget_packets=settings["max_probes"], timeout_ns=timeout_ns
     )
@@ -131,6 +136,7 @@ def _read_options(settings: dict[str, Any]) -> PathOptions:
         family=settings["family"] or 0,
         route=route,
         capacity=None if settings["no_capacity"] else capacity,
+        in_seconds=not given,
     )
 
 

@@ -23,7 +23,7 @@ MINIMUM_REPEATS = 8  # below, the minima's intervals hold the capacity less ofte
 LIMITED_RATIO = 0.2  # unanswered share from which on probes are sent more slowly
 LONGEST_GAP_NS = 1_000_000_000
 PRECISE, OUT_OF_TIME, OUT_OF_PACKETS = "precise", "out-of-time", "out-of-packets"
-UNANSWERED, MTU_TOO_SMALL = "unanswered", "mtu-too-small"
+UNANSWERED, MTU_TOO_SMALL, LIMITED = "unanswered", "mtu-too-small", "limited"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,8 @@ class CapacityOptions:
 
     A hop is settled when the half-width of its capacity's interval (at ``confidence_ratio``) is at most
     ``target_ratio`` of the capacity, or when the capacity is at least ``ceiling_bits_per_s``: beyond,
-    serialisation drowns in the noise of hosts.
+    serialisation drowns in the noise of hosts. ``stop_limited``: end after a round with too few answers,
+    instead of going on more slowly.
     """
 
     sizes: int = 16
@@ -45,6 +46,7 @@ class CapacityOptions:
     gap_ns: int = 1_000_000
     timeout_ns: int = 1_000_000_000
     seed: int = 1
+    stop_limited: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +64,7 @@ class HopCapacity:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityResult:
     """All hops, and why it ended: ``precise``, ``out-of-time``, ``out-of-packets``, ``unanswered``,
-    ``mtu-too-small``.
+    ``mtu-too-small``, ``limited``.
 
     ``sizes_bytes`` are IP packets. ``gap_ns`` is the one at the end: it grows where routers limit their
     answers.
@@ -90,6 +92,8 @@ class CapacityResult:
 
 #: Gets the estimates of settled hops by hop.
 OnSettled = Callable[[Mapping[int, HopEstimate]], None]
+#: Gets the number of rounds so far, and their time (s).
+OnRound = Callable[[int, float], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,12 +123,13 @@ def measure_capacity(
     mtu_bytes: int,
     options: CapacityOptions,
     on_settled: OnSettled | None = None,
+    on_round: OnRound | None = None,
 ) -> CapacityResult:
     """Probe the hops round by round until each is settled or a budget is spent.
 
     ``ttls`` ascend, the target's last. A round is ``repeats`` probes of each size to each hop, shuffled.
-    ``on_settled`` gets the estimates of the hops that are settled so far, after each round that has some.
-    HostError when the host cannot go on.
+    ``on_settled`` gets the estimates of the hops that are settled so far, after each round that has some;
+    ``on_round`` is called after every round. HostError when the host cannot go on.
     """
     sizes_bytes = choose_sizes(mtu_bytes, options.sizes, prober.version)
     series = _Series(ttls=tuple(ttls), sizes_bytes=sizes_bytes, gap_ns=options.gap_ns)
@@ -137,10 +142,15 @@ def measure_capacity(
     elif options.budget_s <= 0:
         stopped = OUT_OF_TIME
     while not stopped:
+        gap_ns = series.gap_ns
         round_s = _run_round(prober, series, options)
         elapsed_s = time.monotonic() - started_s
+        if on_round is not None:
+            on_round(series.rounds, elapsed_s)
         if not series.ttls:
             stopped = UNANSWERED
+        elif options.stop_limited and series.gap_ns > gap_ns:
+            stopped = LIMITED
         elif _report_settled(series, ttls, options, on_settled):
             stopped = PRECISE
         elif elapsed_s + round_s > options.budget_s:

@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from pathlab._version import VERSION
 from pathlab.analysis.fits.per_hop import HopEstimate
-from pathlab.discover.capacity import CapacityOptions, CapacityResult, measure_capacity
+from pathlab.discover.capacity import (
+    LIMITED,
+    LIMITED_RATIO,
+    CapacityOptions,
+    CapacityResult,
+    measure_capacity,
+)
 from pathlab.discover.mtu import PathMtu, find_path_mtu
-from pathlab.discover.probes import ProbesRefused, ProbeTarget, RemoteProber
+from pathlab.discover.probes import SHORTEST_TIMEOUT_NS, ProbesRefused, ProbeTarget, RemoteProber
 from pathlab.discover.route import Route, RouteOptions, discover_route, weigh_ends
 from pathlab.errors import HostError
 from pathlab.remote.session import Session
 
 REPORT_FORMAT = 1
 SPARE_S = 60.0  # over all budgets, before the agent ends a prober
+#: Longest time for the capacity of a single hop that answers every probe.
+SINGLE_HOP_BUDGET_S = 5.0
+#: A Linux host answers a closed port once a second by default (net.ipv4.icmp_ratelimit).
+LIMITED_END = (
+    "the only hop answered too few probes, so that this takes a minute: `--budget 60s` allows it; "
+    "`pathlab measure` shows the rate"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathOptions:
-    """What to find out. ``capacity`` None: not measured. ``port`` None: each method's own."""
+    """What to find out. ``capacity`` None: not measured. ``port`` None: each method's own.
+
+    ``in_seconds``: the capacity of a path of one hop is measured in ``SINGLE_HOP_BUDGET_S``, or not where its
+    end limits its answers.
+    """
 
     methods: tuple[str, ...] = ("udp", "icmp", "tcp")
     flows: int = 4
@@ -32,6 +49,7 @@ class PathOptions:
     find_mtu: bool = True
     route: RouteOptions = field(default_factory=RouteOptions)
     capacity: CapacityOptions | None = field(default_factory=CapacityOptions)
+    in_seconds: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +98,15 @@ class _Findings:
     routes: list[Route] = field(default_factory=list)
     mtu: PathMtu | None = None
     capacity: CapacityResult | None = None
+    limited: bool = False  # the end of a path of one hop limits its answers
     lost: list[Lost] = field(default_factory=list)
 
 
 class PathObserver(Protocol):
     """Who follows a discovery while it runs."""
+
+    def on_step(self, text: str) -> None:
+        """What is done from now on, in a few words; of the capacity, how far it is."""
 
     def on_route(self, source: str, target: str, route: Route, *, waits: bool) -> None:
         """A route by one method; ``waits``: the capacity of its hops may follow."""
@@ -94,7 +116,7 @@ class PathObserver(Protocol):
 
 
 def discover_path(
-    session: Session, target: str, options: PathOptions, observer: PathObserver | None = None
+    session: Session, target: str, options: PathOptions, observers: Sequence[PathObserver] = ()
 ) -> PathReport:
     """Find out about the path from a session's host to a target, a name or address as that host knows it.
 
@@ -116,12 +138,14 @@ def discover_path(
         )
         try:
             with RemoteProber(session, probed, seconds=_longest_s(options)) as prober:
+                for observer in observers:
+                    observer.on_step(f"route to {target} by {method}")
                 address = prober.address
                 found.routes.append(discover_route(prober, options.route))
-                if observer is not None:
+                for observer in observers:
                     waits = _can_measure_capacity(method, found.routes[-1], options)
                     observer.on_route(session.host, target, found.routes[-1], waits=waits)
-                _measure_further(prober, options, found, observer)
+                _measure_further(prober, options, found, observers)
         except ProbesRefused as error:
             refusal = error
             found.lost.append(Lost(part=f"route by {method}", reason=error.reason))
@@ -151,26 +175,82 @@ def _can_measure_capacity(method: str, route: Route, options: PathOptions) -> bo
     """Whether the capacity of a route's hops may still be measured: now, or by a later method."""
     if options.capacity is None or "udp" not in options.methods:
         return False
-    return route.reached if method == "udp" else options.methods.index("udp") > options.methods.index(method)
+    if method != "udp":
+        return options.methods.index("udp") > options.methods.index(method)
+    return route.reached and not (options.in_seconds and _limits_only_hop(route))
+
+
+def _limits_only_hop(route: Route) -> bool:
+    """Whether a path of one hop ends at a host that answers only some of the probes."""
+    return len(route.hops) == 1 and (route.hops[0].loss.loss_ratio or 0.0) > LIMITED_RATIO
 
 
 def _measure_further(
-    prober: RemoteProber, options: PathOptions, found: _Findings, observer: PathObserver | None
+    prober: RemoteProber, options: PathOptions, found: _Findings, observers: Sequence[PathObserver]
 ) -> None:
     """MTU by the first method that reaches the target, and what UDP shows of the hops."""
     route = found.routes[-1]
     if not route.reached:
         return
     if options.find_mtu and (found.mtu is None or found.mtu.mtu_bytes is None):
+        for observer in observers:
+            observer.on_step("path MTU")
         found.mtu = find_path_mtu(prober, options.route.timeout_ns)
     if options.capacity is not None and route.method == "udp":
-        length = max(len(flow.hops) for flow in route.flows if flow.flow == 0)
-        mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
-        if mtu_bytes is None:
-            mtu_bytes = int(prober.opened["mtu_bytes"])
-        on_settled = None if observer is None else observer.on_settled
-        hops = range(1, length + 1)
-        found.capacity = measure_capacity(prober, hops, mtu_bytes, options.capacity, on_settled)
+        _measure_capacity(prober, options, options.capacity, found, observers)
+
+
+def _measure_capacity(
+    prober: RemoteProber,
+    options: PathOptions,
+    capacity: CapacityOptions,
+    found: _Findings,
+    observers: Sequence[PathObserver],
+) -> None:
+    """The capacity of the hops; of one hop in seconds, if requested, or not at all."""
+    route = found.routes[-1]
+    length = max(len(flow.hops) for flow in route.flows if flow.flow == 0)
+    if options.in_seconds and length == 1:
+        if _limits_only_hop(route):
+            found.limited = True
+            return
+        capacity = _shorten(capacity, route)
+    mtu_bytes = found.mtu.mtu_bytes if found.mtu is not None else None
+    if mtu_bytes is None:
+        mtu_bytes = int(prober.opened["mtu_bytes"])
+
+    settled = 0
+
+    def on_settled(estimates: Mapping[int, HopEstimate]) -> None:
+        nonlocal settled
+        settled = len(estimates)
+        for observer in observers:
+            observer.on_settled(estimates)
+
+    def on_round(rounds: int, elapsed_s: float) -> None:
+        for observer in observers:
+            done = f"{settled} of {length} settled after round {rounds}"
+            observer.on_step(f"capacity of the hops: {done}, {elapsed_s:.0f} s")
+
+    for observer in observers:
+        observer.on_step(f"capacity of the hops, at most {capacity.budget_s:g} s")
+    measured = measure_capacity(prober, range(1, length + 1), mtu_bytes, capacity, on_settled, on_round)
+    if measured.stopped == LIMITED:
+        found.limited = True
+    else:
+        found.capacity = measured
+
+
+def _shorten(capacity: CapacityOptions, route: Route) -> CapacityOptions:
+    """The options for a single hop: a probe is waited for as long as its round trip needs."""
+    slowest_ns = route.hops[0].rtt_median_ns or 0
+    return replace(
+        capacity,
+        budget_s=min(capacity.budget_s, SINGLE_HOP_BUDGET_S),
+        timeout_ns=min(capacity.timeout_ns, max(SHORTEST_TIMEOUT_NS, 4 * slowest_ns)),
+        repeats=1,
+        stop_limited=True,
+    )
 
 
 def _explain_gaps(options: PathOptions, found: _Findings) -> None:
@@ -181,12 +261,11 @@ def _explain_gaps(options: PathOptions, found: _Findings) -> None:
         reason = found.mtu.reason if found.mtu is not None else None
         found.lost.append(Lost(part="path MTU", reason=reason or "no method reached the target"))
     if options.capacity is not None and found.capacity is None:
-        requested = "udp" in options.methods
-        reason = (
-            "the target did not answer UDP probes"
-            if requested
-            else "it needs UDP probes, which were not requested"
-        )
+        reason = "it needs UDP probes, which were not requested"
+        if found.limited:
+            reason = LIMITED_END
+        elif "udp" in options.methods:
+            reason = "the target did not answer UDP probes"
         found.lost.append(Lost(part="capacity of the hops", reason=reason))
     if any(not route.kept_ports for route in found.routes):
         reason = "the usual source ports are in use, so load balancers may choose other paths next time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rich.console import Console
@@ -40,10 +41,16 @@ VERDICTS = {
     HopVerdict.SILENT: "never answers",
     HopVerdict.NOTHING_BEYOND: "no answers from here on",
     HopVerdict.SPLIT: "no answer on some flows",
-    HopVerdict.LIMITED: "limits its answers",
+    HopVerdict.LIMITED: "limits its answers; its unanswered probes are no loss of the path",
     HopVerdict.LOSSY: "loses packets",
     HopVerdict.UNCLEAR: "loses packets or limits answers",
 }
+#: Of the host that UDP probes end at, where nothing shows whether it limits its answers.
+UNCLEAR_END = (
+    "answered only some probes, as hosts that limit their answers do; whether packets are lost is undecided"
+)
+#: Least time between two lines of one step.
+PAUSE_S = 10.0
 STOPS = {
     "precise": "all responding hops converged",
     "out-of-time": "the time budget is used up",
@@ -67,6 +74,9 @@ class HopPrinter:
         self._route: Route | None = None
         self._rows: PrintedRows | None = None
         self._printed: dict[int, HopEstimate | None] = {}
+
+    def on_step(self, text: str) -> None:
+        """Nothing: the hops are what is waited for."""
 
     def on_route(self, source: str, target: str, route: Route, *, waits: bool) -> None:
         """Take the first route that reaches the target; without a capacity to wait for, print its hops."""
@@ -137,6 +147,28 @@ class HopPrinter:
                 yield hop, describe_estimate(estimate)[0]
 
 
+class ProgressPrinter:
+    """Prints what a discovery does, one short line each; rounds at most every ``PAUSE_S``."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console, self._clock = console, clock
+        self._printed_s = -PAUSE_S
+        self._step = ""
+
+    def on_step(self, text: str) -> None:
+        step, now_s = text.partition(":")[0], self._clock()
+        if step != self._step or now_s - self._printed_s >= PAUSE_S:
+            self._console.print(text, soft_wrap=True)
+            self._printed_s = now_s
+        self._step = step
+
+    def on_route(self, source: str, target: str, route: Route, *, waits: bool) -> None:
+        """Nothing: the next step follows at once."""
+
+    def on_settled(self, estimates: Mapping[int, HopEstimate]) -> None:
+        """Nothing: the steps say how many are settled."""
+
+
 def _describe_hop(hop: Hop, names: Mapping[str, str]) -> tuple[str, ...]:
     addresses = [f"{names[one]} ({one})" if one in names else one for one in hop.addresses] or [NO_ANSWER]
     rtts = (format_time(hop.rtt_min_ns), format_time(hop.rtt_median_ns))
@@ -162,9 +194,13 @@ def describe_estimate(estimate: HopEstimate | None) -> tuple[str, str, str]:
 def _describe_verdicts(route: Route) -> Iterator[str]:
     """What the answers of hops say, hops of one verdict together."""
     for verdict, words in VERDICTS.items():
-        hops = [str(hop.hop) for hop in route.hops if hop.verdict is verdict]
-        if words and hops:
-            yield f"Hop {', '.join(hops)}: {words}."
+        hops = [hop for hop in route.hops if hop.verdict is verdict]
+        ends = [
+            hop for hop in hops if hop.is_target and verdict is HopVerdict.UNCLEAR and route.method == "udp"
+        ]
+        for named, text in ((hops[: len(hops) - len(ends)], words), (ends, UNCLEAR_END)):
+            if text and named:
+                yield f"Hop {', '.join(str(hop.hop) for hop in named)}: {text}."
 
 
 def _describe_undecided(estimates: Mapping[int, HopEstimate]) -> Iterator[str]:

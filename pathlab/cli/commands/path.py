@@ -42,7 +42,7 @@ command = declare(
     click.Option(["--ipv4", "family"], flag_value=4, type=int, help="Use IPv4 only."),
     click.Option(["--ipv6", "family"], flag_value=6, type=int, help="Use IPv6 only."),
     flag("--no-capacity", help="Leave out the capacity of the hops, which takes longest."),
-    option("--budget", default="60s", help="Longest time for the capacity of the hops."),
+    option("--budget", help="Longest time for the capacity of the hops. [default: 60s; of a single hop 5s]"),
     option("--max-probes", type=click.IntRange(min=1), default=10_000, help="Most probes for the capacity."),
     flag("--both", help="Find the return path too: an agent then runs on the second HOST as well."),
     flag("--names", help="Look up the names of the addresses."),
