@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pathlab.campaign.host_file import put_hosts
+from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from pathlab.cli.commands.names import RATE_MAX, RRUL_STREAMS, TIME, UDP_RATE, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
-from pathlab.errors import CampaignError, PartialCampaign, PathlabError, TrialError, UsageError
+from pathlab.engines.spec import HandStarted
+from pathlab.errors import CampaignError, HostError, PartialCampaign, PathlabError, TrialError, UsageError
 from pathlab.escaping import escape_line
-from pathlab.store.flags import Status
+from pathlab.store.flags import Stage, Status
 from pathlab.units import parse_time_ns, parse_wait_ns
 
 if TYPE_CHECKING:
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from pathlab.store.results import Results
 
 LABEL = "measure"
+#: What somebody starts at a host that SSH does not reach, and its port by default.
+RECEIVE, PORT = "pathlab-engine receive --flows 0", 5210
+#: Stages at which an agent could not be started over SSH.
+SSH_STAGES = (Stage.CONNECT, Stage.AUTHENTICATION, Stage.INTERPRETER, Stage.DEPLOY)
 LONGEST_TRANSFER = "24h"
 #: Key of the campaign that a measurement runs, and the option that sets it.
 OPTIONS = {
@@ -69,6 +75,7 @@ def measure(
     as_json: bool,
     summary: bool,
     history: Path | None,
+    receiver: int | None,
     **settings: Any,
 ) -> None:
     """Measure once from one host to the other and print the trial; ``settings`` are the options by name."""
@@ -77,7 +84,10 @@ def measure(
     if as_json and summary:
         raise UsageError("--json and --summary exclude each other", hint="the JSON has the summary as well")
     settings = _read_datagrams(settings)
+    if receiver is not None:
+        _check_receiver(ends, settings)
     campaign = _campaign(ends, settings, hosts_file)
+    by_hand = None if receiver is None else HandStarted(host=campaign.paths[0].destination, port=receiver)
     # Takes half a second, so after the checks.
     from pathlab.cli.console import TerminalConsole
     from pathlab.cli.live import LiveView
@@ -93,11 +103,14 @@ def measure(
     quiet = as_json or summary
     console = TerminalConsole(stderr=quiet)
     idle_ns = parse_wait_ns(wait_idle or "0")
-    source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns)
+    source = CampaignSource(campaign=campaign, text="", access=access, wait_idle_ns=idle_ns, by_hand=by_hand)
     with tempfile.TemporaryDirectory(prefix="pathlab-") as scratch:
         folder = choose_folder(campaign, out=out or Path(scratch) / "measure", new=True)
         with LiveView(console, quiet=quiet, bar_only=True) as view:
-            outcome = run_campaign(source, folder, view)
+            try:
+                outcome = run_campaign(source, folder, view)
+            except HostError as error:
+                raise _offer_receiver(error, ends) from error
         shown = _Shown(direction=direction, as_json=as_json, summary=summary, history=history)
         record = _show(folder, shown, console)
     if record is None:
@@ -107,9 +120,37 @@ def measure(
             f"the trial was {outcome.ended}", hint="what it measured until then is above; measure again"
         )
     if record.status != Status.COMPLETE:
-        raise TrialError(
-            record.failure or "the trial failed", hint="pathlab doctor shows what this host can do"
+        hint = "pathlab doctor shows what this host can do"
+        if receiver is not None:
+            hint = f"run `{RECEIVE} --port {receiver}` at {ends[1]}; it serves one measurement at a time"
+        raise TrialError(record.failure or "the trial failed", hint=hint)
+
+
+def _check_receiver(ends: tuple[str, str], settings: dict[str, Any]) -> None:
+    """Raise UsageError for what cannot be measured with an engine that was started by hand."""
+    if ends[0] != LOCAL or ends[1] == LOCAL:
+        raise UsageError(
+            "--receiver is for one HOST, which this machine measures to",
+            hint="pathlab measure HOST --receiver PORT",
         )
+    options = {"udp": "--udp", "message": "--message", "transport": "--transport"}
+    if not settings["reverse"]:  # the sender counts what its kernel took, which may be far ahead of the path
+        options["transfer"] = "--bytes"
+    excluded = [option for name, option in options.items() if settings[name]]
+    if excluded:
+        raise UsageError(
+            f"--receiver excludes {excluded[0]}: the counts of both ends are needed",
+            hint="leave --receiver out, and let SSH start both ends",
+        )
+
+
+def _offer_receiver(error: HostError, ends: tuple[str, str]) -> HostError:
+    """The error; where SSH to the far host failed, with the way that needs none."""
+    if ends[0] != LOCAL or error.stage not in SSH_STAGES:
+        return error
+    without = f"without SSH: run `{RECEIVE}` at {ends[1]}, then add --receiver {PORT} here"
+    hint = f"{error.hint}; {without}" if error.hint else without
+    return HostError(error.reason, host=error.host, stage=error.stage, hint=hint)
 
 
 def _campaign(ends: tuple[str, str], settings: dict[str, Any], hosts_file: Path | None) -> Campaign:

@@ -25,7 +25,7 @@ from pathlab.engines.datagram_limits import DATAGRAM_LIMITS
 from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
 from pathlab.engines.settings import Options, engine_direction, flow_options
-from pathlab.engines.spec import BOTH, REVERSE
+from pathlab.engines.spec import BOTH, NO_TOKEN, REVERSE
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.store.flags import Phase, Stage
@@ -66,6 +66,9 @@ class NativeEngine(Engine):
         if spec.path.sinks:
             self._prepare_fan_out()
             return
+        if spec.path.by_hand is not None:
+            self._prepare_near_end(spec.path.by_hand.port)
+            return
         from_receiver, roles = spec.path.connect_from == "receiver", ("sender", "receiver")
         # The end of the path that opens the connections sends, unless either is the other way round.
         sender_connects = (spec.cell.direction == REVERSE) == from_receiver
@@ -85,6 +88,13 @@ class NativeEngine(Engine):
         self._start("send", self._connecting, connect if port is None else {**connect, "port": port})
         for role in (self._connecting, "sender", "receiver"):
             self._jobs[role].wait_for("ready", SETUP_TIMEOUT_S)
+
+    def _prepare_near_end(self, port: int) -> None:
+        """This end alone; the other engine listens at the destination already, without a token."""
+        path = self.context.spec.path
+        self._connecting = "receiver" if self.context.spec.cell.direction == REVERSE else "sender"
+        ends: Options = {"address": path.destination_address, "bind": path.source_address, "port": port}
+        self._start("send", self._connecting, ends).wait_for("ready", SETUP_TIMEOUT_S)
 
     def _prepare_one_process(self) -> None:
         """The sender alone, which is the receiver as well."""
@@ -135,7 +145,7 @@ class NativeEngine(Engine):
             subcommand,
             options,
             seconds=self.lifetime_s,
-            token=context.token,
+            token=context.token if spec.path.by_hand is None else NO_TOKEN,
             build=OTHER_BUILD if spec.cell.build == OTHER_BUILD else OWN_BUILD,
             on_record=functools.partial(self._on_record, role, receiver),
         )
@@ -149,7 +159,8 @@ class NativeEngine(Engine):
     def _on_record(self, role: str, receiver: int, record: dict[str, Any]) -> None:
         if role == "sender":
             self._on_sender_record(record)
-        if role == "receiver" or self.context.spec.cell.placement in ONE_PROCESS:
+        spec = self.context.spec
+        if role == "receiver" or spec.cell.placement in ONE_PROCESS or spec.path.by_hand is not None:
             self._on_receiver_record(receiver, record)
 
     def _on_sender_record(self, record: dict[str, Any]) -> None:
@@ -185,6 +196,9 @@ class NativeEngine(Engine):
         """Say go and wait until the sender has stopped and the receiver has read to the end."""
         spec = self.context.spec
         self._jobs[self._connecting].command("go")
+        if spec.path.by_hand is not None:
+            self._jobs[self._connecting].wait_for("result", spec.traffic_s + GRACE_S)
+            return
         try:
             self._jobs["sender"].wait_for("result", spec.traffic_s + GRACE_S)
         except HostError as error:
@@ -219,12 +233,14 @@ class NativeEngine(Engine):
         """Whether streams of bytes that were open to the end delivered nothing more after the stop."""
         results = [first(records, "result") or {} for records in self.collect()]
         drains = [(result.get("phases") or {}).get(Phase.DRAIN) for result in results]
-        if self.context.spec.cell.message_bytes is not None or None in drains:
+        spec = self.context.spec
+        if spec.cell.message_bytes is not None or spec.path.by_hand is not None or None in drains:
             return False
         return bool(results[0].get("reset_streams")) and not sum((drains[1] or {})["bytes"])
 
     def check_ends(self) -> None:
-        ends = [(role, self.find_session(role), self._jobs[role]) for role in ("sender", "receiver")]
+        roles = [role for role in ("sender", "receiver") if role in self._jobs]  # one, of an end by hand
+        ends = [(role, self.find_session(role), self._jobs[role]) for role in roles]
         ends += [("receiver", *pair) for pair in zip(self.context.sinks, self._sinks, strict=True)]
         for role, session, job in ends:
             result = job.wait_for("result", 0.0)

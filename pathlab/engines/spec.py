@@ -11,6 +11,8 @@ from pathlab.campaign.model import INTERVAL_MAX_NS, INTERVAL_MIN_NS, ProbeSettin
 FORWARD = "forward"
 REVERSE = "reverse"
 BOTH = "both"
+#: Of an engine that was started without a token.
+NO_TOKEN = 32 * "0"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +25,24 @@ class TrialSink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandStarted:
+    """An engine that somebody started by hand: its ``host``, and the ``port`` that it listens on.
+
+    No agent runs there: of that end only what its engine states over the data connections is known.
+    """
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPath:
     """An ordered pair of hosts and the addresses used between them.
 
     ``connect_from`` is the end that opens the data connections: the ``sender`` (the source) or, where only
     the source can be reached, the ``receiver``. Ports are those that an end may listen on: "0" (any) or a
     range such as "5201-5300". With ``one_host`` both ends run on the source host, and both addresses are its
-    own; ``destination`` remains that of the plan.
+    own; ``destination`` remains that of the plan. ``by_hand``: the engine at one end is not this program's.
     """
 
     source: str
@@ -41,6 +54,7 @@ class TrialPath:
     destination_ports: str = "0"
     one_host: bool = False
     sinks: tuple[TrialSink, ...] = ()
+    by_hand: HandStarted | None = None
 
     @property
     def receiving_host(self) -> str:
@@ -50,7 +64,8 @@ class TrialPath:
     @property
     def hosts(self) -> tuple[str, ...]:
         """All at which the trial runs something."""
-        return self.source, self.receiving_host, *(sink.host for sink in self.sinks)
+        hosts = self.source, self.receiving_host, *(sink.host for sink in self.sinks)
+        return tuple(host for host in hosts if self.by_hand is None or host != self.by_hand.host)
 
     def turned(self) -> TrialPath:
         """The way back."""
@@ -62,6 +77,7 @@ class TrialPath:
             connect_from="receiver" if self.connect_from == "sender" else "sender",
             source_ports=self.destination_ports,
             destination_ports=self.source_ports,
+            by_hand=self.by_hand,
         )
 
 
@@ -119,5 +135,5 @@ class TrialSpec:
 class Allowed:
     """What the hosts permit of what a trial requests."""
 
-    probe_method: str  # icmp, or udp (to an echo at the destination)
+    probe_method: str  # icmp, udp (to an echo at the destination), or none
     congestion: str | None  # to set on the sockets; None leaves the kernel's default

@@ -110,7 +110,10 @@ def render_trial(
     for label, text in list_trial_facts(record, results, trial_id):
         console.print(PrintedParagraph(text, mark=f"{label:<18}"))
     console.print()
-    tabulate_round_trips(record, results, trial_id).print_to(console)
+    if record.probe_method is None and record.loaded_sent is None and record.unloaded_sent is None:
+        console.print(PrintedParagraph("RTT: not measured, as no probes were sent."))
+    else:
+        tabulate_round_trips(record, results, trial_id).print_to(console)
     if record.probe_method:
         console.print(PrintedParagraph(describe_probes(record), "dim"))
     if record.flags:

@@ -25,6 +25,7 @@ from pathlab.units import format_frequency, format_rate, format_ratio, format_ti
 
 #: Longest line of ``format_summary``, in characters.
 SUMMARY_MAX_CHARACTERS = 120
+NOT_MEASURED = "not measured"
 #: True of the whole run, and no reason to doubt a figure.
 _RUN_FLAGS = (Flag.LAB, Flag.LOOPBACK_FALLBACK)
 _NAME_MIN_CHARACTERS = 12
@@ -246,6 +247,11 @@ _ABSENCES: Sequence[_Absence] = (
         reason="no messages were sent",
         holds=lambda record, _direction: record.messages_per_s is None,
     ),
+    _Absence(
+        columns=r"spurious_retransmission_ratio",
+        reason=NOT_MEASURED,
+        holds=lambda record, _direction: record.retransmitted_segments is None,
+    ),
     _Absence(columns=r"adapter_.*|server_start_ns", reason="the engine is no technology"),
     _Absence(columns=r"background_.*", reason="no background load"),
     _Absence(columns=r"failover_.*", reason="no link was made to fail"),
@@ -266,7 +272,6 @@ _ABSENCES: Sequence[_Absence] = (
     ),
 )
 _EMPTY = re.compile(r"; empty: (.*)$")
-NOT_MEASURED = "not measured"
 
 
 def group_reasons(record: TrialRecord, direction: str, columns: Sequence[str]) -> dict[str, list[str]]:

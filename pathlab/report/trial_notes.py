@@ -31,6 +31,8 @@ def list_remarks(record: TrialRecord, found: SingleLimit, direction: str) -> Ite
             f"Both directions at once: {format_rate(there)} from {first} to {second}, "
             f"{format_rate(back)} back{both}. The other figures are of the first."
         )
+    if Flag.FAR_END_BY_HAND in record.flags:
+        yield "The far engine was started by hand: CPU, sockets and kernel of that host were not observed."
     if is_of_datagrams(record):
         yield from _describe_dips(record)
         yield from _describe_late_probes(record)

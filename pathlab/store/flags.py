@@ -112,7 +112,11 @@ class Flag(_Described):
     )
     IPERF3 = "iperf3", "iperf3 carried the traffic"
     IMPORTED = "imported", "measured by another program (table origin)"
-    SENDER_COUNTED = "sender-counted", "imported; the throughput is what the sender counted"
+    SENDER_COUNTED = "sender-counted", "the throughput is what the sender counted"
+    FAR_END_BY_HAND = (
+        "far-end-by-hand",
+        "the far engine was started by hand: CPU, sockets and kernel of that host were not observed",
+    )
     TOTAL_COMPUTED = (
         "total-computed",
         "imported; the file has no total of what arrived: it was computed from streams, intervals or loss",

@@ -37,7 +37,14 @@ BUFFERED_WINDOWS = 2
 #: Intervals whose bytes differ by no more than this factor: not those of slow start.
 EVEN_RATIO = 1.5
 RECEIVED_COLUMNS = ("start_ns", "end_ns", "bytes")
-SENT_COLUMNS = (*RECEIVED_COLUMNS, "packets", "snd_cwnd_bytes", "snd_cwnd_segments", "snd_mss_bytes")
+SENT_COLUMNS = (
+    *RECEIVED_COLUMNS,
+    "sent_bytes",
+    "packets",
+    "snd_cwnd_bytes",
+    "snd_cwnd_segments",
+    "snd_mss_bytes",
+)
 WORKER_COLUMNS = ("start_ns", "end_ns", "worker", "user_ns", "system_ns", "waiting_ns")
 LIMIT_SERIES: Mapping[str, Sequence[str]] = {
     "sender_intervals": (
@@ -115,6 +122,8 @@ class TrialSeries:
         self._settings = settings.to_pylist() if settings is not None else ()
         self._carried = find_carried(found)
         self._tables = {kind: read_series_table(table, kinds[kind]) for kind, table in found.items()}
+        if self.sender_counts:
+            self._tables[SENDER_INTERVALS] = _count_sent(self._tables[SENDER_INTERVALS])
 
     @classmethod
     def empty(cls) -> TrialSeries:
@@ -146,6 +155,12 @@ class TrialSeries:
                 stated = _parse_rate(line.get("sender"))
                 rates.append(_parse_rate(line.get("requested")) if stated is None else stated)
         return min((rate for rate in rates if rate is not None), default=None)
+
+
+def _count_sent(sent: Table) -> Table:
+    """The sender's intervals with what it sent as ``bytes``, even where it received as well."""
+    counted = sent.columns.get("sent_bytes")
+    return sent if counted is None else replace(sent, columns={**sent.columns, "bytes": counted})
 
 
 def read_flow(

@@ -202,11 +202,15 @@ def read_stream_bytes(source: StudySource, trial_id: int) -> StreamBytes | None:
     wanted = ("stream", "bytes", "phase")
     tables = source.series_tables(trial_id, {RECEIVER_INTERVALS: wanted})
     if find_carried(tables) is None:
-        tables = source.series_tables(trial_id, {SENDER_INTERVALS: (*wanted, "packets")})
+        tables = source.series_tables(trial_id, {SENDER_INTERVALS: (*wanted, "sent_bytes", "packets")})
     kind = find_carried(tables)
     if kind is None or not {*wanted} <= {*tables[kind].column_names}:
         return None
     columns = {name: _read_array(tables[kind][name]) for name in wanted}
+    if (
+        kind == SENDER_INTERVALS and "sent_bytes" in tables[kind].column_names
+    ):  # bytes are those of the way back
+        columns["bytes"] = _read_array(tables[kind]["sent_bytes"])
     steady = columns["phase"] == Phase.STEADY
     streams, place = np.unique(columns["stream"][steady], return_inverse=True)
     counts = np.bincount(place, weights=columns["bytes"][steady], minlength=len(streams))

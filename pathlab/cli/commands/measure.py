@@ -45,6 +45,13 @@ command = declare(
         "--rrul",
         help=f"Latency under load in both directions: {RRUL_STREAMS} streams each at once, as Flent's rrul.",
     ),
+    option(
+        "--receiver",
+        "-p",
+        type=click.IntRange(1, 65534),
+        metavar="PORT",
+        help="Without SSH: use `pathlab-engine receive --flows 0 --port PORT`, which runs at HOST already.",
+    ),
     flag("--udp", help="Send UDP datagrams: measures loss, reordering and jitter."),
     option(
         "--rate",

@@ -278,7 +278,8 @@ class RowRunner:
             environment = self._environment
             environment.check_lab()  # or the set-up below would wait for answers that cannot come
             source = environment.session(spec.path.source)
-            destination = environment.session(spec.path.receiving_host)
+            there = spec.path.receiving_host
+            destination = None if environment.is_by_hand(there) else environment.session(there)
             allowed = Allowed(
                 probe_method=environment.probe_method(spec.flow_path),
                 congestion=environment.usable_congestion(spec.cell.congestion),

@@ -16,7 +16,7 @@ from pathlab.campaign.budget import CALIBRATION_NS, SURVEY_NS, Estimator, count_
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, list_varied, plan_rows
 from pathlab.campaign.plan_times import PLAN_TIMES, PlanTimes
-from pathlab.engines.spec import TrialPath
+from pathlab.engines.spec import HandStarted, TrialPath
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
@@ -79,7 +79,8 @@ class CampaignSource:
     """A validated campaign, the text it was read from, and how its hosts are reached over SSH.
 
     Busy hosts are waited for up to ``wait_idle_ns`` before the first trial. ``against`` is the build of the
-    engine that the factor ``build`` compares with.
+    engine that the factor ``build`` compares with. ``by_hand``: an engine that was started by hand, with
+    which the trials are measured.
     """
 
     campaign: Campaign
@@ -87,6 +88,7 @@ class CampaignSource:
     access: RemoteAccess | None = None
     wait_idle_ns: int = 0
     against: Path | None = None
+    by_hand: HandStarted | None = None
 
 
 def plan_records(campaign: Campaign) -> list[PlanRecord]:
@@ -109,7 +111,12 @@ def run_campaign(source: CampaignSource, folder: Path, emit: Emit) -> RunOutcome
     with (
         interruption.watch(),
         Environment(
-            campaign, emit, access=source.access, owner=name_run(campaign.name), against=against
+            campaign,
+            emit,
+            access=source.access,
+            owner=name_run(campaign.name),
+            against=against,
+            by_hand=source.by_hand,
         ) as environment,
         contextlib.ExitStack() as opened,
     ):
@@ -226,7 +233,8 @@ class CampaignRun(RunParts):
         """Wait for busy hosts, at most that long; calibrate and record all hosts, and survey the paths."""
         self._idle_wait.look(self._environment.activity_sources(), longest_wait_ns)
         self._environment.activities = self._idle_wait.activities
-        self.emit(Preparing(text=f"calibrating {', '.join(list_hosts(self.campaign))}"))
+        known = [host for host in list_hosts(self.campaign) if not self._environment.is_by_hand(host)]
+        self.emit(Preparing(text=f"calibrating {', '.join(known)}"))
         self._environment.calibrate({row.cell.streams for row in self.rows.values()})
         hosts = self._environment.host_records()
         for record in hosts:

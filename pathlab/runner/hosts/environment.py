@@ -21,7 +21,7 @@ from pathlab.campaign.background_checks import list_network_hosts
 from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.engines.spec import TrialPath, TrialSink
+from pathlab.engines.spec import HandStarted, TrialPath, TrialSink
 from pathlab.errors import HostError, PathlabError
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
@@ -61,7 +61,8 @@ class Environment:
 
     ``access`` is how hosts are reached over SSH; by default as this user would with ``ssh``. ``owner`` is the
     run for which every host that others may want as well is locked. ``against``: another build of the engine,
-    which every host gets too.
+    which every host gets too. ``by_hand``: an engine that was started by hand; no session is opened with its
+    host.
     """
 
     def __init__(
@@ -72,8 +73,9 @@ class Environment:
         access: RemoteAccess | None = None,
         owner: RunOwner | None = None,
         against: Path | None = None,
+        by_hand: HandStarted | None = None,
     ) -> None:
-        self._campaign = campaign
+        self._campaign, self._by_hand = campaign, by_hand
         self._remote = RemoteHosts(campaign.hosts, access or build_access(), against=against)
         self._against = against
         self._emit = emit
@@ -167,7 +169,7 @@ class Environment:
         the same time, one gets all its hosts.
         """
         ends = [path.hosts for path in self._campaign.paths]
-        hosts = list_hosts(self._campaign)
+        hosts = [host for host in list_hosts(self._campaign) if not self.is_by_hand(host)]
         failures: dict[str, PathlabError] = {}
         with ThreadPoolExecutor(min(len(hosts), PARALLEL_MAX), thread_name_prefix="pathlab-open") as pool:
             for host, opened in [(host, pool.submit(self._open_session, host)) for host in hosts]:
@@ -185,6 +187,10 @@ class Environment:
             self._emit(RunNotice(text=f"{failure}; the paths without it are measured"))
         for host in sorted(self._sessions, key=lambda host: (self._machine(host), host)):
             self._lock_host(self._sessions[host])
+
+    def is_by_hand(self, host: str) -> bool:
+        """Whether only an engine runs at a host, which somebody started there."""
+        return self._by_hand is not None and host == self._by_hand.host
 
     def session(self, host: str) -> Session:
         """The open session with a host; a lost one is opened anew. Raises HostError, ProtocolError."""
@@ -251,6 +257,7 @@ class Environment:
             destination_ports=self._remote.ports(row.path.source if one_host else row.path.destination),
             one_host=one_host,
             sinks=tuple(self._find_sink(row, sink) for sink in row.path.sinks),
+            by_hand=self._by_hand,
         )
 
     def network_path(self, source: str, destination: str) -> TrialPath:
@@ -280,9 +287,14 @@ class Environment:
         return TrialSink(host=host, address=address or LOOPBACK, ports=self._remote.ports(host))
 
     def probe_method(self, path: TrialPath) -> str:
-        """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path."""
+        """``icmp``, or ``udp`` where ICMP is not permitted or not answered; tried once a path.
+
+        ``none`` where no echo answers either beside an engine that was started by hand.
+        """
+        if path.by_hand is not None:
+            return self._choose_probes_by_hand(path, path.by_hand)
         if path not in self._probe_methods:
-            self._probe_methods[path] = "icmp" if self._icmp_works(path) else "udp"
+            self._probe_methods[path] = "icmp" if self._is_answered(path) else "udp"
             if self._probe_methods[path] == "udp":
                 self._emit(
                     RunNotice(
@@ -292,8 +304,28 @@ class Environment:
                 )
         return self._probe_methods[path]
 
-    def _icmp_works(self, path: TrialPath) -> bool:
-        prober = PathProber(self.session(path.source), (path.source_address, path.destination_address))
+    def _choose_probes_by_hand(self, path: TrialPath, by_hand: HandStarted) -> str:
+        path = path.turned() if path.source == by_hand.host else path  # this machine probes
+        if path in self._probe_methods:
+            return self._probe_methods[path]
+        method = "none"
+        if self._is_answered(path):
+            method = "icmp"
+        elif self._is_answered(path, by_hand.port + 1):
+            method = "udp"
+        else:
+            text = (
+                f"no RTT is measured: ICMP is not permitted or not answered, and nothing echoes at UDP port "
+                f"{by_hand.port + 1} of {by_hand.host} (pathlab-engine echo --port {by_hand.port + 1})"
+            )
+            self._emit(RunNotice(text=text))
+        self._probe_methods[path] = method
+        return method
+
+    def _is_answered(self, path: TrialPath, echo_port: int | None = None) -> bool:
+        """Whether ICMP probes are answered, or those to an echo that was started by hand."""
+        ends = path.source_address, path.destination_address
+        prober = PathProber(self.session(path.source), ends, echo_port=echo_port)
         try:
             job = prober.start(
                 count=2,

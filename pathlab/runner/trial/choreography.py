@@ -71,20 +71,27 @@ class TrialData:
     captures: dict[str, CapturedEnd] = field(default_factory=dict)  # by end: sender, receiver
     bond: BondReading | None = None  # of the links under the trial
     control_bits_per_s: float | None = None  # of the busiest conversation with an agent; None: no network
+    by_hand: str | None = None  # the end whose engine was started by hand: sender, receiver
+
+    @property
+    def prober_end(self) -> list[dict[str, Any]]:
+        """What the engine has said at the end that the probes left from: the sender, unless it is by hand."""
+        return self.receiver if self.by_hand == "sender" else self.sender
 
 
 class Trial:
     """One run of a :class:`TrialSpec` between two sessions; ``data`` is filled, however it ends.
 
     ``data.sender`` is the end whose data are counted, which with ``direction = "reverse"`` is the
-    destination. Probes leave from there, so that their times and the flow's are on one clock.
+    destination. Probes leave from there, so that their times and the flow's are on one clock. Without a
+    session with the ``destination``, whose engine was started by hand, they leave from the source.
     """
 
     def __init__(
         self,
         spec: TrialSpec,
         source: Session,
-        destination: Session,
+        destination: Session | None,
         *,
         allowed: Allowed,
         data: TrialData,
@@ -98,13 +105,19 @@ class Trial:
         self.data = data
         path = spec.flow_path
         turned = path is not spec.path
+        if destination is None:
+            data.by_hand = "sender" if turned else "receiver"
+            path, destination = spec.path, source
         self._sending, self._receiving = (destination, source) if turned else (source, destination)
+        by_udp = allowed.probe_method == "udp"
         self._prober = PathProber(
             self._sending,
             (path.source_address, path.destination_address),
-            echo=self._receiving if allowed.probe_method == "udp" else None,
+            echo=self._receiving if by_udp and data.by_hand is None else None,
+            echo_port=path.by_hand.port + 1 if by_udp and path.by_hand is not None else None,
             ports=path.destination_ports,
         )
+        self._without_probes = spec.records_totals or allowed.probe_method == "none"
         self._safety = SafetyWatch(spec.safety_limits, spec.probes.interval_ns)
         self._captures = TrialCaptures(spec, captures, self._sending, self._receiving)
         self._control = ControlTraffic(spec, (source, destination, *sinks), known_rate_bits_per_s)
@@ -150,7 +163,10 @@ class Trial:
     def _start_counters(self) -> list[tuple[CounterWatch, list[dict[str, Any]]]]:
         if self.spec.records_totals:
             return []
-        watches = [(self._sending.start_counters(self.spec.interval_ns), self.data.sender_counters)]
+        near = self.data.receiver_counters if self.data.by_hand == "sender" else self.data.sender_counters
+        watches = [(self._sending.start_counters(self.spec.interval_ns), near)]
+        if self.data.by_hand is not None:
+            return watches
         if self._receiving is self._sending:
             self.data.receiver_counters = self.data.sender_counters
         else:
@@ -189,7 +205,7 @@ class Trial:
                 observer.rtt(None if mean_ns is None else round(mean_ns))
 
         loaded: EngineJob | None = None
-        if not spec.records_totals:
+        if not self._without_probes:
             lifetime_s = engine.lifetime_s + ProbeTimeouts.of_trial(spec).wait_s
             loaded = self._start_probes(count=0, seconds=lifetime_s, on_record=on_probe)
             self._probes["loaded"] = loaded
@@ -231,7 +247,8 @@ class Trial:
 
     def _probe_unloaded(self, observer: TrialObserver) -> None:
         spec = self.spec
-        if spec.probes.unloaded == 0 or not self._await_empty_queue():
+        none_wanted = spec.probes.unloaded == 0 or self._allowed.probe_method == "none"
+        if none_wanted or not self._await_empty_queue():
             return
         wait_s = ProbeTimeouts.of_trial(spec).wait_s + GRACE_S
         seconds = spec.probes.unloaded * spec.probes.interval_ns / 1e9 + wait_s

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pathlab.engines.base import SETUP_TIMEOUT_S, Record
-from pathlab.engines.spec import TrialSpec
+from pathlab.engines.spec import NO_TOKEN, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
@@ -100,15 +100,22 @@ class PathProber:
     """Starts probes over one path; ``ends`` are the addresses of source and destination.
 
     ``echo`` is the session with the destination where probes go by UDP, None where they go by ICMP; ``ports``
-    are those that the echo may listen on.
+    are those that the echo may listen on. ``echo_port``: an echo that was started by hand listens there.
     """
 
     def __init__(
-        self, session: Session, ends: tuple[str, str], *, echo: Session | None = None, ports: str = "0"
+        self,
+        session: Session,
+        ends: tuple[str, str],
+        *,
+        echo: Session | None = None,
+        ports: str = "0",
+        echo_port: int | None = None,
     ) -> None:
+        self._echo_port = echo_port
         self._session, self._ends, self._echo, self._ports = session, ends, echo, ports
         # Of its own: the data connections' token can be read on the path, and probes are signed with theirs.
-        self._token = secrets.token_hex(16)
+        self._token = secrets.token_hex(16) if echo_port is None else NO_TOKEN
         self.jobs: list[EngineJob] = []
 
     def start(
@@ -143,10 +150,12 @@ class PathProber:
             echo = self._echo.start_engine("echo", listening, seconds=seconds, token=self._token)
             self.jobs.append(echo)
             options |= {"method": "udp", "port": int(echo.wait_for("listening", SETUP_TIMEOUT_S)["port"])}
+        elif self._echo_port is not None:
+            options |= {"method": "udp", "port": self._echo_port}
         if histogram_interval_ns:
             options["histogram-interval-ns"] = histogram_interval_ns
         if payload_bytes is not None:
-            least_bytes = UDP_PROBE_MIN_BYTES if self._echo is not None else 0
+            least_bytes = UDP_PROBE_MIN_BYTES if options.get("method") == "udp" else 0
             options["payload-bytes"] = max(payload_bytes, least_bytes)
         job = self._session.start_engine(
             "ping", options, seconds=seconds, token=self._token, on_record=on_record

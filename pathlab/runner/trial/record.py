@@ -73,10 +73,10 @@ def build_record(
     spec: TrialSpec, data: TrialData, outcome: Outcome, tables: Mapping[str, pa.Table]
 ) -> TrialRecord:
     """One row for the store; ``tables`` are the series of the same trial."""
-    flow = _measure_flow(_phase(data.receiver, Phase.STEADY))
+    flow = _measure_flow(_find_counted(data))
     sender_ready, receiver_ready = (first(end, "ready") or {} for end in (data.sender, data.receiver))
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
-    probes = _measure_probes(tables, _phase(data.sender, Phase.STEADY))
+    probes = _measure_probes(tables, _phase(data.prober_end, Phase.STEADY))
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective, segment_bytes = None, read_least("mss_bytes")(sender_ready)
     if throughput is not None and loaded_ns and not is_udp_flow(spec):
@@ -137,12 +137,28 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
     sent, received = first(data.sender, "result"), first(data.receiver, "result")
     return {
         "window_in_flight_max_bytes": _most_in_flight(data.sender),
-        "received_total_bytes": _sum_known((received or {}).get("total_bytes", ())),
+        "received_total_bytes": _count_received(sent, received),
         "sent_total_bytes": _sent_bytes(sent),
         "undelivered_bytes": _undelivered_bytes(spec, sent, received),
         # Of unauthenticated peers; the accepting end alone states them.
         "rejected_connections": _sum_known(end.get("rejected") for end in (received, sent) if end),
     }
+
+
+def _find_counted(data: TrialData) -> Record | None:
+    """The steady window of the end that counts: the receiver, or the sender where the other is by hand."""
+    if data.by_hand != "receiver":
+        return _phase(data.receiver, Phase.STEADY)
+    sent = _phase(data.sender, Phase.STEADY)
+    return None if sent is None else {**sent, "bytes": sent.get("sent_bytes", sent["bytes"])}
+
+
+def _count_received(sent: Record | None, received: Record | None) -> int | None:
+    """Bytes that the receiver counted in the whole trial, else those that it confirmed to the sender."""
+    if received is not None:
+        return _sum_known(received.get("total_bytes", ()))
+    confirmed = (sent or {}).get("confirmed_bytes") or (None,)
+    return None if None in confirmed else _sum_known(confirmed)
 
 
 def _describe_end(end: str, records: Sequence[Record], load: HostLoad) -> dict[str, Any]:
@@ -168,6 +184,10 @@ def _find_flags(
     ready = first(data.sender, "ready"), first(data.receiver, "ready")
     refused = find_refused(list_settings(spec, *ready))
     yield from outcome.run_flags
+    if data.by_hand is not None:
+        yield Flag.FAR_END_BY_HAND
+    if data.by_hand == "receiver":
+        yield Flag.SENDER_COUNTED
     if outcome.status == Status.COMPLETE and find_stall(spec, data) is not None:
         yield Flag.HOST_STALLED
     if outcome.lab is not None and not outcome.lab.trusted and spec.cell.placement == HOST:

@@ -88,9 +88,10 @@ def build_series(
         "datagram_histograms": build_histogram_table(data.receiver),
         "round_trips": _round_trips_table(data.sender),
     }
+    probes_base = first(data.prober_end, "start")
     longest_ns = find_longest_rtt_ns([*data.loaded, *data.unloaded], data.sender)
     for load, records in (("loaded", data.loaded), ("unloaded", data.unloaded)):
-        offset_ns = find_offset_ns(first(records, "start"), base)
+        offset_ns = find_offset_ns(first(records, "start"), probes_base)
         if offset_ns is not None:
             build = _build_probes, _build_probe_histograms
             for kind, one in zip((f"{load}_probes", f"{load}_probe_histograms"), build, strict=True):

@@ -144,8 +144,8 @@ def _measure_prober(spec: TrialSpec, data: TrialData) -> int:
     A late probe is sent at once (native/PROTOCOL.md); those that were due when the prober was told to stop
     are not sent at all.
     """
-    window, result = _find_window(spec, data.sender), first(data.loaded, "result")
-    offset_ns = find_offset_ns(first(data.loaded, "start"), first(data.sender, "start"))
+    window, result = _find_window(spec, data.prober_end), first(data.loaded, "result")
+    offset_ns = find_offset_ns(first(data.loaded, "start"), first(data.prober_end, "start"))
     if window is None or offset_ns is None:
         return 0
     begin_ns, end_ns = (edge_ns - offset_ns for edge_ns in window)
