@@ -65,6 +65,7 @@ def append_measurement(path: Path, measured: Results) -> list[int]:
     than ``WAIT_S``.
     """
     with translate_faults(path):
+        path = path.resolve()  # one lock, whatever link names the file
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(path.parent, name_lock(path), wait_s=WAIT_S)
     try:
