@@ -128,14 +128,14 @@ def _list_parts(answer: TrialAnswer, *, counted: bool, short: bool) -> list[str]
         reason = re.sub(r"\s+", " ", record.failure or "no reason recorded")
         return [f"{record.status}{stage}: {reason}"]
     delay = format_bounded_time(measure_drtt(record), find_drtt_bound(record))
-    parts = [_format_rates(answer, short=short), f"{'dRTT' if short else 'added delay'} {delay}"]
+    flags = _count_flags(answer) if counted else _list_flags(answer)
+    parts = [_format_rates(answer, short=short), *flags, f"{'dRTT' if short else 'added delay'} {delay}"]
     for name, loss in (
         ("UDP", measure_datagram_loss(record)),
         ("probe", measure_probe_loss(record, "loaded")),
     ):
         if loss is not None and loss.lost and loss.loss_ratio is not None:
             parts.append(f"{name} loss {format_ratio(loss.loss_ratio)}")
-    parts += _count_flags(answer) if counted else _list_flags(answer)
     return [*parts, answer.limit.short]
 
 
@@ -149,7 +149,7 @@ def _format_rates(answer: TrialAnswer, *, short: bool) -> str:
     if answer.direction == "both":
         returned = "not measured" if back is None else format_rate(back)
         text = f"{text} + {returned}" if short else f"{text} there, {returned} back"
-    return f"{text} ({MARK})" if answer.steadiness.steady is False else text
+    return f"{text} ({MARK})" if rate is not None and answer.steadiness.steady is False else text
 
 
 def _list_flags(answer: TrialAnswer) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,9 +26,10 @@ except SystemExit as ended:
 """
 
 
-@pytest.mark.parametrize("options", [("--json",), ()], ids=["json", "text"])
-def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("options", [("--json",), (), ("--summary",)], ids=["json", "text", "summary"])
+def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...], tmp_path: Path) -> None:
     require_engine()
+    options += ("--history", str(tmp_path / "mon.db"))
     command = ["measure", "local", "--time", "300ms", "--warmup", "100ms", "--unloaded", "20", *options]
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, *command],
@@ -40,10 +42,18 @@ def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -
     assert status == 0, done.stderr
     assert {"numpy", "pyarrow", "rich"} <= set(loaded)
     assert HEAVY & set(loaded) == set()
-    if options:
-        assert json.loads(done.stdout)["trial"]["status"] == "complete"
+    if "--json" in options:
+        document = json.loads(done.stdout)
+        assert document["trial"]["status"] == "complete"
+        assert document["history"] == {"path": str(tmp_path / "mon.db"), "trial_id": 1}
+    elif "--summary" in options:
+        (line,) = done.stdout.splitlines()
+        assert " UTC local to local: " in line
+        assert "bit/s, " in line
     else:
         assert "by the receiver's count" in done.stdout
+        assert "Fairness" not in done.stdout  # of one stream
+        assert done.stdout.split()[-6:] == ["Kept", "as", "trial", "1", "of", str(tmp_path / "mon.db")]
         last = done.stdout.rpartition("\nLimited by: ")[2]
         assert last.startswith(("a host's CPU (", "the ", "undecided ("))
 
@@ -65,6 +75,9 @@ def test_a_single_trial_loads_no_library_of_analyses(options: tuple[str, ...]) -
             id="messages",
         ),
         pytest.param((*SHORT, "-R", "--rate", "50M", "-P", "2"), {"streams": 2}, id="reverse"),
+        pytest.param((*SHORT, "--probe-timeout", "4s"), {"probe_timeout_ns": 4_000_000_000}, id="probes"),
+        pytest.param(("--rrul", "--bytes", "4M"), {"streams": 4}, id="rrul"),
+        pytest.param((*SHORT, "--rrul", "-P", "2"), {"streams": 2}, id="rrul with streams"),
         pytest.param(("--both", "--bytes", "4M"), {"duration_ns": 0, "warmup_ns": 0}, id="both"),
     ],
 )
@@ -80,9 +93,11 @@ def test_options_reach_the_trial(
     assert document["limit"]["text"].startswith("Limited by: ")
     if "--rate" in options:
         assert document["plan"]["settings"]["pacing_bits_per_s"] == 50_000_000
-    if "--both" in options:
-        assert trial["received_total_bytes"] == 4 << 20
-        assert trial["throughput_reverse_bits_per_s"] is not None
+    if "--both" in options or "--rrul" in options:
+        if "--bytes" in options:
+            assert trial["received_total_bytes"] == 4 << 20
+        there, back = trial["throughput_bits_per_s"], trial["throughput_reverse_bits_per_s"]
+        assert document["answer"]["throughput_sum_bits_per_s"] == pytest.approx(there + back)
     else:
         assert trial["throughput_reverse_bits_per_s"] is None
 
@@ -92,6 +107,12 @@ def test_options_reach_the_trial(
     [
         (("--bytes", "1G", "--time", "5"), "--bytes and --time exclude each other"),
         (("--reverse", "--both"), "--reverse and --both exclude each other"),
+        (("--rrul", "-R"), "--rrul and --reverse exclude each other"),
+        (("--rrul", "--udp"), "--rrul and --udp exclude each other"),
+        (("--json", "--summary"), "--json and --summary exclude each other"),
+        (("--probe-timeout", "0s"), "--probe-timeout: '0s' is out of range"),
+        (("--receiver", "5210"), "--receiver is for one HOST"),
+        (("--history", "/usr"), "--history: '/usr' is a folder, not a file"),
         (("--bytes", "0"), "--bytes: '0' is out of range"),
         (("--rate", "1"), "--rate: '1' is out of range"),
         (("-w", "3"), "--window: '3' is out of range"),
