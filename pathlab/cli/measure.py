@@ -304,7 +304,7 @@ def _print(
 ) -> None:
     from pathlab.printed_table import PrintedParagraph
     from pathlab.report.text import render_trial
-    from pathlab.report.trial_answer import TrialAnswer, describe_answer, format_summary, name_limit
+    from pathlab.report.trial_answer import TrialAnswer, describe_answer, describe_trial_limit, format_summary
     from pathlab.report.trial_notes import list_remarks
     from pathlab.study.steadiness import classify_steadiness
     from pathlab.study.trial_limit import classify_record
@@ -314,7 +314,7 @@ def _print(
     if how.as_json or how.summary:
         answer = TrialAnswer(
             record=record,
-            limit=name_limit(record, found),
+            limit=describe_trial_limit(record, found),
             steadiness=classify_steadiness(results, trial_id, record),
             direction=direction,
         )

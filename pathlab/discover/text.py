@@ -49,8 +49,8 @@ VERDICTS = {
 UNCLEAR_END = (
     "answered only some probes, as hosts that limit their answers do; whether packets are lost is undecided"
 )
-#: Least time between two lines of one step.
-PAUSE_S = 10.0
+#: When the lines of progress begin, and the least time between two of one step.
+BEGIN_S, PAUSE_S = 1.0, 10.0
 STOPS = {
     "precise": "all responding hops converged",
     "out-of-time": "the time budget is used up",
@@ -148,15 +148,20 @@ class HopPrinter:
 
 
 class ProgressPrinter:
-    """Prints what a discovery does, one short line each; rounds at most every ``PAUSE_S``."""
+    """Prints what a discovery does, one short line each; nothing of one that is over at once.
+
+    The steps begin with the one at ``BEGIN_S``; of one step there is a line at most every ``PAUSE_S``.
+    """
 
     def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
         self._console, self._clock = console, clock
-        self._printed_s = -PAUSE_S
+        self._begun_s, self._printed_s = clock(), -PAUSE_S
         self._step = ""
 
     def on_step(self, text: str) -> None:
         step, now_s = text.partition(":")[0], self._clock()
+        if now_s - self._begun_s < BEGIN_S:
+            return
         if step != self._step or now_s - self._printed_s >= PAUSE_S:
             self._console.print(text, soft_wrap=True)
             self._printed_s = now_s

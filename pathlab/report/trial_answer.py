@@ -64,7 +64,7 @@ class TrialAnswer:
         return None if there is None or back is None else there + back
 
 
-def name_limit(record: TrialRecord, found: SingleLimit) -> TrialLimitName:
+def describe_trial_limit(record: TrialRecord, found: SingleLimit) -> TrialLimitName:
     """The limit of a trial of bytes, of messages or of datagrams."""
     if is_of_datagrams(record):
         datagrams = classify_datagrams(read_datagrams(record))

@@ -125,12 +125,15 @@ def test_steps_are_lines_and_rounds_are_told_rarely(monkeypatch: pytest.MonkeyPa
         return now_s
 
     printer = ProgressPrinter(Console(file=out, width=40), read_clock)
+    discover(monkeypatch, printer, methods=("icmp",), flows=1)
+    assert out.getvalue() == ""  # over at once
+    now_s = 1.0
     discover(monkeypatch, printer, methods=("udp", "icmp"), flows=1, in_seconds=True)
     assert out.getvalue().splitlines()[:2] == ["route to 198.18.0.1 by udp", "path MTU"]
     assert "route to 198.18.0.1 by icmp" in out.getvalue()
     before = len(out.getvalue().splitlines())
-    for number in range(41):
+    for number in range(1, 42):
         now_s = float(number)
         printer.on_step(f"capacity of the hops: 0 of 3 settled after round {number}, {number} s")
     told = out.getvalue().splitlines()[before:]
-    assert [line.rpartition(", ")[2] for line in told] == ["0 s", "10 s", "20 s", "30 s", "40 s"]
+    assert [line.rpartition(", ")[2] for line in told] == ["1 s", "11 s", "21 s", "31 s", "41 s"]

@@ -17,9 +17,9 @@ from pathlab.report.trial_answer import (
     SUMMARY_MAX_CHARACTERS,
     TrialAnswer,
     describe_answer,
+    describe_trial_limit,
     format_summary,
     group_reasons,
-    name_limit,
 )
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
@@ -55,7 +55,9 @@ def answer(
     undecided = Undecided.CONFLICTING_EVIDENCE if limit is None else None
     found = replace(FOUND, verdict=LimitVerdict(limit=limit, evidence=(), undecided=undecided))
     steady = Steadiness(**{"spans": 10, "steady": True, **steadiness})
-    return TrialAnswer(record=record, limit=name_limit(record, found), steadiness=steady, direction=direction)
+    return TrialAnswer(
+        record=record, limit=describe_trial_limit(record, found), steadiness=steady, direction=direction
+    )
 
 
 #: What every line begins with.
