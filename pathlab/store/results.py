@@ -174,11 +174,12 @@ class Results:
         return self._read(PlanRecord, query if cycle is None else query.where(PLAN.c.cycle == cycle))
 
     def find_plan_end(self) -> tuple[int, int]:
-        """Return the last row and the last cycle of the plan; -1 where it has none."""
-        query = sa.select(sa.func.max(PLAN.c.row), sa.func.max(PLAN.c.cycle))
+        """Return the last row of the plan and the last cycle of a trial; -1 where there is none."""
+        columns = PLAN.c.row, TRIAL.c.cycle
         with self.reading() as connection:
-            row, cycle = connection.execute(query).one()
-        return (-1, -1) if row is None else (int(row), int(cycle))
+            found = [connection.execute(sa.select(sa.func.max(one))).scalar() for one in columns]
+        row, cycle = (-1 if number is None else int(number) for number in found)
+        return row, cycle
 
     def unfinished(self) -> list[PlanRecord]:
         """Return the plan rows that have no complete trial and none of another program, in order."""
