@@ -465,5 +465,5 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
         format_ratio(one.loaded_loss.loss_ratio),
         NOT_MEASURED if one.cpu_s_per_gb is None else f"{one.cpu_s_per_gb:.2g} s/GB",
         shorten_limit(one),
-        str(found.confidence.capitalize()),
+        str(found.confidence.capitalize()) + (" (provisional)" if found.provisional else ""),
     )

@@ -199,7 +199,7 @@ interface Estimate {
   y: number | null;
   low: number | null;
   high: number | null;
-  /** estimated, cut (within the range of the values) or undecided */
+  /** estimated, cut (within the range of the values), undecided or provisional */
   state: string;
 }
 
@@ -340,6 +340,8 @@ interface SelectedTrials {
   used: Uint8Array | null;
   plain: Uint8Array;
   isUsed(row: number): boolean;
+  /** whether its only flaw is that the lab was at its limit */
+  provisional(row: number): boolean;
   flagged(row: number): boolean;
   splitBy(split: SplitColumn | null, rows: Uint32Array): Part[];
   listLimits(): string[];
@@ -443,6 +445,8 @@ interface LayerLook {
   along?: boolean;
   marked?: boolean;
   filled?: boolean;
+  /** of open markers: a dot inside, for provisional points */
+  dotted?: boolean;
   faint?: boolean;
   solid?: boolean;
   small?: boolean;
@@ -455,6 +459,7 @@ interface LayerLook {
   side?: string;
   at_axis?: boolean;
   at_right?: boolean;
+  below?: boolean;
   labelled?: boolean;
   vertical?: boolean;
 }
@@ -1112,6 +1117,7 @@ interface Explorer {
       most: number,
       unset: boolean,
     ): SplitColumn | null;
+    splitPlaces(table: Table, column: Column, rows: Uint32Array, most: number): SplitColumn;
   };
   figureAxes: {
     describeAxis(column: Column, scale: string, low?: number | null, high?: number | null): Axis;

@@ -84,6 +84,15 @@ def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | Non
         pairs = sorted(zip(axis.ticks, labels, strict=True))
         texts = [text for _, text in pairs] if axis.rows else _drop_crowded(pairs, axis.scale, extent)
         return [tick for tick, _ in pairs], texts
+    return list_marks(axis, extent)
+
+
+def list_marks(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | None:
+    """Places to mark and the labels of all of them, each in one line; None: the renderer chooses."""
+    if axis.ticks is not None:
+        labels = axis.tick_labels or tuple(map(format_tick, axis.ticks))
+        pairs = sorted(zip(axis.ticks, labels, strict=True))
+        return [tick for tick, _ in pairs], [label for _, label in pairs]
     if axis.scale is Scale.LOG2:
         first, last = math.ceil(math.log2(extent.low)), math.floor(math.log2(extent.high))
         powers = range(first, last + 1, max(1, -(-(last - first) // 12)))
@@ -91,6 +100,15 @@ def mark_axis(axis: Axis, extent: Extent) -> tuple[list[float], list[str]] | Non
     if axis.scale is Scale.LOG10:
         return _mark_decades(extent)
     return None
+
+
+def find_share(scale: Scale, extent: Extent, values: Numbers) -> Numbers:
+    """Where values are on an axis: 0 at its low end, 1 at its high end; NaN: nowhere."""
+    if scale is Scale.LINEAR:
+        return np.asarray((values - extent.low) / (extent.high - extent.low), dtype=np.float64)
+    known = np.where(values > 0, values, np.nan)
+    low, high = math.log(extent.low), math.log(extent.high)
+    return np.asarray((np.log(known) - low) / (high - low), dtype=np.float64)
 
 
 def break_title(text: str, letters: int) -> list[str]:

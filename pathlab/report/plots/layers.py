@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
-from matplotlib.patches import Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 
 from pathlab.report.plots.extents import format_tick
 from pathlab.report.plots.model import (
     CALLOUT_SIDES,
+    LEGEND,
     Area,
     Bars,
     Curve,
     Grid,
+    KeyKind,
     Layer,
     Numbers,
     Panel,
@@ -25,22 +30,35 @@ from pathlab.report.plots.model import (
     Scale,
     Span,
 )
-from pathlab.report.plots.style import DIVERGING, GRID, INK, PALETTE, Slot, choose_slot
+from pathlab.report.plots.style import DIVERGING, GRID, INK_SLOT, PALETTE, Slot, choose_slot
 
 FEW = 40  # points of a layer that are drawn large
 WHITE_ON_LUMINANCE = 0.179  # of a shade: below it white contrasts more than black
 SMALL_POINTS = 3.2  # across, of a small point
+MARK_POINTS = 6  # across, of the marker of an estimate
 RING_POINTS = 14  # across, of a ring around a point
+CALLOUT_OFF_POINTS, NAME_OFF_POINTS, TEXT_OFF_POINTS = 8.4, 4.0, 6.0  # of texts: from a ring, a line, a point
 FAINT_RATIO = 0.45  # opacity of a faint line; ``templates/report.js`` has the same
 MARKED_MAX = 60  # points of a line that still carry a marker each
 RULE_DASHES: tuple[Any, ...] = ((0, (2, 3)), (0, (6, 2, 1, 2)), (0, (1, 1)), (0, (9, 3)))
 
 
-def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pen:
+    """What layers are drawn with: ``field_points`` is the size of the numbers of a grid.
+
+    ``paper``: the colour that fills open markers, so that nothing is seen through them; "none": nothing.
+    """
+
+    field_points: float
+    paper: str = "none"
+
+
+def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int, pen: Pen) -> None:
     """Draw one layer of a prepared panel; ``number``: its position, which gives a rule its dashes."""
     match layer:
         case Curve():
-            _draw_curve(axes, layer)
+            _draw_curve(axes, layer, pen)
         case Points():
             _draw_points(axes, layer)
         case Area():
@@ -53,7 +71,35 @@ def draw_layer(axes: Axes, layer: Layer, panel: Panel, number: int) -> None:
         case Span():
             _draw_span(axes, layer)
         case Grid():
-            _draw_grid(axes, layer)
+            _draw_grid(axes, layer, pen)
+
+
+def draw_key(kind: KeyKind, paper: str) -> Artist | tuple[Artist, ...]:
+    """The sample of a legend's entry that explains a mark, or its parts one over the other."""
+    looks: dict[KeyKind, dict[str, Any]] = {
+        "interval": {"marker": "o"},
+        "point": {"marker": "o"},
+        "undecided": {"marker": "o", "markerfacecolor": paper},
+        "provisional": {"marker": "o", "markerfacecolor": paper},
+        "dot": {"marker": "o", "markersize": SMALL_POINTS, "alpha": 0.6, "markeredgewidth": 0},
+        "flagged": {"marker": "o", "markerfacecolor": "none", "markeredgewidth": 1.1},
+        "excluded": {
+            "marker": "o",
+            "markersize": SMALL_POINTS,
+            "markerfacecolor": "none",
+            "markeredgewidth": 0.8,
+        },
+    }
+    inner: dict[KeyKind, dict[str, Any]] = {
+        "interval": {"marker": "|", "markersize": 11},
+        "provisional": {"marker": ".", "markersize": 3},
+        "flagged": {"marker": "x", "markersize": SMALL_POINTS},
+    }
+    if kind == "band":
+        return Patch(color=read_ink(), alpha=0.18, linewidth=0)
+    common: dict[str, Any] = {"color": read_ink(), "linestyle": "none", "markersize": MARK_POINTS}
+    parts = [common | look for look in (looks[kind], inner.get(kind)) if look]
+    return tuple(Line2D([], [], **part) for part in parts)
 
 
 def format_fields(grid: Grid) -> list[list[str]]:
@@ -99,8 +145,15 @@ def _linearise(part: float) -> float:
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
 
+def read_ink() -> str:
+    """The colour of texts that is set, as hex."""
+    return to_hex(mpl.rcParams["text.color"])
+
+
 def _slot(number: int) -> Slot:
-    return choose_slot(number, tuple(mpl.rcParams["axes.prop_cycle"].by_key().get("color", (INK,))))
+    ink = read_ink()
+    slot = choose_slot(number, tuple(mpl.rcParams["axes.prop_cycle"].by_key().get("color", (ink,))))
+    return replace(slot, colour=ink) if number == INK_SLOT else slot
 
 
 def _label(layer: Curve | Points | Area | Bars) -> str:
@@ -108,7 +161,7 @@ def _label(layer: Curve | Points | Area | Bars) -> str:
     return layer.name if layer.legend else f"_{layer.name}"
 
 
-def _draw_curve(axes: Axes, curve: Curve) -> None:
+def _draw_curve(axes: Axes, curve: Curve, pen: Pen) -> None:
     slot = _slot(curve.slot)
     marked = curve.markers and len(curve.x) <= MARKED_MAX
     axes.plot(
@@ -121,17 +174,19 @@ def _draw_curve(axes: Axes, curve: Curve) -> None:
         drawstyle="steps-post" if curve.step else "default",
         # a single value, or one between two gaps, has no line
         marker=slot.marker if marked or not curve.line else "." if stands_alone(curve.y) else "",
-        markersize=6 if marked else 4,
-        markerfacecolor="none" if marked and not curve.filled else slot.colour,
+        markersize=MARK_POINTS if marked else 4,
+        markerfacecolor=pen.paper if marked and not curve.filled else slot.colour,
         label=_label(curve),
         zorder=2.5,
     )
+    if curve.dotted:
+        axes.plot(curve.x, curve.y, ".", color=slot.colour, markersize=3, label="_dots", zorder=2.6)
     for x, y, text in zip(curve.x.tolist(), curve.y.tolist(), curve.texts or (), strict=False):
         if text and np.isfinite(y):
             axes.annotate(
                 text,
                 (x, y),
-                xytext=(0, 6),
+                xytext=(0, TEXT_OFF_POINTS),
                 textcoords="offset points",
                 ha="center",
                 fontsize=mpl.rcParams["legend.fontsize"],
@@ -224,13 +279,18 @@ def _draw_callout(axes: Axes, points: Points, slot: Slot) -> None:
         zorder=4,
         label=_label(points),
     )
+    if points.side == LEGEND:
+        return
     vertical, horizontal = (points.side or CALLOUT_SIDES[0]).split()
     apart = {"left": -1, "right": 1, "top": 1, "bottom": -1}
     for x, y in zip(points.x.tolist(), points.y.tolist(), strict=True):
         axes.annotate(
             points.callout or "",
             (x, y),
-            xytext=(RING_POINTS * 0.6 * apart.get(horizontal, 0), RING_POINTS * 0.6 * apart.get(vertical, 0)),
+            xytext=(
+                CALLOUT_OFF_POINTS * apart.get(horizontal, 0),
+                CALLOUT_OFF_POINTS * apart.get(vertical, 0),
+            ),
             textcoords="offset points",
             ha={"left": "right", "right": "left"}.get(horizontal, "center"),
             va={"top": "bottom", "bottom": "top"}.get(vertical, "center"),
@@ -275,16 +335,17 @@ def _draw_rule(axes: Axes, rule: Rule, dash: Any) -> None:
     if rule.low is not None and rule.high is not None:
         area(rule.low, rule.high, color=GRID, alpha=0.2, linewidth=0)
     label = f"_{rule.name}" if rule.labelled else rule.name
-    line(rule.value, color=INK, linewidth=1.1, linestyle=dash, label=label)
+    line(rule.value, color=read_ink(), linewidth=1.1, linestyle=dash, label=label)
     if rule.labelled:
         place = axes.get_yaxis_transform()
         axes.annotate(
             rule.name,
             (1 if rule.at_right else 0, rule.value),
             xycoords=place,
-            xytext=(-3 if rule.at_right else 3, RING_POINTS / 2),
+            xytext=(-3 if rule.at_right else 3, -NAME_OFF_POINTS if rule.below else NAME_OFF_POINTS),
             textcoords="offset points",
             ha="right" if rule.at_right else "left",
+            va="top" if rule.below else "bottom",
             fontsize=mpl.rcParams["legend.fontsize"],
         )
 
@@ -293,13 +354,13 @@ def _draw_span(axes: Axes, span: Span) -> None:
     axes.axvspan(span.start, span.end, color=GRID, alpha=0.16, linewidth=0, label=span.name)
 
 
-def _draw_grid(axes: Axes, grid: Grid) -> None:
+def _draw_grid(axes: Axes, grid: Grid, pen: Pen) -> None:
     axes.grid(visible=False)
-    size = 8 if len(grid.x) <= 10 else 6.5
     fields = zip(format_fields(grid), colour_fields(grid, mpl.rcParams["image.cmap"]), strict=True)
     for row, (texts, colours) in enumerate(fields):
         for column, (text, (shade, ink)) in enumerate(zip(texts, colours, strict=True)):
             if text:
                 place = (column - 0.5, row - 0.5)
                 axes.add_patch(Rectangle(place, 1, 1, facecolor=shade, edgecolor="white", linewidth=0.8))
-            axes.text(column, row, text, ha="center", va="center", color=ink or INK, fontsize=size)
+            looks: dict[str, Any] = {"color": ink or read_ink(), "fontsize": pen.field_points}
+            axes.text(column, row, text, ha="center", va="center", **looks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from html import escape
 
 from pathlab.report.plots.arrangement import WIDTH_INCH
@@ -15,6 +16,11 @@ from pathlab.report.plots.printed import render_svg
 
 #: Room for axes and legend of a figure that is not drawn yet.
 AROUND_PX = 130
+
+
+def tie_on_paper(text: str) -> str:
+    """Markup of a text in which no line breaks within ``bit/s``; a browser's search would not find that."""
+    return escape(text).replace("bit/s", "bit/\u2060s")
 
 
 def render_figure(plot: Plot, key: str, *, static: bool = True) -> str:
@@ -39,16 +45,19 @@ def render_printed(plot: Plot, key: str, *, width_inch: float = WIDTH_INCH) -> s
     """The same for paper: the picture as an image, the numbers as an attachment of the document."""
     ready = prepare_plot(plot)
     if ready.empty is not None:
-        return _frame(ready, "empty", "", "")
+        return _frame(ready, "empty", "", "", tie_on_paper)
     picture = _pack("image/svg+xml", render_svg(ready, key, alone=True, width_inch=width_inch))
     table = _pack("text/csv", write_csv(ready))
     inside = f'<div class="plot-still"><img alt="{escape(ready.title)}" src="{picture}"></div>'
     link = f'<a rel="attachment" href="{table}" download="{escape(plot.name)}.csv">Data (CSV)</a>'
-    return _frame(ready, "still", inside, f'<p class="plot-data">{link}</p>')
+    return _frame(ready, "still", inside, f'<p class="plot-data">{link}</p>', tie_on_paper)
 
 
-def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
-    """The element of a prepared plot around its picture; of an empty one a box with its reason."""
+def _frame(ready: Plot, state: str, inside: str, after: str, tie: Callable[[str], str] = escape) -> str:
+    """The element of a prepared plot around its picture; of an empty one a box with its reason.
+
+    ``tie``: makes markup of a text.
+    """
     name = escape(ready.name)
     title = f"title-{name}"
     opening = (
@@ -56,12 +65,12 @@ def _frame(ready: Plot, state: str, inside: str, after: str) -> str:
         f'aria-labelledby="{title}">'
     )
     head = (
-        f'<div class="plot-head"><strong id="{title}">{escape(ready.title)}</strong> '
-        f"<span>{escape(ready.condition)}</span></div>"
+        f'<div class="plot-head"><strong id="{title}">{tie(ready.title)}</strong> '
+        f"<span>{tie(ready.condition)}</span></div>"
     )
     if ready.empty is not None:
-        inside = f'<p class="plot-empty">{escape(ready.empty)}</p>'
-    sentence = f"<figcaption><p>{escape(ready.sentence)}</p></figcaption>" if ready.sentence else ""
+        inside = f'<p class="plot-empty">{tie(ready.empty)}</p>'
+    sentence = f"<figcaption><p>{tie(ready.sentence)}</p></figcaption>" if ready.sentence else ""
     return f"{opening}{head}{inside}{sentence}{after}</figure>"
 
 

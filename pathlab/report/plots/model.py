@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Numbers: TypeAlias = NDArray[np.float64]
+KeyKind: TypeAlias = Literal[
+    "interval", "point", "undecided", "provisional", "dot", "flagged", "excluded", "band"
+]
 
 
 class Scale(StrEnum):
@@ -57,7 +60,8 @@ class Curve:
     its slot). ``low`` and ``high`` are the ends of an interval at each point, drawn as bars. ``step``: a
     value holds from its ``x`` on to the next one. ``filled``: full markers, where open ones mean something
     else. ``solid``: without the dashes of its slot. ``faint``: thin and pale, for published figures beside
-    own ones. ``texts``: what is written above each point, "" for nothing.
+    own ones. ``dotted``: a dot inside open markers. ``texts``: what is written above each point, "" for
+    nothing.
     """
 
     name: str
@@ -74,8 +78,11 @@ class Curve:
     texts: tuple[str, ...] | None = None
     solid: bool = False
     faint: bool = False
+    dotted: bool = False
 
 
+#: The side of a callout that has no room beside its point.
+LEGEND = "legend"
 #: Sides of a point for its callout, the preferred first.
 CALLOUT_SIDES = (
     *("bottom right", "bottom center", "bottom left", "top left", "top center", "top right"),
@@ -89,7 +96,8 @@ class Points:
 
     ``hover`` says of each point what it is. ``hollow``: open markers, for values that enter no median.
     ``small``: little circles, below the markers of a curve through them.
-    ``callout``: a ring around each point, with this text on ``side``, which ``preparation`` chooses.
+    ``callout``: a ring around each point, with this text on ``side``, which ``callouts`` chooses; on the
+    side ``LEGEND`` there is no room for it, and the legend names the ring.
     """
 
     name: str
@@ -137,7 +145,8 @@ class Rule:
     """A straight line at one value across the panel: a known capacity, a breakpoint.
 
     ``low`` and ``high``: its interval, shaded. ``labelled``: its name is written above the line (a
-    horizontal one only), not in the legend; ``at_right``: at its right end, as ``preparation`` chooses.
+    horizontal one only), not in the legend; ``at_right``: at its right end, ``below`` the line, as
+    ``callouts`` chooses.
     """
 
     name: str
@@ -147,6 +156,7 @@ class Rule:
     high: float | None = None
     labelled: bool = False
     at_right: bool = False
+    below: bool = False
 
     @property
     def legend(self) -> bool:
@@ -193,6 +203,14 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """An entry of the legend that explains a mark; ``kind`` as in ``legend.js`` of the explorer."""
+
+    kind: KeyKind
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plot:
     """A figure: its name for ``--figure``, what it shows, where that was measured, and a sentence about it.
 
@@ -200,7 +218,8 @@ class Plot:
     the subject; ``condition``: path, place, date. ``sentence``: what the numbers show, made from them.
     ``panels`` are drawn one above the other and share x where ``shared_x``. ``empty``: why there is nothing
     to draw; such a figure has no panel and is shown as a box with that reason. ``prepared``: it is as
-    ``plots.preparation`` leaves it.
+    ``plots.preparation`` leaves it. ``keys``: entries of the printed legend behind those of the layers.
+    ``names``: those that it begins with.
     """
 
     name: str
@@ -211,6 +230,8 @@ class Plot:
     shared_x: bool = False
     empty: str | None = None
     prepared: bool = False
+    keys: tuple[Key, ...] = ()
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if bool(self.panels) == (self.empty is not None):

@@ -2,42 +2,71 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import io
 import logging
+import math
 import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from html import escape
 from logging.handlers import BufferingHandler
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.style  # mpl.style is not there before
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from pathlab.errors import UsageError
 from pathlab.report.plots.arrangement import (
-    LEGEND_LETTERS,
-    LEGEND_NAMES_MAX,
-    LINE_INCH,
-    LINE_LETTERS,
+    COLUMN_GAP_RATIO,
+    HANDLE_GAP_RATIO,
+    HANDLE_RATIO,
     PAD_INCH,
+    ROW_GAP_RATIO,
     WIDTH_INCH,
+    Arrangement,
     Marks,
+    NoRoomError,
+    Sheet,
     arrange_plot,
+    list_trace_names,
     write_title,
 )
-from pathlab.report.plots.extents import break_title, measure_extents
+from pathlab.report.plots.callouts import Room, place_texts
+from pathlab.report.plots.extents import Extent, measure_extents
 from pathlab.report.plots.figure_file import check_figure_file, refuse_unwritable
+from pathlab.report.plots.figure_look import OWN_LOOK, FigureLook, rename_labels
 from pathlab.report.plots.joined_marks import join_marks
-from pathlab.report.plots.layers import draw_layer
+from pathlab.report.plots.layers import (
+    CALLOUT_OFF_POINTS,
+    MARK_POINTS,
+    NAME_OFF_POINTS,
+    RING_POINTS,
+    Pen,
+    draw_key,
+    draw_layer,
+)
+from pathlab.report.plots.lettering import (
+    POINTS_PER_INCH,
+    line_inch,
+    measure_height,
+    measure_width,
+    read_points,
+    wrap_text,
+)
 from pathlab.report.plots.model import Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
-from pathlab.report.plots.style import BLANK, INK, STYLE
+from pathlab.report.plots.style import BLANK, INK, STYLE, UNMOVED
 
 _TAG = re.compile(r"<[^>]*>")  # numbers in tags are shortened, text between them is not
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
@@ -47,6 +76,14 @@ _IDLE = re.compile(
 _GROUP = re.compile(r"<g\b[^>]*>|</g>")
 _FONT = " font-family: 'DejaVu Sans', sans-serif;"  # the page's own
 _USE_STYLE = re.compile(r'(<g(?: clip-path="[^"]*")?)>\s*((?:<use [^>]*? (style="[^"]*")/>\s*)+)</g>')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnFile:
+    """The content of a figure's file, and the texts that are not in it: no room, or no title wanted."""
+
+    content: bytes
+    left_out: tuple[str, ...]
 
 
 def render_svg(
@@ -69,39 +106,102 @@ def render_svg(
     return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
 
 
-def write_figure(plot: Plot, out: Path, style: Path | None = None) -> None:
-    """Write the plot, its title included, as the ending of ``out`` says: .svg, .pdf or .png (200 dpi).
+def write_figure(
+    plot: Plot, out: Path, style: Path | str | None = None, look: FigureLook = OWN_LOOK
+) -> tuple[str, ...]:
+    """Write the plot as the ending of ``out`` says: .svg, .pdf or .png (200 dpi); the texts left out of it.
 
-    ``style``: a matplotlib style sheet that overrides PathLab's own. Raises UsageError for an ending, a style
-    or a file that cannot be used.
+    ``style``: a matplotlib style sheet, or the name of one, that overrides PathLab's own. Raises UsageError
+    for an ending, a style, a size, a label or a file that cannot be used.
     """
     check_figure_file(out, "--out")
-    drawn = draw_file(plot, out.suffix, style)
+    drawn = draw_file(plot, out.suffix, style, look)
     with refuse_unwritable(out):
-        out.write_bytes(drawn)
+        out.write_bytes(drawn.content)
+    return drawn.left_out
 
 
-def draw_file(plot: Plot, ending: str, style: Path | None = None) -> bytes:
-    """The content of the file that ``write_figure`` writes; raises UsageError for the style."""
+def draw_file(
+    plot: Plot, ending: str, style: Path | str | None = None, look: FigureLook = OWN_LOOK
+) -> DrawnFile:
+    """The file that ``write_figure`` writes; raises UsageError for style, size and labels."""
     buffer = io.BytesIO()
     with _styled(style, {"svg.hashsalt": plot.name}):
-        ready = prepare_plot(plot)
-        figure = draw_plot(ready, titled=True)
+        ready = prepare_plot(rename_labels(plot, look.labels))
+        figure, left_out = _draw_sheet(ready, look)
         metadata: dict[str, Any] = {"Title": f"{ready.title}: {ready.condition}"}
         if ending.lower() == ".pdf":
             metadata["CreationDate"] = None
         elif ending.lower() == ".svg":
             metadata["Date"] = None
         figure.savefig(buffer, format=ending.lower().removeprefix("."), metadata=metadata)
-    return buffer.getvalue()
+    return DrawnFile(content=buffer.getvalue(), left_out=left_out)
+
+
+def draw_figure(plot: Plot, style: Path | str | None = None, look: FigureLook = OWN_LOOK) -> Figure:
+    """The plot as a figure of matplotlib, as its files have it; raises UsageError as they do."""
+    with _styled(style, {}):
+        return _draw_sheet(prepare_plot(rename_labels(plot, look.labels)), look)[0]
+
+
+def _draw_sheet(ready: Plot, look: FigureLook) -> tuple[Figure, tuple[str, ...]]:
+    """A figure as ``look`` wants it in the style that is set, and the texts that are left out of it.
+
+    Without a title the sentence about the figure is left out as well: it belongs into the text beside it.
+    """
+    width, height = look.size_inch or _read_size() or (WIDTH_INCH, None)
+    sheet = Sheet(width=width, height=height)
+    if look.title is None:
+        sheet = replace(sheet, title=ready.title, condition=ready.condition)
+    elif look.title:
+        sheet = replace(sheet, title=look.title)
+    if look.title != "":
+        sheet = replace(sheet, caption=ready.sentence)
+    try:
+        figure, left_out = _draw(ready, sheet, paper=to_hex(mpl.rcParams["axes.facecolor"]))
+    except NoRoomError as found:
+        raise _describe_shortage(ready, sheet, found) from found
+    return figure, (*left_out, *([ready.sentence] if look.title == "" and ready.sentence else ()))
+
+
+def _read_size() -> tuple[float, float | None] | None:
+    """The size that a style sets, in inches."""
+    size = mpl.rcParams["figure.figsize"]
+    return None if size == mpl.rcParamsDefault["figure.figsize"] else (float(size[0]), float(size[1]))
+
+
+def _describe_shortage(plot: Plot, sheet: Sheet, found: NoRoomError) -> UsageError:
+    """What a figure needs that is larger than its size; the numbers are rounded up to tenths."""
+    points = f"{mpl.rcParams['font.size']:g} pt"
+    wide, high = max(sheet.width, found.width), max(sheet.height or 0.0, found.height)
+    if math.isfinite(high):
+        needed = f"{math.ceil(wide * 10) / 10:g} x {math.ceil(high * 10) / 10:g} in"
+        hint = f"at a font size of {points} it needs about {needed}; or set a smaller 'font.size' in --style"
+    else:
+        hint = "give a larger --size, or a smaller 'font.size' in --style"
+    return UsageError(
+        f"{sheet.width:g} x {sheet.height or 0:g} in are too small for '{plot.name}'", hint=hint
+    )
 
 
 def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Figure:
-    """A prepared plot as a figure, in the style that is set."""
+    """A prepared plot as a figure as high as it needs, in the style that is set, on the page's own paper."""
+    sheet = Sheet(width=width_inch)
+    if titled:
+        sheet = replace(sheet, title=plot.title, condition=plot.condition)
+    return _draw(plot, sheet, paper="none")[0]
+
+
+def _draw(plot: Plot, sheet: Sheet, *, paper: str) -> tuple[Figure, tuple[str, ...]]:
+    """A prepared plot on a sheet, and the texts that there was no room for. Raises NoRoomError."""
     if plot.empty is not None:
-        return _draw_reason(plot, titled=titled)
+        return _draw_reason(plot, sheet), ()
     extents = measure_extents(plot)
-    placed = arrange_plot(plot, extents, titled=titled, width_inch=width_inch)
+    placed = arrange_plot(plot, extents, sheet)
+    plot = _place_texts(plot, extents, placed)
+    if list_trace_names(plot) != list(placed.legend.texts):  # texts without room in their panel
+        placed = arrange_plot(plot, extents, sheet)
+        plot = _place_texts(plot, extents, placed)
     figure = Figure(figsize=(placed.width, placed.height))
     found: dict[str, Any] = {}
     for panel, place, reach in zip(plot.panels, placed.panel_places, extents, strict=True):
@@ -115,35 +215,84 @@ def draw_plot(plot: Plot, *, titled: bool, width_inch: float = WIDTH_INCH) -> Fi
         )
         _set_axis(axes, axes.xaxis, panel.x.scale, place.across)
         _set_axis(axes, axes.yaxis, panel.y.scale, place.upwards)
+        if place.across.turned:
+            axes.tick_params(axis="x", labelrotation=90)
+        pen = Pen(field_points=place.field_points, paper=paper)
         for number, layer in enumerate(panel.layers):
-            draw_layer(axes, layer, panel, number)
+            draw_layer(axes, layer, panel, number, pen)
         axes.set(xlim=(reach[0].low, reach[0].high), ylim=(reach[1].low, reach[1].high))
-        axes.set(xlabel=place.x_title, ylabel=place.y_title)
+        _show_whole_markers(axes)
+        axes.set_xlabel(place.x_title, x=place.x_title_share)
+        axes.set_ylabel(place.y_title)
         axes.yaxis.set_label_coords(-(place.beside + 0.05) / place.width, 0.5)
         if place.title:
-            axes.set_title(place.title, fontsize=mpl.rcParams["legend.fontsize"], pad=3)
+            small = mpl.rcParams["legend.fontsize"]
+            aside = 0.6 * POINTS_PER_INCH * line_inch(read_points("ytick.labelsize"))
+            pad = 3 + aside * (place.title_share < 0)
+            axes.set_title(place.title, fontsize=small, pad=pad, loc="left", x=place.title_share)
         if not has_content(panel):
             axes.annotate(BLANK, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
         handles, labels = axes.get_legend_handles_labels()
         found |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in found}
     if placed.title:
         figure.text(0.01, 1 - PAD_INCH / placed.height, placed.title, ha="left", va="top")
-    _place_legend(figure, found, placed.legend_columns)
-    if mpl.rcParams["figure.figsize"] != mpl.rcParamsDefault["figure.figsize"]:
-        figure.set_size_inches(*mpl.rcParams["figure.figsize"])
-    return figure
+    small = mpl.rcParams["legend.fontsize"]
+    if placed.caption:
+        figure.text(
+            0.01, PAD_INCH / 2 / placed.height, placed.caption, ha="left", va="bottom", fontsize=small
+        )
+    found |= {key.text: draw_key(key.kind, paper) for key in plot.keys}
+    _place_legend(figure, found, placed)
+    return figure, placed.left_out
 
 
-def _draw_reason(plot: Plot, *, titled: bool) -> Figure:
-    title = write_title(plot) if titled else ""
-    reason = break_title(plot.empty or "", LINE_LETTERS - 4)
-    head = (title.count("\n") + 1) * LINE_INCH + PAD_INCH if title else 0.0
-    box = len(reason) * LINE_INCH + 0.5
-    figure = Figure(figsize=(WIDTH_INCH, head + box))
-    figure.text(0.01, 1 - PAD_INCH / (head + box), title, ha="left", va="top")
-    axes = figure.add_axes((0.01, 0.02, 0.98, box / (head + box) - 0.04))
+def _show_whole_markers(axes: Axes) -> None:
+    """Let markers at the ends of an axis reach over them; a line that leaves the panel is cut there."""
+    (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
+    for line in axes.get_lines():
+        x, y = (np.asarray(values, dtype=np.float64) for values in line.get_data())
+        if line.get_marker() in ("", "None") or x.shape != y.shape:
+            continue
+        known = np.isfinite(x) & np.isfinite(y)
+        inside = (x >= left) & (x <= right) & (y >= low) & (y <= high)
+        if inside[known].all():
+            line.set_clip_on(False)
+
+
+def _place_texts(plot: Plot, extents: list[tuple[Extent, Extent]], placed: Arrangement) -> Plot:
+    """The texts inside the panels where they fit at the size of the figure."""
+    points = read_points("legend.fontsize")
+    panels = []
+    for panel, place, reach in zip(plot.panels, placed.panel_places, extents, strict=True):
+        width, height = place.width * POINTS_PER_INCH, place.height * POINTS_PER_INCH
+        room = Room(
+            measure=functools.partial(_measure_share, points=points, width_inch=place.width),
+            line=line_inch(points) / place.height,
+            apart=(CALLOUT_OFF_POINTS / width, CALLOUT_OFF_POINTS / height),
+            off_line=NAME_OFF_POINTS / height,
+            ring=(RING_POINTS / 2 / width, RING_POINTS / 2 / height),
+            mark=(MARK_POINTS / 2 / width, MARK_POINTS / 2 / height),
+        )
+        panels.append(place_texts(panel, reach, room))
+    return replace(plot, panels=tuple(panels))
+
+
+def _measure_share(text: str, *, points: float, width_inch: float) -> float:
+    """The width of a text inside a panel in widths of the panel; callouts are bold."""
+    return measure_width(text, points, bold=True) / width_inch
+
+
+def _draw_reason(plot: Plot, sheet: Sheet) -> Figure:
+    points = read_points("font.size")
+    title = write_title(sheet)
+    reason = wrap_text(plot.empty or "", 0.9 * sheet.width, points)
+    head = measure_height(title, points) + PAD_INCH if title else 0.0
+    height = sheet.height or head + measure_height(reason, points) + 0.5
+    figure = Figure(figsize=(sheet.width, height))
+    figure.text(0.01, 1 - PAD_INCH / height, title, ha="left", va="top")
+    axes = figure.add_axes((0.01, 0.02, 0.98, max(0.1, (height - head) / height - 0.04)))
     axes.set(xticks=(), yticks=())
-    axes.annotate("\n".join(reason), (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
+    axes.annotate(reason, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
     return figure
 
 
@@ -156,25 +305,66 @@ def _set_axis(axes: Axes, chosen: Any, scale: Scale, marks: Marks) -> None:
     chosen.set_major_formatter(FixedFormatter(marks.labels))
 
 
-def _place_legend(figure: Figure, found: dict[str, Any], columns: int) -> None:
-    if not found:
-        return
-    names = list(found)[:LEGEND_NAMES_MAX]
-    texts = [name if len(name) <= LEGEND_LETTERS else f"{name[: LEGEND_LETTERS - 1]}…" for name in names]
-    handles = [found[name] for name in names]
-    figure.legend(handles, texts, loc="lower center", bbox_to_anchor=(0.5, 0), ncols=columns, borderpad=0)
+def _place_legend(figure: Figure, found: dict[str, Any], placed: Arrangement) -> None:
+    legend = placed.legend
+    above = PAD_INCH / 2
+    if placed.caption:
+        above += measure_height(placed.caption, read_points("legend.fontsize")) + PAD_INCH
+    blocks = zip(legend.blocks, legend.columns, legend.heights, strict=True)
+    for block, columns, height in reversed(list(blocks)):
+        names = [name for name in block if name in found]
+        figure.legend(
+            [found[name] for name in names],
+            [legend.texts[name] for name in names],
+            loc="lower center",
+            bbox_to_anchor=(0.5, above / placed.height),
+            ncols=columns,
+            borderpad=0,
+            borderaxespad=0,
+            labelspacing=ROW_GAP_RATIO,
+            handlelength=HANDLE_RATIO,
+            handletextpad=HANDLE_GAP_RATIO,
+            columnspacing=COLUMN_GAP_RATIO,
+        )
+        above += height
 
 
 @contextmanager
-def _styled(style: Path | None, more: dict[Any, Any]) -> Iterator[None]:
+def _styled(style: Path | str | None, more: dict[Any, Any]) -> Iterator[None]:
+    """PathLab's style, with ``style`` over it; sizes of type that this leaves out follow its ``font.size``.
+
+    What would move or resize the figure after it was arranged is off, and so is TeX, which would read names.
+    """
     with warnings.catch_warnings(), mpl.rc_context():
         # A letter that the font does not have is drawn as a box, which is no reason for a warning.
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcParams.update(STYLE)
         if style is not None:
-            mpl.rcParams.update(_read_style(style))
-        mpl.rcParams.update(more)
+            given = _find_style(style)
+            mpl.rcParams.update(given)
+            share = float(mpl.rcParams["font.size"]) / STYLE["font.size"]
+            more = (
+                {name: STYLE[name] * share for name in ("axes.titlesize", "legend.fontsize")}
+                | {name: given[name] for name in ("axes.titlesize", "legend.fontsize") if name in given}
+                | more
+            )
+        mpl.rcParams.update(UNMOVED | more)
         yield
+
+
+def _find_style(style: Path | str) -> dict[Any, Any]:
+    """The settings of a style sheet, or of matplotlib's style of that name."""
+    if str(style) in mpl.style.library:
+        return dict(mpl.style.library[str(style)])
+    place = Path(style)
+    if not place.suffix and not place.exists():
+        near = difflib.get_close_matches(str(style), mpl.style.available, n=3, cutoff=0.5)
+        meant = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise UsageError(
+            f"'{style}' is neither a file nor a style of matplotlib{meant}",
+            hint="name a style sheet (.mplstyle), or a style such as 'grayscale'",
+        )
+    return _read_style(place)
 
 
 def _read_style(style: Path) -> dict[Any, Any]:

@@ -66,6 +66,14 @@ STYLE: dict[Any, Any] = {
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
 }
+#: Settings that no style overrides: texts are placed by their sizes before a figure is drawn.
+UNMOVED: dict[Any, Any] = {
+    "figure.autolayout": False,
+    "figure.constrained_layout.use": False,
+    "savefig.bbox": None,
+    "text.parse_math": False,
+    "text.usetex": False,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

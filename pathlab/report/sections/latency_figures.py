@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -32,14 +31,13 @@ SIZE_AXIS = Axis(label="Message", unit="bytes", scale=Scale.LOG2)
 
 
 def build_rate_axis(rates: Sequence[float]) -> Axis:
-    """The axis of offered rates, marked at powers of ten."""
-    exponents = np.log10(np.array(rates, dtype=np.float64))
-    powers = range(math.floor(exponents.min()), math.ceil(exponents.max()) + 1)
+    """The axis of offered rates, marked at each of them."""
+    ticks = tuple(sorted({float(rate) for rate in rates}))
     return Axis(
         label="Offered rate",
         scale=Scale.LOG10,
-        ticks=tuple(10.0**power for power in powers),
-        tick_labels=tuple(format_frequency(10.0**power) for power in powers),
+        ticks=ticks,
+        tick_labels=tuple(map(format_frequency, ticks)),
     )
 
 

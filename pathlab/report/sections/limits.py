@@ -41,22 +41,24 @@ EVIDENCE_NOTE = (
 
 
 def plot_limits(inputs: ReportInputs, condition: MeasuredCondition) -> Drawing:
-    """The number of windows with each limit, by number of streams."""
+    """The number of windows with each limit, by number of streams; the legend names the combinations."""
     answers = inputs.answers("limits", condition)
     levels = sorted({answer.streams for answer in answers if answer.streams is not None})
     names = [str(limit) for limit in Limit] + [UNDECIDED]
     heights = {name: np.zeros(len(levels)) for name in names}
+    cells: dict[str, list[tuple[int, int | None]]] = {name: [] for name in names}
     for answer in answers:
         if answer.streams is not None:
-            heights[str(answer.result.limit or UNDECIDED)][levels.index(answer.streams)] += 1
+            name = str(answer.result.limit or UNDECIDED)
+            heights[name][levels.index(answer.streams)] += 1
+            cells[name].append((answer.streams, answer.window_bytes))
     layers: list[Layer] = []
     bottom = np.zeros(len(levels))
     x = np.arange(len(levels), dtype=np.float64)
     for slot, name in enumerate(names):
         if heights[name].any():
-            layers.append(
-                Bars(name=format_reason(name), x=x, height=heights[name], slot=slot, bottom=bottom.copy())
-            )
+            named = f"{format_reason(name)}: {_enumerate(cells[name])}"
+            layers.append(Bars(name=named, x=x, height=heights[name], slot=slot, bottom=bottom.copy()))
             bottom = bottom + heights[name]
     streams = Axis(label="Streams", ticks=tuple(x.tolist()), tick_labels=tuple(map(str, levels)))
     return draw_panel(streams, _count_windows(bottom), layers, _describe_limits(inputs, condition))
@@ -67,7 +69,7 @@ def _count_windows(heights: Floats) -> Axis:
     most = int(heights.max(initial=1))
     ticks = range(0, most + 1, max(1, most // 5))
     return Axis(
-        label="Windows",
+        label="Number of windows",
         ticks=tuple(float(tick) for tick in ticks),
         tick_labels=tuple(str(tick) for tick in ticks),
         from_zero=True,

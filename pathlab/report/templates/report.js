@@ -139,13 +139,14 @@
         }];
       }
       if (layer.callout) {
+        const named = layer.side !== "legend"; // else the legend names the ring
         return [{
           ...common,
-          mode: "markers+text",
+          mode: named ? "markers+text" : "markers",
           x,
           y: layer.y,
           hoverinfo: "skip",
-          textposition: layer.side,
+          textposition: named ? layer.side : "middle center",
           text: x.map(() => "<b>" + plain(layer.callout || "") + "</b>"),
           textfont: { color: colour },
           marker: { symbol: "circle-open", size: RING_PX, color: colour, line: { width: 2, color: colour } },
@@ -281,9 +282,9 @@
           yref: frame.y,
           x: layer.at_right ? 1 : 0,
           y: height,
-          yshift: ABOVE_RING_PX,
+          yshift: layer.below ? -ABOVE_RING_PX : ABOVE_RING_PX,
           xanchor: layer.at_right ? "right" : "left",
-          yanchor: "bottom",
+          yanchor: layer.below ? "top" : "bottom",
           text: plain(layer.name),
           showarrow: false,
         });

@@ -80,6 +80,8 @@ def test_without_a_picture_a_figure_says_how_it_can_be_had() -> None:
 
 
 def test_on_paper_a_figure_is_an_image_with_its_numbers_attached() -> None:
+    titled = render_printed(replace(make_grid(), title="Throughput (Mbit/s) <b>"), "t")
+    assert "Throughput (Mbit/\u2060s) &lt;b&gt;</strong>" in titled  # no line breaks within the unit
     page = render_printed(make_grid(), "g")
     assert "<script" not in page
     kinds = dict(re.findall(r'"data:([a-z/+]+[a-z]);base64,([^"]*)"', page))

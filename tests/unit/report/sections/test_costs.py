@@ -180,6 +180,9 @@ def test_limits_are_stacked_over_all_windows() -> None:
     plot = draw(inputs, "limits-1")
     bars = list(find_layers(plot.panels[0], Bars).values())
     assert sum(one.height.sum() for one in bars) == 28
+    # the legend says which windows are counted
+    assert all(" × " in one.name.partition(": ")[2] for one in bars)
+    assert plot.panels[0].y.label == "Number of windows"
     top = sum((one.height for one in bars), np.zeros(7))
     assert top.tolist() == [4.0] * 7
     for lower, upper in itertools.pairwise(bars):
