@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pathlab.study.analyses import StudiedResults
+from pathlab.study.exploration.shown_view import ShownView, register_drawer
+from pathlab.study.exploration.view import View
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from pathlab.study.exploration.explored_results import ExploredResults
 
 
@@ -34,3 +39,15 @@ def explore(*paths: str | Path) -> ExploredResults:
     from pathlab.study.exploration.explored_results import ExploredResults
 
     return ExploredResults.open(paths)
+
+
+def _draw_view(results: ExploredResults, view: View, shown: ShownView, chosen: Mapping[str, Any]) -> Figure:
+    # matplotlib takes a second to load
+    from pathlab.report.explorer.figure import draw_view
+    from pathlab.report.plots.figure_look import read_look
+
+    look = read_look(chosen["size"], chosen["title"], chosen["label"] or {})
+    return draw_view(results, view, shown, chosen["style"], look)
+
+
+register_drawer(_draw_view)

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import IO, Any
 
+import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-from pathlab.escaping import end_unread, escape_controls
+from pathlab.escaping import end_unread, escape_controls, escape_line
 
 UNLIMITED_WIDTH, WIDTH_MIN = 1_000_000, 20
 
@@ -74,3 +75,9 @@ def _make_harmless(segment: Segment) -> Segment:
     if style is not None and style.link:
         style = style.update_link(None)
     return segment if text is segment.text and style is segment.style else Segment(text, style)
+
+
+def print_left_out(texts: tuple[str, ...]) -> None:
+    """Print the texts that a picture does not have, so that they can stand beside it."""
+    for text in texts:
+        click.echo(f"pathlab: not in the picture: {escape_line(text)}", err=True)

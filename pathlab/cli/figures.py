@@ -9,10 +9,12 @@ from pathlib import Path
 import click
 
 from pathlab.cli.commands.names import LIST
+from pathlab.cli.console import print_left_out
 from pathlab.errors import UsageError
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.figure_file import FORMATS, check_figure_file, refuse_unwritable
+from pathlab.report.plots.figure_look import OWN_LOOK, FigureLook
 from pathlab.report.plots.preparation import prepare_plot
 from pathlab.report.plots.printed import write_figure
 from pathlab.report.report_builder import gather_inputs
@@ -23,22 +25,26 @@ from pathlab.study.analyses import StudiedResults
 TABLE = ".csv"
 
 
-def write_single(stored: StudiedResults, name: str, out: Path | None, style: Path | None) -> None:
+def write_single(
+    stored: StudiedResults, name: str, out: Path | None, style: Path | None, look: FigureLook = OWN_LOOK
+) -> None:
     """Write the figure of that name and print the file's path; ``list``: print all names with titles.
 
     ``out`` ends in .svg, .pdf, .png or .csv (its numbers); None: NAME.svg in the working folder. Raises
-    UsageError for an unknown name, an ending, a style or a file that cannot be used.
+    UsageError for an unknown name, an ending, a style, a size, a label or a file that cannot be used. Texts
+    that the picture leaves out are printed.
     """
     if name == LIST:
-        _refuse_rest(out, style)
+        _refuse_rest(out, style, look)
         for listed in _list_figures(gather_inputs(stored)):
             click.echo(f"{listed.name}\t{listed.title}, {listed.condition}")
         click.echo(f"trial-N\tall series of trial N, {_format_range(stored)}")
         return
     place = Path(f"{name}.svg") if out is None else out
     check_figure_file(place, "--out", (*FORMATS, TABLE))
-    if place.suffix.lower() == TABLE and style is not None:
-        raise UsageError("--style does not apply to .csv", hint="leave --style out, or write .svg")
+    if place.suffix.lower() == TABLE:
+        for option in _list_options(style, look):
+            raise UsageError(f"{option} does not apply to .csv", hint=f"leave {option} out, or write .svg")
     inputs = gather_inputs(stored)
     plot = chapters.find_plot(inputs, name) or trials.find_trial_plot(inputs, name)
     if plot is None:
@@ -47,7 +53,7 @@ def write_single(stored: StudiedResults, name: str, out: Path | None, style: Pat
         with refuse_unwritable(place):
             place.write_text(write_csv(plot), encoding="utf-8")
     else:
-        write_figure(plot, place, style)
+        print_left_out(write_figure(plot, place, style, look))
     if (reason := prepare_plot(plot).empty) is not None:
         click.echo(f"pathlab: figure '{name}' is empty: {reason}", err=True)
     click.echo(str(place))
@@ -58,12 +64,22 @@ def _list_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
     yield from trials.list_trial_plots(inputs)
 
 
-def _refuse_rest(out: Path | None, style: Path | None) -> None:
-    for option, given in (("--out", out), ("--style", style)):
-        if given is not None:
-            raise UsageError(
-                f"'--figure {LIST}' writes no file, so it takes no {option}", hint=f"leave {option} out"
-            )
+def _refuse_rest(out: Path | None, style: Path | None, look: FigureLook) -> None:
+    for option in (*(["--out"] if out is not None else ()), *_list_options(style, look)):
+        raise UsageError(
+            f"'--figure {LIST}' writes no file, so it takes no {option}", hint=f"leave {option} out"
+        )
+
+
+def _list_options(style: Path | None, look: FigureLook) -> Iterator[str]:
+    """The options of the look that were given."""
+    chosen = {
+        "--style": style is not None,
+        "--size": look.size_inch is not None,
+        "--title": look.title is not None,
+        "--label": bool(look.labels),
+    }
+    yield from (option for option, given in chosen.items() if given)
 
 
 def _unknown(inputs: ReportInputs, name: str) -> UsageError:

@@ -16,6 +16,7 @@ from pathlab.printed_table import PrintedParagraph
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.plots.figure_look import read_look
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
 from pathlab.report.sections.opening import list_comparisons
@@ -31,14 +32,19 @@ def write_report(
     *,
     figure: str | None,
     style: Path | None,
+    size: str | None,
+    title: str | None,
+    labels: tuple[str, ...],
     quiet: bool,
 ) -> None:
     """Write the report in the forms named (none: as ``out`` ends), or one figure, and print their paths.
 
     Of several results only the forms that hold whole results.
     """
-    if figure is None and style is not None:
-        raise UsageError("--style is for a single figure", hint="give --figure NAME as well")
+    chosen = {"--style": style, "--size": size, "--title": title, "--label": labels or None}
+    for option, given in chosen.items():
+        if figure is None and given is not None:
+            raise UsageError(f"{option} is for a single figure", hint="give --figure NAME as well")
     if figure is not None and formats:
         raise UsageError(
             "--format is for reports: the ending of --out sets the format of a figure",
@@ -46,7 +52,7 @@ def write_report(
         )
     if figure is not None:
         with StudiedResults.open(results[0]) as stored:
-            write_single(stored, figure, out, style)
+            write_single(stored, figure, out, style, read_look(size, title, labels))
         return
     forms = choose_forms(formats, out)
     folder = locate_database(results[0]).parent

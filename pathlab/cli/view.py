@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 
 from pathlab._version import VERSION
 from pathlab.cli.commands.checks import split_view
-from pathlab.cli.console import TerminalConsole
+from pathlab.cli.console import TerminalConsole, print_left_out
 from pathlab.errors import StoreError
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.explorer.figure import describe_view, plot_exploration
+from pathlab.report.explorer.figure import describe_view, name_columns, plot_exploration
 from pathlab.report.explorer.figure_csv import write_figure_csv
 from pathlab.report.explorer.terminal import ExplorationPrinter
 from pathlab.report.formats.output_file import write_whole
+from pathlab.report.plots.figure_look import FigureLook, read_look
 from pathlab.report.plots.printed import draw_file
 from pathlab.store.saved_views import find_view
 from pathlab.study.exploration.curves import build_from_rows
@@ -29,11 +31,19 @@ from pathlab.study.exploration.view_text import format_view, parse_view
 DOCUMENT, DOCUMENT_VERSION = "pathlab-view", 1
 
 
-def view(given: tuple[str, ...], output: Path | None) -> None:
+def view(
+    given: tuple[str, ...],
+    output: Path | None,
+    size: str | None = None,
+    title: str | None = None,
+    labels: tuple[str, ...] = (),
+    style: Path | None = None,
+) -> None:
     """Print the view of the results, or write it as the ending of ``output`` says and print that path.
 
     ``given``: results folders, and last the view's text or the name of a saved view; without one it is the
-    view that the explorer opens with. Raises UsageError and StoreError, as the results and the view do.
+    view that the explorer opens with. The others are how a figure looks. Raises UsageError and StoreError, as
+    the results, the view and the figure do.
     """
     paths, text = split_view(given)
     results = ExploredResults.open(paths)
@@ -60,14 +70,25 @@ def view(given: tuple[str, ...], output: Path | None) -> None:
             shown.print()
         printer.print_to(shown)
     else:
-        click.echo(str(write_whole(output, WRITERS[output.suffix.lower()](results, chosen, found, output))))
+        drawing = Drawing(ending=output.suffix, style=style, look=read_look(size, title, labels))
+        write = WRITERS[output.suffix.lower()]
+        click.echo(str(write_whole(output, write(results, chosen, found, drawing))))
 
 
-def _write_csv(_results: ExploredResults, _view: View, found: Exploration, _output: Path) -> bytes:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """How a figure is drawn, and the ending of its file."""
+
+    ending: str
+    style: Path | None
+    look: FigureLook
+
+
+def _write_csv(_results: ExploredResults, _view: View, found: Exploration, _drawing: Drawing) -> bytes:
     return write_figure_csv(found).encode()
 
 
-def _write_json(results: ExploredResults, chosen: View, found: Exploration, _output: Path) -> bytes:
+def _write_json(results: ExploredResults, chosen: View, found: Exploration, _drawing: Drawing) -> bytes:
     document = {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -82,13 +103,16 @@ def _write_json(results: ExploredResults, chosen: View, found: Exploration, _out
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode()
 
 
-def _draw(results: ExploredResults, chosen: View, found: Exploration, output: Path) -> bytes:
+def _draw(results: ExploredResults, chosen: View, found: Exploration, drawing: Drawing) -> bytes:
     plot = plot_exploration(found, describe_view(results, chosen))
-    return draw_file(plot, output.suffix)
+    look = replace(drawing.look, labels=name_columns(drawing.look.labels, found))
+    drawn = draw_file(plot, drawing.ending, drawing.style, look)
+    print_left_out(drawn.left_out)
+    return drawn.content
 
 
 #: What each ending of --output writes.
-WRITERS: Mapping[str, Callable[[ExploredResults, View, Exploration, Path], bytes]] = {
+WRITERS: Mapping[str, Callable[[ExploredResults, View, Exploration, Drawing], bytes]] = {
     ".csv": _write_csv,
     ".json": _write_json,
     ".pdf": _draw,

@@ -38,8 +38,8 @@ from pathlab.study.technology_analyses import TechnologyAnalyses
 from pathlab.study.trials import Condition, StudySource
 
 if TYPE_CHECKING:
-    from pathlab.study.exploration.exploration import Exploration
     from pathlab.study.exploration.explored_results import ExploredResults
+    from pathlab.study.exploration.shown_view import ShownView
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
@@ -441,7 +441,7 @@ class StudiedResults(Results, Analyses):
             self._explored.refresh()
         return self._explored
 
-    def view(self, text: str = "") -> Exploration:
+    def view(self, text: str = "") -> ShownView:
         """The figure of a view of the explorer: ``results.view("x=streams&colour=window_bytes&stat=p95")``.
 
         ``text`` is what stands behind ``#`` in the explorer's address; empty: the view that it opens with.

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pathlab.study.analyses import Study
 from pathlab.study.exploration.curves import build_from_rows
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.filtering import select_rows
 from pathlab.study.exploration.view import CHANGES, RANGES, View
+from pathlab.study.exploration.view_text import parse_view
+from tests.builders.results import make_quickstart
 from tests.builders.tables import MadeColumn, MadeTable, make_table
 from tests.length import choose_runs
 from tests.scripts.explorations import build_in_scripts, list_differences
@@ -27,7 +33,9 @@ YS = ("throughput", "rtt", "duration", "cycle")
 COLUMNS: tuple[str | None, ...] = (None, "congestion", "window", "streams", "results", "flags")
 
 
-def check(scripts: ScriptHost, table: MadeTable, views: list[tuple[View, np.ndarray]]) -> None:
+def check(
+    scripts: ScriptHost, table: MadeTable | ExploredResults, views: list[tuple[View, np.ndarray]]
+) -> None:
     """Both build the same of every view."""
     found = build_in_scripts(scripts, table, [(view, rows.tolist()) for view, rows in views])
     assert len(found) == len(views)
@@ -160,3 +168,27 @@ def test_long_memory_is_seen_alike(scripts: ScriptHost, share: float) -> None:
     noise = rng.normal(size=count) * np.sqrt(1 - share)
     table.add(MadeColumn(name="throughput", label="throughput", role="measured"), drift + noise)
     check(scripts, table, [(make_view(x="duration", statistic=one), np.arange(count)) for one in STATISTICS])
+
+
+def test_autotuned_windows_provisional_points_and_results_are_alike(scripts: ScriptHost) -> None:
+    """A missing level on each axis, combinations without a usable trial, and results with one title."""
+    levels = [(1, 262144), (1, None), (4, 262144), (4, None)]
+    sources = [make_quickstart(cycles=7, levels=levels), make_quickstart(cycles=3, levels=levels)]
+    for flags in (("lab-limited",), ("lab-limited", "host-limited")):
+        source = make_quickstart(cycles=7, levels=levels)
+        source.records[2:] = [replace(trial, flags=("lab", *flags)) for trial in source.records[2:]]
+        sources.append(source)
+    for given in ([sources[0]], [sources[2]], [sources[3]], sources):
+        found = ExploredResults.of(*map(Study, given))
+        texts = (
+            *("", "colour=none", "x=window_bytes", "x=window_bytes&colour=results&stat=p90&count=all"),
+            *("x=streams&colour=window_bytes&baseline=()", "x=started_utc", "x=cycle&colour=streams"),
+            *("x=window_bytes&colour=streams&baseline=1&against=difference", "colour=results&facet=none"),
+            *(
+                "stat=cdf",
+                "x=path&colour=window_bytes",
+                "x=streams&colour=window_bytes&where.window_bytes=()",
+            ),
+        )
+        views = [parse_view(text, found) for text in texts]
+        check(scripts, found, [(view, select_rows(found, view)) for view in views])

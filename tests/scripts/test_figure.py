@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from pathlab.report.explorer.figure_csv import write_figure_csv
+from pathlab.study.analyses import Study
 from pathlab.study.exploration.curves import build_curves
+from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
+from tests.builders.results import make_quickstart
 from tests.builders.tables import MadeColumn, make_table
 from tests.scripts.explorations import make_results, open_table
 from tests.scripts.host import ScriptHost
@@ -111,6 +115,18 @@ def test_undecided_points_are_open_and_have_no_interval(few: ScriptHost) -> None
     open_table(few, make_results(8))
     marks = list_layers(draw(few, PLAIN), kind="curve", marked=True, filled=True)
     assert any(low is not None for layer in marks for low in layer["low"])
+
+
+def test_provisional_points_have_a_dot_in_an_open_marker(scripts: ScriptHost) -> None:
+    source = make_quickstart(cycles=7)
+    source.change_trials(lambda trial: replace(trial, flags=("lab", "lab-limited")))
+    open_table(scripts, ExploredResults.of(Study(source)))
+    found = draw(scripts, "")
+    marks = list_layers(found, kind="curve", marked=True)
+    assert {(layer["filled"], layer.get("dotted")) for layer in marks} == {(False, True)}
+    assert sum(len(layer["x"]) for layer in marks) == 8
+    assert all("provisional: all its trials were lab-limited" in one for one in marks[0]["facts"])
+    assert list_layers(found, kind="curve", line=True)  # curves, as the report has them
 
 
 @pytest.mark.parametrize(("statistic", "first", "last"), [("cdf", 0, 100), ("ccdf", 100, 0)])

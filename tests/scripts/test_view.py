@@ -147,6 +147,9 @@ def test_hard_levels_read_back(hard: ScriptHost) -> None:
         pytest.param(
             lambda: [make_quickstart(levels=[(1, 65536), (1, None), (1, 131072)])], id="windows alone"
         ),
+        pytest.param(
+            lambda: [make_quickstart(levels=[(1, 65536), (1, None), (4, 65536), (4, None)])], id="autotuned"
+        ),
         pytest.param(lambda: [make_message_results(cycles=1)], id="messages"),
         pytest.param(lambda: [make_technology_results(cycles=1)], id="technologies"),
         pytest.param(lambda: [make_multipath_results()], id="bonds"),

@@ -240,6 +240,16 @@ def check_report(given: Given) -> None:
         check_writable("--out", given["out"] or place)
 
 
+def refuse_look(given: Given, file: str | None) -> None:
+    """Raise UsageError for options of a figure where there is none; ``file``: what is written instead."""
+    for name, key in (("--size", "size"), ("--title", "title"), ("--label", "labels"), ("--style", "style")):
+        if given[key] not in (None, ()):
+            raise UsageError(
+                f"{name} is for a figure" + (f", and '{file}' is none" if file else ""),
+                hint="write one: .svg, .pdf or .png",
+            )
+
+
 def split_view(given: tuple[str, ...]) -> tuple[list[Path], str]:
     """The results and the text of the view: the last argument, unless it is the only one or a file.
 
@@ -256,6 +266,8 @@ def check_view(given: Given) -> None:
     for path in split_view(given["given"])[0]:
         locate_database(path)
     output = given["output"]
+    if output is None or output.suffix.lower() in (".csv", ".json"):
+        refuse_look(given, f"--output {output}" if output else None)
     if output is None:
         return
     if output.suffix.lower() not in VIEW_ENDINGS:

@@ -99,6 +99,24 @@ WAIT_IDLE = option(
     metavar="TIME",
     help="Wait for up to TIME, such as 2m, while a host is busy with other programs.",
 )
+#: How a figure's file looks; given as ``style``, ``size``, ``title`` and ``labels``.
+FIGURE_LOOK = (
+    option("--size", metavar="WxH", help="Width and height of the figure in inches, such as 3.4x2.4."),
+    option("--title", metavar="TEXT", help='Title of the figure; "": none, and no sentence below it.'),
+    option(
+        "--label",
+        "labels",
+        multiple=True,
+        metavar="KEY=TEXT",
+        help="Write TEXT for an axis, a series or a factor, such as Streams=Flows; may be repeated.",
+    ),
+    option(
+        "--style",
+        type=PATH,
+        metavar="FILE|NAME",
+        help="matplotlib style sheet that the figure is drawn with, or one of matplotlib's styles.",
+    ),
+)
 #: What the command line changes of a campaign: the fields of ``pathlab.cli.choices.Choices``.
 CHOICES = (
     option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from pathlab.cli.commands.checks import check_report
-from pathlab.cli.commands.declaration import PATH, argument, declare, flag, option
+from pathlab.cli.commands.declaration import FIGURE_LOOK, PATH, argument, declare, flag, option
 from pathlab.cli.commands.names import REPORT_FORMS, RESULTS_FORMS
 
 command = declare(
@@ -32,7 +32,7 @@ command = declare(
         metavar="NAME",
         help="Write this figure alone (.svg, .pdf, .png; .csv: its numbers); 'list' names them all.",
     ),
-    option("--style", type=PATH, help="matplotlib style sheet that --figure is drawn with."),
+    *FIGURE_LOOK,
     flag("--quiet", help="Print the paths of what was written only."),
     checks=(check_report,),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlab.cli.commands.checks import check_view
-from pathlab.cli.commands.declaration import PATH, argument, declare, option
+from pathlab.cli.commands.declaration import FIGURE_LOOK, PATH, argument, declare, option
 
 command = declare(
     "view",
@@ -19,5 +19,6 @@ command = declare(
         metavar="FILE",
         help="Write the view into a file instead: .csv, .json, .svg, .pdf or .png.",
     ),
+    *FIGURE_LOOK,
     checks=(check_view,),
 )

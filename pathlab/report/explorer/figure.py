@@ -1,7 +1,7 @@
-"""An exploration as a figure for print: the marks that the page draws, in the report's own looks.
+"""An exploration as a figure for print: axes, marks, key and notes are those of the page.
 
 Each facet and y column is a panel, and the comparison with a baseline one more. A full marker is an estimate
-with an interval, an open one is undecided; dots are trials.
+with an interval, an open one is undecided, one with a dot in it provisional; small dots are trials.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from pathlab.report.plots.extents import MARGIN_RATIO
+from pathlab.report.plots.figure_look import FigureLook
 from pathlab.report.plots.model import (
     Area,
     Axis,
     Bars,
     Curve,
+    Key,
     Layer,
     Numbers,
     Panel,
@@ -28,6 +33,7 @@ from pathlab.report.plots.model import (
     Rule,
     Scale,
 )
+from pathlab.report.plots.printed import draw_figure
 from pathlab.study.exploration.exploration import (
     AgainstCurve,
     AgainstPoint,
@@ -70,6 +76,8 @@ _STEPS_S = (
     *(DAY_S, 2 * DAY_S, 7 * DAY_S, 14 * DAY_S, 30 * DAY_S, 90 * DAY_S, 365 * DAY_S),
 )
 _TIME_TICKS = 7  # at most
+#: An axis of y begins at 0 if its least value is at most this share of the largest.
+FROM_ZERO_RATIO = 0.6
 CUMULATIVE = ("cdf", "ccdf")
 DISTRIBUTIONS = (*CUMULATIVE, "histogram")
 #: Of a linear axis, or of the decades of a logarithmic one: how far curves stand apart at a marked value.
@@ -80,13 +88,14 @@ APART_RATIO = 0.012
 class FigureTexts:
     """What a view shows besides its curves: statistic, name of the baseline, and the comparison with it.
 
-    ``by_results``: each curve is one of the results.
+    ``by_results``: each curve is one of the results. ``all_counted``: estimates take unusable trials too.
     """
 
     statistic: str
     baseline: str | None = None
     difference: bool = False
     by_results: bool = False
+    all_counted: bool = False
 
     def name_change(self) -> str:
         """``Ratio to 64 KiB``."""
@@ -105,6 +114,7 @@ def describe_view(results: ExploredResults, view: View) -> FigureTexts:
         baseline=baseline,
         difference=view.against == "difference",
         by_results=view.colour == RESULTS,
+        all_counted=view.count == "all",
     )
 
 
@@ -117,7 +127,74 @@ def plot_exploration(exploration: Exploration, texts: FigureTexts) -> Plot:
         return Plot(
             name=NAME, title=title, condition=condition, sentence="", empty=sentence or "no trial is selected"
         )
-    return Plot(name=NAME, title=title, condition=condition, sentence=sentence, panels=panels, shared_x=True)
+    return Plot(
+        name=NAME,
+        title=title,
+        condition=condition,
+        sentence=sentence,
+        panels=panels,
+        shared_x=True,
+        keys=tuple(_list_keys(exploration, texts, panels)),
+        names=tuple(_order_results(exploration)) if texts.by_results else (),
+    )
+
+
+def name_columns(labels: Mapping[str, str], exploration: Exploration) -> dict[str, str]:
+    """Texts for labels, by label where a key is the name of a column on an axis."""
+    names = {axis.column: axis.label for axis in (exploration.x, *exploration.ys)}
+    return {names.get(key, key): text for key, text in labels.items()}
+
+
+def draw_view(
+    results: ExploredResults, view: View, exploration: Exploration, style: Path | str | None, look: FigureLook
+) -> Figure:
+    """The figure of a view, as ``pathlab view --output`` writes it. Raises UsageError."""
+    plot = plot_exploration(exploration, describe_view(results, view))
+    return draw_figure(plot, style, replace(look, labels=name_columns(look.labels, exploration)))
+
+
+def _order_results(exploration: Exploration) -> list[str]:
+    """The names of curves of results in the order in which these were given."""
+    curves = [curve for facet in exploration.facets for curve in facet.curves]
+    ys = {y.column: y for y in exploration.ys}
+    named = sorted(
+        (curve.colour_level or 0, _shorten_name(curve, ys[curve.y_column]).name) for curve in curves
+    )
+    return list(dict.fromkeys(name for _, name in named))
+
+
+def _list_keys(exploration: Exploration, texts: FigureTexts, panels: Sequence[Panel]) -> Iterator[Key]:
+    """What the marks mean, of those that there are: as ``legend.js`` explains them."""
+    layers = [layer for panel in panels for layer in panel.layers]
+    banded = any(isinstance(layer, Area) for layer in layers)
+    if texts.statistic in DISTRIBUTIONS:
+        if banded and exploration.range:
+            yield Key(kind="band", text=exploration.range)
+        return
+    name = exploration.statistic
+    marks = [layer for layer in layers if isinstance(layer, Curve) and not layer.line]
+    if any(layer.low is not None and np.isfinite(layer.low).any() for layer in marks):
+        yield Key(kind="interval", text=f"{name} with {exploration.range}")
+    elif any(layer.filled for layer in marks):
+        yield Key(kind="point", text=name)
+    if banded:
+        yield Key(kind="band", text=exploration.range)
+    if any(not layer.filled and not layer.dotted for layer in marks):
+        yield Key(kind="undecided", text=f"{name}, undecided: too few trials")
+    if any(layer.dotted for layer in marks):
+        yield Key(kind="provisional", text=f"{name}, provisional: all trials lab-limited")
+    dots = [layer for layer in layers if isinstance(layer, Points)]
+    if any(not layer.hollow and not _find_outliers(layer).all() for layer in dots):
+        yield Key(kind="dot", text="one trial")
+    if any(_find_outliers(layer).any() for layer in dots):
+        yield Key(kind="flagged", text="flagged trial")
+    if any(layer.hollow for layer in dots):
+        counted = texts.all_counted
+        yield Key(kind="excluded", text="unusable trial, counted" if counted else "trial that is not counted")
+
+
+def _find_outliers(layer: Points) -> NDArray[np.bool_]:
+    return np.zeros(len(layer.x), dtype=np.bool_) if layer.outlier is None else layer.outlier
 
 
 def write_subject(exploration: Exploration, statistic: str) -> str:
@@ -130,15 +207,9 @@ def write_subject(exploration: Exploration, statistic: str) -> str:
 
 
 def write_sentence(exploration: Exploration) -> str:
-    """What the figure does not show by itself: undecided points, excluded trials and notes."""
-    parts = []
-    if exploration.undecided:
-        points = "1 point is" if exploration.undecided == 1 else f"{exploration.undecided} points are"
-        parts.append(f"{points} undecided (too few trials for an interval): open markers.")
-    if exploration.excluded:
-        counts = ", ".join(f"{count} {reason}" for reason, count in exploration.excluded)
-        parts.append(f"Trials not counted: {counts}.")
-    return " ".join([*parts, *exploration.notes])
+    """What the figure does not show by itself, in the words of the page: notes and left-out trials."""
+    counts = "; ".join(f"{reason} ({count})" for reason, count in exploration.excluded)
+    return " ".join([*exploration.notes, *([f"Not counted: {counts}."] if counts else ())])
 
 
 def _list_panels(exploration: Exploration, texts: FigureTexts) -> Iterator[Panel]:
@@ -146,7 +217,7 @@ def _list_panels(exploration: Exploration, texts: FigureTexts) -> Iterator[Panel
     x = _describe_axis(places.axis, places.values)
     every = [curve for facet in exploration.facets for curve in facet.curves]
     axes = {
-        y.column: _describe_axis(y, _read_heights([curve for curve in every if curve.y_column == y.column]))
+        y.column: _describe_y(y, [curve for curve in every if curve.y_column == y.column], texts)
         for y in exploration.ys
     }
     for facet in exploration.facets:
@@ -171,16 +242,14 @@ def _shorten_name(curve: ExploredCurve, y: ExploredAxis) -> ExploredCurve:
 
 def _share_limits(axis: Axis, curves: Sequence[ExploredCurve]) -> Axis:
     """The axis with limits that hold the values of all facets, so that they can be compared by eye."""
-    ends = [end for curve in curves for point in curve.points for end in (point.low, point.high)]
-    values = np.concatenate(
-        [_read_heights(curves), np.array([end for end in ends if end is not None], dtype=np.float64)]
-    )
+    values = _read_reach(curves)
     logarithmic = axis.scale is not Scale.LINEAR
     values = np.log(values[values > 0]) if logarithmic else values
     if not values.size:
         return axis
-    margin = MARGIN_RATIO * (float(np.ptp(values)) or abs(float(values[0])) or 1.0)
-    low, high = float(values.min()) - margin, float(values.max()) + margin
+    least = 0.0 if axis.from_zero else float(values.min())
+    margin = MARGIN_RATIO * (float(values.max()) - least or abs(float(values[0])) or 1.0)
+    low, high = least - margin * (not axis.from_zero), float(values.max()) + margin
     if logarithmic:
         low, high = math.exp(low), math.exp(high)
     return replace(
@@ -285,11 +354,21 @@ def _draw_points(
         yield Curve(name=curve.name, x=x, y=y, slot=slot, markers=False, legend=named)
     if not marked:
         return
-    open_marks = np.array([point.state is PointState.UNDECIDED for point in points], dtype=np.bool_)
-    for chosen, filled in ((~open_marks, True), (open_marks, False)):
+    undecided, provisional = (
+        np.array([point.state is state for point in points], dtype=np.bool_)
+        for state in (PointState.UNDECIDED, PointState.PROVISIONAL)
+    )
+    for chosen, filled in ((~undecided & ~provisional, True), (undecided, False), (provisional, False)):
         if chosen.any():
             drawn = Curve(
-                name=curve.name, x=x[chosen], y=y[chosen], slot=slot, line=False, filled=filled, legend=legend
+                name=curve.name,
+                x=x[chosen],
+                y=y[chosen],
+                slot=slot,
+                line=False,
+                filled=filled,
+                dotted=chosen is provisional,
+                legend=legend,
             )
             if ranged and filled and not banded:
                 drawn = replace(drawn, low=low[chosen], high=high[chosen])
@@ -364,6 +443,25 @@ def _read_heights(curves: Sequence[ExploredCurve]) -> Numbers:
     points = (point.y for curve in curves for point in curve.points if point.y is not None)
     dots = (dot.y for curve in curves for dot in curve.dots)
     return np.array([*points, *dots], dtype=np.float64)
+
+
+def _read_reach(curves: Sequence[ExploredCurve]) -> Numbers:
+    """All values that an axis of y has to reach: those drawn, and the ends of ranges."""
+    ends = [end for curve in curves for point in curve.points for end in (point.low, point.high)]
+    known = np.array([end for end in ends if end is not None], dtype=np.float64)
+    values = np.concatenate([_read_heights(curves), known])
+    found: Numbers = values[np.isfinite(values)]
+    return found
+
+
+def _describe_y(axis: ExploredAxis, curves: Sequence[ExploredCurve], texts: FigureTexts) -> Axis:
+    """The axis of y, from 0 where ``axes.js`` begins it there: where the least value is not far above 0."""
+    found = _describe_axis(axis, _read_heights(curves))
+    values = _read_reach(curves)
+    if found.scale is not Scale.LINEAR or found.low is not None or not values.size:
+        return found
+    least = 0.0 if texts.statistic in DISTRIBUTIONS else float(values.min())
+    return replace(found, from_zero=0 <= least <= FROM_ZERO_RATIO * float(values.max()))
 
 
 def _describe_axis(axis: ExploredAxis, values: Numbers) -> Axis:

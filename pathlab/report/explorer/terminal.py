@@ -24,7 +24,6 @@ ROWS_MAX = 100
 #: Significant digits of a value; its range has as many.
 DIGITS = 4
 WHOLE_MAX = 1e9
-UNDECIDED = "undecided"
 
 
 class ExplorationPrinter:
@@ -164,7 +163,7 @@ def format_interval_ends(low: float | None, high: float | None, state: PointStat
             if low >= 0
             else f"{format_measure(low)} to {format_measure(high)}{mark}"
         )
-    return UNDECIDED if state is PointState.UNDECIDED else NOT_MEASURED
+    return state.value if state in (PointState.UNDECIDED, PointState.PROVISIONAL) else NOT_MEASURED
 
 
 def format_point_place(axis: ExploredAxis, x: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pathlab.campaign.factors import FACTORS, format_level
@@ -15,6 +16,7 @@ from pathlab.study.exploration.columns import (
     ExploredColumn,
     Kind,
     describe_column,
+    leaves_to_system,
     list_stored_conditions,
     list_stored_measures,
 )
@@ -80,9 +82,12 @@ class _Lister:
             levels = self._find_levels(name) | self._find_planned(name, kind)
             numbers = [one for one in levels if isinstance(one, float)]
             unset = format_level(name, None) if self._leaves_to_system(name) else None
-            yield describe_column(
+            column = describe_column(
                 name, "factor", kind, levels=len(levels), log_suggested=_suggests_log(numbers), unset=unset
             )
+            if kind == "number" and leaves_to_system(column) and self._is_left_out(name):
+                column = replace(column, level_count=column.level_count + 1)
+            yield column
         for name in HOSTS:
             yield describe_column(name, "factor", "category", levels=len(self._find_levels(name)))
 
@@ -140,6 +145,10 @@ class _Lister:
         """Whether a plan leaves the setting to the system in one of its rows, or in all of them."""
         levels = [level for one in self.settings for level in one.list_levels(name)]
         return None in levels or not levels
+
+    def _is_left_out(self, name: str) -> bool:
+        """Whether rows of a plan that has the setting leave it to the system."""
+        return any(None in one.list_levels(name) for one in self.settings if name in one.names)
 
     def _find_flags(self) -> set[str]:
         return {str(name) for piece in self.pieces for name in piece.flags}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from pathlab.campaign.factors import FACTORS
 from pathlab.store.records import TrialRecord
@@ -64,6 +64,8 @@ _HIDDEN = frozenset(
         *(*IDENTITY, *HOSTS),
     }
 )
+#: Missing levels that say nothing.
+UNKNOWN = (NOT_SET, NOT_MEASURED, "none")
 #: From this ratio of the largest to the least value on, a logarithmic axis is suggested.
 LOG_RATIO = 30.0
 
@@ -75,8 +77,9 @@ class ExploredColumn:
     ``unit`` is that of the numbers, for readers ("" for none). ``kind``: ``number`` and ``time`` (seconds
     since 1970 in UTC) have numbers, ``category`` levels, ``flags`` any number of flags for each trial.
     ``log_suggested``: the values are above 0 and differ by a factor of 30 or more. ``level_count`` is the
-    number of levels of a factor, identity or condition, those of the plan that were not measured yet
-    included; 0: not counted. ``missing_label`` says what it means that a trial has no value.
+    number of levels of a factor, identity or condition, those of the plan that were not measured yet and
+    what it leaves to the system included; 0: not counted. ``missing_label`` says what it means that a trial
+    has no value.
     """
 
     name: str
@@ -100,6 +103,20 @@ class ExploredColumn:
         if self.kind == "time" or self.name == "trial":
             return False
         return self.kind != "number" or self.role != "measured"
+
+
+class LevelledColumn(Protocol):
+    """What tells whether a missing level is one."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def missing_label(self) -> str: ...
+
+
+def leaves_to_system(column: LevelledColumn) -> bool:
+    """Whether a missing level is one of a factor, such as ``auto``."""
+    return column.role == "factor" and column.missing_label not in UNKNOWN
 
 
 def list_stored_measures() -> tuple[str, ...]:

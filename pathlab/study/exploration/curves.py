@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,19 +21,18 @@ from pathlab.study.exploration.exploration import (
     Facet,
     PointState,
 )
-from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.explored_results import RESULTS, ExploredResults
 from pathlab.study.exploration.figure_axes import LINEAR, describe_axis, describe_x, describe_y
 from pathlab.study.exploration.filtering import select_rows
 from pathlab.study.exploration.grouping import START, ColumnLike, Places, TableLike, split_rows
-from pathlab.study.exploration.labels import describe_shared
+from pathlab.study.exploration.labels import PATH, describe_shared
 from pathlab.study.exploration.pooling import list_pooled
 from pathlab.study.exploration.selected_trials import (
-    PLACES_MAX,
     SelectedTrials,
     SplitColumn,
     note_missing,
     sort_curves,
-    split_column,
+    split_places,
 )
 from pathlab.study.exploration.view import View
 
@@ -55,11 +55,14 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
         drawing = _leave_to_trial(trials)
     else:
         drawing = build_distributions(trials) if distribution else _build_over_x(trials)
+    points = [point for facet in drawing.facets for curve in facet.curves for point in curve.points]
+    provisional = [point for point in points if point.state is PointState.PROVISIONAL]
     return Exploration(
         title=describe_shared(table, view, trials.rows),
         notes=(
             *drawing.notes,
             *list_pooled(trials, drawing.facets, whole=distribution),
+            *_note_provisional(provisional),
             *(trials.note_unusable() if drawing.facets else ()),
             *_note_cut(drawing),
         ),
@@ -68,15 +71,20 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
         x=drawing.x,
         ys=drawing.ys,
         facets=drawing.facets,
-        excluded=trials.count_excluded(),
+        excluded=trials.count_excluded(np.array([row for one in provisional for row in one.rows], np.intp)),
         against=drawing.against,
-        undecided=sum(
-            point.state is PointState.UNDECIDED
-            for facet in drawing.facets
-            for curve in facet.curves
-            for point in curve.points
-        ),
+        undecided=sum(point.state is PointState.UNDECIDED for point in points),
     )
+
+
+def _note_provisional(points: Sequence[ExploredPoint]) -> Iterator[str]:
+    """How many points are provisional, and why."""
+    if points:
+        one = len(points) == 1
+        yield (
+            f"{len(points)} {'point is' if one else 'points are'} provisional: all trials of "
+            f"{'it' if one else 'each'} were lab-limited."
+        )
 
 
 def _note_cut(drawing: DrawnPanels) -> Iterator[str]:
@@ -103,8 +111,7 @@ def _leave_to_trial(trials: SelectedTrials) -> DrawnPanels:
 def _build_over_x(trials: SelectedTrials) -> DrawnPanels:
     """A point for each level of x."""
     column = trials.table.column(trials.view.x or START)
-    xs = split_column(trials.table, column.name, trials.rows, PLACES_MAX, unset=False)
-    assert xs is not None
+    xs = split_places(trials.table, column.name, trials.rows)
     against = build_against(trials, xs)
     notes = [*_list_limits(trials, column, xs)]
     if against == ():
@@ -135,7 +142,7 @@ def _build_facets(trials: SelectedTrials, xs: SplitColumn) -> Iterator[Facet]:
             for curve in _build_curve(trials, at, (colour, part), xs)
         ]
         if curves:
-            yield Facet(name=name, curves=sort_curves(curves))
+            yield Facet(name=name, curves=sort_curves(curves, trials.view))
 
 
 def _build_curve(
@@ -146,12 +153,17 @@ def _build_curve(
     values = trials.values[at]
     points: list[ExploredPoint] = []
     dots: list[Dot] = []
+    combined = xs.levels.column.role == "factor" or xs.levels.column.name in (PATH, RESULTS)
     places = places[~np.isnan(values[places])]
     for key, part in split_rows(xs.keys[places], places).items():
         x = float(xs.levels.values[xs.shown[key]])
         taken = part[trials.used[part]]
+        limited = part[trials.provisional[part]] if combined and not taken.size else taken
         if taken.size:
             points.append(_build_point(trials, x, values[taken], taken))
+        elif limited.size:
+            found = _build_point(trials, x, values[limited], limited)
+            points.append(replace(found, low=None, high=None, state=PointState.PROVISIONAL))
         if trials.view.dots:
             dots += _build_dots(trials, x, values, part)
     if points or dots:

@@ -116,7 +116,7 @@ def build_distributions(trials: SelectedTrials) -> DrawnPanels:
             for curve in _build_curve(trials, at, (colour, part), bins)
         ]
         if curves:
-            facets.append(Facet(name=name, curves=sort_curves(curves)))
+            facets.append(Facet(name=name, curves=sort_curves(curves, trials.view)))
     return DrawnPanels(
         x=_describe_values(trials, kept),
         ys=tuple(_describe_shares(trials, at) for at in kept),

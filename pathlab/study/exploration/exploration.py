@@ -17,11 +17,15 @@ import numpy as np
 
 
 class PointState(StrEnum):
-    """Whether a point has an interval, or why it has none; cut: its ends are at the range of the values."""
+    """Whether a point has an interval, or why it has none; cut: its ends are at the range of the values.
+
+    Provisional: no trial of the point counts, and it is that of those whose only flaw is ``lab-limited``.
+    """
 
     ESTIMATED = "estimated"
     CUT = "cut"
     UNDECIDED = "undecided"
+    PROVISIONAL = "provisional"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +101,7 @@ class ExploredCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facet:
-    """One panel of the figure and its curves, from low to high."""
+    """One panel of the figure and its curves, from low to high; those of results in their order."""
 
     name: str
     curves: tuple[ExploredCurve, ...]

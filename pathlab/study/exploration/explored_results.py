@@ -28,7 +28,7 @@ from pathlab.study.exploration.unions import (
 )
 
 if TYPE_CHECKING:
-    from pathlab.study.exploration.exploration import Exploration
+    from pathlab.study.exploration.shown_view import ShownView
 
 #: Name of the column that says which of the results a trial is of.
 RESULTS = "results"
@@ -162,13 +162,15 @@ class ExploredResults:
                 if known.codes[0] >= 0:
                     yield column.name, known.levels[known.codes[0]]
 
-    def view(self, text: str = "") -> Exploration:
+    def view(self, text: str = "") -> ShownView:
         """The figure of a view by its text; empty: the default view. Raises UsageError as ``parse_view``."""
         # these rest on this module
         from pathlab.study.exploration.curves import build_curves
+        from pathlab.study.exploration.shown_view import ShownView
         from pathlab.study.exploration.view_text import parse_view
 
-        return build_curves(self, parse_view(text, self))
+        view = parse_view(text, self)
+        return ShownView.of(self, view, build_curves(self, view))
 
     def refresh(self) -> int:
         """Read the trials that were stored since; return how many. Rows that were there stay the same.

@@ -20,8 +20,8 @@ LINEAR, LOG2, LOG10 = SCALES
 def describe_x(view: View, column: ColumnLike, xs: SplitColumn) -> ExploredAxis:
     """The x axis of points over the levels of a column."""
     axis = replace(describe_axis(column, view.scale_x or LINEAR), low=view.min_x, high=view.max_x)
-    if column.kind in ("category", "flags"):
-        return replace(axis, levels=xs.levels.texts or ())
+    if xs.levels.texts is not None:
+        return replace(axis, kind="flags" if column.kind == "flags" else "category", levels=xs.levels.texts)
     values = xs.levels.values[xs.shown]
     suggested = suggest_scale(column, values)
     axis = replace(axis, scale=view.scale_x or suggested, suggested=suggested)

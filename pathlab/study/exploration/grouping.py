@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Protocol
 
 import numpy as np
@@ -44,6 +45,10 @@ class SourceLike(Protocol):
     def label(self) -> str: ...
     @property
     def title(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def path(self) -> str: ...
 
 
 class TableLike(Protocol):
@@ -105,7 +110,7 @@ def index_levels(table: TableLike, name: str) -> Levels:
     if column.kind == "category":
         texts = tuple(format_explored_level(column, level) for level in table.levels(name))
         if name == RESULTS and len(table.sources) > 1:
-            texts = tuple(f"{source.label}: {source.title}" for source in table.sources)
+            texts = name_sources(table.sources)
         codes = np.asarray(table.codes(name), dtype=np.intp)
         return Levels(
             column=column, values=np.arange(len(texts), dtype=np.float64), places=codes, texts=texts
@@ -121,6 +126,27 @@ def index_levels(table: TableLike, name: str) -> Levels:
     places = np.full(numbers.size, -1, dtype=np.intp)
     places[known] = inverse.ravel()
     return Levels(column=column, values=values, places=places)
+
+
+def name_sources(sources: Sequence[SourceLike]) -> tuple[str, ...]:
+    """``A: Streams sweep``, with the folder behind it where several have that title."""
+    titles = [source.title for source in sources]
+    return tuple(
+        f"{source.label}: {source.title}"
+        + (f" ({PurePath(source.path).name or source.name})" if titles.count(source.title) > 1 else "")
+        for source in sources
+    )
+
+
+def name_unset(levels: Levels) -> Levels:
+    """The levels as names, and the missing one as the last of them."""
+    texts = (*(levels.name(place) for place in range(levels.size)), levels.column.missing_label)
+    return Levels(
+        column=levels.column,
+        values=np.arange(len(texts), dtype=np.float64),
+        places=np.where(levels.places < 0, levels.size, levels.places),
+        texts=texts,
+    )
 
 
 def read_numbers(table: TableLike, name: str) -> Floats:

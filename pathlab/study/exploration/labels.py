@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pathlab.study.exploration.columns import HOSTS
+from pathlab.study.exploration.columns import HOSTS, UNKNOWN
 from pathlab.study.exploration.explored_results import RESULTS
 from pathlab.study.exploration.grouping import ColumnLike, Places, TableLike, index_levels
 from pathlab.study.exploration.view import View
@@ -15,8 +15,6 @@ from pathlab.study.exploration.view import View
 PATH = "path"
 #: Conditions that are named even where all results have one level.
 MEDIUM = "medium"
-#: Missing levels that say nothing.
-UNKNOWN = ("not set", "not measured", "none")
 
 
 def write_trial_count(number: int) -> str:

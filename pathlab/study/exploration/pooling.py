@@ -44,8 +44,21 @@ def _list_groups(facets: Sequence[Facet], *, whole: bool) -> Iterator[tuple[int,
 
 
 def _describe(column: ColumnLike, levels: Levels, groups: Sequence[np.ndarray]) -> str:
-    """``Points pool Congestion: bbr, cubic.``"""
+    """``Each point mixes windows auto and 256 KiB.``"""
     places = np.unique(levels.places[np.concatenate(groups)])
     if places.size > NAMED_MAX:
-        return f"Points pool {column.label}: {places.size} levels."
-    return f"Points pool {column.label}: {', '.join(levels.name(int(place)) for place in places)}."
+        return f"Each point mixes {places.size} levels of {_begin_low(column.label)}."
+    *others, last = (levels.name(int(place)) for place in places)
+    return f"Each point mixes {_name_several(column)} {', '.join(others)} and {last}."
+
+
+def _name_several(column: ColumnLike) -> str:
+    """The label for several levels: ``windows``, ``paths``; that of texts may have no plural."""
+    label = _begin_low(column.label)
+    counted = column.kind == "number" or column.name == PATH
+    return f"{label}s" if counted and not label.endswith("s") else label
+
+
+def _begin_low(label: str) -> str:
+    """A label inside a sentence; abbreviations keep their capitals."""
+    return label if label[1:2].isupper() else f"{label[:1].lower()}{label[1:]}"

@@ -9,20 +9,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pathlab.study.exploration.columns import leaves_to_system
 from pathlab.study.exploration.exploration import ExploredCurve
+from pathlab.study.exploration.explored_results import RESULTS
 from pathlab.study.exploration.grouping import (
     ColumnLike,
     Levels,
     Places,
     TableLike,
     index_levels,
+    name_unset,
     read_numbers,
     sort_by_start,
     split_rows,
 )
 from pathlab.study.exploration.labels import name_curve, write_trial_count
 from pathlab.study.exploration.view import COUNTS, View
-from pathlab.study.selection import choose_evenly
+from pathlab.study.selection import LAB_FLAGS, PROVISIONAL_FLAGS, choose_evenly
 
 #: What is shown of more levels than anyone can tell apart, chosen evenly.
 FACETS_MAX, CURVES_MAX, PLACES_MAX = 12, 24, 512
@@ -61,9 +64,19 @@ def split_column(
     table: TableLike, name: str | None, rows: Places, most: int, *, unset: bool
 ) -> SplitColumn | None:
     """Split rows by a column; ``unset``: trials without a level are a level of their own. None: no column."""
-    if name is None:
-        return None
+    return None if name is None else split_levels(index_levels(table, name), rows, most, unset=unset)
+
+
+def split_places(table: TableLike, name: str, rows: Places) -> SplitColumn:
+    """Split rows by the column of an x axis; what a factor leaves to the system is a level like any other."""
     levels = index_levels(table, name)
+    if leaves_to_system(levels.column) and np.any(levels.places[rows] < 0):
+        levels = name_unset(levels)
+    return split_levels(levels, rows, PLACES_MAX, unset=False)
+
+
+def split_levels(levels: Levels, rows: Places, most: int, *, unset: bool) -> SplitColumn:
+    """Split rows by levels of all trials."""
     places = levels.places[rows]
     if unset:
         places = np.where(places < 0, levels.size, places)
@@ -91,6 +104,7 @@ class SelectedTrials:
         self.ys = [table.column(name) for name in view.y]
         self.values = [read_numbers(table, column.name)[self.rows] for column in self.ys]
         self.flagged = _find_flagged(table, self.rows)
+        self.provisional = _find_provisional(table, self.rows)
         self.facets = split_column(table, view.facet, self.rows, FACETS_MAX, unset=True)
         self.colours = split_column(table, view.colour, self.rows, CURVES_MAX, unset=True)
 
@@ -122,9 +136,9 @@ class SelectedTrials:
             if split is not None:
                 yield from split.note_limit(what)
 
-    def count_excluded(self) -> tuple[tuple[str, int], ...]:
-        """Trials that no estimate takes, by reason, most first."""
-        return self._count_reasons(~self.used)
+    def count_excluded(self, taken: Places) -> tuple[tuple[str, int], ...]:
+        """Trials that no estimate takes, by reason, most first; ``taken``: rows of provisional points."""
+        return self._count_reasons(~self.used & ~np.isin(self.rows, taken))
 
     def note_unusable(self) -> Iterator[str]:
         """That estimates take trials that do not count, and why these do not."""
@@ -144,8 +158,10 @@ def note_missing(trials: int, column: ColumnLike) -> str:
     return f"{write_trial_count(trials)} without {column.label} not shown."
 
 
-def sort_curves(curves: list[ExploredCurve]) -> tuple[ExploredCurve, ...]:
-    """Curves from low to high by the median of their points, then by colour."""
+def sort_curves(curves: list[ExploredCurve], view: View) -> tuple[ExploredCurve, ...]:
+    """Curves from low to high by the median of their points; those of results as they were given."""
+    if view.colour == RESULTS:
+        return tuple(sorted(curves, key=lambda curve: view.y.index(curve.y_column)))
     return tuple(sorted(curves, key=_rank_curve))
 
 
@@ -158,6 +174,15 @@ def _rank_curve(curve: ExploredCurve) -> tuple[float, int]:
 
 def _split(split: SplitColumn | None, places: Places) -> list[tuple[int, Places]]:
     return [(0, places)] if split is None else list(split_rows(split.keys[places], places).items())
+
+
+def _find_provisional(table: TableLike, rows: Places) -> NDArray[np.bool_]:
+    """Which rows have no other flaw than that the lab was at its limit."""
+    reasons, bits = np.asarray(table.reason_codes)[rows], np.asarray(table.flag_bits)[rows]
+    other = sum(1 << place for place, flag in enumerate(table.flags) if flag in PROVISIONAL_FLAGS)
+    limited = [code for code, reason in enumerate(table.reasons) if reason in LAB_FLAGS]
+    found: NDArray[np.bool_] = np.isin(reasons, limited) & ((bits & np.uint64(other)) == 0)
+    return found
 
 
 def _find_flagged(table: TableLike, rows: Places) -> NDArray[np.bool_]:

@@ -4,8 +4,17 @@
   "use strict";
   const explorer = window.pathlabExplorer;
   const { estimate, median, nameStatistic, nameRange } = explorer.estimates;
-  const { choosePlaces, indexLevels, keepFinite, keepMarked, sortByStart, splitColumn, takeValues } =
-    explorer.grouping;
+  const {
+    choosePlaces,
+    indexLevels,
+    keepFinite,
+    keepMarked,
+    keepRows,
+    sortByStart,
+    splitColumn,
+    splitPlaces,
+    takeValues,
+  } = explorer.grouping;
   const { describeAxis, describeX, describeY } = explorer.figureAxes;
   const { describeShared, nameCurve, writeTrialCount } = explorer.labels;
   const FACETS_MAX = 12;
@@ -17,6 +26,10 @@
   // They are named by the path.
   const HOSTS = ["path_source", "path_destination"];
   const NAMED_MAX = 4;
+  // Of trials that describe a path as far as the lab could: their only flaw is the first of these.
+  const LAB_LIMITED = "lab-limited";
+  const OTHER_FLAWS = ["host-limited", "congestion-not-granted", "totals-differ"];
+  const [PATH, RESULTS] = /** @type {const} */ (["path", "results"]);
   const DISTRIBUTIONS = ["cdf", "ccdf", "histogram"];
 
   // What was last made of each group of trials: after a filter or one more trial most groups have the same trials.
@@ -48,6 +61,21 @@
     return (flagBits.low[row] & ~shared.low) !== 0 || (flagBits.high[row] & ~shared.high) !== 0;
   }
 
+  // Whether a trial has no other flaw than that the lab was at its limit.
+  /** @param {Table} table @returns {(row: number) => boolean} */
+  function findProvisional({ flags, flagBits, reasons, reasonCodes }) {
+    const limited = reasons.indexOf(LAB_LIMITED);
+    let [low, high] = [0, 0];
+    flags.forEach((flag, place) => {
+      if (!OTHER_FLAWS.includes(flag)) return;
+      if (place < 32) low |= 1 << place;
+      else high |= 1 << (place - 32);
+    });
+    return (row) =>
+      limited >= 0 && reasonCodes[row] === limited && (flagBits.low[row] & low) === 0 &&
+      (flagBits.high[row] & high) === 0;
+  }
+
   // Which trials count and have no flag besides the shared ones (1 each).
   /** @param {Table} table @param {{low: number, high: number}} shared */
   function markPlain(table, shared) {
@@ -76,7 +104,8 @@
   }
 
   /**
-   * The order of curves: from low to high by the median of their points, then by colour.
+   * The order of curves: from low to high by the median of their points, then by colour. Those of results, of
+   * several measures one after the other, stay in the order in which they were given.
    * @param {Curve} one
    * @param {Curve} other
    */
@@ -157,18 +186,29 @@
     );
   }
 
-  // The point of the trials of one x, if any counts, and their dots.
-  /** @param {SelectedTrials} selection @param {number} x @param {Numbers} values @param {Uint32Array} rows */
-  function buildGroup(selection, x, values, rows) {
+  // The point of the trials of one x, if any counts or is provisional, and their dots.
+  /**
+   * @param {SelectedTrials} selection
+   * @param {number} x
+   * @param {Numbers} values
+   * @param {Uint32Array} rows
+   * @param {boolean} combined x is a factor, so that its trials are of one combination
+   */
+  function buildGroup(selection, x, values, rows, combined) {
     const { view, used } = selection;
     const taken = used ? keepMarked(rows, used, 1) : rows;
+    const limited = combined && !taken.length ? keepRows(rows, selection.provisional) : taken;
+    /** @param {Uint32Array} some */
+    const point = (some) => ({
+      x,
+      ...estimate(takeValues(values, some), view.statistic, view.range),
+      trials: some.length,
+      rows: some,
+    });
     const points = taken.length
-      ? [{
-        x,
-        ...estimate(takeValues(values, taken), view.statistic, view.range),
-        trials: taken.length,
-        rows: taken,
-      }]
+      ? [point(taken)]
+      : limited.length
+      ? [{ ...point(limited), low: null, high: null, state: "provisional" }]
       : [];
     return { rows, points, dots: view.dots ? buildDots(selection, x, values, rows) : [] };
   }
@@ -196,13 +236,15 @@
       selection.facets ? selection.facets.place(facet) : "",
       selection.colours ? selection.colours.place(colour) : "",
     ];
+    const across = findColumn(selection.table, selection.view.x || START);
+    const combined = across.role === "factor" || across.name === PATH || across.name === RESULTS;
     const groups = xs.split(keepFinite(rows, column)).map((part) => {
       const x = xs.levels.values[xs.shown[part.key]];
       const key = [column.name, ...place, x].join("\n");
       const before = selection.groups.get(key);
       const found = before && haveSame(before.rows, part.rows)
         ? before
-        : buildGroup(selection, x, column.values, part.rows);
+        : buildGroup(selection, x, column.values, part.rows, combined);
       selection.groups.set(key, found);
       return found;
     });
@@ -250,6 +292,7 @@
       splitBy,
       groups: latest.groups,
       used: view.count === "all" ? null : table.counted,
+      provisional: findProvisional(table),
       isUsed: view.count === "all" ? () => true : (row) => table.counted[row] === 1,
       plain: markPlain(table, shared),
       flagged: (row) => hasOther(table, shared, row),
@@ -280,13 +323,15 @@
        * @param {(column: Column, colour: number, rows: Uint32Array, facet: number) => Curve[]} makeCurves
        */
       buildFacets(columns, makeCurves) {
+        /** @param {Curve[]} curves */
+        const sort = (curves) => view.colour === RESULTS ? curves : curves.sort(compareCurves);
         return splitBy(facets, rows).map((facet) => ({
           name: facets ? facets.name(facet.key) : "",
-          curves: columns.flatMap((column) =>
+          curves: sort(columns.flatMap((column) =>
             splitBy(colours, facet.rows).flatMap(
               (part) => makeCurves(column, part.key, part.rows, facet.key),
             )
-          ).sort(compareCurves),
+          )),
         })).filter((facet) => facet.curves.length);
       },
     };
@@ -297,7 +342,7 @@
   function buildOverX(selection) {
     const { table, view, rows, ys } = selection;
     const column = findColumn(table, view.x || START);
-    const xs = /** @type {SplitColumn} */ (splitColumn(table, column.name, rows, PLACES_MAX, false));
+    const xs = splitPlaces(table, column, rows, PLACES_MAX);
     const { places } = xs.levels;
     const against = explorer.baselines.build(selection, xs);
     const alone = against && !against.length
@@ -381,10 +426,34 @@
       for (const rows of groups) for (const row of rows) seen.add(levels.places[row]);
       const names = Array.from(seen).sort((one, other) => one - other).map((place) => levels.name(place));
       return [
-        "Points pool " + column.label + ": " +
-        (names.length > NAMED_MAX ? names.length + " levels." : names.join(", ") + "."),
+        names.length > NAMED_MAX
+          ? "Each point mixes " + names.length + " levels of " + beginLow(column.label) + "."
+          : "Each point mixes " + nameSeveral(column) + " " + names.slice(0, -1).join(", ") + " and " +
+            names[names.length - 1] + ".",
       ];
     });
+  }
+
+  // The label for several levels: windows, paths; that of texts may have no plural.
+  /** @param {Column} column */
+  function nameSeveral(column) {
+    const label = beginLow(column.label);
+    const counted = column.kind === "number" || column.name === PATH;
+    return counted && !label.endsWith("s") ? label + "s" : label;
+  }
+
+  // A label inside a sentence; abbreviations keep their capitals.
+  /** @param {string} label */
+  function beginLow(label) {
+    return /^.\p{Lu}/u.test(label) ? label : label.charAt(0).toLowerCase() + label.slice(1);
+  }
+
+  // How many points are provisional, and why.
+  /** @param {Point[]} points */
+  function noteProvisional(points) {
+    if (!points.length) return [];
+    const [are, of] = points.length === 1 ? ["point is", "it"] : ["points are", "each"];
+    return [points.length + " " + are + " provisional: all trials of " + of + " were lab-limited."];
   }
 
   // How many intervals are cut at the range of their trials, and what that means.
@@ -411,13 +480,19 @@
     const distribution = DISTRIBUTIONS.includes(view.statistic);
     const drawn = chooseBuilder(view.statistic)(selection);
     const points = drawn.facets.flatMap((facet) => facet.curves.flatMap((curve) => curve.points));
-    const unusable = countReasons(table, selection.rows);
+    const provisional = points.filter((point) => point.state === "provisional");
+    const taken = new Set(provisional.flatMap((point) => Array.from(point.rows)));
+    const unusable = countReasons(
+      table,
+      taken.size ? selection.rows.filter((row) => !taken.has(row)) : selection.rows,
+    );
     const all = view.count === "all";
     return {
       title: describeShared(table, view, selection.rows),
       notes: [
         ...drawn.notes,
         ...listPooled(selection, drawn.facets, distribution),
+        ...noteProvisional(provisional),
         ...noteUnusable(all && drawn.facets.length ? unusable : []),
         ...noteCut([...points, ...(drawn.against || []).flatMap((curve) => curve.points)]),
       ],

@@ -123,6 +123,7 @@
     }
     if (point.trials) lines.push(point.trials === 1 ? "1 trial" : point.trials + " trials");
     if (point.state === "undecided") lines.push("undecided: too few trials for an interval");
+    if (point.state === "provisional") lines.push("provisional: all its trials were lab-limited");
     if (point.state === "cut") lines.push("cut at the range of the trials; its level is not known");
     return lines.filter(Boolean);
   }
@@ -265,6 +266,9 @@
     };
   }
 
+  /** @param {Mark} point */
+  const isDecided = (point) => point.state !== "undecided" && point.state !== "provisional";
+
   // The layers of one curve: its range, its line, what is estimated and what is undecided.
   /**
    * @param {DrawnCurve} curve
@@ -316,10 +320,10 @@
     const estimated = listPoints(
       points,
       { ...common, marked: true, filled: true },
-      (point) => point.state !== "undecided",
+      isDecided,
     );
     if (!banded) {
-      const known = points.filter((point) => point.state !== "undecided");
+      const known = points.filter(isDecided);
       estimated.low = known.map((point) => ranged(point) ? point.low : null);
       estimated.high = known.map((point) => ranged(point) ? point.high : null);
     }
@@ -328,9 +332,14 @@
       { ...common, marked: true, filled: false },
       (point) => point.state === "undecided",
     );
+    const provisional = listPoints(
+      points,
+      { ...common, marked: true, filled: false, dotted: true },
+      (point) => point.state === "provisional",
+    );
     // in a cloud of dots a single trial is its own dot
     if (!cell.joined && hasDots(view) && points.every((point) => point.trials <= 1)) return layers;
-    return layers.concat([estimated, undecided].filter((layer) => layer.x.length));
+    return layers.concat([estimated, undecided, provisional].filter((layer) => layer.x.length));
   }
 
   // A distribution: from none of the trials (or all of them) in steps, with a band of steps.

@@ -4,7 +4,6 @@
   "use strict";
   const explorer = window.pathlabExplorer;
   const TICKS_MAX = 24;
-  const NAMED = ["category", "flags"];
 
   /**
    * The axis of a column without ticks.
@@ -50,7 +49,9 @@
    */
   function describeX(view, column, xs) {
     const axis = describeAxis(column, view.scaleX || "linear", view.minX, view.maxX);
-    if (NAMED.includes(column.kind)) return { ...axis, levels: xs.levels.texts || [] };
+    if (xs.levels.texts) {
+      return { ...axis, kind: column.kind === "flags" ? "flags" : "category", levels: xs.levels.texts };
+    }
     const values = xs.shown.map((place) => xs.levels.values[place]);
     axis.suggested = suggestScale(column, values);
     axis.scale = view.scaleX || axis.suggested;

@@ -323,11 +323,12 @@
     figure.entries = entries;
   }
 
-  // Estimates stand out from the dots behind them; undecided ones are open.
+  // Estimates stand out from the dots behind them; undecided and provisional ones are open.
   /** @param {PlotlyObject} marker @param {TraceLayer} layer @param {number} scale @param {string} paper */
   function markEstimate(marker, layer, scale, paper) {
     marker.size = (marker.symbol.startsWith("triangle") ? 13 : 10) * scale; // a triangle fills less of its box
-    marker.symbol = marker.symbol.replace("-open", "");
+    // a provisional one has a dot in it
+    marker.symbol = marker.symbol.replace("-open", "") + (layer.dotted ? "-dot" : "");
     marker.color = layer.filled ? layer.colour : paper;
     marker.line = layer.filled
       ? { width: 1.2 * scale, color: paper }

@@ -47,7 +47,7 @@
     const range = has(point.low) && has(point.high)
       ? mark + write(point.low) + " to " + write(point.high)
       : "";
-    const state = point.state === "undecided" ? "undecided" : "";
+    const state = ["undecided", "provisional"].includes(point.state || "") ? point.state : "";
     return {
       main: write(point.y),
       rest: [range, state, countTrials(point.trials)].filter(Boolean).join(", "),

@@ -4,6 +4,8 @@
   const explorer = window.pathlabExplorer;
   const { formatLevel } = explorer.labels;
   const [START, RESULTS] = /** @type {const} */ (["started_utc", "results"]);
+  // Missing levels that say nothing.
+  const UNKNOWN = ["not set", "not measured", "none"];
   /** @type {WeakMap<Column, {count: number, values: Numbers, levels: Levels}>} */
   const known = new WeakMap();
   /** @type {WeakMap<Column, {count: number, complete: boolean}>} */
@@ -26,14 +28,42 @@
     return { texts, places: Int32Array.from(names, (name) => known.get(name) ?? -1) };
   }
 
+  // `A: Streams sweep`, with the folder behind it where several have that title.
+  /** @param {Table["sources"]} sources */
+  function nameSources(sources) {
+    return sources.map((source) => {
+      const several = sources.filter((other) => other.title === source.title).length > 1;
+      const folder = (source.path || "").split("/").filter(Boolean).pop() || source.name;
+      return source.label + ": " + source.title + (several ? " (" + folder + ")" : "");
+    });
+  }
+
+  // Whether a missing level is one of a factor, such as auto.
+  /** @param {Column} column */
+  function leavesToSystem(column) {
+    return column.role === "factor" && !UNKNOWN.includes(column.missingLabel);
+  }
+
+  // The levels as names, and the missing one as the last of them.
+  /** @param {Levels} levels @param {Column} column @returns {Levels} */
+  function nameUnset(levels, column) {
+    const texts = Array.from({ length: levels.size }, (_, place) => levels.name(place));
+    texts.push(column.missingLabel);
+    return {
+      size: texts.length,
+      values: Float64Array.from(texts.keys()),
+      places: levels.places.map((place) => place < 0 ? levels.size : place),
+      texts,
+      name: (place) => texts[place] ?? column.missingLabel,
+    };
+  }
+
   /** @param {Table} table @param {Column} column */
   function indexTexts(table, column) {
     if (column.kind === "flags") return indexFlags(table);
     const { levels, codes } = explorer.filter.encode(column);
     const several = column.name === RESULTS && table.sources.length > 1;
-    const texts = several
-      ? table.sources.map((source) => source.label + ": " + source.title)
-      : levels.map((level) => formatLevel(column, level));
+    const texts = several ? nameSources(table.sources) : levels.map((level) => formatLevel(column, level));
     return { texts, places: codes };
   }
 
@@ -196,7 +226,31 @@
   function splitColumn(table, name, rows, most, unset) {
     const column = name ? table.column(name) : null;
     if (!column) return null;
+    return splitLevels(indexLevels(table, column), rows, most, unset);
+  }
+
+  /**
+   * Split rows by the column of an x axis; what a factor leaves to the system is a level like any other.
+   * @param {Table} table
+   * @param {Column} column
+   * @param {Uint32Array} rows
+   * @param {number} most levels that are shown
+   */
+  function splitPlaces(table, column, rows, most) {
     const levels = indexLevels(table, column);
+    const named = leavesToSystem(column) && rows.some((row) => levels.places[row] < 0);
+    return splitLevels(named ? nameUnset(levels, column) : levels, rows, most, false);
+  }
+
+  /**
+   * Split rows by levels of all trials.
+   * @param {Levels} levels
+   * @param {Uint32Array} rows
+   * @param {number} most
+   * @param {boolean} unset
+   * @returns {SplitColumn}
+   */
+  function splitLevels(levels, rows, most, unset) {
     const { places, size } = levels;
     const slots = new Int32Array(size + 1).fill(-1);
     for (let at = 0; at < rows.length; at += 1) {
@@ -255,5 +309,6 @@
     chooseEvenly,
     sortByStart,
     splitColumn,
+    splitPlaces,
   };
 })();

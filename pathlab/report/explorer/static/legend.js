@@ -70,6 +70,10 @@
       ],
       point: [draw("circle", { cx: 10, cy: 8, r: 3.6, fill: "currentColor" })],
       undecided: [draw("circle", { ...common, cx: 10, cy: 8, r: 4 })],
+      provisional: [
+        draw("circle", { ...common, cx: 10, cy: 8, r: 4 }),
+        draw("circle", { cx: 10, cy: 8, r: 1.3, fill: "currentColor" }),
+      ],
       dot: [draw("circle", { cx: 10, cy: 8, r: 2.6, fill: "currentColor", opacity: 0.5 })],
       flagged: [
         draw("circle", { ...common, cx: 10, cy: 8, r: 4.4 }),
@@ -88,8 +92,8 @@
   }
 
   // One entry for each curve of any panel, in the order of the panels.
-  /** @param {Exploration} exploration */
-  function listEntries(exploration) {
+  /** @param {Exploration} exploration @param {View} view those of results stand in their order */
+  function listEntries(exploration, view) {
     /** @type {Map<string | number | null, {curve: Curve, number: number}>} */
     const entries = new Map();
     for (const facet of exploration.facets) {
@@ -98,7 +102,10 @@
         if (!entries.has(key)) entries.set(key, { curve, number });
       });
     }
-    return Array.from(entries.values());
+    const listed = Array.from(entries.values());
+    return view.colour === "results"
+      ? listed.sort((one, other) => Number(one.curve.colourLevel) - Number(other.curve.colourLevel))
+      : listed;
   }
 
   /**
@@ -109,7 +116,7 @@
    */
   function show(root, app, figure) {
     const { exploration, view } = app;
-    const entries = listEntries(exploration);
+    const entries = listEntries(exploration, view);
     const column = view.colour ? app.table.column(view.colour) : null;
     const lined = !exploration.x.levels.length;
     const marked = !explorer.figure.isSteps(view) && !explorer.figure.isBars(view);
@@ -179,8 +186,11 @@
         keys.push(["interval", name + " with " + exploration.range]);
       } else if (has((layer) => layer.marked && layer.filled)) keys.push(["point", name]);
       if (has((layer) => layer.kind === "area")) keys.push(["band", exploration.range]);
-      if (has((layer) => layer.marked && layer.filled === false)) {
+      if (has((layer) => layer.marked && layer.filled === false && !layer.dotted)) {
         keys.push(["undecided", name + ", undecided: too few trials"]);
+      }
+      if (has((layer) => layer.dotted)) {
+        keys.push(["provisional", name + ", provisional: all trials lab-limited"]);
       }
       if (has((layer) => layer.small)) keys.push(["dot", "one trial"]);
       if (figure.count.flagged) keys.push(["flagged", "flagged trial"]);

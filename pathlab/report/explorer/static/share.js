@@ -66,7 +66,7 @@
     const open = names.length === 1
       ? "pathlab.open(" + names[0] + ")"
       : "pathlab.explore(" + names.join(", ") + ")";
-    return "import pathlab\n\nfigure = " + open + ".view(" + quotePython(text) + ")\n";
+    return "import pathlab\n\nfigure = " + open + ".view(" + quotePython(text) + ").figure()\n";
   }
 
   /** @param {string} text */
