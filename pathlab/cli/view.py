@@ -70,13 +70,13 @@ def view(
             shown.print()
         printer.print_to(shown)
     else:
-        drawing = Drawing(ending=output.suffix, style=style, look=read_look(size, title, labels))
+        drawing = FigureChoice(ending=output.suffix, style=style, look=read_look(size, title, labels))
         write = WRITERS[output.suffix.lower()]
         click.echo(str(write_whole(output, write(results, chosen, found, drawing))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
+class FigureChoice:
     """How a figure is drawn, and the ending of its file."""
 
     ending: str
@@ -84,11 +84,11 @@ class Drawing:
     look: FigureLook
 
 
-def _write_csv(_results: ExploredResults, _view: View, found: Exploration, _drawing: Drawing) -> bytes:
+def _write_csv(_results: ExploredResults, _view: View, found: Exploration, _drawing: FigureChoice) -> bytes:
     return write_figure_csv(found).encode()
 
 
-def _write_json(results: ExploredResults, chosen: View, found: Exploration, _drawing: Drawing) -> bytes:
+def _write_json(results: ExploredResults, chosen: View, found: Exploration, _drawing: FigureChoice) -> bytes:
     document = {
         "document": DOCUMENT,
         "version": DOCUMENT_VERSION,
@@ -103,7 +103,7 @@ def _write_json(results: ExploredResults, chosen: View, found: Exploration, _dra
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1).encode()
 
 
-def _draw(results: ExploredResults, chosen: View, found: Exploration, drawing: Drawing) -> bytes:
+def _draw(results: ExploredResults, chosen: View, found: Exploration, drawing: FigureChoice) -> bytes:
     plot = plot_exploration(found, describe_view(results, chosen))
     look = replace(drawing.look, labels=name_columns(drawing.look.labels, found))
     drawn = draw_file(plot, drawing.ending, drawing.style, look)
@@ -112,7 +112,7 @@ def _draw(results: ExploredResults, chosen: View, found: Exploration, drawing: D
 
 
 #: What each ending of --output writes.
-WRITERS: Mapping[str, Callable[[ExploredResults, View, Exploration, Drawing], bytes]] = {
+WRITERS: Mapping[str, Callable[[ExploredResults, View, Exploration, FigureChoice], bytes]] = {
     ".csv": _write_csv,
     ".json": _write_json,
     ".pdf": _draw,

@@ -33,7 +33,7 @@ from pathlab.report.plots.model import (
     Rule,
     Scale,
 )
-from pathlab.report.plots.printed import draw_figure
+from pathlab.report.plots.printed import draw_plot_figure
 from pathlab.study.exploration.exploration import (
     AgainstCurve,
     AgainstPoint,
@@ -150,7 +150,7 @@ def draw_view(
 ) -> Figure:
     """The figure of a view, as ``pathlab view --output`` writes it. Raises UsageError."""
     plot = plot_exploration(exploration, describe_view(results, view))
-    return draw_figure(plot, style, replace(look, labels=name_columns(look.labels, exploration)))
+    return draw_plot_figure(plot, style, replace(look, labels=name_columns(look.labels, exploration)))
 
 
 def _order_results(exploration: Exploration) -> list[str]:

@@ -21,7 +21,7 @@ from pathlab.report.plots.lettering import (
     measure_widest,
     measure_width,
     read_points,
-    wrap_text,
+    wrap_label,
 )
 from pathlab.report.plots.model import Axis, Grid, Numbers, Panel, Plot
 
@@ -191,7 +191,7 @@ def write_title(sheet: Sheet) -> str:
     """The title and the condition, in lines that fit; what is too long ends in an ellipsis."""
     room, points = sheet.width - 2 * PAD_INCH, read_points("font.size")
     parts = ((sheet.title, TITLE_LINES), (sheet.condition, CONDITION_LINES))
-    return "\n".join(wrap_text(text, room, points, most=most) for text, most in parts if text)
+    return "\n".join(wrap_label(text, room, points, most=most) for text, most in parts if text)
 
 
 def arrange_legend(names: Sequence[str], width_inch: float, points: float, *, dense: bool = False) -> Legend:
@@ -201,7 +201,7 @@ def arrange_legend(names: Sequence[str], width_inch: float, points: float, *, de
     """
     size = points / POINTS_PER_INCH
     sample = (HANDLE_RATIO + HANDLE_GAP_RATIO) * size
-    texts = {name: wrap_text(name, width_inch - sample, points) for name in names}
+    texts = {name: wrap_label(name, width_inch - sample, points) for name in names}
     if not texts:
         return Legend(texts={}, blocks=(), columns=(), heights=())
     widths = [sample + measure_width(text, points) for text in texts.values()]
@@ -262,7 +262,7 @@ class _Arranger:
         self.fixed = sheet.height is not None
         room = sheet.width - 2 * PAD_INCH
         self.title = write_title(sheet)
-        self.caption = wrap_text(sheet.caption, room, self.type.legend)
+        self.caption = wrap_label(sheet.caption, room, self.type.legend)
         names = list_trace_names(plot)
         self.legend = arrange_legend(names, room, self.type.legend, dense=self.fixed)
         self.row_names = [self._write_rows(panel.y) for panel in plot.panels]
@@ -327,7 +327,7 @@ class _Arranger:
 
     def write_y_title(self, title: str, height: float) -> str:
         """The title in lines along the axis. Raises NoRoomError where it would take too much of the width."""
-        written = wrap_text(title, height, self.type.label)
+        written = wrap_label(title, height, self.type.label)
         most = 2 if self.fixed else NAME_LINES
         if written.count("\n") >= most or not fits_unbroken(title, height, self.type.label):
             raise NoRoomError(height=math.inf)
@@ -347,7 +347,7 @@ class _Arranger:
             return ()
         points = self.type.upwards
         most = min(measure_width("n" * ROW_LETTERS, points), NAMES_SHARE * self.sheet.width)
-        return tuple(wrap_text(label, most, points) for label in axis.tick_labels or ())
+        return tuple(wrap_label(label, most, points) for label in axis.tick_labels or ())
 
     def mark_upwards(self, at: int, height: float) -> Marks:
         axis, extent, points = self.panels[at].y, self.extents[at][1], self.type.upwards
@@ -360,7 +360,7 @@ class _Arranger:
             names = dict(zip(axis.tick_labels or (), self.row_names[at], strict=True))
             return Marks(places=tuple(places), labels=tuple(names[label] for label in labels))
         wide = NAMES_SHARE * self.sheet.width
-        labels = [wrap_text(label, wide, points) for label in labels]
+        labels = [wrap_label(label, wide, points) for label in labels]
         sizes = [measure_height(label, points) for label in labels]
         shares = find_share(axis.scale, extent, _array(places))
         return Marks(places=tuple(places), labels=_drop_crowded(labels, shares * height, sizes))
@@ -381,13 +381,13 @@ class _Arranger:
         places, labels = tuple(found[0]), list(found[1])
         along = find_share(axis.scale, extent, _array(places)) * width
         apart = min((b - a for a, b in itertools.pairwise(along.tolist())), default=width)
-        lined = [wrap_text(label, apart - gap, points) for label in labels]
+        lined = [wrap_label(label, apart - gap, points) for label in labels]
         if all(
             fits_unbroken(label, apart - gap, points) and text.count("\n") < NAME_LINES
             for label, text in zip(labels, lined, strict=True)
         ):
             return Marks(places=places, labels=tuple(lined))
-        short = [wrap_text(label, measure_width("n" * LABEL_LETTERS, points), points) for label in labels]
+        short = [wrap_label(label, measure_width("n" * LABEL_LETTERS, points), points) for label in labels]
         sizes = [measure_width(label, points) + gap for label in short]
         kept = _drop_crowded(short, along, sizes)
         if all(kept) or all(label[:1].isdigit() for label in labels):
@@ -395,7 +395,7 @@ class _Arranger:
             if sum(map(bool, level.labels)) >= min(2, len(labels)):
                 return level
         high = TURNED_INCH if self.sheet.height is None else min(TURNED_INCH, 0.3 * self.sheet.height)
-        turned = [wrap_text(label, high, points, most=NAME_LINES) for label in labels]
+        turned = [wrap_label(label, high, points, most=NAME_LINES) for label in labels]
         sizes = [measure_height(label, points) for label in turned]
         return Marks(places=places, labels=_drop_crowded(turned, along, sizes), turned=True)
 
@@ -538,7 +538,7 @@ class _Grid:
         if self.columns > 1:
             room = self.of.sheet.width / (1 if self.joined else self.columns) - PAD_INCH
         title, points = self.of.panels[at].x.title, self.of.type.label
-        return wrap_text(title, room, points) if self.joined else self._wrap(title, room, points)
+        return wrap_label(title, room, points) if self.joined else self._wrap(title, room, points)
 
     def _find_middle(self, at: int) -> float:
         """Where the middle of the title of x is, in widths of the panel."""
@@ -567,7 +567,7 @@ class _Grid:
         if self.columns > 1 and not fits_unbroken(text, width, points):
             short = measure_widest(text.split(), points) - width
             raise NoRoomError(width=self.of.sheet.width + self.columns * short)
-        return wrap_text(text, width, points)
+        return wrap_label(text, width, points)
 
     def _find_width(self, at: int) -> float:
         """The width of a panel. Raises NoRoomError where nothing could be read in it."""

@@ -55,7 +55,7 @@ def count_lines(text: str) -> int:
     return text.count("\n") + 1 if text else 0
 
 
-def wrap_text(text: str, width_inch: float, points: float, *, most: int | None = None) -> str:
+def wrap_label(text: str, width_inch: float, points: float, *, most: int | None = None) -> str:
     """The text in lines of at most that width, words longer than a line broken.
 
     ``most``: lines that are kept; the last one then ends in an ellipsis.

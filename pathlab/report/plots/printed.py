@@ -62,7 +62,7 @@ from pathlab.report.plots.lettering import (
     measure_height,
     measure_width,
     read_points,
-    wrap_text,
+    wrap_label,
 )
 from pathlab.report.plots.model import Plot, Scale
 from pathlab.report.plots.preparation import has_content, prepare_plot
@@ -138,7 +138,7 @@ def draw_file(
     return DrawnFile(content=buffer.getvalue(), left_out=left_out)
 
 
-def draw_figure(plot: Plot, style: Path | str | None = None, look: FigureLook = OWN_LOOK) -> Figure:
+def draw_plot_figure(plot: Plot, style: Path | str | None = None, look: FigureLook = OWN_LOOK) -> Figure:
     """The plot as a figure of matplotlib, as its files have it; raises UsageError as they do."""
     with _styled(style, {}):
         return _draw_sheet(prepare_plot(rename_labels(plot, look.labels)), look)[0]
@@ -285,7 +285,7 @@ def _measure_share(text: str, *, points: float, width_inch: float) -> float:
 def _draw_reason(plot: Plot, sheet: Sheet) -> Figure:
     points = read_points("font.size")
     title = write_title(sheet)
-    reason = wrap_text(plot.empty or "", 0.9 * sheet.width, points)
+    reason = wrap_label(plot.empty or "", 0.9 * sheet.width, points)
     head = measure_height(title, points) + PAD_INCH if title else 0.0
     height = sheet.height or head + measure_height(reason, points) + 0.5
     figure = Figure(figsize=(sheet.width, height))

@@ -12,7 +12,7 @@ import pathlab
 from pathlab.errors import UsageError
 from pathlab.report.explorer.figure import describe_view, plot_exploration
 from pathlab.report.plots.model import Curve, Plot, Points
-from pathlab.report.plots.printed import draw_figure
+from pathlab.report.plots.printed import draw_plot_figure
 from pathlab.study.analyses import Study
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view import default_view
@@ -103,18 +103,18 @@ def test_the_axis_begins_at_0_where_that_of_the_page_does(shift: float, from_zer
     )
     found = explore(source)
     assert {panel.y.from_zero for panel in plot_view(found).panels} == {from_zero}
-    low = draw_figure(plot_view(found)).axes[0].get_ylim()[0]
+    low = draw_plot_figure(plot_view(found)).axes[0].get_ylim()[0]
     assert (low == 0) == from_zero
     facets = plot_view(found, f"x=streams&y={RATE}&facet=window_bytes")
-    assert {draw_figure(facets).axes[0].get_ylim()[0] == 0} == {from_zero}
+    assert {draw_plot_figure(facets).axes[0].get_ylim()[0] == 0} == {from_zero}
     chosen = plot_view(found, f"x=streams&y={RATE}&min-y=3")
-    assert draw_figure(chosen).axes[0].get_ylim()[0] == 3
+    assert draw_plot_figure(chosen).axes[0].get_ylim()[0] == 3
 
 
 def test_open_marks_are_not_filled_by_dots_and_are_explained() -> None:
     found = explore(make_explored(cycles=3, destinations=("east",)))
     plot = plot_view(found)
-    figure = draw_figure(plot)
+    figure = draw_plot_figure(plot)
     open_names = {
         layer.name for layer in plot.panels[0].layers if isinstance(layer, Curve) and not layer.filled
     }
@@ -142,7 +142,7 @@ def test_results_are_named_by_folder_and_stand_as_given() -> None:
         assert names == [f"{label}: {slow.campaign.title} (quickstart)" for label in "AB"]
         plot = plot_view(found)
         assert list(plot.names) == names
-        (legend, *_) = draw_figure(plot).legends
+        (legend, *_) = draw_plot_figure(plot).legends
         shown = [text.get_text().replace("\n", " ") for text in legend.get_texts()]
         assert [text for text in shown if text in names] == names
     renamed = slow.copy(campaign=replace(slow.campaign, title="Another"))

@@ -18,7 +18,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.figure_look import FigureLook, parse_size, read_look
 from pathlab.report.plots.model import Plot, Points, Rule
 from pathlab.report.plots.preparation import prepare_plot
-from pathlab.report.plots.printed import draw_figure, draw_file, draw_plot, write_figure
+from pathlab.report.plots.printed import draw_file, draw_plot, draw_plot_figure, write_figure
 from pathlab.report.sections.trials import find_trial_plot
 from pathlab.study.exploration.exploration import Facet
 from tests.builders.explorations import curve, dot, explore, point
@@ -122,7 +122,7 @@ def test_no_text_of_a_column_wide_figure_is_cut_or_covered(kind: str, long: bool
     plot = prepare_plot(KINDS[kind]())
     for title in ("", None, f"A figure {LONG} {LONG}"):
         look = FigureLook(size_inch=COLUMN, title=title, labels=lengthen(plot) if long else {})
-        figure = draw_figure(plot, small_type, look)
+        figure = draw_plot_figure(plot, small_type, look)
         assert tuple(figure.get_size_inches()) == COLUMN
         assert list(list_faults(figure)) == [], title
         assert {text.get_fontsize() for text in figure.texts} <= {7.2, 8.0}
@@ -146,7 +146,7 @@ def test_a_figure_without_room_says_what_it_needs(small_type: Path) -> None:
     with pytest.raises(
         UsageError, match=r"1\.2 x 0\.9 in are too small for 'throughput-streams-1'"
     ) as caught:
-        draw_figure(plot, small_type, FigureLook(size_inch=(1.2, 0.9)))
+        draw_plot_figure(plot, small_type, FigureLook(size_inch=(1.2, 0.9)))
     assert caught.value.hint is not None
     assert "8 pt" in caught.value.hint
 
@@ -171,18 +171,18 @@ def test_what_has_no_room_is_left_out_in_order_and_named(small_type: Path) -> No
 def test_labels_are_renamed_whole_or_by_word_and_the_page_stays() -> None:
     plot = make_sweep(windows=2)
     labels = {"Throughput (Mbit/s)": "Goodput", "Streams": "Flows", "window": "buffer", "16 KiB": "large"}
-    figure = draw_figure(plot, None, FigureLook(labels=labels, title=""))
+    figure = draw_plot_figure(plot, None, FigureLook(labels=labels, title=""))
     shown = {text for text, _ in list_texts(figure)}
     assert {"Goodput", "Flows", "buffer 8 KiB", "buffer large"} <= shown
     assert not [text for text in shown if "window" in text or "Mbit" in text]
-    swapped = draw_figure(
+    swapped = draw_plot_figure(
         plot, None, FigureLook(labels={"window 8 KiB": "window 16 KiB", "window 16 KiB": "x"})
     )
     assert {"window 16 KiB", "x"} <= {text for text, _ in list_texts(swapped)}
     with pytest.raises(UsageError, match="'throughput-streams-1' has no label 'Stream'"):
-        draw_figure(plot, None, FigureLook(labels={"Stream": "Flow"}))
+        draw_plot_figure(plot, None, FigureLook(labels={"Stream": "Flow"}))
     with pytest.raises(UsageError, match="two series would have the name 'x'"):
-        draw_figure(plot, None, FigureLook(labels={"window 8 KiB": "x", "window 16 KiB": "x"}))
+        draw_plot_figure(plot, None, FigureLook(labels={"window 8 KiB": "x", "window 16 KiB": "x"}))
 
 
 @pytest.mark.parametrize(
@@ -205,12 +205,12 @@ def test_what_is_no_size_is_refused(size: str) -> None:
 def test_styles_of_matplotlib_have_names_and_move_nothing(tmp_path: Path) -> None:
     plot = make_answer()
     for name in ("dark_background", "seaborn-v0_8-paper", "ggplot"):
-        figure = draw_figure(plot, name, FigureLook(size_inch=(6.0, 4.0)))
+        figure = draw_plot_figure(plot, name, FigureLook(size_inch=(6.0, 4.0)))
         assert list(list_faults(figure)) == [], name
     dark = draw_file(plot, ".svg", "dark_background").content.decode()
     assert "#1f2328" not in dark  # ink on a dark ground
     with pytest.raises(UsageError, match="did you mean 'grayscale'"):
-        draw_figure(plot, "graysale")
+        draw_plot_figure(plot, "graysale")
     style = tmp_path / "cut.mplstyle"
     style.write_text("savefig.bbox: tight\nfigure.autolayout: True\ntext.usetex: True\nsavefig.dpi: 100\n")
     write_figure(plot, tmp_path / "a.png", style, FigureLook(size_inch=COLUMN))
