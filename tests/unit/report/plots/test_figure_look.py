@@ -37,6 +37,8 @@ from tests.builders.results import make_quickstart
 from tests.builders.sections import draw, make_inputs
 
 COLUMN = (3.4, 2.4)
+#: With long labels, its three panels and five series need a little more; the refusal says so.
+HIGHER = {"measured trial": (3.4, 2.9)}
 LONG = "over the transatlantic path"
 
 
@@ -120,10 +122,11 @@ def lengthen(plot: Plot) -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_text_of_a_column_wide_figure_is_cut_or_covered(kind: str, long: bool, small_type: Path) -> None:
     plot = prepare_plot(KINDS[kind]())
+    size = HIGHER.get(kind, COLUMN) if long else COLUMN
     for title in ("", None, f"A figure {LONG} {LONG}"):
-        look = FigureLook(size_inch=COLUMN, title=title, labels=lengthen(plot) if long else {})
+        look = FigureLook(size_inch=size, title=title, labels=lengthen(plot) if long else {})
         figure = draw_plot_figure(plot, small_type, look)
-        assert tuple(figure.get_size_inches()) == COLUMN
+        assert tuple(figure.get_size_inches()) == size
         assert list(list_faults(figure)) == [], title
         assert {text.get_fontsize() for text in figure.texts} <= {7.2, 8.0}
         for axes in figure.axes:
