@@ -76,6 +76,12 @@ class StoreError(PathlabError):
     exit_status = 5
 
 
+class NotMeasurable(PathlabError):  # noqa: N818 -- a named outcome, not a fault
+    """No trial is usable: all were flagged or failed, as on a machine that is too busy. Exit status 7."""
+
+    exit_status = 7
+
+
 class PartialCampaign(PathlabError):  # noqa: N818 -- a named outcome, not a fault
     """A campaign that ended before its plan did; says what is missing and how to resume. Exit status 4."""
 

@@ -79,17 +79,21 @@ def compare_groups(
     second: ArrayLike,
     *,
     margin_ratio: float = MARGIN_RATIO,
+    least_ratio: float = 0.0,
     alpha_ratio: float = ALPHA_RATIO,
 ) -> GroupShift:
     """By what factor the values of ``second`` differ from those of ``first``; the groups need not be equal.
 
-    Either group is in its own time order. Raises ``UsageError`` for a margin or level out of range.
+    Either group is in its own time order. ``least_ratio``: the margin is at least this share, which may be
+    above 1. Raises ``UsageError`` for a margin or level out of range.
 
     Notes
     -----
     ``compare_levels`` of the logarithms. ``ratio``: the median over all second / first.
     """
-    margins = log_margins(margin_ratio)
+    low, high = log_margins(margin_ratio)
+    least = math.log1p(least_ratio)
+    margins = min(low, -least), max(high, least)
     ours, theirs = as_samples(first, "first"), as_samples(second, "second")
     if min(ours.min(initial=1.0), theirs.min(initial=1.0)) <= 0:
         check_alpha(alpha_ratio)

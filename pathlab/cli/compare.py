@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.cli.commands.names import UNDECIDED, WORSE
 from pathlab.cli.console import TerminalConsole
 from pathlab.errors import FOUND_STATUS
 from pathlab.report.report_builder import choose_comparison_form, write_comparison
@@ -25,6 +26,7 @@ def compare(
     any_path: bool,
     ignored: tuple[str, ...],
     unchanged: Path | None,
+    flagged: bool,
     fail_on: str | None,
     as_json: bool,
     report: Path | None,
@@ -33,7 +35,11 @@ def compare(
     if report is not None:
         choose_comparison_form(report)  # refuse the file before comparing
     rules = ComparisonRules(
-        metrics=tuple(dict.fromkeys(metrics)), margin_ratio=margin, any_path=any_path, ignored=ignored
+        metrics=tuple(dict.fromkeys(metrics)),
+        margin_ratio=margin,
+        any_path=any_path,
+        ignored=ignored,
+        flagged=flagged,
     )
     with contextlib.ExitStack() as stack:
         opened = [(str(path), stack.enter_context(Results.open(path))) for path in results]
@@ -45,7 +51,7 @@ def compare(
         render_comparison(found, TerminalConsole())
     if report is not None:
         click.echo(str(write_comparison(found, report)), err=as_json)
-    refused = {None: 0, "worse": found.count(ChangeVerdict.WORSE)}.get(
-        fail_on, found.count(ChangeVerdict.WORSE) + found.count(ChangeVerdict.UNDECIDED)
-    )
+    worse = found.count(ChangeVerdict.WORSE) > 0
+    undecided = found.count(ChangeVerdict.UNDECIDED) > 0 or bool(found.unusable)
+    refused = {None: False, WORSE: worse, UNDECIDED: worse or undecided}[fail_on]
     return FOUND_STATUS if refused else 0

@@ -6,13 +6,14 @@ import contextlib
 import datetime
 import json
 import shlex
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pathlab.campaign.campaign_text import read_campaign
-from pathlab.errors import PartialCampaign
+from pathlab.errors import NotMeasurable, PartialCampaign
 from pathlab.escaping import escape_line
 from pathlab.runner.events import EVENT_FORMAT, Emit, Event, Preparing, describe_event
 from pathlab.units import parse_wait_ns
@@ -35,7 +36,9 @@ def run(
     serve_port: int | None,
     **chosen: Any,
 ) -> None:
-    """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing."""
+    """Run or continue a campaign and write its report. Raises PartialCampaign where trials are missing,
+    NotMeasurable where none is usable.
+    """
     given = read_campaign(campaign)
     if json_events or not quiet:
         _announce(f"reading campaign {campaign}", as_event=json_events)
@@ -82,7 +85,25 @@ def run(
             explorer.outlast_run()
     words = ["pathlab", "run", campaign, "--out", str(folder)]
     words += [] if against is None else [f"{OTHER_BUILD_OPTION}={against}"]
-    refuse_partial(outcome, shlex.join([*words, *choices.format_words()]))
+    again = [*words, *choices.format_words()]
+    refuse_partial(outcome, shlex.join(again))
+    refuse_unusable(folder, shlex.join([*words[:3], "--new", "--wait-idle=10m", *again[5:]]))
+
+
+def refuse_unusable(folder: Path, again: str) -> None:
+    """Exit 7 when no trial of a whole campaign is usable; what was measured is stored and reported."""
+    from pathlab.store.results import Results
+    from pathlab.store.usable import find_flaw
+
+    with Results.open(folder) as stored:
+        flaws = Counter(map(find_flaw, stored.records()))
+    if not flaws or None in flaws:
+        return
+    reasons = ", ".join(f"{count} {reason}" for reason, count in flaws.most_common())
+    raise NotMeasurable(
+        f"not measurable here: of {flaws.total()} trials none is usable ({reasons})",
+        hint=f"the report says why; with idle cores: {again}",
+    )
 
 
 def tell_both(first: Emit, second: Emit | None) -> Emit:

@@ -23,6 +23,8 @@ _FIGURES = (
 USABLE = "usable"
 USABLE_MEANING = "whether it counts in medians: complete, with a figure, and without a flag that excludes it"
 SEPARATOR = ";"
+#: Why a complete trial without a flag is not usable.
+NO_FIGURE = "without a figure"
 
 
 def is_usable(record: Any) -> bool:
@@ -31,13 +33,20 @@ def is_usable(record: Any) -> bool:
     It is complete, has a throughput (of probes alone an RTT, of messages their figures), got the window that
     it requested, and bears no flag by which medians leave it out.
     """
+    return find_flaw(record) is None
+
+
+def find_flaw(record: Any) -> str | None:
+    """Why a trial is not usable: its status, the first flag that excludes it, or that it has no figure."""
+    if record.status != Status.COMPLETE:
+        return str(record.status)
     others = any(getattr(record, name) is not None for name in _OTHER_KINDS)
-    flags = {*(VOID_FLAGS if others else PATH_FLAGS), Flag.WINDOW_SHORT, Flag.HOST_STALLED}
-    if record.status != Status.COMPLETE or flags.intersection(record.flags or ()):
-        return False
+    for flag in (Flag.HOST_STALLED, *(VOID_FLAGS if others else PATH_FLAGS), Flag.WINDOW_SHORT):
+        if flag in (record.flags or ()):
+            return flag
     needed = _FIGURES if others or record.streams == 0 else _FIGURES[:1]
     known = (getattr(record, name) for name in needed)
-    return any(value is not None and value >= 0 for value in known)
+    return None if any(value is not None and value >= 0 for value in known) else NO_FIGURE
 
 
 def serialize_flags(flags: Iterable[str]) -> str:

@@ -328,7 +328,7 @@ class Rules:
     Control rows, which are no cells of the design, are taken with ``controls`` alone. With ``windowed``
     conditions of UDP, which has no window, are passed over; without ``messages`` those of messages are, whose
     rate is that of hosts or the one offered, and no path's. With ``unrated`` messages with replies need none
-    of the figures: technologies have no throughput.
+    of the figures: technologies have no throughput. With ``flagged`` no flag leaves a trial out.
     """
 
     flags: Sequence[str] = PATH_FLAGS
@@ -339,6 +339,13 @@ class Rules:
     windowed: bool = False
     messages: bool = False
     unrated: bool = False
+    flagged: bool = False
+
+    def list_flags(self) -> tuple[str, ...]:
+        """The flags by which a trial is left out, in the order in which they are named as the reason."""
+        if self.flagged:
+            return ()
+        return (Flag.HOST_STALLED, *self.flags, *((Flag.WINDOW_SHORT,) if self.as_requested else ()))
 
 
 def select(table: TrialTable, rules: Rules | None = None) -> tuple[Sample, ...]:
@@ -419,7 +426,7 @@ def survey_table(table: TrialTable) -> SampleSelection:
 def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     """Why a trial is left out: the first reason of its own, empty for none.
 
-    One in which a program did not run is left out by all rules.
+    One in which a program did not run is left out by all rules but ``flagged``.
     """
     reasons = np.full(len(table), "", dtype=object)
 
@@ -429,7 +436,7 @@ def find_reasons(table: TrialTable, rules: Rules) -> NDArray[np.object_]:
     status = table.frame["status"].astype(object).to_numpy()
     for name in sorted({str(one) for one in status} - {Status.COMPLETE}):
         mark(status == name, name)
-    for name in (Flag.HOST_STALLED, *rules.flags, *((Flag.WINDOW_SHORT,) if rules.as_requested else ())):
+    for name in rules.list_flags():
         mark(table.flagged(name), name)
     rated = {  # of each condition once: they are few, and trials many
         number: not (rules.unrated and one.is_of_messages and one.get("reply"))

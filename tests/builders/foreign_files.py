@@ -373,3 +373,14 @@ def change(node: Node, path: str, value: Any) -> Node:
         at = at[int(key)] if isinstance(at, list) else at[key]
     at[int(keys[-1]) if isinstance(at, list) else keys[-1]] = value
     return changed
+
+
+def pause_iperf3(late_s: float, reported: bool) -> Node:
+    """The second interval begins late; or it does so because the first one was reported late."""
+    node = make_iperf3(omit=0)
+    for index, interval in enumerate(node["intervals"]):
+        for one in (*interval["streams"], interval["sum"]):
+            one["start"] += late_s * (index > 0)
+            one["end"] += late_s * (index > 0 or reported)
+            one["seconds"] = one["end"] - one["start"]
+    return node

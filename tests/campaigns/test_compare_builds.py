@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.builders.foreign_files import pause_iperf3
 from tests.campaigns.comparing import ROOT, SHORT, prepare_folder, run_script
 from tests.require import require
 
@@ -37,6 +39,21 @@ def test_equal_builds_are_not_worse_by_what_the_program_prints(folder: Path) -> 
     assert len(order) == 12
     assert all(set(order[at : at + 2]) == {"base", "head"} for at in range(0, 12, 2))  # cycle by cycle
     assert len({order[at] for at in range(0, 12, 2)}) == 2  # and either of them first
+
+
+@pytest.mark.netns
+@pytest.mark.engine
+def test_transfers_during_which_the_program_did_not_run_are_not_measurable(folder: Path) -> None:
+    node = pause_iperf3(1.5, reported=True)
+    node["start"]["timestamp"]["timesecs"] = 1_700_424_242
+    (folder / "stalled.json").write_text(json.dumps(node))
+    numbered = 'echo >>order; sed "s/1700424242/17004$(printf %05d $(wc -l <order))/" stalled.json'
+    command = f'ping -c 1 "$PATHLAB_PEER" >ping.log; {numbered}'
+    done = run_script(folder, "--base", command, "--head", command, "--json", *SHORT)
+    assert done.returncode == 7, done.stdout + done.stderr
+    line, fix = done.stderr.splitlines()
+    assert "has no trial to compare; excluded: 6 host-stalled" in line
+    assert "--all" in fix
 
 
 @pytest.mark.parametrize(

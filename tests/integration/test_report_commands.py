@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -11,7 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.runner.campaign.run import RunOutcome
+from pathlab.store.records import TrialRecord
+from tests.builders.comparisons import make_results
 from tests.builders.results import SyntheticResults, make_campaign, make_quickstart, write_results
+from tests.builders.trials import make_failed
 from tests.command_line import call_lines
 
 KIB = 1024
@@ -117,6 +122,72 @@ def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixtur
     status, _, err = call_lines(["compare", *names, "--report", str(tmp_path / "x.docx")], capsys)
     assert status == 2
     assert "does not end in .html, .md or .pdf" in err[0]
+
+
+def flag(one: TrialRecord) -> TrialRecord:
+    return dataclasses.replace(one, flags=("lab-limited",))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "options", "status"),
+    [
+        (flag, [], 7),
+        (make_failed, ["--fail-on", "worse"], 7),
+        (flag, ["--all"], 0),
+        (
+            lambda one: dataclasses.replace(flag(one), throughput_bits_per_s=1e6),
+            ["--all", "--fail-on", "worse"],
+            6,
+        ),
+        (lambda one: flag(one) if one.streams == 4 else one, ["--fail-on", "worse"], 0),
+        (lambda one: flag(one) if one.streams == 4 else one, ["--fail-on", "undecided"], 6),
+        (lambda one: one, ["--fail-on", "undecided"], 0),
+        (lambda one: one, ["--metric", "speed"], 2),
+    ],
+)
+def test_a_gate_tells_not_measurable_from_worse_and_from_wrong_use(
+    spoil: Callable[[TrialRecord], TrialRecord],
+    options: list[str],
+    status: int,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before, after = make_results(seed=1), make_results(seed=2)
+    after.change_trials(spoil)
+    names = [str(write_results(one, tmp_path / name)) for name, one in (("a", before), ("b", after))]
+    found, out, err = call_lines(["compare", *names, *options], capsys)
+    assert found == status, err
+    assert (out == []) == (status in (2, 7))
+    if status == 7:
+        assert len(err) == 2  # the reason, and what to do
+
+
+@pytest.mark.parametrize("given", [[], ["--quiet"], ["--json-events"]])
+@pytest.mark.parametrize(("flagged", "status"), [(20, 7), (19, 0)])
+def test_a_run_without_a_usable_trial_ends_with_a_status_of_its_own(
+    flagged: int,
+    status: int,
+    given: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder, results = tmp_path / "results", make_results(seed=1)
+    results.records[:flagged] = map(flag, results.records[:flagged])
+
+    def store(_source: object, out: Path, _emit: object) -> RunOutcome:
+        write_results(results, out)
+        return RunOutcome(folder=out, rows=20, complete=20, failed=0, interrupted=False)
+
+    monkeypatch.setattr("pathlab.runner.campaign.run.run_campaign", store)
+    words = ["run", "quickstart", "--set", "cycles=10", "--out", str(folder), *given]
+    ended, out, err = call_lines(words, capsys)
+    assert ended == status, err
+    assert str(folder / "report.html") in out[-1]  # what was measured is reported all the same
+    assert len(err) == (2 if status else 0)
+    if status:
+        assert "of 20 trials none is usable (20 lab-limited)" in err[0]
+        assert "pathlab run quickstart --new --wait-idle=10m --set=cycles=10" in err[1]
 
 
 def test_a_pdf_without_its_extra_ends_before_anything_is_analysed(

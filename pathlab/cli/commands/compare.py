@@ -43,10 +43,16 @@ command = declare(
         type=PATH,
         help="A again, without any change: the noise floor is how far it differs, not how far halves do.",
     ),
+    flag(
+        "--all",
+        "flagged",
+        help="Count flagged trials too, as of a machine that was too busy; every number is provisional then.",
+    ),
     option(
         "--fail-on",
         type=click.Choice([WORSE, UNDECIDED]),
-        help="End with status 6 where a row is worse; undecided: also where one is undecided.",
+        help="End with status 6 where a row is worse; undecided: also where one is undecided, or where a "
+        "combination has no usable trial on one side. Status 7: no trial is usable.",
     ),
     json_flag("Print JSON."),
     option(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pathlab.errors import UsageError
+from pathlab.errors import NotMeasurable, UsageError
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
     list_summaries,
+    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import name_cells
@@ -23,7 +24,7 @@ def read_verdicts(results: ExploredResults, view: View) -> dict[str, Any]:
     """The verdicts of a view, ready for JSON; ``refused``: why there are none, None otherwise."""
     try:
         compared = compare_view(results, view)
-    except UsageError as error:
+    except (NotMeasurable, UsageError) as error:
         return {"refused": f"{error.message}; {error.hint}" if error.hint else error.message}
     document = write_verdicts(compared.found)
     if compared.unnamed:
@@ -47,7 +48,7 @@ def write_verdicts(found: ResultsComparison) -> dict[str, Any]:
             for sentence in list_summaries(found, label)
         ],
         "tables": [table for label in labels for table in _list_tables(found, label)],
-        "notes": list(list_notes(found)),
+        "notes": [*list_warnings(found), *list_notes(found)],
     }
 
 

@@ -17,6 +17,7 @@ from pathlab.report.sections.comparison_changes import (
     count_rows,
     format_change,
     list_summaries,
+    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
@@ -85,6 +86,8 @@ def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
             yield Paragraph(text=text, lead=place == 0)
         if not refusal and (warning := warn_of_times(found, label)):
             yield Paragraph(text=warning)
+        for warning in list_warnings(found) if number == 1 else ():
+            yield Paragraph(text=warning)
         groups = group_rows(found, label)
         for unit, name in FIGURES.items():
             drawn = [rows for rows in groups if _find_unit(rows[0].metric)[0] == unit and _has_interval(rows)]
@@ -114,21 +117,19 @@ def _draw(
         title=f"Change of {groups[0][0].metric.title if len(groups) == 1 else 'each combination'}",
         condition=f"{groups[0][0].label} against {found.labels[0]}",
         sentence=" ".join(sentences),
-        panels=tuple(
-            build_change_panel(choose_most_changed(rows, DRAWN_ROWS), found, names) for rows in groups
-        ),
+        panels=tuple(build_change_panel(choose_most_changed(rows, DRAWN_ROWS), names) for rows in groups),
         shared_x=True,
     )
 
 
-def build_change_panel(rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames) -> Panel:
+def build_change_panel(rows: Sequence[ComparisonRow], names: CellNames) -> Panel:
     """The change of each row with its interval, and the margin of equivalence."""
     metric = rows[0].metric
     texts = tuple(names.format(row.cell) for row in rows)
     return Panel(
         x=Axis(label="Change", unit=_find_unit(metric)[0]),
         y=Axis(label="Combination", ticks=_find_heights(rows), tick_labels=texts, rows=True),
-        layers=tuple(_list_layers(rows, found, names)),
+        layers=tuple(_list_layers(rows, names)),
         title=capitalise_title(metric),
     )
 
@@ -138,11 +139,9 @@ def _find_heights(rows: Sequence[ComparisonRow]) -> tuple[float, ...]:
     return tuple(float(len(rows) - place) for place in range(len(rows)))
 
 
-def _list_layers(
-    rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames
-) -> Iterator[Layer]:
+def _list_layers(rows: Sequence[ComparisonRow], names: CellNames) -> Iterator[Layer]:
     """The margin, and for each verdict the intervals and the points on them."""
-    low, high = _find_margin(rows, found.rules.margin_ratio)
+    low, high = _find_margin(rows)
     yield Rule(name="no change", value=0.0, vertical=True, low=low, high=high)
     for verdict, slot in SLOTS.items():
         known = [
@@ -165,15 +164,16 @@ def _list_layers(
             x=np.array([_scale(row.estimate, row.metric) for row, _ in known], dtype=np.float64),
             y=np.array([height for _, height in known]),
             slot=slot,
-            hover=tuple(_describe_point(row, found, names) for row, _ in known),
+            hover=tuple(_describe_point(row, names) for row, _ in known),
             hollow=verdict is ChangeVerdict.UNDECIDED,
         )
 
 
-def _find_margin(rows: Sequence[ComparisonRow], margin_ratio: float) -> tuple[float | None, float | None]:
-    """The margin as it is drawn; of differences the least one, None where it is not known."""
+def _find_margin(rows: Sequence[ComparisonRow]) -> tuple[float | None, float | None]:
+    """The margin as it is drawn; of several the least one, None where it is not known."""
     metric = rows[0].metric
     if metric.bound is None:
+        margin_ratio = min(row.margin_ratio for row in rows)
         return _scale(1 / (1 + margin_ratio), metric), _scale(1 + margin_ratio, metric)
     bound = find_least_bound(rows)
     return (None, None) if bound is None else (_scale(-bound, metric), _scale(bound, metric))
@@ -191,8 +191,8 @@ def _scale(value: float | None, metric: ComparedMetric) -> float:
     return (value - (metric.bound is None)) / _find_unit(metric)[1]
 
 
-def _describe_point(row: ComparisonRow, found: ResultsComparison, names: CellNames) -> str:
-    change, interval = format_change(row, found.rules.margin_ratio)
+def _describe_point(row: ComparisonRow, names: CellNames) -> str:
+    change, interval = format_change(row)
     return f"{names.format(row.cell)}: {change} ({interval})"
 
 

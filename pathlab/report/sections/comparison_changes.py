@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.phrases import FORMATS, format_count, format_figure, format_reason
-from pathlab.report.sections.comparison_names import CellNames, name_cells
+from pathlab.report.sections.comparison_names import CellNames, format_compared_cell, name_cells
+from pathlab.report.text import PROVISIONAL
 from pathlab.study.comparison.metrics import LOSS_SHARE_RATIO, ComparedMetric
 from pathlab.study.comparison.rows import (
     TOO_FEW_TRIALS,
@@ -21,10 +22,12 @@ from pathlab.units import NOT_MEASURED, format_beside, format_ratio
 #: What a difference of shares is given in.
 POINTS = "pp"
 DECIMALS = 1  # of a change in percent
+#: Combinations without a usable trial that are named.
+NAMED_CELLS = 5
 WHOLE_PERCENT = 10  # from here on a sentence has no decimals
 
 
-def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
+def format_change(row: ComparisonRow) -> tuple[str, str]:
     """The change and its interval: ``−18.2 %`` and ``−25.1 to −11.3 %``; ``+5.01 ms``; ``+3.9 pp``.
 
     An end of the interval has as many digits as keep it on its side of no change and of the margin.
@@ -34,7 +37,7 @@ def format_change(row: ComparisonRow, margin_ratio: float) -> tuple[str, str]:
         return NOT_MEASURED, NOT_MEASURED
     if row.is_ratio:
         estimate = f"{_format_signed(f'{_percent(row.estimate):.{DECIMALS}f}')} %"
-        ends = [_format_end(end, margin_ratio) for end in (low, high) if end is not None]
+        ends = [_format_end(end, row.margin_ratio) for end in (low, high) if end is not None]
         return estimate, f"{' to '.join(ends)} %" if ends else NOT_MEASURED
     estimate = format_difference(row.estimate, row.metric)
     if low is None or high is None:
@@ -60,7 +63,23 @@ def refuse_verdicts(found: ResultsComparison) -> str | None:
     """The sentence for results of which every row has too few trials; None where one has enough."""
     if any(row.reason != TOO_FEW_TRIALS for row in found.rows):
         return None
-    return f"No verdict: {_describe_few(found.rows, found.least_trials)}."
+    return f"{_mark(found)}No verdict: {_describe_few(found.rows, found.least_trials)}."
+
+
+def list_warnings(found: ResultsComparison) -> Iterator[str]:
+    """Which trials count in spite of a flag, and which combinations have no usable trial."""
+    if found.provisional:
+        counts = "; ".join(
+            f"in {label} {', '.join(f'{one.trials} {one.reason}' for one in flagged)}"
+            for label, flagged in found.flagged.items()
+            if flagged
+        )
+        yield f"{PROVISIONAL}: provisional, as flagged trials count (--all): {counts}."
+    for label in dict.fromkeys(label for label, _ in found.unusable):
+        cells = [cell for side, cell in found.unusable if side == label]
+        shown = "; ".join(map(format_compared_cell, cells[:NAMED_CELLS]))
+        more = f"; {len(cells) - NAMED_CELLS} more" if len(cells) > NAMED_CELLS else ""
+        yield f"Not compared, as no trial of {label} is usable: {shown}{more}."
 
 
 def list_summaries(found: ResultsComparison, label: str) -> tuple[str, ...]:
@@ -73,6 +92,14 @@ def list_summaries(found: ResultsComparison, label: str) -> tuple[str, ...]:
         )
         for metric in metrics
     )
+
+
+def format_margins(rows: Sequence[ComparisonRow], margin_ratio: float) -> str:
+    """The margins that these rows of one metric are held against: ``±5 %``, ``±100 µs``, or both."""
+    metric, least = rows[0].metric, {row.least_margin for row in rows}
+    texts = [format_margin(metric, margin_ratio)] if False in least else []
+    texts += [f"±{format_metric(metric.least_margin, metric)}"] if True in least else []
+    return " or ".join(texts)
 
 
 def format_margin(metric: ComparedMetric, margin_ratio: float) -> str:
@@ -103,14 +130,15 @@ def _summarise(rows: Sequence[ComparisonRow], found: ResultsComparison, names: C
     subject, total = capitalise_title(metric), len(rows)
     changed = [row for row in rows if row.verdict in (ChangeVerdict.WORSE, ChangeVerdict.BETTER)]
     equal = [row for row in rows if row.verdict is ChangeVerdict.EQUIVALENT]
-    margin = format_margin(metric, found.rules.margin_ratio)
     clauses: list[str] = []
     if changed:
         texts = list(_describe_changes(changed, total, found, names))
         clauses.append(f"{subject} {' and '.join(texts)}")
     if equal and changed:
+        margin = format_margins(equal, found.rules.margin_ratio)
         clauses.append(f"{len(equal)} {'is' if len(equal) == 1 else 'are'} equal within {margin}")
     elif equal:
+        margin = format_margins(equal, found.rules.margin_ratio)
         clauses.append(f"{subject} is equal within {margin} {_describe_where(equal, total, names)}")
     undecided = list(_describe_undecided(rows, found))
     if not clauses and len(undecided) == 1:
@@ -118,7 +146,12 @@ def _summarise(rows: Sequence[ComparisonRow], found: ResultsComparison, names: C
     else:
         texts = [f"{count} undecided: {reason}" for count, reason in undecided]
         clauses += texts if clauses else [f"{subject}: {texts[0]}", *texts[1:]]
-    return f"{'; '.join(clauses)}."
+    return f"{_mark(found)}{'; '.join(clauses)}."
+
+
+def _mark(found: ResultsComparison) -> str:
+    """What a sentence begins with whose numbers are provisional."""
+    return "Provisional: " if found.provisional else ""
 
 
 def _describe_changes(
@@ -137,7 +170,7 @@ def _describe_changes(
             continue
         sizes = sorted(abs(_measure(row)) for row in group)
         texts = list(dict.fromkeys(_format_size(size, group[0]) for size in (sizes[0], sizes[-1])))
-        ends = [_format_summary_end(end, group[0], rules.margin_ratio) for end in span_intervals(group)]
+        ends = [_format_summary_end(end, group[0]) for end in span_intervals(group)]
         where = _describe_where(group, total, names)
         confidence = format_ratio(1 - rules.alpha_ratio)
         yield f"{verb} by {_join_ends(*texts)} ({confidence} CI {_join_ends(*ends)}) {where}"
@@ -155,13 +188,13 @@ def _describe_where(rows: Sequence[ComparisonRow], total: int, names: CellNames)
 
 def _describe_undecided(rows: Sequence[ComparisonRow], found: ResultsComparison) -> Iterator[tuple[int, str]]:
     """For each reason, how many rows are undecided, why, and what would decide them."""
-    margin = format_margin(rows[0].metric, found.rules.margin_ratio)
     for reason in dict.fromkeys(row.reason for row in rows if row.verdict is ChangeVerdict.UNDECIDED):
         group = [row for row in rows if row.reason == reason]
         noise = group[0].noise
         if reason == TOO_FEW_TRIALS:
             text = _describe_few(group, found.least_trials)
         elif reason == Undecided.INCONCLUSIVE:
+            margin = format_margins(group, found.rules.margin_ratio)
             text = (
                 f"interval{'s reach' if len(group) > 1 else ' reaches'} beyond {margin}, more trials needed"
             )
@@ -226,9 +259,9 @@ def _format_size(size: float, row: ComparisonRow) -> str:
     return format_difference(size, row.metric).removeprefix("+")
 
 
-def _format_summary_end(end: float, row: ComparisonRow, margin_ratio: float) -> str:
+def _format_summary_end(end: float, row: ComparisonRow) -> str:
     if row.is_ratio:
-        return f"{_format_end(end, margin_ratio, _choose_decimals(_percent(end)))} %"
+        return f"{_format_end(end, row.margin_ratio, _choose_decimals(_percent(end)))} %"
     return format_difference(end, row.metric)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.console import Console
 
@@ -14,11 +14,13 @@ from pathlab.report.sections.comparison_changes import (
     format_change,
     format_metric,
     list_summaries,
+    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_text import list_notes
 from pathlab.report.sections.comparison_times import warn_of_times
+from pathlab.report.text import PROVISIONAL
 from pathlab.study.comparison.rows import ComparisonRow, ResultsComparison
 from pathlab.units import NOT_MEASURED, format_ratio
 
@@ -38,6 +40,8 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             console.print(PrintedParagraph(sentence, "bold"))
         if warning := warn_of_times(found, label):
             console.print(PrintedParagraph(warning))
+    for warning in list_warnings(found):
+        console.print(PrintedParagraph(warning, "yellow"))
     console.print()
     console.print(f"Before: {found.labels[0]}", soft_wrap=True)
     for label in found.labels[1:]:
@@ -72,7 +76,7 @@ def list_change_columns(
     rows: Sequence[ComparisonRow], found: ResultsComparison, names: CellNames
 ) -> list[ChangeColumn]:
     """The columns of one metric's rows, without empty ones and without trials where all have as many."""
-    changes = [format_change(row, found.rules.margin_ratio) for row in rows]
+    changes = [format_change(row) for row in rows]
     columns = [
         ("Combination", [names.format(row.cell) for row in rows]),
         ("Before", [format_metric(row.before_median, row.metric) for row in rows]),
@@ -86,7 +90,16 @@ def list_change_columns(
     hidden = {"Trials"} if find_trials(rows) else set()
     if all(text == NOT_MEASURED for text in intervals):
         hidden |= {columns[4][0], "Verdict"}  # the sentence says why there is none
-    return [_move_unit(name, texts) for name, texts in columns if name not in hidden]
+    shown = [_move_unit(name, texts) for name, texts in columns if name not in hidden]
+    return [_mark_provisional(one) for one in shown] if found.provisional else shown
+
+
+def _mark_provisional(column: ChangeColumn) -> ChangeColumn:
+    """The column with a mark on every number that was measured."""
+    if column.name in ("Combination", "Trials", "Verdict"):
+        return column
+    texts = (text if text == NOT_MEASURED else f"{text}{PROVISIONAL}" for text in column.texts)
+    return replace(column, texts=tuple(texts))
 
 
 def find_trials(rows: Sequence[ComparisonRow]) -> str:

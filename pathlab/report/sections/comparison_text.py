@@ -9,7 +9,7 @@ from typing import Any
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.report.names import enumerate_cells
 from pathlab.report.phrases import format_count
-from pathlab.report.sections.comparison_changes import POINTS, format_margin, format_noise
+from pathlab.report.sections.comparison_changes import POINTS, format_margin, format_metric, format_noise
 from pathlab.report.sections.comparison_names import format_compared_cell
 from pathlab.report.sections.comparison_times import note_times
 from pathlab.study.comparison.groups import COMPARED, ComparedCell
@@ -30,7 +30,12 @@ def describe_comparison(found: ResultsComparison) -> dict[str, Any]:
         "correction": "holm",
         "verdicts": {str(change): found.count(change) for change in ChangeVerdict},
         "rows": [_describe_row(row) for row in found.rows],
+        "provisional": found.provisional,
         "alone": [{"results": label, **cell.describe()} for label, cell in found.alone],
+        "unusable": [{"results": label, **cell.describe()} for label, cell in found.unusable],
+        "flagged_trials": {
+            label: {count.reason: count.trials for count in counts} for label, counts in found.flagged.items()
+        },
         "left_out_trials": {
             label: sum(count.trials for count in counts) for label, counts in found.excluded.items()
         },
@@ -66,6 +71,7 @@ def _describe_row(row: ComparisonRow) -> dict[str, Any]:
         "p_value": row.p_value,
         "equivalence_p_value": row.equivalence_p_value,
         "noise_ratio": ratio[3],
+        "margin_ratio": row.margin_ratio if row.is_ratio else None,
         "difference": difference[0],
         "difference_low": difference[1],
         "difference_high": difference[2],
@@ -126,6 +132,8 @@ def _list_margins(found: ResultsComparison) -> Iterator[str]:
     if any(metric.bound is None for metric in metrics.values()):
         low, _, high = (100 * (mark - 1) for mark in list_thresholds(margin_ratio))
         yield f"−{abs(low):.3g} to +{high:.3g} %"
+    for metric in dict.fromkeys(row.metric for row in found.rows if row.least_margin):
+        yield f"±{format_metric(metric.least_margin, metric)} where the {metric.title} is short"
     if "drtt" in metrics:
         yield f"{format_margin(metrics['drtt'], margin_ratio)} for dRTT"
     for name in ("loss", "udp-loss"):

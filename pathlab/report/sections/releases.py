@@ -108,7 +108,7 @@ def _draw_changes(found: LevelComparison, label: str) -> Drawing:
     panels = []
     for group in group_rows(rows, label):
         shown = choose_most_changed(group, DRAWN_ROWS)
-        panel = build_change_panel(shown, rows, names)
+        panel = build_change_panel(shown, names)
         panels.append(replace(panel, layers=(*_draw_noise(group), *panel.layers)))
     hidden = max(map(len, group_rows(rows, label))) - DRAWN_ROWS
     return Drawing(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pathlab.campaign.factors import find_default
 from pathlab.store.flags import Flag
@@ -18,6 +20,7 @@ from pathlab.study.selection import (
     Rules,
     Sample,
     collect_sample,
+    find_reasons,
     select_everywhere,
 )
 from pathlab.study.trials import CELL_SETTINGS, StudySource, list_values, read_study_trials
@@ -89,44 +92,91 @@ def share_settings(sources: Sequence[ComparedResults]) -> tuple[tuple[str, ...],
     return tuple(sorted(every - ignored - alike)), tuple(sorted(ignored))
 
 
-def group_combinations(
-    source: ComparedResults, shared: Sequence[str], *, any_path: bool, ignored: Sequence[str] = ()
-) -> tuple[dict[ComparedCell, Sample], tuple[ExclusionCount, ...]]:
-    """The usable trials by combination with the ``shared`` settings, and how many were excluded and why.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """How trials become combinations. ``shared``: the settings that tell them apart besides their own.
+
+    ``any_path``: combinations have no names of hosts. ``ignored``: settings, by attribute, that combinations
+    do not have. ``flagged``: trials count whatever their flags.
+    """
+
+    shared: Sequence[str]
+    any_path: bool = False
+    ignored: Sequence[str] = ()
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedTrials:
+    """The trials taken by combination, and how many were excluded or taken in spite of a flag, by reason.
+
+    ``measured``: every combination that has a trial, usable or not.
+    """
+
+    samples: CellSamples
+    measured: frozenset[ComparedCell]
+    excluded: tuple[ExclusionCount, ...]
+    flagged: tuple[ExclusionCount, ...] = ()
+
+
+def group_combinations(source: ComparedResults, matching: Matching) -> GroupedTrials:
+    """The usable trials by combination.
 
     Usable as for every other figure, control rows included, with four differences. Trials that a host
     limited are taken: its limit may be the difference. Messages with replies need no throughput.
     Imported trials among others are excluded: two programs are not one group. Where all are imported,
-    throughput is not needed: a file of pings is compared by its RTT. ``any_path``: combinations have
-    no names of hosts. ``ignored``: settings, by attribute, that combinations do not have.
+    throughput is not needed: a file of pings is compared by its RTT.
     """
     table, imported = source.table, source.imported
     rules = Rules(flags=COMPARISON_FLAGS, as_requested=True, controls=True, messages=True, unrated=True)
-    places, selection = select_everywhere(table, replace(rules, needed=()) if imported.all() else rules)
+    if imported.all():
+        rules = replace(rules, needed=())
+    places, selection = select_everywhere(table, replace(rules, flagged=matching.flagged))
     excluded = selection.excluded
     mixed = imported[places] & (not imported.all())
     if mixed.any():
         excluded = (*excluded, ExclusionCount(reason=Flag.IMPORTED, trials=int(mixed.sum())))
     places = places[~mixed]
+    cells = _name_cells(source, np.flatnonzero(~imported | imported.all()), matching)
+    found: dict[ComparedCell, list[int]] = {}
+    for place in places:
+        found.setdefault(cells[place], []).append(int(place))
+    flaws = Counter(find_reasons(table, rules)[places].tolist()) if matching.flagged else Counter()
+    return GroupedTrials(
+        samples={cell: collect_sample(table, np.array(group)) for cell, group in found.items()},
+        measured=frozenset(cells.values()),
+        excluded=excluded,
+        flagged=tuple(ExclusionCount(reason=one, trials=flaws[one]) for one in sorted(flaws) if one),
+    )
+
+
+def _name_cells(
+    source: ComparedResults, places: NDArray[np.int64], matching: Matching
+) -> dict[int, ComparedCell]:
+    """The combination of each of these trials that names its streams."""
+    table, imported, ignored = source.table, source.imported, matching.ignored
     names = ("path_source", "path_destination", "streams", "window_requested_bytes")
     columns = (*names, "congestion_requested", "congestion_sender", "plan_row")
-    found: dict[ComparedCell, list[int]] = {}
     kept = list_values(table.frame.iloc[places], columns)
+    found: dict[int, ComparedCell] = {}
     for place, *values in zip(places, *kept, strict=True):
         sender, receiver, streams, window, requested, used, row = values
+        if streams is None:
+            continue
         own = source.settings.get(row, {})
-        cell = ComparedCell(
-            source="" if any_path else sender,
-            destination="" if any_path else receiver,
+        found[int(place)] = ComparedCell(
+            source="" if matching.any_path else sender,
+            destination="" if matching.any_path else receiver,
             streams=COMPARED if STREAMS in ignored else int(streams),
             window_bytes=COMPARED if WINDOW in ignored else -1 if window is None else int(window),
             congestion="" if CONGESTION in ignored else requested or (imported[place] and used) or "",
             settings=tuple(
-                (name, str(own.get(name, find_default(name)))) for name in shared if name not in ignored
+                (name, str(own.get(name, find_default(name))))
+                for name in matching.shared
+                if name not in ignored
             ),
         )
-        found.setdefault(cell, []).append(int(place))
-    return {cell: collect_sample(table, np.array(group)) for cell, group in found.items()}, excluded
+    return found
 
 
 def list_trial_levels(sample: Sample, factor: str) -> list[Any]:

@@ -19,6 +19,9 @@ from pathlab.study.trials import Condition
 
 #: Of the margin: what a loss of probes or datagrams may differ by without mattering, half a point of 5 %.
 LOSS_SHARE_RATIO = 0.1
+#: Where the RTT is compared by default, differences below this do not matter, however short the path: a probe
+#: waits for a sleeping core and the timers of both ends (50 us of slack each, prctl(2) PR_SET_TIMERSLACK).
+RTT_MARGIN_NS = 100_000
 #: From so many halves on, the noise floor is their 95th percentile; below, the largest.
 MANY_HALVES = 20
 
@@ -29,6 +32,8 @@ class ComparedMetric:
 
     What may be 0 or below has no ratio. Such a metric has ``bound``: from the trials before and the margin,
     the difference in its own unit that does not matter (None: not known); its rows are differences.
+    ``least_margin``: a difference, in the metric's unit, that does not matter however small the values are,
+    where the metric was not asked for by name.
     """
 
     name: str
@@ -37,6 +42,7 @@ class ComparedMetric:
     read: Callable[[Sample], Floats]
     higher_is_better: bool = False
     bound: Callable[[Sample, float], float | None] | None = None
+    least_margin: float | None = None
 
     def read_known(self, sample: Sample) -> Floats:
         """The values that were measured, in the order of measurement."""
@@ -76,6 +82,7 @@ METRICS: Mapping[str, ComparedMetric] = {
             title="median RTT under load",
             unit="ns",
             read=lambda sample: sample.get("loaded_rtt_median_ns"),
+            least_margin=RTT_MARGIN_NS,
         ),
         ComparedMetric(
             name="idle-rtt",

@@ -7,13 +7,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from pathlab.campaign.factors import FACTORS_BY_KEY, find_default, format_levels, name_levels
 from pathlab.campaign.source_text import suggest_name
-from pathlab.errors import UsageError
+from pathlab.errors import NotMeasurable, UsageError
+from pathlab.store.flags import Flag
 from pathlab.study.comparison.circumstances import format_trial_level
 from pathlab.study.comparison.groups import (
     COMPARED,
     CONGESTION,
     CellSamples,
     ComparedCell,
+    GroupedTrials,
     list_trial_levels,
 )
 from pathlab.units import format_bytes
@@ -26,6 +28,9 @@ NAMED_OPTIONS = 2
 WRITTEN = {"None": None, "True": True, "False": False}
 #: What a setting is called that no side names.
 DEFAULT = "default"
+#: What to do where no trial is usable.
+MEASURE_AGAIN = "measure again with idle cores: pathlab run CAMPAIGN --new --wait-idle 10m"
+COUNT_ALL = "to count flagged trials too, as provisional: --all"
 PATH, CONGESTION_PART = "path", "congestion control"
 
 
@@ -49,6 +54,40 @@ def check_shared(
             f"the results without a change share no combination with '{labels[0]}'",
             hint="Give another run of the first results, or leave --unchanged out.",
         )
+
+
+def check_usable(named: Sequence[tuple[str, GroupedTrials]]) -> None:
+    """Raise NotMeasurable where results have no usable trial, or none of what both sides measured.
+
+    ``named``: the label and the trials of each of the results.
+    """
+    (first, before), *others = named
+    for label, one in named:
+        if not one.samples:
+            raise NotMeasurable(
+                f"'{label}' has no trial to compare{_name_exclusions(one)}", hint=_suggest_remedy(one)
+            )
+    for label, after in others:
+        shared = before.measured & after.measured
+        if shared and not before.samples.keys() & after.samples.keys():
+            sides = "; ".join(
+                f"'{name}'{_name_exclusions(one)}" for name, one in ((first, before), (label, after))
+            )
+            raise NotMeasurable(
+                f"no combination has a usable trial in both results: {sides}",
+                hint=_suggest_remedy(before, after),
+            )
+
+
+def _suggest_remedy(*sides: GroupedTrials) -> str:
+    """What to do where no trial is usable; to count flagged ones only where there are any."""
+    reasons = {count.reason for one in sides for count in one.excluded} - {Flag.IMPORTED}
+    return "; ".join([MEASURE_AGAIN, *([COUNT_ALL] if reasons & set(Flag) else [])])
+
+
+def _name_exclusions(one: GroupedTrials) -> str:
+    reasons = ", ".join(f"{count.trials} {count.reason}" for count in one.excluded)
+    return f"; excluded: {reasons or 'none'}"
 
 
 def find_settings(keys: Sequence[str], shared: Sequence[str]) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from pathlab.study.comparison.groups import (
     CellSamples,
     ComparedCell,
     ComparedResults,
+    Matching,
     group_combinations,
     share_settings,
 )
@@ -41,7 +42,7 @@ from pathlab.study.comparison.metrics import (
     choose_metrics,
     find_noise,
 )
-from pathlab.study.comparison.mismatch import check_ignored, check_shared, find_settings
+from pathlab.study.comparison.mismatch import check_ignored, check_shared, check_usable, find_settings
 from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 from pathlab.study.selection import ExclusionCount, Sample
 from pathlab.study.trials import StudySource
@@ -69,7 +70,8 @@ class ComparisonRules:
 
     ``ignored``: settings, by the keys of the campaign file, that were changed on purpose: combinations are
     matched without them.
-    ``metrics``, none: those that ``choose_metrics`` gives for what a combination carried.
+    ``metrics``, none: those that ``choose_metrics`` gives for what a combination carried; a round trip of a
+    short path then has the margin ``RTT_MARGIN_NS``. ``flagged``: trials count whatever their flags.
     """
 
     metrics: tuple[str, ...] = ()
@@ -77,6 +79,7 @@ class ComparisonRules:
     alpha_ratio: float = ALPHA_RATIO
     any_path: bool = False
     ignored: tuple[str, ...] = ()
+    flagged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +92,8 @@ class ComparisonRow:
 
     ``change`` is that of the logarithms, whose ``ratio`` is shown; of a metric that may be 0 it is that of
     the values, with ``bound``, the difference that does not matter (None: not known). ``noise`` is what no
-    change at all shows: a factor or a difference; ``None``: not known.
+    change at all shows: a factor or a difference; ``None``: not known. ``margin_ratio`` is the share that
+    does not matter; ``least_margin``: it is that of ``ComparedMetric.least_margin``, not that of the rules.
     """
 
     cell: ComparedCell
@@ -103,6 +107,8 @@ class ComparisonRow:
     noise: float | None
     verdict: ChangeVerdict
     reason: str | None  # why it is undecided
+    margin_ratio: float = MARGIN_RATIO
+    least_margin: bool = False
     bound: float | None = None
 
     @property
@@ -123,13 +129,18 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultsComparison:
-    """Every row, and what could not be compared: combinations of one side alone, excluded trials."""
+    """Every row, and what could not be compared: combinations of one side alone, excluded trials.
+
+    ``unusable`` are combinations that both sides measured, and one without a usable trial.
+    """
 
     labels: tuple[str, ...]
     rules: ComparisonRules
     rows: tuple[ComparisonRow, ...]
     alone: tuple[tuple[str, ComparedCell], ...]
+    unusable: tuple[tuple[str, ComparedCell], ...]  # label of the results that have no usable trial of it
     excluded: Mapping[str, tuple[ExclusionCount, ...]]  # by label
+    flagged: Mapping[str, tuple[ExclusionCount, ...]]  # by label: counted in spite of a flag
     ignored_settings: tuple[str, ...]  # factors that not all results name
     unlike: tuple[
         ConditionDifference, ...
@@ -140,6 +151,11 @@ class ResultsComparison:
     def count(self, verdict: ChangeVerdict) -> int:
         """How many rows have this verdict."""
         return sum(row.verdict is verdict for row in self.rows)
+
+    @property
+    def provisional(self) -> bool:
+        """Whether trials count that are excluded elsewhere."""
+        return any(self.flagged.values())
 
 
 def choose_most_changed(rows: Sequence[ComparisonRow], most: int) -> list[ComparisonRow]:
@@ -174,7 +190,8 @@ def compare_results(
     ``unchanged`` is another run of the first without any change: how far the two differ is the noise floor
     then, which otherwise comes from the halves of each of the results. Raises UsageError for fewer than two,
     an unknown metric or setting, where one of them has no combination in common with the first, or several
-    levels of an ignored setting in one combination.
+    levels of an ignored setting in one combination; NotMeasurable where no trial, or no combination that both
+    measured, is usable on both sides.
 
     Notes
     -----
@@ -190,11 +207,12 @@ def compare_results(
     read = [ComparedResults(source) for source in (*sources, unchanged) if source is not None]
     shared, unnamed = share_settings(read)
     ignored = find_settings(rules.ignored, shared)
-    grouped = [group_combinations(one, shared, any_path=rules.any_path, ignored=ignored) for one in read]
-    groups = [group for group, _ in grouped[: len(labels)]]
-    again = None if unchanged is None else grouped[-1][0]
-    excluded = {label: left for label, (_, left) in zip(labels, grouped, strict=False)}
-    _check_usable(labels, groups, excluded)
+    matching = Matching(shared=shared, any_path=rules.any_path, ignored=ignored, flagged=rules.flagged)
+    grouped = [group_combinations(one, matching) for one in read]
+    named = list(zip(labels, grouped, strict=False))
+    groups = [one.samples for _, one in named]
+    again = None if unchanged is None else grouped[-1].samples
+    check_usable(named)
     check_shared(labels, groups, again)
     for label, group in zip(labels, groups, strict=True):
         check_ignored(label, group, ignored)
@@ -208,11 +226,20 @@ def compare_results(
         rules=rules,
         rows=decide_rows(rows, rules),
         alone=tuple(
-            (labels[0] if one in groups[0] else label, one)
-            for label, after in held
-            for one in sorted(groups[0].keys() ^ after.keys())
+            (labels[0] if one in grouped[0].measured else label, one)
+            for label, after in named[1:]
+            for one in sorted(grouped[0].measured ^ after.measured)
+            if one in groups[0] or one in after.samples
         ),
-        excluded=excluded,
+        unusable=tuple(
+            (side, one)
+            for held in named[1:]
+            for one in sorted(grouped[0].measured & held[1].measured)
+            for side, trials in (named[0], held)
+            if one not in trials.samples
+        ),
+        excluded={label: one.excluded for label, one in named},
+        flagged={label: one.flagged for label, one in named},
         ignored_settings=unnamed,
         unlike=tuple(
             one
@@ -222,19 +249,6 @@ def compare_results(
         spans=tuple(_list_spans(labels, groups)),
         least_trials=MINIMUM_TRIALS,
     )
-
-
-def _check_usable(
-    labels: Sequence[str], groups: Sequence[CellSamples], excluded: Mapping[str, tuple[ExclusionCount, ...]]
-) -> None:
-    """Every one of the results has to have a trial that speaks of a path."""
-    for label, group in zip(labels, groups, strict=True):
-        if not group:
-            reasons = ", ".join(f"{count.trials} {count.reason}" for count in excluded[label])
-            raise UsageError(
-                f"'{label}' has no trial to compare; excluded: {reasons or 'none'}",
-                hint="`pathlab results show` lists its trials; measure again on a machine with idle cores.",
-            )
 
 
 def _align(
@@ -289,9 +303,17 @@ def _compare(
     before, after = (metric.read_known(side) for side in sides)
     if not before.size and not after.size:
         return None
-    bound = None
+    bound, margin_ratio = None, rules.margin_ratio
     if metric.bound is None:
-        change = compare_groups(before, after, margin_ratio=rules.margin_ratio, alpha_ratio=rules.alpha_ratio)
+        if not rules.metrics and metric.least_margin is not None:
+            margin_ratio = max(margin_ratio, _find_share(metric.least_margin, before))
+        change = compare_groups(
+            before,
+            after,
+            margin_ratio=rules.margin_ratio,
+            least_ratio=margin_ratio,
+            alpha_ratio=rules.alpha_ratio,
+        )
     else:
         bound = metric.bound(sides[0], rules.margin_ratio)
         change = _compare_differences(before, after, bound, rules.alpha_ratio)
@@ -307,8 +329,16 @@ def _compare(
         noise=None,
         verdict=ChangeVerdict.UNDECIDED,
         reason=None,
+        margin_ratio=margin_ratio,
+        least_margin=margin_ratio > rules.margin_ratio,
         bound=bound,
     )
+
+
+def _find_share(least: float, values: Floats) -> float:
+    """What share of the median of the values this is; 0 where there is none above 0."""
+    median = float(np.median(values)) if values.size else 0.0
+    return least / median if median > 0 else 0.0
 
 
 def _compare_differences(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from pathlab.errors import UsageError
+from pathlab.errors import NotMeasurable, UsageError
 from pathlab.report.sections.comparison_text import describe_comparison, list_notes
 from pathlab.report.sections.comparison_times import warn_of_times
 from pathlab.study.comparison.rows import ChangeVerdict, compare_results
@@ -32,7 +32,7 @@ def test_other_factors_are_conditions_where_all_results_tell_them(say: Say) -> N
 def test_results_of_which_every_trial_was_left_out_are_named_with_the_reason(say: Say) -> None:
     limited = make_results(seed=2)
     limited.change_trials(flags=("lab", "lab-limited"))
-    say(catch(UsageError, compare, make_results(seed=1), limited))
+    say(catch(NotMeasurable, compare, make_results(seed=1), limited))
 
 
 def test_results_that_share_nothing_with_the_first_are_named_and_never_pass(say: Say) -> None:

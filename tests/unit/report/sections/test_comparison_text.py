@@ -66,4 +66,4 @@ def test_a_printed_interval_ends_on_the_side_that_its_verdict_says(
 ) -> None:
     interval = dataclasses.replace(row.change.interval, low=math.log(low), high=math.log(high))
     ended = dataclasses.replace(row, change=dataclasses.replace(row.change, interval=interval))
-    assert format_change(ended, 0.05)[1] == printed
+    assert format_change(ended)[1] == printed

@@ -20,6 +20,7 @@ from tests.builders.foreign_files import (
     change,
     make_iperf3,
     make_irtt,
+    pause_iperf3,
     read_node,
     write_sample,
 )
@@ -50,17 +51,6 @@ def test_every_import_is_stored_with_its_origin_and_drawn(tmp_path: Path, name: 
         media = [one.medium for one in Study(results).conditions()]
         assert len(media) >= 2
         assert media.count("imported") == len(media) - 1
-
-
-def pause_iperf3(late_s: float, reported: bool) -> Node:
-    """The second interval begins late; or it does so because the first one was reported late."""
-    node = make_iperf3(omit=0)
-    for index, interval in enumerate(node["intervals"]):
-        for one in (*interval["streams"], interval["sum"]):
-            one["start"] += late_s * (index > 0)
-            one["end"] += late_s * (index > 0 or reported)
-            one["seconds"] = one["end"] - one["start"]
-    return node
 
 
 def pause_irtt(late_ns: int) -> Node:

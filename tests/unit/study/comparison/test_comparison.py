@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 
-from pathlab.errors import UsageError
+from pathlab.errors import NotMeasurable, UsageError
+from pathlab.report.sections.comparison_changes import list_summaries, list_warnings
+from pathlab.report.sections.comparison_names import name_cells
+from pathlab.report.sections.comparison_table import list_change_columns
+from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
 from pathlab.study.comparison.rows import (
@@ -18,6 +23,7 @@ from pathlab.study.comparison.rows import (
 from pathlab.study.selection import survey_table
 from tests.builders.comparisons import compare, make_results
 from tests.builders.messages import TCP, carry, make_message_results, make_message_trials
+from tests.builders.results import SyntheticResults
 from tests.builders.technologies import make_adapter, make_technology_results
 from tests.builders.trials import make_failed
 
@@ -132,6 +138,92 @@ def test_trials_that_the_report_excludes_are_excluded_here_and_counted_by_reason
     }
     rows = [row for row in found.rows if row.metric.name == "throughput"]
     assert {row.cell.streams: row.after_median for row in rows} == medians
+
+
+@pytest.mark.parametrize("flag", ["lab-limited", "host-stalled", "window-short", "totals-differ"])
+def test_results_without_a_usable_trial_are_compared_only_on_demand(flag: str) -> None:
+    first, second = make_results(seed=1), make_results(seed=2, rate=0.9)
+    second.change_trials(flags=("lab", flag))
+    with pytest.raises(NotMeasurable, match=f"'r1' has no trial to compare; excluded: 20 {flag}") as caught:
+        compare(first, second)
+    assert caught.value.exit_status == 7
+    assert "--all" in str(caught.value.hint)
+    found = compare(first, second, flagged=True)
+    assert verdicts(found, "throughput") == [ChangeVerdict.WORSE] * 2
+    assert {
+        label: [(one.reason, one.trials) for one in counts] for label, counts in found.flagged.items()
+    } == {
+        "r0": [],
+        "r1": [(flag, 20)],
+    }
+    document = describe_comparison(found)
+    assert (document["provisional"], document["flagged_trials"]["r1"]) == (True, {flag: 20})
+    plain = compare(first, make_results(seed=2), flagged=True)  # nothing is flagged
+    assert not plain.provisional
+    assert plain.rows == compare(first, make_results(seed=2)).rows
+
+
+def test_every_number_of_flagged_trials_is_marked() -> None:
+    first, second = make_results(seed=1), make_results(seed=2, rate=0.9)
+    second.change_trials(lambda one: dataclasses.replace(one, flags=("lab-limited",)) if one.cycle else one)
+    found = compare(first, second, flagged=True)
+    rows = [row for row in found.rows if row.metric.name == "throughput"]
+    columns = {one.name: one.texts for one in list_change_columns(rows, found, name_cells(found.rows))}
+    numbers = [texts for name, texts in columns.items() if name not in ("Combination", "Verdict")]
+    assert len(numbers) == 4
+    assert all(text.endswith("*") for texts in numbers for text in texts)
+    assert all(text.startswith("Provisional: ") for text in list_summaries(found, "r1"))
+    assert "in r1 18 lab-limited" in next(list_warnings(found))
+
+
+def test_a_combination_without_usable_trials_on_one_side_is_not_alone() -> None:
+    def spoil(one: TrialRecord) -> TrialRecord:
+        flagged = dataclasses.replace(one, flags=("lab-limited",))
+        return one if one.streams == 1 else flagged if one.cycle else make_failed(one)
+
+    first, second = make_results(seed=1), make_results(seed=2)
+    second.change_trials(spoil)
+    found = compare(first, second)
+    assert {row.cell.streams for row in found.rows} == {1}
+    assert found.alone == ()
+    assert [(label, cell.streams) for label, cell in found.unusable] == [("r1", 4)]
+    first.change_trials(lambda one: one if one.streams == 4 else make_failed(one))
+    with pytest.raises(NotMeasurable, match="no combination has a usable trial in both results: 'r0'; exclu"):
+        compare(first, second)
+
+
+def make_short_path(seed: int, *, median_ns: float, spread: float = 0.4) -> SyntheticResults:
+    """Results whose loaded RTT is that of a short path: some microseconds, with the noise of busy hosts."""
+    results, rng = make_results(seed=seed), np.random.default_rng(seed)
+    results.change_trials(
+        lambda one: dataclasses.replace(
+            one, loaded_rtt_median_ns=median_ns * float(np.exp(rng.normal(0, spread)))
+        )
+    )
+    return results
+
+
+@pytest.mark.parametrize(
+    ("before_ns", "after_ns", "metrics", "verdict"),
+    [
+        (20e3, 20e3, (), ChangeVerdict.EQUIVALENT),  # noise of a factor, microseconds
+        (20e3, 20e3, ("loaded-rtt",), ChangeVerdict.UNDECIDED),  # asked for: against 5 %
+        (20e3, 5e6, (), ChangeVerdict.WORSE),
+        (5e6, 20e3, (), ChangeVerdict.BETTER),
+        (20e6, 20e6, (), ChangeVerdict.UNDECIDED),  # a long path: 5 % of it
+    ],
+)
+def test_microseconds_of_a_short_path_do_not_matter_by_default(
+    before_ns: float, after_ns: float, metrics: tuple[str, ...], verdict: ChangeVerdict
+) -> None:
+    sides = [make_short_path(seed, median_ns=ns) for seed, ns in ((1, before_ns), (2, after_ns))]
+    found = compare(*sides, metrics=metrics)
+    assert verdicts(found, "loaded-rtt") == [verdict] * 2
+    widened = before_ns < 1e6 and not metrics
+    rows = [row for row in found.rows if row.metric.name == "loaded-rtt"]
+    assert [row.least_margin for row in rows] == [widened] * 2
+    if verdict is ChangeVerdict.EQUIVALENT:
+        assert "±100 µs" in list_summaries(found, "r1")[1]
 
 
 def test_results_that_hosts_limited_are_compared() -> None:
