@@ -38,7 +38,7 @@ SUBCOMMANDS = {
     "view": "Print any view of stored results, or write it as a figure.",
     "analyze": "Analyse stored results: fits, comparisons, limits, costs.",
     "inspect": "Explain the TCP packets of a capture.",
-    "recommend": "Name the transport and batching for messages at a rate and latency.",
+    "recommend": "Say what results recommend: streams and window, or for messages the transport.",
     "reference": "Show published series, to compare own results with.",
     "export": "Write stored results in another format.",
     "import": "Import files of iperf3, Flent, pScheduler, irtt and crusader.",
@@ -59,8 +59,8 @@ Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign
 file; 3 a host cannot do what is needed; 4 the campaign is incomplete (run it
 again to continue); 5 results cannot be read or written; 6 compare found what
 --fail-on names, or nothing meets the targets of recommend; 7 not measurable
-here: run, compare or compare-builds has no usable trial, as on a machine that
-is too busy; 130 interrupted outside a trial; 141 nobody read the output to
+here: run, compare, compare-builds or recommend has no usable trial, as on a
+machine that is too busy; 130 interrupted outside a trial; 141 nobody read the output to
 its end."""
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 

@@ -1,4 +1,4 @@
-"""``pathlab recommend RESULTS``: what to carry messages with, for a rate and a latency."""
+"""``pathlab recommend RESULTS``: what the results recommend; of messages, for a rate and a latency."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.errors import FOUND_STATUS, UsageError
+from pathlab.errors import FOUND_STATUS, NotMeasurable, UsageError
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.answer_table import format_row, list_headings, print_answers
+from pathlab.report.datagram_answers import list_other_recommendations
+from pathlab.report.formats.terminal import render_answers
 from pathlab.report.message_text import (
     CHOICE_HEADINGS,
     describe_choice,
@@ -35,50 +37,69 @@ from pathlab.study.message_choice import (
     list_measured_sizes,
 )
 from pathlab.study.registry import ANALYSES
-from pathlab.units import format_bytes, format_exact_bytes, parse_bytes, parse_frequency_per_s, parse_time_ns
+from pathlab.units import format_bytes, parse_bytes, parse_frequency_per_s, parse_time_ns
 
 DOCUMENT, DOCUMENT_VERSION = "pathlab-recommendation", 1
-#: What to do where technologies were asked one request after the other.
+#: What to do where technologies were asked one request after the other, and where no messages were sent.
 OFFER_FIRST = (
     "add factors.message_rate to the campaign, or compare: pathlab analyze RESULTS --only technologies"
 )
+LEAVE_OUT = "leave --rate, --size and --p99 out to see what these results recommend"
 
 
 def recommend_setup(
     results: Path, *, rate: str | None, size: str | None, p99: str | None, as_json: bool
 ) -> int:
-    """Print what to use for the targets, or without them the front.
+    """Print what to use for the targets; without them whatever the results recommend.
 
-    The exit status says whether something meets them.
+    The exit status says whether something meets the targets, for each path and size. Raises NotMeasurable
+    where the results recommend nothing.
     """
     with StudiedResults.open(results) as stored:
-        sizes = list_measured_sizes(stored.study_table())
-        if not sizes:
-            hint = OFFER_FIRST if stored.technology_paths() else MEASURE_FIRST
+        measured = list_measured_sizes(stored.study_table())
+        if not measured and (rate or size):
+            hint = OFFER_FIRST if stored.technology_paths() else f"{LEAVE_OUT}; {MEASURE_FIRST}"
             raise UsageError("no trial timed replies to messages at an offered rate", hint=hint)
-        size_bytes = _choose_size(size, sizes, needed=rate is not None)
-        if rate is None or p99 is None or size_bytes is None:
-            points = [one for one in stored.message_front() if size_bytes in (None, one.result.message_bytes)]
-            _show_front(points, as_json=as_json)
+        sizes = measured if size is None else _choose_size(size, measured)
+        if rate is None or p99 is None:
+            _show_stored(stored, sizes, as_json=as_json)
             return 0
-        target = MessageTarget(
-            rate_per_s=parse_frequency_per_s(rate), size_bytes=size_bytes, p99_ns=parse_time_ns(p99)
+        choices = tuple(
+            choice
+            for size_bytes in sizes
+            for choice in choose_setups(
+                stored.study_table(),
+                MessageTarget(
+                    rate_per_s=parse_frequency_per_s(rate),
+                    size_bytes=size_bytes,
+                    p99_ns=parse_time_ns(p99),
+                ),
+            )
         )
-        choices = choose_setups(stored.study_table(), target)
     _show_choices(choices, as_json=as_json)
     return 0 if all(choice.recommended for choice in choices) else FOUND_STATUS
 
 
-def _choose_size(given: str | None, sizes: tuple[int, ...], *, needed: bool) -> int | None:
-    """The size asked for, or the only one; None: all sizes. UsageError for one that was not measured."""
-    if given is None:
-        if needed and len(sizes) > 1:
-            named = ", ".join(map(format_exact_bytes, sizes))
-            raise UsageError(f"messages of {len(sizes)} sizes were measured", hint=f"add --size: {named}")
-        return sizes[0] if needed else None
+def _choose_size(given: str, measured: Sequence[int]) -> tuple[int, ...]:
+    """The size asked for. UsageError for one that was not measured."""
     size_bytes = parse_bytes(given)
-    check_size(size_bytes, sizes)
-    return size_bytes
+    check_size(size_bytes, measured)
+    return (size_bytes,)
+
+
+def _show_stored(stored: StudiedResults, sizes: Sequence[int], *, as_json: bool) -> None:
+    """Print what the results recommend: of messages at offered rates the front, else what a report says."""
+    points = [one for one in stored.message_front() if one.result.message_bytes in sizes]
+    answers = () if points else list_other_recommendations(stored)
+    if as_json:
+        _print_document({"front": encode(tuple(points)), "recommendations": encode(tuple(answers))})
+    elif points:
+        _show_front(points)
+    elif not render_answers(stored, TerminalConsole()):
+        raise NotMeasurable(
+            f"'{stored.path}' recommends nothing: no trial completed",
+            hint=f"`pathlab results show {stored.folder}` says why",
+        )
 
 
 def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
@@ -86,22 +107,23 @@ def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
         _print_document({"choices": [encode(choice) for choice in choices]})
         return
     console = TerminalConsole()
+    paths, sizes = {name_path(one) for one in choices}, {one.target.size_bytes for one in choices}
     for choice in choices:
         lead, *rest = describe_choice(choice)
-        where = f"{name_path(choice)}: " if len(choices) > 1 else ""
+        named = [name_path(choice)] if len(paths) > 1 else []
+        named += [f"{format_bytes(choice.target.size_bytes)} messages"] if len(sizes) > 1 else []
+        where = f"{', '.join(named)}: " if named else ""
         console.print(PrintedParagraph(where + lead, "bold"))
         for line in rest:
             console.print(PrintedParagraph(line, mark="  "))
         console.print()
         rows = list_choice_rows(choice)
-        print_answers(CHOICE_HEADINGS, rows, name_path(choice), console)
+        title = f"{name_path(choice)}, {format_bytes(choice.target.size_bytes)}"
+        print_answers(CHOICE_HEADINGS, rows, title if len(sizes) > 1 else name_path(choice), console)
         _explain_cut([lead, *rest], rows, console)
 
 
-def _show_front(points: list[Answer[FrontPoint]], *, as_json: bool) -> None:
-    if as_json:
-        _print_document({"front": encode(tuple(points))})
-        return
+def _show_front(points: Sequence[Answer[FrontPoint]]) -> None:
     console: Console = TerminalConsole()
     entry = ANALYSES["message_front"]
     groups: dict[tuple[str, int], list[Answer[FrontPoint]]] = {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -29,15 +28,20 @@ def list_answers(study: Analyses, compared: Iterable[str]) -> tuple[AnswerText, 
 
     ``compared``: what builds or levels that were compared say, which comes first.
     """
-    found = (
-        *map(AnswerText, itertools.chain(compared, describe_messages(study))),
+    found = (*map(AnswerText, compared), *find_answers(study))
+    return found or (AnswerText("Nothing can be recommended: no trial completed."),)
+
+
+def find_answers(study: Analyses) -> tuple[AnswerText, ...]:
+    """The answers of the results' own trials; empty where there is none."""
+    return (
+        *map(AnswerText, describe_messages(study)),
         *_group(describe_multipath(study)),
         *_group(describe_flows(study)),
         *list_recommendation_answers(study),
         *map(AnswerText, describe_lossless_rates(study)),
         *_group(describe_technologies(study), describe_latencies(study)),
     )
-    return found or (AnswerText("Nothing can be recommended: no trial completed."),)
 
 
 def list_recommendation_answers(study: Analyses) -> list[AnswerText]:

@@ -43,7 +43,7 @@ def find_flaw(record: Any) -> str | None:
     others = any(getattr(record, name) is not None for name in _OTHER_KINDS)
     for flag in (Flag.HOST_STALLED, *(VOID_FLAGS if others else PATH_FLAGS), Flag.WINDOW_SHORT):
         if flag in (record.flags or ()):
-            return flag
+            return str(flag)
     needed = _FIGURES if others or record.streams == 0 else _FIGURES[:1]
     known = (getattr(record, name) for name in needed)
     return None if any(value is not None and value >= 0 for value in known) else NO_FIGURE

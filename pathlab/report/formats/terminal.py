@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from pathlab.printed_table import PrintedParagraph
-from pathlab.report.answer_text import list_recommendation_answers
+from pathlab.report.answer_text import AnswerText, find_answers, list_recommendation_answers
 from pathlab.report.blocks import Notice
 from pathlab.report.datagram_answers import describe_flows
 from pathlab.report.datagram_table import EXPLANATION as FLOW_EXPLANATION
@@ -51,23 +51,12 @@ CUT_EXPLANATION = "CI cut at the range: its level is not known."
 
 def render_summary(study: Analyses, notices: Sequence[Notice], console: Console) -> None:
     """Print the answers, the tables, and the warnings that no answer says."""
-    links = describe_multipath(study)
-    for text in links[:1]:
-        console.print(PrintedParagraph(text, "bold"))
-    for text in links[1:]:
-        console.print(PrintedParagraph(text, mark="  "))
+    _print_group(describe_multipath(study), console)
     _print_links(study, console)
-    flows = describe_flows(study)
-    for text in flows[:1]:
-        console.print(PrintedParagraph(text, "bold"))
-    for text in flows[1:]:
-        console.print(PrintedParagraph(text, mark="  "))
+    _print_group(describe_flows(study), console)
     _print_flows(study, console)
     answers = list_recommendation_answers(study)
-    for answer in answers:
-        console.print(PrintedParagraph(answer.lead, "bold"))
-        for line in answer.remarks:
-            console.print(PrintedParagraph(line, mark="  "))
+    _print_answers(answers, console)
     _print_lossless_rates(study, console)
     technologies = describe_technologies(study)
     for text in (*technologies[:1], *describe_latencies(study)):
@@ -96,6 +85,26 @@ def render_summary(study: Analyses, notices: Sequence[Notice], console: Console)
         if notice.kind not in SAID_BY_CONFIDENCE or not answers:
             where = f"{notice.path}: " if several and notice.path else ""
             console.print(PrintedParagraph(where + notice.brief, "bold yellow", mark="! "))
+
+
+def render_answers(study: Analyses, console: Console) -> bool:
+    """Print the answers that a summary begins with, without its tables; whether there is any."""
+    answers = find_answers(study)
+    _print_answers(answers, console)
+    return bool(answers)
+
+
+def _print_answers(answers: Sequence[AnswerText], console: Console) -> None:
+    for answer in answers:
+        console.print(PrintedParagraph(answer.lead, "bold"))
+        for line in answer.remarks:
+            console.print(PrintedParagraph(line, mark="  "))
+
+
+def _print_group(texts: Sequence[str], console: Console) -> None:
+    """Print an answer, and below it what is said of it."""
+    if texts:
+        _print_answers([AnswerText(texts[0], tuple(texts[1:]))], console)
 
 
 def _print_flows(study: Analyses, console: Console) -> None:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.datagrams import carry_flow, make_udp_trials
 from tests.builders.messages import make_message_results
-from tests.builders.results import write_results
+from tests.builders.results import SyntheticResults, make_campaign, make_quickstart, write_results
+from tests.builders.technologies import make_technology_results
 from tests.command_line import call
 
 
@@ -38,3 +40,48 @@ def test_json_has_every_figure(results: Path, capsys: pytest.CaptureFixture[str]
     assert [one["shortcoming"] for one in choice["candidates"]] == [None, None, "p99-above-target"]
     front = json.loads(call(["recommend", str(results), "--json"], capsys).out)["front"]
     assert {one["result"]["message_bytes"] for one in front} == {64, 1024}
+
+
+def test_a_rate_is_answered_for_each_size(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = ["recommend", str(results), "--rate", "5000", "--p99", "50us"]
+    chosen = json.loads(call([*target, "--json"], capsys).out)["choices"]
+    assert [one["target"]["size_bytes"] for one in chosen] == [64, 1024]
+    said = call(target, capsys)
+    assert said.status == (0 if all(one["recommended"] for one in chosen) else 6)
+    leads = [line for line in said.out.splitlines() if " messages: " in line]
+    assert [line.partition(" messages: ")[0] for line in leads] == ["64 B", "1 KiB"]
+    single = call([*target, "--size", "1KiB"], capsys)
+    assert leads[1].partition(": ")[2] == single.out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("stored", "kind"),
+    [
+        (make_quickstart(cycles=6), "streams"),
+        (make_udp_trials([{}], carry_flow), "datagrams"),
+        (make_technology_results(), "technologies"),
+    ],
+)
+def test_results_of_any_kind_say_what_their_report_says(
+    stored: SyntheticResults, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(write_results(stored, tmp_path / "results"))
+    said, report = call(["recommend", folder], capsys), call(["report", folder], capsys)
+    assert (said.status, said.err) == (0, "")
+    lines = said.out.splitlines()
+    assert lines
+    assert set(lines) <= set(report.out.splitlines()), kind
+    document = json.loads(call(["recommend", folder, "--json"], capsys).out)
+    assert bool(document["recommendations"]) == (kind == "streams")
+    asked = call(["recommend", folder, "--rate", "5k", "--p99", "1ms"], capsys)
+    assert asked.status == 2
+    assert "no trial timed replies" in asked.err
+
+
+def test_results_without_a_trial_recommend_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = SyntheticResults(make_campaign(), make_quickstart(cycles=1).plan(), [])
+    said = call(["recommend", str(write_results(empty, tmp_path / "results"))], capsys)
+    assert (said.status, said.out) == (7, "")
+    assert len(said.err.splitlines()) == 2
