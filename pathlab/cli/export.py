@@ -8,7 +8,7 @@ import click
 
 from pathlab.errors import UsageError
 from pathlab.report.names import enumerate_numbers
-from pathlab.store.exporting import load_format, select_trials
+from pathlab.store.exporting import ExportFormat, load_format, select_trials
 from pathlab.store.results import Results
 
 
@@ -32,6 +32,12 @@ def export(
         left_out = chosen.list_left_out(selection)
         if left_out:
             count = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"
-            series = " or ".join((", ".join(chosen.needs[:-1]), chosen.needs[-1]))
-            click.echo(f"Left out: {count}, which kept no {series}.", err=True)
+            click.echo(f"Left out: {count}, {_name_reason(chosen)}.", err=True)
     click.echo(str(target))
+
+
+def _name_reason(chosen: ExportFormat) -> str:
+    """Why trials are not in a file of this format."""
+    if chosen.usable:
+        return "which failed or bear a flag that excludes them"
+    return f"which kept no {' or '.join((', '.join(chosen.needs[:-1]), chosen.needs[-1]))}"

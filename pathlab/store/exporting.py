@@ -20,11 +20,11 @@ from typing import Any
 from pathlab._version import VERSION
 from pathlab.errors import StoreError, UsageError
 from pathlab.store import exporters
-from pathlab.store.flags import Status
 from pathlab.store.imported_trial import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.store.trial_table import list_stored_values, parse_trial_id
+from pathlab.store.usable import is_usable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Selection:
     results: Results
     trials: tuple[ChosenTrial, ...]
     with_series: bool = True
-    with_timestamps: bool = True  # openmetrics: the start of each trial
+    with_timestamps: bool = True  # openmetrics: each trial at its start, else medians
 
     def read_intervals(self, trial: ChosenTrial, kind: str) -> list[dict[str, Any]]:
         """The rows of a trial's intervals; none where it kept no such series, or one without counts."""
@@ -60,10 +60,6 @@ class Selection:
         table = self.results.series_table(trial.trial_id, kind)
         rows: list[dict[str, Any]] = table.to_pylist()
         return rows if {"phase", "bytes"} <= set(table.column_names) else []
-
-    def complete(self) -> Iterator[ChosenTrial]:
-        """The trials that measured what they were planned to."""
-        return (trial for trial in self.trials if trial.record.status == Status.COMPLETE)
 
 
 def select_trials(
@@ -124,16 +120,20 @@ def describe_trial(trial: ChosenTrial) -> dict[str, Any]:
 class ExportFormat:
     """One format: it becomes a file, or a folder, whose name ends with ``ending``.
 
-    ``needs``: a trial that kept none of these series is left out; empty: every trial is written.
+    ``needs``: a trial that kept none of these series is left out; empty: every trial is written, or with
+    ``usable`` those that count in medians.
     """
 
     export: Callable[[Selection, Path], None]
     is_folder: bool
     ending: str
     needs: tuple[str, ...] = ()
+    usable: bool = False
 
     def list_left_out(self, selection: Selection) -> list[int]:
         """The trials that are not written, by number."""
+        if self.usable:
+            return [trial.trial_id for trial in selection.trials if not is_usable(trial.record)]
         chosen = selection.trials if self.needs else ()
         return [trial.trial_id for trial in chosen if not {*trial.kinds} & {*self.needs}]
 

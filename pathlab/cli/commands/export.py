@@ -28,7 +28,8 @@ command = declare(
     option(
         "--timestamps/--no-timestamps",
         default=True,
-        help="openmetrics: start of each trial. Prometheus' backfill needs it; node_exporter refuses it.",
+        help="openmetrics: each trial with its start, for Prometheus' backfill; without: the medians of "
+        "each path and setting, for node_exporter (docs/MONITORING.md).",
     ),
     checks=(check_stored, check_place("--out")),
 )

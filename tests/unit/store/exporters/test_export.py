@@ -27,10 +27,23 @@ from pathlab.store.results import Results
 from pathlab.store.schema import column_types
 from pathlab.study.streams import read_probe_trace
 from tests.builders.series import make_end_intervals, make_probes
-from tests.builders.stored import CAMPAIGN, COMPLETE, LOADED, ODD, PLAN, STEADY_NS, fill_results, make_results
+from tests.builders.stored import (
+    CAMPAIGN,
+    COMPLETE,
+    FAILED,
+    LOADED,
+    ODD,
+    ORIGIN,
+    PLAN,
+    STEADY_NS,
+    fill_results,
+    make_results,
+)
 from tests.unit.store.hdr_format import read_log
 
 BEGIN_S = datetime.datetime.fromisoformat(COMPLETE.started_utc).timestamp()
+COUNTS = ("pathlab_usable_trials", "pathlab_unusable_trials", "pathlab_last_usable_trial_timestamp_seconds")
+USABLE = dataclasses.replace(COMPLETE, flags=("lab",))
 BOTH_ENDS = {
     "sender_intervals": make_end_intervals(sender=True),
     "receiver_intervals": make_end_intervals(sender=False),
@@ -198,8 +211,16 @@ def test_loaded_rtts_of_an_hdr_log_are_those_of_the_steady_window(tmp_path: Path
     assert trace.rtt_ns[~np.isnan(trace.rtt_ns)].tolist() == [40_000_001 + n for n in inside]
 
 
-def test_openmetrics_is_what_prometheus_reads(results: Results, tmp_path: Path) -> None:
-    out = export(results, "openmetrics", tmp_path / "out.txt")
+def test_openmetrics_is_what_prometheus_reads(tmp_path: Path) -> None:
+    other: dict[str, Any] = {
+        "path_source": ODD,
+        "window_requested_bytes": None,
+        "started_utc": "2026-01-02T03:07:00.250+00:00",
+    }
+    with make_results(tmp_path / "stored") as results:
+        results.add_trial(USABLE, {})
+        results.add_trial(dataclasses.replace(USABLE, plan_row=1, **other), {}, origin=ORIGIN)
+        out = export(results, "openmetrics", tmp_path / "out.txt")
     assert out.read_text(encoding="utf-8").endswith("# EOF\n")
     families = {family.name: family for family in read_families(out)}
     rates = families["pathlab_throughput_bits_per_second"]
@@ -215,13 +236,73 @@ def test_openmetrics_is_what_prometheus_reads(results: Results, tmp_path: Path) 
     assert "pathlab_fairness_jain" not in families  # never measured here
     values = [sample.value for family in families.values() for sample in family.samples]
     assert all(math.isfinite(value) for value in values)
-    load_format("openmetrics").export(select_trials(results, with_timestamps=False), tmp_path / "timeless")
-    samples = [sample for family in read_families(tmp_path / "timeless") for sample in family.samples]
-    assert {sample.timestamp for sample in samples} == {None}
+
+
+def store_series(folder: Path) -> Path:
+    """Two settings, four cycles a minute apart, two of one begun at once; one trial flagged, one failed."""
+    rates = [10e6, 40e6, 20e6, 30e6]
+    times = [(number, streams) for number in range(len(rates)) for streams in (1, 4)]
+    with make_results(folder) as stored:
+        for attempt, (number, streams) in enumerate(times, start=1):
+            stored.add_trial(
+                dataclasses.replace(
+                    COMPLETE,
+                    attempt=attempt,
+                    streams=streams,
+                    started_utc=f"2026-01-02T03:0{min(number, 2)}:00+00:00",
+                    throughput_bits_per_s=rates[number] * streams,
+                    flags=("lab", "lab-limited") if (number, streams) == (1, 1) else ("lab",),
+                ),
+                {},
+            )
+        like = {"streams": 4, "window_requested_bytes": 65_536}
+        stored.add_trial(dataclasses.replace(FAILED, congestion_requested=None, **like), {})
+    return folder
+
+
+def read_values(path: Path, name: str) -> dict[str, list[tuple[float, float]]]:
+    """Value and time stamp of each point of a family, by streams; checks that labels name no trial."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for family in read_families(path):
+        for sample in family.samples if family.name == name else ():
+            assert not sample.labels.keys() & {"trial", "cycle", "flags"}
+            point = (sample.value, float(str(sample.timestamp or 0)))
+            found.setdefault(sample.labels["streams"], []).append(point)
+    return found
+
+
+def test_openmetrics_has_one_series_for_each_path_and_setting(tmp_path: Path) -> None:
+    name = "pathlab_throughput_bits_per_second"
+    with Results.open(store_series(tmp_path / "stored")) as results:
+        timed = read_values(export(results, "openmetrics", tmp_path / "timed"), name)
+        load_format("openmetrics").export(select_trials(results, with_timestamps=False), tmp_path / "now")
+        left_out = load_format("openmetrics").list_left_out(select_trials(results))
+    assert [value for value, _ in timed["1"]] == [10e6, 30e6]  # of two begun at once, the last one
+    assert [value for value, _ in timed["4"]] == [40e6, 160e6, 120e6]
+    for points in timed.values():
+        stamps = [stamp for _, stamp in points]
+        assert stamps == sorted(set(stamps))
+    now = {one: read_values(tmp_path / "now", one) for one in (name, *COUNTS)}
+    assert now == {
+        name: {"1": [(20e6, 0)], "4": [(100e6, 0)]},
+        "pathlab_usable_trials": {"1": [(3, 0)], "4": [(4, 0)]},
+        "pathlab_unusable_trials": {"1": [(1, 0)], "4": [(1, 0)]},
+        "pathlab_last_usable_trial_timestamp_seconds": {one: [(1767322920.0, 0)] for one in "14"},
+    }
+    assert left_out == [3, 9]
+
+
+def test_openmetrics_of_trials_that_do_not_count_has_their_number_alone(tmp_path: Path) -> None:
+    with make_results(tmp_path / "stored") as results:
+        results.add_trial(dataclasses.replace(COMPLETE, flags=("lab-limited",)), {})
+        assert read_families(export(results, "openmetrics", tmp_path / "timed")) == []
+        load_format("openmetrics").export(select_trials(results, with_timestamps=False), tmp_path / "now")
+    counts = {one.name: one.samples[0].value for one in read_families(tmp_path / "now") if one.samples}
+    assert counts == {"pathlab_usable_trials": 0, "pathlab_unusable_trials": 1}
 
 
 def test_openmetrics_names_the_units_of_messages(tmp_path: Path) -> None:
-    record = dataclasses.replace(COMPLETE, messages_per_s=2000.5, sender_cpu_ns_per_message=250.0)
+    record = dataclasses.replace(USABLE, messages_per_s=2000.5, sender_cpu_ns_per_message=250.0)
     with make_results(tmp_path / "stored") as stored:
         stored.add_trial(dataclasses.replace(record, round_trip_p99_9_ns=7_000_000), {})
         families = {one.name: one for one in read_families(export(stored, "openmetrics", tmp_path / "out"))}
