@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pathlab.campaign.design_checks import check_design
-from pathlab.campaign.host_model import LOCAL
+from pathlab.campaign.host_model import KNOWN_LOCAL, LOCAL
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.levels import list_levels
 from pathlab.campaign.source_text import (
@@ -42,10 +42,7 @@ def _check_hosts(data: Mapping[str, Any]) -> Iterator[Finding]:
     lab_hosts = _lab_hosts(data)
     for name in read_table(data, "hosts"):
         if name == LOCAL:
-            yield (
-                ("hosts", name),
-                "'local' is this machine and always known; expected another name, or no table",
-            )
+            yield ("hosts", name), KNOWN_LOCAL
         elif name in lab_hosts:
             yield ("hosts", name), f"'{name}' is already a host of the lab; expected each name once"
     for index, name in enumerate(lab_hosts):

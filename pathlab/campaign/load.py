@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pathlab.campaign.campaign_text import CampaignText, read_campaign
 from pathlab.campaign.checks import find_contradictions
 from pathlab.campaign.completion import complete_design, fill_lab, is_filled_in
-from pathlab.campaign.host_file import find_host_file, put_hosts, read_host_file
+from pathlab.campaign.host_file import find_host_file, needs_hosts, put_hosts, read_shared_hosts
 from pathlab.campaign.lab_checks import check_lab
 from pathlab.campaign.lab_model import LabSettings
 from pathlab.campaign.levels import ENGINE
@@ -53,9 +53,8 @@ def load_campaign(
     given = source if isinstance(source, CampaignText) else read_campaign(source)
     data = parse_toml("campaign", given.label, given.text)
     profiles = take_profiles(data)
-    host_file = find_host_file(given.label, hosts)
-    host_tables = {} if host_file is None else read_host_file(host_file)
-    mistakes = _check_profiles(given, data, profiles, host_tables)
+    shared = SharedFile(given.label, hosts)
+    mistakes = _check_profiles(given, data, profiles, shared)
     chosen = profile or data.pop("profile", None)
     origins: dict[str, Origin] = {}
     try:
@@ -73,8 +72,27 @@ def load_campaign(
             mistakes.append(f"--set '{override}': {problem}")
         else:
             origins[override.partition("=")[0].strip()] = f"--set '{override}'"
-    put_hosts(data, host_tables)
+    origins = {**shared.put_into(data), **origins}
     return build_campaign(data, label=given.label, text=given.text, origins=origins, mistakes=mistakes)
+
+
+class SharedFile:
+    """The hosts file of a campaign: the one named, else that beside it, read when a path needs it."""
+
+    def __init__(self, label: str, named: Path | None) -> None:
+        self._path = find_host_file(label, named)
+        self._hosts = None if named is None else read_shared_hosts(named)
+
+    def put_into(self, data: dict[str, Any]) -> dict[str, Origin]:
+        """Give the campaign's table the hosts that it names, as ``put_hosts``; where each was written.
+
+        Raises CampaignError for a file that cannot be used.
+        """
+        if self._hosts is None:
+            if self._path is None or not needs_hosts(data):
+                return {}
+            self._hosts = read_shared_hosts(self._path)
+        return {f"hosts.{name}": self._hosts.places[name] for name in put_hosts(data, self._hosts.tables)}
 
 
 def build_campaign(
@@ -142,7 +160,7 @@ def _check_profiles(
     given: CampaignText,
     data: Mapping[str, Any],
     profiles: Mapping[str, Any],
-    host_tables: Mapping[str, dict[str, Any]],
+    shared: SharedFile,
 ) -> list[str]:
     """What is wrong with the keys of each profile, whether it is used or not."""
     findings: list[Finding] = []
@@ -154,7 +172,7 @@ def _check_profiles(
             continue
         origins = _profile_origins(name, profiles)
         whole = put_profile(data, profiles, name)
-        put_hosts(whole, host_tables)
+        shared.put_into(whole)
         for key, what in _examine(whole)[1]:
             setter = _find_setter(key, origins, {})
             if setter:

@@ -83,3 +83,48 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_host_is_reached_somehow_and_one_way_only(table: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         Host.model_validate(table)
+
+
+LAB = """
+[lab]
+hosts = ["alpha", "beta"]
+links = [{ between = ["alpha", "beta"], rate = "20Mbit/s", delay = "1ms", queue = "60kB" }]
+"""
+READY = '[lab]\ntopology = "wan-40ms"\n'
+READY_CAMPAIGN = CAMPAIGN.replace('"alpha"', '"a"').replace('"beta"', '"b"') + READY
+
+
+@pytest.mark.parametrize("campaign", [CAMPAIGN + LAB, READY_CAMPAIGN])
+@pytest.mark.parametrize("hosts", [HOSTS, HOSTS.replace("alpha", "a"), "[hosts", "x = 1"])
+def test_a_campaign_of_a_lab_does_not_read_the_file_beside_it(
+    tmp_path: Path, campaign: str, hosts: str
+) -> None:
+    assert load_campaign(write(tmp_path, hosts=hosts, campaign=campaign)).hosts == {}
+    quick = "[profiles.quick.factors]\nstreams = [2]\n"
+    path = write(tmp_path, hosts=hosts, campaign=campaign + quick)
+    assert load_campaign(path, profile="quick").hosts == {}
+
+
+def test_a_host_of_the_lab_is_not_that_of_a_file_that_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, campaign=CAMPAIGN + LAB)
+    assert load_campaign(path, hosts=tmp_path / "hosts.toml").hosts == {}
+    mixed = load_campaign(path, hosts=tmp_path / "hosts.toml", paths=["alpha:beta", "local:unused"])
+    assert list(mixed.hosts) == ["unused"]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "named", "culprit"),
+    [
+        (HOSTS + '[hosts.local]\naddress = "192.0.2.5"\n', "hosts.toml:14: hosts.local", "this machine"),
+        (HOSTS.replace("5201-5300", "high"), "hosts.toml:9: hosts.beta.port_range", "high"),
+    ],
+)
+def test_a_mistake_in_the_shared_file_names_that_file(
+    tmp_path: Path, hosts: str, named: str, culprit: str
+) -> None:
+    with pytest.raises(CampaignError) as caught:
+        load_campaign(write(tmp_path, hosts=hosts))
+    text = "; ".join([str(caught.value), *caught.value.mistakes])
+    assert named in text
+    assert culprit in text
+    assert "campaign.toml:" not in text
