@@ -189,14 +189,16 @@ def describe_ending(state: SearchState, rule: SearchRule) -> str:
     loss = f"loss ≤ {format_ratio(rule.loss_ratio)}"
     below, above = format_rate(state.below_bits_per_s), format_rate(state.above_bits_per_s)
     between = f"between {below} and {above}"
+    least = f"at least {below} (loss below {format_ratio(rule.loss_ratio)})"
     if state.ending is None:
-        known = state.below_bits_per_s is not None and state.above_bits_per_s is not None
-        return f"not finished, so far {between}" if known else "not finished"
+        if state.below_bits_per_s is None:
+            return "not finished"
+        return f"not finished, so far {between if state.above_bits_per_s is not None else least}"
     doubt = "" if state.is_attributed else f"; {NOT_ATTRIBUTED}"
     if state.ending == SearchEnding.FOUND:
         return f"{loss} up to {below}, confirmed above it at {above}{doubt}"
     if state.ending == SearchEnding.ABOVE_HIGHEST:
-        return f"{loss} up to {below} or more: the highest rate tried had no more loss"
+        return f"{least}, the highest rate tried"
     if state.ending == SearchEnding.BELOW_LOWEST:
         lowest = format_rate(rule.lowest_bits_per_s)
         return f"not found: more loss already at the lowest rate, {lowest}{doubt}"
@@ -205,12 +207,12 @@ def describe_ending(state: SearchState, rule: SearchRule) -> str:
         limited = f"limited by {host} at {above}"
         if state.below_bits_per_s is None:
             return f"not found: {limited}, the lowest rate"
-        return f"not found: {limited}; {loss} up to {below}"
+        return f"{least}; {limited}"
     if state.below_bits_per_s is None:
         lowest = format_rate(rule.lowest_bits_per_s)
         if state.rates and state.rates[0].unusable == state.rates[0].trials:
             return f"not found: no trial at the lowest rate, {lowest}, could be used"
         return f"not found: undecided at the lowest rate, {lowest}"
     if state.above_bits_per_s is None:
-        return f"not found: undecided above {below}"
-    return f"not found: undecided {between}"
+        return f"{least}; above that undecided"
+    return f"{least}, less than {above}; undecided between them"

@@ -54,6 +54,19 @@ def test_a_limit_of_a_host_is_no_rate_of_the_path(say: Say, tmp_path: Path, end:
     say(search(tmp_path, limit))
 
 
+@pytest.mark.parametrize("lossy", [1e9, 70e6])
+def test_what_is_undecided_above_a_confirmed_rate_is_at_least_that(
+    say: Say, tmp_path: Path, lossy: float
+) -> None:
+    clean, doubtful, bad = (count_link(1e9, loss) for loss in (0.0, 0.01, 0.5))
+
+    def lose(row: PlanRow) -> Mapping[str, Any]:
+        rate = row.cell.pacing_bits_per_s or 0
+        return (clean if rate < 40e6 else doubtful if rate < lossy else bad)(row)
+
+    say(search(tmp_path, lose))
+
+
 @pytest.mark.parametrize("host", [None, 0])
 @pytest.mark.parametrize("link", [count_link(48000000.0), count_link(1000000000.0, 0.5)])
 def test_a_loss_that_may_be_the_hosts_is_not_said_to_be_the_paths(

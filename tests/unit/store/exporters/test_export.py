@@ -255,7 +255,7 @@ def store_series(folder: Path) -> Path:
                 ),
                 {},
             )
-        like = {"streams": 4, "window_requested_bytes": 65_536}
+        like: dict[str, Any] = {"streams": 4, "window_requested_bytes": 65_536}
         stored.add_trial(dataclasses.replace(FAILED, congestion_requested=None, **like), {})
     return folder
 
