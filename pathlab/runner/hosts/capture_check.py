@@ -9,7 +9,7 @@ from pathlab.campaign.order import PlanRow
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.captures import RemoteCapture
 from pathlab.remote.session import Session
-from pathlab.runner.hosts.facts_check import HostCheck
+from pathlab.runner.hosts.facts_check import HostCheck, split_fix
 from pathlab.runner.trial.trial_captures import NONE
 from pathlab.store.flags import Stage
 
@@ -36,7 +36,8 @@ def check_host_captures(session: Session) -> HostCheck:
     refusal = find_refusal(session)
     if refusal is None:
         return HostCheck("captures", "ok", "packet headers can be recorded")
-    return HostCheck("captures", "optional", f"packet headers cannot be recorded: {refusal}", FIX)
+    reason, fix = split_fix(refusal, FIX)
+    return HostCheck("captures", "optional", f"packet headers cannot be recorded: {reason}", fix)
 
 
 def find_unable(
@@ -58,5 +59,6 @@ def find_unable(
             unable[host] = refusal
     if unable and campaign.on_missing == "fail":
         host, reason = next(iter(unable.items()))
-        raise HostError(reason, host=host, stage=Stage.ENGINE, hint='or set on_missing = "skip"')
+        what, fix = split_fix(reason, FIX)
+        raise HostError(what, host=host, stage=Stage.ENGINE, hint=f'{fix}; or set on_missing = "skip"')
     return unable

@@ -36,6 +36,12 @@ def check_limit(item: str, found: str, fix: str | None) -> HostCheck:
     return HostCheck(item, "limited" if fix else "ok", found, fix)
 
 
+def split_fix(reason: str, fix: str | None = None) -> tuple[str, str | None]:
+    """What is wrong, and the one thing to do: what a program itself advises in its error, else ``fix``."""
+    what, advised, advice = reason.partition("; fix: ")
+    return what, advice if advised else fix
+
+
 def check_facts(facts: Mapping[str, Any], *, nic: str | None) -> list[HostCheck]:
     """Every check that a host's facts allow; one whose fact could not be read says so.
 

@@ -19,7 +19,7 @@ from pathlab.remote.session import Session
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.transport import Transport
 from pathlab.runner.hosts.capture_check import check_host_captures
-from pathlab.runner.hosts.facts_check import HostCheck, check_facts
+from pathlab.runner.hosts.facts_check import HostCheck, check_facts, split_fix
 from pathlab.runner.hosts.host_activity import HostActivity, check_activity, measure_activity
 from pathlab.runner.hosts.technology_check import check_host_technologies
 from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
@@ -91,7 +91,7 @@ def describe_failure(error: PathlabError, item: str) -> HostCheck:
     """What is missing, under the stage that failed where the error names one."""
     stage = error.stage if isinstance(error, HostError) else item
     reason = error.reason if isinstance(error, HostError) else str(error)
-    return HostCheck(stage, "missing", reason, error.hint)
+    return HostCheck(stage, "missing", *split_fix(reason, error.hint))
 
 
 def _check_reached(host: OpenHost) -> Iterator[HostCheck]:

@@ -15,7 +15,7 @@ from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
-from pathlab.runner.hosts.facts_check import HostCheck
+from pathlab.runner.hosts.facts_check import HostCheck, split_fix
 from pathlab.runner.hosts.host_check import OpenHost, check_host, describe_failure, measure_hosts, open_host
 from pathlab.runner.hosts.technology_check import TechnologyState, check_technologies
 from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
@@ -112,7 +112,8 @@ class HostInspection:
             method = job.wait_for("start", WAIT_S)["method"]
             job.wait_for("result", WAIT_S)
         except HostError as error:
-            return HostCheck("probes", "limited", f"{error.reason}; {fallback}", fix)
+            reason, advice = split_fix(error.reason, fix)
+            return HostCheck("probes", "limited", f"{reason}; {fallback}", advice)
         finally:
             prober.close()
         times = [record["rtt_ns"] for record in job.records if record["type"] == "probe"]
@@ -137,7 +138,7 @@ class HostInspection:
         except HostError as error:
             self._end(receiver)
             fix = "free a port there, or name others with `port_range`"
-            return HostCheck("data port", "missing", error.reason, fix)
+            return HostCheck("data port", "missing", *split_fix(error.reason, fix))
         try:
             options = {"address": ends[1], "port": port, "bind": ends[0], "streams": 1}
             options |= {"connect-timeout-ns": CONNECT_TIMEOUT_NS, "warmup-ns": 0, "duration-ns": 50_000_000}

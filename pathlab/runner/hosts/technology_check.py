@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
@@ -63,15 +64,21 @@ def format_fix(states: Iterable[TechnologyState]) -> str | None:
 
 
 def check_host_technologies(session: Session) -> HostCheck:
-    """One line for all that this PathLab knows; no measurement needs them all, so that it never fails."""
+    """One line for all that this PathLab knows; no measurement needs them all, so that it never fails.
+
+    Their packages are many, and of no use to who measures TCP and UDP: another command lists them.
+    """
     names = list(list_technologies())
     states = check_technologies(session, names)
     lacking = [one for one in states if one.missing]
     found = f"{len(states) - len(lacking)} of {len(names)}"
-    found += f"; not here: {', '.join(one.name for one in lacking)}" if lacking else ""
+    found += "; the others are only for campaigns that name them" if lacking else ""
     if any(not one.sandbox for one in states):
         found += "; without user namespaces, so that a server is only a process group of its own"
-    return HostCheck("technologies", "optional" if lacking else "ok", found, format_fix(lacking))
+    if not lacking:
+        return HostCheck("technologies", "ok", found)
+    where = "" if session.host == LOCAL else f" {session.host}"
+    return HostCheck("technologies", "optional", found, f"pathlab technologies{where} lists their packages")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from pathlab.errors import HostError
+from pathlab.runner.hosts import capture_check
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
+from pathlab.runner.hosts.host_check import describe_failure
 from pathlab.runner.hosts.pair_check import list_pairs
+from tests.builders.campaigns import make_sample
+from tests.unit.runner.hosts.test_technology_check import CheckedHost, make_rows, open_session
 
 MIB = 1 << 20
 BUFFER = {"min_bytes": 4096, "default_bytes": 131072, "max_bytes": 64 * MIB}
@@ -61,3 +68,22 @@ def test_every_pair_in_both_directions_and_a_host_alone_with_this_machine() -> N
     assert len(list_pairs(["a", "b", "c"])) == 6
     assert list_pairs(["a"]) == [("local", "a"), ("a", "local")]
     assert list_pairs(["local"]) == []
+
+
+REFUSED = "recording packets needs CAP_NET_RAW; fix: run as root, or `sudo setcap cap_net_raw+ep /x/engine`"
+
+
+def test_a_row_has_one_fix_and_what_a_program_advises_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = HostError(REFUSED, host="far", stage="engine", hint="look at the host")
+    monkeypatch.setattr(capture_check, "find_refusal", lambda _session: REFUSED)
+    refused = capture_check.check_host_captures(open_session(CheckedHost("far")))
+    for check in (refused, describe_failure(error, "captures")):
+        assert check.found.endswith("recording packets needs CAP_NET_RAW")
+        assert check.fix == "run as root, or `sudo setcap cap_net_raw+ep /x/engine`"
+    plain = HostError("is gone", host="far", stage="engine", hint="look at the host")
+    assert describe_failure(plain, "captures").fix == "look at the host"
+    campaign = make_sample(on_missing="fail", trial={"capture": "headers"})
+    with pytest.raises(HostError) as caught:
+        capture_check.find_unable(campaign, make_rows("native"), lambda host: open_session(CheckedHost(host)))
+    assert "fix:" not in str(caught.value)
+    assert str(caught.value.hint).startswith("run as root")

@@ -110,3 +110,8 @@ def test_the_line_of_doctor_never_fails() -> None:
     assert [check_host_technologies(open_session(host)).state for host in (NEAR, FAR_LACKS_ALL)] == [
         *("ok", "optional"),
     ]
+    fixes = [
+        check_host_technologies(open_session(replace(FAR_LACKS_ALL, host=host))).fix
+        for host in ("local", "far")
+    ]
+    assert fixes == [f"pathlab technologies{name} lists their packages" for name in ("", " far")]
