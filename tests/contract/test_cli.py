@@ -12,13 +12,20 @@ from typing import NoReturn
 
 import click
 import pytest
+from click.shell_completion import split_arg_string
 
 from pathlab import __version__
+from pathlab.campaign.campaign_text import list_shipped
 from pathlab.cli import main as main_module
-from pathlab.cli.commands.completions import complete_override
+from pathlab.cli.commands.completions import complete_override, list_columns
+from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, list_campaigns
 from pathlab.errors import HostError
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.run import CampaignSource
+from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
+from pathlab.study.exploration.explored_results import ExploredResults
+from pathlab.study.exploration.view_text import KEYS
+from tests.builders.results import make_quickstart, write_results
 from tests.command_line import call
 from tests.require import require_engine
 
@@ -77,6 +84,92 @@ def test_completion_prints_a_script(shell: str, capsys: pytest.CaptureFixture[st
 def test_keys_and_named_levels_of_factors_are_completed(incomplete: str, offered: list[str]) -> None:
     context, option = click.Context(click.Command("run")), click.Option(["--set"])
     assert complete_override(context, option, incomplete) == offered
+
+
+COMPLETED = {
+    "run q": ["quickstart"],
+    "plan wan": ["wan"],
+    "campaigns show mult": ["multipath"],
+    "hosts check --campaign mult": ["multipath"],
+    "run own": ["own.toml"],
+    "view results x=strea": ["x=streams"],
+    "view results 'x=streams&y=throughput_b": ["x=streams&y=throughput_bits_per_s"],
+    "view results x=streams&y=throughput_bits_per_s,drtt_m": [
+        "x=streams&y=throughput_bits_per_s,drtt_median_ns"
+    ],
+    "view results where.cong": ["where.congestion="],
+    "view results col": ["colour="],
+    "view results stat=": [],
+}
+
+
+@pytest.fixture
+def completing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_results(make_quickstart(cycles=1), tmp_path / "results")
+    (tmp_path / "own.toml").touch()
+    monkeypatch.chdir(tmp_path)
+
+
+def complete(shell: str, words: str, incomplete: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """What a shell is given for the last word."""
+    with pytest.MonkeyPatch.context() as patch:
+        number = len(split_arg_string(words)) - 1
+        patch.setenv("_PATHLAB_COMPLETE", f"{shell}_complete")
+        patch.setenv("COMP_WORDS", words)
+        patch.setenv("COMP_CWORD", incomplete if shell == "fish" else str(number))
+        said = call([], capsys)
+    assert said.status == 0
+    return said.out.splitlines() if said.out.strip() else []
+
+
+@pytest.mark.usefixtures("completing")
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("line", COMPLETED)
+def test_campaigns_and_columns_are_completed(
+    line: str, shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"pathlab {line}"
+    found = complete(shell, words, split_arg_string(words)[-1], capsys)
+    if shell == "zsh":
+        offered = [value for kind, value in zip(found[::3], found[1::3], strict=True) if kind == "plain"]
+    else:
+        parted = [text.split(",", 1) for text in found]
+        offered = [value for kind, value in parted if kind == "plain"]
+    assert [value for value in offered if "_reverse_" not in value][:1] == COMPLETED[line]
+
+
+@pytest.mark.usefixtures("completing")
+@pytest.mark.parametrize(
+    ("line", "first"),
+    [
+        ("view results x = strea", "streams"),  # bash takes `=` for the end of a word
+        ("view results x =", "adapter_hop_ns"),
+        (
+            "view results y = streams,throughput_bits_per_s,drtt_m",
+            "streams,throughput_bits_per_s,drtt_median_ns",
+        ),
+    ],
+)
+def test_columns_are_completed_where_the_shell_splits_words_at_equal_signs(
+    line: str, first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = [text.split(",", 1) for text in complete("bash", f"pathlab {line}", "", capsys)]
+    assert kinds[0] == ["plain", first]
+
+
+def test_columns_that_are_completed_are_those_of_the_explorer(tmp_path: Path) -> None:
+    folder = write_results(make_quickstart(cycles=1), tmp_path / "results")
+    known = {one.name for one in ExploredResults.open([folder]).columns}
+    assert known <= {*list_columns([str(folder)])}
+    assert {*VIEW_KEYS} <= {*KEYS}
+    assert list_campaigns() == list(list_shipped())
+    assert {*EXPLORED_COLUMNS} - known <= {one.name for one in (*DERIVED, WINDOW_BDP)}
+
+
+@pytest.mark.parametrize("place", ["nowhere", "broken"])
+def test_results_that_cannot_be_read_have_the_usual_columns(tmp_path: Path, place: str) -> None:
+    (tmp_path / "broken").write_bytes(b"SQLite format 3\0" + bytes(100))
+    assert list_columns([str(tmp_path / place)]) == sorted(EXPLORED_COLUMNS)
 
 
 def test_an_unknown_host_is_a_host_error(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from pathlab.cli.commands.completions import complete_shipped
 from pathlab.cli.commands.declaration import argument, declare, group, json_flag
 
 command = group(
@@ -20,7 +21,7 @@ command = group(
         "show",
         "campaigns.show",
         "Print the file of a shipped campaign, to read it or to change a copy: NAME > mine.toml.",
-        argument("name"),
+        argument("name", shell_complete=complete_shipped),
     ),
     declare(
         "new",

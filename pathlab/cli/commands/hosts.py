@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlab.cli.commands.checks import check_hosts
+from pathlab.cli.commands.completions import complete_campaign
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     HOSTS_FILE,
@@ -27,7 +28,11 @@ command = group(
         """,
         argument("hosts", nargs=-1, metavar="[HOST]..."),
         HOSTS_FILE,
-        option("--campaign", help="Check the hosts and paths of this campaign."),
+        option(
+            "--campaign",
+            shell_complete=complete_campaign,
+            help="Check the hosts and paths of this campaign.",
+        ),
         flag("--no-pairs", help="Check each host by itself only."),
         ACCEPT_KEYS,
         json_flag("Print one JSON object per check."),

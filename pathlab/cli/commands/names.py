@@ -48,6 +48,20 @@ RRUL_STREAMS = 4
 LIST = "list"
 #: Of ``pathlab.report.report_builder.COMPARISON_FORMS``
 COMPARISON_ENDINGS = (".html", ".md", ".pdf")
+#: Of ``pathlab.study.exploration.view_text.KEYS`` those that take columns, and what filters by a column.
+VIEW_KEYS, WHERE = ("x", "y", "colour", "facet"), "where."
+#: Columns of ``pathlab.study.exploration`` that no trial stores, and no plan has as a factor.
+EXPLORED_COLUMNS = (
+    *("results", "trial", "path", "window_bytes", "congestion", "medium", "kernel"),
+    *("drtt_ns", "drtt_median_ns", "loaded_loss_ratio", "unloaded_loss_ratio", "udp_loss_ratio"),
+    *("retransmitted_ratio", "window_bdp_ratio", "loaded_variability_ratio", "unloaded_variability_ratio"),
+    *("cpu_s_per_gb", "sender_cpu_s_per_gb", "receiver_cpu_s_per_gb", "cpu_ns_per_message"),
+)
+
+
+def list_campaigns() -> list[str]:
+    """The names of ``pathlab.campaign.campaign_text.list_shipped``."""
+    return sorted(file.stem for file in (Path(__file__).parents[2] / "campaigns").glob("*.toml"))
 
 
 def list_analyses() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pathlab.cli.commands.checks import check_campaign, check_pilot
+from pathlab.cli.commands.completions import complete_campaign
 from pathlab.cli.commands.declaration import CHOICES, PATH, argument, declare, flag, json_flag, option
 
 #: Rows printed by default; with all of them the sums would scroll out of sight.
@@ -17,7 +18,7 @@ command = declare(
 
     CAMPAIGN is a TOML file or the name of a shipped campaign (`pathlab campaigns list`).
     """,
-    argument("campaign"),
+    argument("campaign", shell_complete=complete_campaign),
     *CHOICES,
     option("--rows", "shown", type=click.IntRange(0), default=ROWS_SHOWN, help="Rows to print; 0: none."),
     flag("--all", "show_all", help="Print every row."),

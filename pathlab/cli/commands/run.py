@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from pathlab.cli.commands.checks import check_campaign, check_place, check_wait
+from pathlab.cli.commands.completions import complete_campaign
 from pathlab.cli.commands.declaration import (
     ACCEPT_KEYS,
     CHOICES,
@@ -24,7 +25,7 @@ command = declare(
     An unfinished run of the same campaign is continued at its first unfinished trial. The path of the HTML
     report is the last line printed.
     """,
-    argument("campaign"),
+    argument("campaign", shell_complete=complete_campaign),
     option("--out", type=PATH, help="Results folder; continued if it holds this campaign."),
     flag("--new", help="Start a new run even if an unfinished one of this campaign exists."),
     *CHOICES,
