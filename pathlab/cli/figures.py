@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
-from pathlab.cli.commands.names import LIST
+from pathlab.cli.commands.names import FIGURE_FORMS, LIST
 from pathlab.cli.console import print_left_out
 from pathlab.errors import UsageError
 from pathlab.report.inputs import ReportInputs
@@ -92,3 +92,26 @@ def _unknown(inputs: ReportInputs, name: str) -> UsageError:
 def _format_range(stored: StudiedResults) -> str:
     numbers = stored.trials()["trial_id"]
     return f"from {numbers.min()} to {numbers.max()}" if len(numbers) else "none stored yet"
+
+
+def place_figure(name: str, formats: Sequence[str], out: Path | None) -> Path | None:
+    """The file of a figure in the format named: ``out``, which has to end so, else NAME.FORMAT here.
+
+    Raises UsageError for several formats, one that no figure has, or another ending.
+    """
+    if name == LIST:
+        raise UsageError(
+            f"'--figure {LIST}' writes no file, so it takes no --format", hint="leave --format out"
+        )
+    form, *others = dict.fromkeys(formats)
+    if others:
+        raise UsageError("a figure has one format", hint=f"give one: {', '.join(FIGURE_FORMS)}")
+    if form not in FIGURE_FORMS:
+        raise UsageError(f"a figure cannot be {form}", hint=f"give one of {', '.join(FIGURE_FORMS)}")
+    if out is None:
+        return Path(f"{name}.{form}")
+    if out.suffix.lower() != f".{form}":
+        raise UsageError(
+            f"--out: '{out}' does not end in .{form}, and --format says {form}", hint="leave --format out"
+        )
+    return out

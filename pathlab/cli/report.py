@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.cli.figures import write_single
+from pathlab.cli.figures import place_figure, write_single
 from pathlab.errors import UsageError
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS, choose_forms, load_libraries, place_form
@@ -46,14 +46,13 @@ def write_report(
         if figure is None and given is not None:
             raise UsageError(f"{option} is for a single figure", hint="give --figure NAME as well")
     if figure is not None and formats:
-        raise UsageError(
-            "--format is for reports: the ending of --out sets the format of a figure",
-            hint="leave out --format: --figure NAME --out FILE.pdf",
-        )
+        out = place_figure(figure, formats, out)
     if figure is not None:
         with StudiedResults.open(results[0]) as stored:
             write_single(stored, figure, out, style, read_look(size, title, labels))
         return
+    if drawn := [form for form in formats if form not in (*FORMS, *RESULTS_FORMS)]:
+        raise UsageError(f"--format {drawn[0]} is for a single figure", hint="give --figure NAME as well")
     forms = choose_forms(formats, out)
     folder = locate_database(results[0]).parent
     places = {name: place_form(name, folder, out, several=len(forms) > 1) for name in forms}

@@ -17,10 +17,12 @@ import pytest
 from pathlab.campaign.host_file import DEFAULT_NAME
 from pathlab.campaign.host_model import LOCAL
 from pathlab.cli.commands import names
+from pathlab.cli.figures import TABLE
 from pathlab.cli.main import EPILOG_BELOW, SUBCOMMANDS, pathlab
 from pathlab.cli.view import WRITERS
 from pathlab.discover.probes import METHODS
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS
+from pathlab.report.plots.figure_file import FORMATS as FIGURE_FORMATS
 from pathlab.report.report_builder import COMPARISON_FORMS
 from pathlab.serve.server import LOOPBACK
 from pathlab.store.exporting import list_formats
@@ -175,6 +177,7 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert list(ANALYSES) == names.list_analyses()
     assert tuple(FORMS[name].ending for name in COMPARISON_FORMS) == names.COMPARISON_ENDINGS
     assert (tuple(FORMS), tuple(RESULTS_FORMS)) == (names.REPORT_FORMS, names.RESULTS_FORMS)
+    assert tuple(f".{form}" for form in names.FIGURE_FORMS) == (*FIGURE_FORMATS, TABLE)
     assert tuple(WRITERS) == names.VIEW_ENDINGS
     assert names.BIND_ADDRESS == LOOPBACK
     assert names.PROBE_METHODS == METHODS

@@ -124,6 +124,25 @@ def test_a_comparison_is_a_page_too(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "does not end in .html, .md or .pdf" in err[0]
 
 
+@pytest.mark.parametrize(
+    ("form", "begins"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG"), ("csv", b"")]
+)
+def test_a_figure_has_the_format_that_is_named(
+    form: str,
+    begins: bytes,
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["report", str(folder), "--figure", "throughput-streams-1", "--format", form]
+    for options, name in (([], f"throughput-streams-1.{form}"), (["--out", f"own.{form}"], f"own.{form}")):
+        status, out, err = call_lines([*words, *options], capsys)
+        assert (status, out) == (0, [name]), err
+        assert (tmp_path / name).read_bytes().startswith(begins)
+
+
 def flag(one: TrialRecord) -> TrialRecord:
     return dataclasses.replace(one, flags=("lab-limited",))
 

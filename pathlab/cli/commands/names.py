@@ -24,6 +24,8 @@ EXPORT_FORMATS = sorted(
 )
 #: ``pathlab.report.formats.forms.FORMS``
 REPORT_FORMS = ("html", "pdf", "md", "json")
+#: Of ``pathlab.report.plots.figure_file.FORMATS``, and the numbers of a figure.
+FIGURE_FORMS = ("svg", "pdf", "png", "csv")
 #: Of ``pathlab.report.formats.forms.RESULTS_FORMS``: forms made of whole results.
 RESULTS_FORMS = ("explorer",)
 #: ``pathlab.cli.view.WRITERS``

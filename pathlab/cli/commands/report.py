@@ -6,7 +6,7 @@ import click
 
 from pathlab.cli.commands.checks import check_report
 from pathlab.cli.commands.declaration import FIGURE_LOOK, PATH, argument, declare, flag, option
-from pathlab.cli.commands.names import REPORT_FORMS, RESULTS_FORMS
+from pathlab.cli.commands.names import FIGURE_FORMS, REPORT_FORMS, RESULTS_FORMS
 
 command = declare(
     "report",
@@ -18,9 +18,9 @@ command = declare(
         "--format",
         "formats",
         multiple=True,
-        type=click.Choice((*REPORT_FORMS, *RESULTS_FORMS)),
+        type=click.Choice(list(dict.fromkeys((*REPORT_FORMS, *RESULTS_FORMS, *FIGURE_FORMS)))),
         help="Form of the report; may be repeated. explorer: a page that filters, plots and compares trials. "
-        "Default: as --out ends, else html.",
+        "svg, pdf, png or csv of a --figure. Default: as --out ends, else html, of a figure svg.",
     ),
     option(
         "--out",
