@@ -60,7 +60,12 @@ def _format_page() -> Iterator[str]:
         "",
     )
     yield "PathLab's engine is one static program that also works alone."
-    yield from ("It prints text at a terminal and JSON lines elsewhere (`--output`).", "")
+    yield from (
+        "It prints text at a terminal and JSON lines elsewhere, since programs read it there. iperf3 prints "
+        "text in a pipe, too; for that, say `--output human`, as in `pathlab-engine send HOST --output human "
+        "| tee log`.",
+        "",
+    )
     for name, about in subcommands:
         yield from (f"`{name}`", f": {about[0].upper()}{about[1:]}.", "")
     yield from ("## Options", "")

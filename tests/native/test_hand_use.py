@@ -52,6 +52,48 @@ def show(subcommand: str, *words: str, **flags: Flag) -> tuple[int, str, str]:
     return process.returncode, b"".join(pieces[1:]).decode().replace("\r\n", "\n"), errors
 
 
+def pipe(subcommand: str, *words: str, **flags: Flag) -> tuple[str, str]:
+    """The engine whose output goes into a pipe, with stderr at a terminal: both, to its end."""
+    binary, name, *rest = build_command(subcommand, **flags)
+    screen, tty = os.openpty()
+    done = subprocess.run(
+        [binary, name, *words, *rest],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=tty,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    os.set_blocking(screen, False)
+    errors = b""
+    with contextlib.suppress(BlockingIOError):
+        errors = os.read(screen, 65536)
+    os.close(tty)
+    os.close(screen)
+    return done.stdout, errors.decode()
+
+
+@pytest.mark.parametrize(("output", "is_json", "is_told"), [(None, 1, 1), ("json", 1, 0), ("human", 0, 0)])
+def test_who_pipes_the_output_is_told_how_to_have_text(
+    output: str | None, is_json: int, is_told: int
+) -> None:
+    flags: dict[str, Flag] = {"output": output} if output else {}
+    for subcommand, words in (
+        ("ping", ("127.0.0.1", "--count", "1")),
+        ("load", ("--cpu", "1", "--time-limit", "20ms")),
+    ):
+        printed, errors = pipe(subcommand, *words, **flags)
+        assert printed.startswith("{") == bool(is_json), subcommand
+        assert errors.count("--output human") == is_told
+
+
+@pytest.mark.parametrize("subcommand", ["send", "receive", "ping"])
+def test_the_form_of_the_output_stands_first_in_the_help(subcommand: str) -> None:
+    help_text = _show_help(subcommand).partition("\n\n")[2]
+    assert re.findall(r"--[a-z-]+", help_text)[0] == "--output"
+
+
 # At a terminal; the words: tests/golden/native/text.txt
 
 

@@ -23,6 +23,15 @@ static void add(struct table *table, const struct pl_option *options, size_t cou
         table->options[table->count++] = options[i];
 }
 
+/* First: who pipes the output looks for it. */
+static void add_output(struct table *table, struct pl_flow *flow)
+{
+    const struct pl_option output[] = {
+        pl_output_option("Output", &flow->output_text),
+    };
+    add(table, output, LENGTH(output));
+}
+
 static void add_peer(struct table *table, struct pl_flow *flow)
 {
     static const char group[] = "Peer";
@@ -200,7 +209,6 @@ static void add_records(struct table *table, struct pl_flow *flow)
                           "time between two records"),
         pl_option_text(group, "tcp-info", &flow->tcp_info_text,
                        "none, fields, or raw: the kernel's whole struct as well"),
-        pl_output_option(group, &flow->output_text),
         pl_option_text(group, "control", &flow->control, "stdin: read the commands go and stop from there"),
     };
     add(table, records, LENGTH(records));
@@ -227,6 +235,7 @@ enum pl_options_outcome pl_flow_read_flags(struct pl_flow *flow, int argc, char 
                                            struct pl_error *error)
 {
     struct table table = {.count = 0};
+    add_output(&table, flow);
     add_peer(&table, flow);
     add_load(&table, flow);
     add_sockets(&table, flow);

@@ -9,12 +9,13 @@
 
 static const char probes[] = "Probes";
 static const char socket_group[] = "Socket";
-static const char output[] = "Output";
+static const char control[] = "Control";
 
 static enum pl_options_outcome read_flags(struct pl_ping_flags *flags, int argc, char **argv,
                                           struct pl_error *error)
 {
     const struct pl_option table[] = {
+        pl_output_option("Output", &flags->output_text),
         pl_option_required(pl_option_positional(probes, "address", &flags->address,
                                                 "host to probe: a name or a numeric address")),
         pl_option_text(probes, "method", &flags->method_text,
@@ -45,8 +46,7 @@ static enum pl_options_outcome read_flags(struct pl_ping_flags *flags, int argc,
         pl_option_integer(socket_group, "ecn", &flags->marking.ecn, -1, 3, "ECN bits; -1: none set"),
         pl_option_integer(socket_group, "fwmark", &flags->marking.fwmark, -1, UINT32_MAX,
                           "mark for routing and firewall; -1: none"),
-        pl_output_option(output, &flags->output_text),
-        pl_option_text(output, "control", &flags->control, "stdin: read the command stop from there"),
+        pl_option_text(control, "control", &flags->control, "stdin: read the command stop from there"),
     };
     const struct pl_options options = {
         .subcommand = "ping",
