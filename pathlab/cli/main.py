@@ -60,8 +60,8 @@ file; 3 a host cannot do what is needed; 4 the campaign is incomplete (run it
 again to continue); 5 results cannot be read or written; 6 compare found what
 --fail-on names, or nothing meets the targets of recommend; 7 not measurable
 here: run, compare, compare-builds or recommend has no usable trial, as on a
-machine that is too busy; 130 interrupted outside a trial; 141 nobody read the output to
-its end."""
+machine that is too busy; 130 interrupted outside a trial; 141 nobody read
+the output to its end."""
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 
