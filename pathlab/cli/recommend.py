@@ -108,7 +108,9 @@ def _show_choices(choices: tuple[MessageChoice, ...], *, as_json: bool) -> None:
         return
     console = TerminalConsole()
     paths, sizes = {name_path(one) for one in choices}, {one.target.size_bytes for one in choices}
-    for choice in choices:
+    for number, choice in enumerate(choices):
+        if number:
+            console.print()
         lead, *rest = describe_choice(choice)
         named = [name_path(choice)] if len(paths) > 1 else []
         named += [f"{format_bytes(choice.target.size_bytes)} messages"] if len(sizes) > 1 else []
