@@ -17,8 +17,8 @@ from click.shell_completion import split_arg_string
 from pathlab import __version__
 from pathlab.campaign.campaign_text import list_shipped
 from pathlab.cli import main as main_module
-from pathlab.cli.commands.completions import complete_override, list_columns
-from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, list_campaigns
+from pathlab.cli.commands.completions import complete_override, list_column_names
+from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, list_campaign_names
 from pathlab.errors import HostError
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.run import CampaignSource
@@ -160,16 +160,16 @@ def test_columns_are_completed_where_the_shell_splits_words_at_equal_signs(
 def test_columns_that_are_completed_are_those_of_the_explorer(tmp_path: Path) -> None:
     folder = write_results(make_quickstart(cycles=1), tmp_path / "results")
     known = {one.name for one in ExploredResults.open([folder]).columns}
-    assert known <= {*list_columns([str(folder)])}
+    assert known <= {*list_column_names([str(folder)])}
     assert {*VIEW_KEYS} <= {*KEYS}
-    assert list_campaigns() == list(list_shipped())
+    assert list_campaign_names() == list(list_shipped())
     assert {*EXPLORED_COLUMNS} - known <= {one.name for one in (*DERIVED, WINDOW_BDP)}
 
 
 @pytest.mark.parametrize("place", ["nowhere", "broken"])
 def test_results_that_cannot_be_read_have_the_usual_columns(tmp_path: Path, place: str) -> None:
     (tmp_path / "broken").write_bytes(b"SQLite format 3\0" + bytes(100))
-    assert list_columns([str(tmp_path / place)]) == sorted(EXPLORED_COLUMNS)
+    assert list_column_names([str(tmp_path / place)]) == sorted(EXPLORED_COLUMNS)
 
 
 def test_an_unknown_host_is_a_host_error(

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, WHERE, list_campaigns
+from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, WHERE, list_campaign_names
 from pathlab.errors import PathlabError
 from pathlab.store.location import locate_database
 
@@ -43,7 +43,7 @@ def complete_campaign(
     below = "" if folder == Path() else f"{folder}/".replace("//", "/")
     with contextlib.suppress(OSError, ValueError):
         files = [f"{below}{file.name}" for file in sorted(folder.glob("*.toml"))]
-        names = dict.fromkeys([*list_campaigns(), *files])
+        names = dict.fromkeys([*list_campaign_names(), *files])
         return [CompletionItem(incomplete, type="file"), *_keep(names, incomplete)]
     return [CompletionItem(incomplete, type="file")]
 
@@ -52,10 +52,10 @@ def complete_shipped(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Campaigns that ship."""
-    return list(_keep(list_campaigns(), incomplete))
+    return list(_keep(list_campaign_names(), incomplete))
 
 
-def complete_view(
+def complete_view_text(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Of ``view``: results folders, keys of a view, and after a key the names of columns.
@@ -87,14 +87,14 @@ def _complete_columns(given: Sequence[str], key: str, head: str, value: str) -> 
     """The columns whose name begins so; none after a key that takes other values."""
     if key not in VIEW_KEYS and key != WHERE:
         return
-    yield from _keep([f"{head}{name}" for name in list_columns(given)], f"{head}{value}")
+    yield from _keep([f"{head}{name}" for name in list_column_names(given)], f"{head}{value}")
 
 
 def _keep(names: Iterable[str], incomplete: str) -> Iterator[CompletionItem]:
     return (CompletionItem(name) for name in names if name.startswith(incomplete))
 
 
-def list_columns(places: Iterable[str]) -> list[str]:
+def list_column_names(places: Iterable[str]) -> list[str]:
     """Columns of trials, read from the results files as SQLite has them, and the factors of their plans."""
     found = dict.fromkeys(EXPLORED_COLUMNS)
     for place in places:

@@ -61,7 +61,7 @@ EXPLORED_COLUMNS = (
 )
 
 
-def list_campaigns() -> list[str]:
+def list_campaign_names() -> list[str]:
     """The names of ``pathlab.campaign.campaign_text.list_shipped``."""
     return sorted(file.stem for file in (Path(__file__).parents[2] / "campaigns").glob("*.toml"))
 

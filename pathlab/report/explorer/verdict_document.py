@@ -7,8 +7,8 @@ from typing import Any
 from pathlab.errors import NotMeasurable, UsageError
 from pathlab.report.sections.comparison_changes import (
     capitalise_title,
+    list_comparison_warnings,
     list_summaries,
-    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import name_cells
@@ -48,7 +48,7 @@ def write_verdicts(found: ResultsComparison) -> dict[str, Any]:
             for sentence in list_summaries(found, label)
         ],
         "tables": [table for label in labels for table in _list_tables(found, label)],
-        "notes": [*list_warnings(found), *list_notes(found)],
+        "notes": [*list_comparison_warnings(found), *list_notes(found)],
     }
 
 

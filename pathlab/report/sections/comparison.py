@@ -16,8 +16,8 @@ from pathlab.report.sections.comparison_changes import (
     capitalise_title,
     count_rows,
     format_change,
+    list_comparison_warnings,
     list_summaries,
-    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
@@ -86,7 +86,7 @@ def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
             yield Paragraph(text=text, lead=place == 0)
         if not refusal and (warning := warn_of_times(found, label)):
             yield Paragraph(text=warning)
-        for warning in list_warnings(found) if number == 1 else ():
+        for warning in list_comparison_warnings(found) if number == 1 else ():
             yield Paragraph(text=warning)
         groups = group_rows(found, label)
         for unit, name in FIGURES.items():

@@ -66,7 +66,7 @@ def refuse_verdicts(found: ResultsComparison) -> str | None:
     return f"{_mark(found)}No verdict: {_describe_few(found.rows, found.least_trials)}."
 
 
-def list_warnings(found: ResultsComparison) -> Iterator[str]:
+def list_comparison_warnings(found: ResultsComparison) -> Iterator[str]:
     """Which trials count in spite of a flag, and which combinations have no usable trial."""
     if found.provisional:
         counts = "; ".join(

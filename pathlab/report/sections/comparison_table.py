@@ -13,8 +13,8 @@ from pathlab.report.sections.comparison_changes import (
     capitalise_title,
     format_change,
     format_metric,
+    list_comparison_warnings,
     list_summaries,
-    list_warnings,
     refuse_verdicts,
 )
 from pathlab.report.sections.comparison_names import CellNames, name_cells
@@ -40,7 +40,7 @@ def render_comparison(found: ResultsComparison, console: Console) -> None:
             console.print(PrintedParagraph(sentence, "bold"))
         if warning := warn_of_times(found, label):
             console.print(PrintedParagraph(warning))
-    for warning in list_warnings(found):
+    for warning in list_comparison_warnings(found):
         console.print(PrintedParagraph(warning, "yellow"))
     console.print()
     console.print(f"Before: {found.labels[0]}", soft_wrap=True)

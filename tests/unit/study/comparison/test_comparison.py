@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pathlab.errors import NotMeasurable, UsageError
-from pathlab.report.sections.comparison_changes import list_summaries, list_warnings
+from pathlab.report.sections.comparison_changes import list_comparison_warnings, list_summaries
 from pathlab.report.sections.comparison_names import name_cells
 from pathlab.report.sections.comparison_table import list_change_columns
 from pathlab.report.sections.comparison_text import describe_comparison
@@ -173,7 +173,7 @@ def test_every_number_of_flagged_trials_is_marked() -> None:
     assert len(numbers) == 4
     assert all(text.endswith("*") for texts in numbers for text in texts)
     assert all(text.startswith("Provisional: ") for text in list_summaries(found, "r1"))
-    assert "in r1 18 lab-limited" in next(list_warnings(found))
+    assert "in r1 18 lab-limited" in next(list_comparison_warnings(found))
 
 
 def test_a_combination_without_usable_trials_on_one_side_is_not_alone() -> None:
