@@ -14,6 +14,9 @@ MAGIC = b"PLF1"
 HEADER_BYTES = 8
 MAX_BODY_BYTES = 16 * 1024 * 1024
 MAX_NOISE_BYTES = 64 * 1024
+#: Objects and lists of one message: an empty one takes 64 bytes and more. 4096 streams with nine subflows
+#: each have some 40,000.
+MAX_CONTAINERS = 250_000
 _MAX_QUOTED = 80  # characters of the other side's text in one of ours
 
 Message = Dict[str, Any]
@@ -53,6 +56,8 @@ def frame_body(body: bytes) -> bytes:
 
 def parse_object(text: bytes) -> Message:
     """One JSON object from UTF-8 bytes. ValueError for anything else, NaN and infinities included."""
+    if text.count(b"{") + text.count(b"[") > MAX_CONTAINERS:
+        raise ValueError(f"more than {MAX_CONTAINERS} objects and lists")
     try:
         value = json.loads(text.decode("utf-8"), parse_constant=_refuse_constant)
     except RecursionError as error:

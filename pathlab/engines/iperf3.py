@@ -17,6 +17,7 @@ from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
 from pathlab.errors import HostError
 from pathlab.remote.jobs import EngineJob
+from pathlab.remote.record_checker import RecordChecker
 from pathlab.store.flags import Flag, Phase, Stage
 from pathlab.units import SECOND_NS
 
@@ -149,7 +150,11 @@ def convert_output(
 ) -> list[dict[str, Any]]:
     """One end's JSON as records of native/PROTOCOL.md. Raises HostError when it is not what iperf3 prints."""
     try:
-        return _convert(output, spec, ended_ns, sends)
+        records = _convert(output, spec, ended_ns, sends)
+        checker = RecordChecker("send", streams=spec.cell.streams)
+        for record in records:
+            checker.check(record)
+        return records
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         host = spec.flow_path.source if sends else spec.flow_path.destination
         raise HostError(

@@ -24,11 +24,13 @@ from pathlab.agents.protocol import (
 )
 from pathlab.errors import HostError, PathlabError, ProtocolError
 from pathlab.remote.jobs import Record
+from pathlab.remote.record_checker import find_answer_fault
 from pathlab.remote.transport import Channel, LostError, Transport
 
 REQUEST_TIMEOUT_S = 15.0
 READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
+MAX_CHARACTERS = 2000  # of an agent's reason in a text of ours
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 CLOSED = "the session is closed"
 #: Stage and hint where the host itself is out of reach.
@@ -38,11 +40,16 @@ _VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --vers
 
 @dataclass(slots=True, kw_only=True)
 class _Request:
-    """A request under way. ``register`` runs in the reader thread, before any later message is looked at."""
+    """A request under way. ``register`` runs in the reader thread, before any later message is looked at.
 
+    ``fault``: why its answer cannot be used.
+    """
+
+    operation: str
     register: Callable[[Record], None] | None = None
     done: threading.Event = field(default_factory=threading.Event)
     answer: Record | None = None
+    fault: str | None = None
 
 
 class Exchange(ABC):
@@ -124,10 +131,10 @@ class Exchange(ABC):
     ) -> Record:
         """One request and its result, which ``register`` sees before any later message is looked at.
 
-        HostError when it is refused or late, or when the agent is gone.
+        HostError when it is refused or late, when its answer cannot be used, or when the agent is gone.
         """
         wait_s = self._request_timeout_s if timeout_s is None else timeout_s
-        request = _Request(register=register)
+        request = _Request(operation=operation, register=register)
         with self._lock:
             number = self._last_request = self._last_request + 1
             self._requests[number] = request
@@ -145,7 +152,11 @@ class Exchange(ABC):
             raise self.death() or self._unanswered(operation, wait_s)
         if not request.answer["ok"]:
             error = request.answer["error"]
-            raise HostError(str(error.get("text")), host=self.host, stage=str(error.get("stage", "agent")))
+            text, stage = (str(error.get(key))[:MAX_CHARACTERS] for key in ("text", "stage"))
+            raise HostError(text, host=self.host, stage=stage if "stage" in error else "agent")
+        if request.fault is not None:
+            text = f"the agent's answer to '{operation}' cannot be used: {request.fault}"
+            raise HostError(text, host=self.host, stage="agent")
         result: Record = request.answer["result"]
         return result
 
@@ -291,7 +302,9 @@ class Exchange(ABC):
             self._on_late_answer(message)
             return
         try:
-            if message["ok"] and request.register is not None:
+            if message["ok"]:
+                request.fault = find_answer_fault(request.operation, message["result"])
+            if message["ok"] and request.fault is None and request.register is not None:
                 request.register(message["result"])
             request.answer = message
         except (KeyError, TypeError, ValueError, OverflowError) as error:

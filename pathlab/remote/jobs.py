@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -9,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pathlab.errors import HostError
+from pathlab.remote.record_checker import RecordChecker, SampleChecker
+from pathlab.remote.record_rules import RecordFault
 
 if TYPE_CHECKING:
     from pathlab.remote.session import Session
@@ -20,6 +23,10 @@ NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "handshake", 
 
 #: How long an end may take to arrive here after the agent has named it.
 END_WAIT_S = 1.0
+#: Characters of a program's last line on stderr that are shown.
+WORDS_MAX_CHARACTERS = 500
+#: Programs that other people write; their failures begin with a stage of agents/adapters/CONTRACT.md.
+_ADAPTERS = ("ask", "answer")
 
 # What a sender meets where a firewall keeps the data port shut.
 SHUT_OUT = frozenset({"ETIMEDOUT", "ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EACCES", "EPERM"})
@@ -27,6 +34,15 @@ SHUT_OUT_HINT = (
     "a firewall may block the data port: `pathlab hosts check` tries it; `port_range` of the host keeps "
     'to some ports, connect_from = "receiver" of the path opens it from the other end'
 )
+
+
+class Taken(enum.Enum):
+    """What became of a record."""
+
+    KEPT = enum.auto()
+    UNKNOWN = enum.auto()  # a type that this version does not know
+    FIRST_FAULT = enum.auto()  # it breaks the schema
+    AFTER_FAULT = enum.auto()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +67,14 @@ class EngineExit:
         if self.fault is not None:
             how = f"{self.fault}; it {how}"
         last = self.stderr.strip().splitlines()
-        return f"{how}: {last[-1]}" if last else how
+        return f"{how}: {last[-1][:WORDS_MAX_CHARACTERS]}" if last else how
 
 
 class EngineJob:
     """One engine on a host. Every record is kept, in order; all methods may be called from any thread.
+
+    Records are those of ``record_schema``. The first one that breaks it is not kept, nor is any later one:
+    the engine is ended, and who waits for a record gets a HostError with the reason.
 
     ``number`` (of the agent), ``subcommand``, ``pid`` (on its host), ``limits`` (as the agent enforces them)
     and ``engine_sha256`` (of the native engine; None: another program) are fixed.
@@ -69,8 +88,11 @@ class EngineJob:
         subcommand: str,
         answer: Mapping[str, Any],
         on_record: Callable[[Record], None] | None,
+        checker: RecordChecker,
     ) -> None:
         self.subcommand = subcommand
+        self._checker = checker
+        self._fault: str | None = None  # of the first record that cannot be used
         self.pid = int(answer["pid"])
         self.limits: dict[str, Any] = dict(answer["limits"])
         self.engine_sha256: str | None = answer.get("engine_sha256")
@@ -109,6 +131,7 @@ class EngineJob:
                     if record.get("type") == "error":
                         raise self._engine_error(record)
                 at = max(at, len(self._records))
+                self._check_records()
                 if self._exit is not None:
                     raise self._error(f"{self._end().describe()}, before its '{record_type}' record")
                 self._check_agent()
@@ -127,6 +150,7 @@ class EngineJob:
                 self._check_agent()
                 if not self._changed.wait(deadline_s - time.monotonic()):
                     raise self._error(f"has not ended within {timeout_s:g} s{self._latest()}")
+            self._check_records()
             result = self._end()
         if not self._session.in_callback():
             if not self._callbacks_done.wait(max(0.0, deadline_s - time.monotonic())):
@@ -154,11 +178,24 @@ class EngineJob:
 
     # Called by the session.
 
-    def add_record(self, record: Record) -> None:
-        """Keep one record and wake who waits."""
+    def add_record(self, record: Record) -> Taken:
+        """Keep one record and wake who waits; what became of it."""
         with self._changed:
+            if self._fault is not None:
+                return Taken.AFTER_FAULT
+            try:
+                known = self._checker.check(record)
+            except RecordFault as fault:
+                self._fault = f"sent a record that cannot be used: {fault}"
+                if self._checker.kind in _ADAPTERS:
+                    self._fault = f"contract: {self._fault}"
+                self._changed.notify_all()
+                return Taken.FIRST_FAULT
+            if not known:
+                return Taken.UNKNOWN
             self._records.append(record)
             self._changed.notify_all()
+            return Taken.KEPT
 
     def add_exit(self, event: Record) -> None:
         """Keep the end and wake who waits."""
@@ -184,6 +221,10 @@ class EngineJob:
         assert self._exit is not None
         stated = {name: self._exit[name] for name in ("status", "signal", "stderr", "fault")}
         return EngineExit(**stated, records=tuple(self._records))
+
+    def _check_records(self) -> None:
+        if self._fault is not None:
+            raise self._error(self._fault)
 
     def _check_agent(self) -> None:
         death = self._session.death()
@@ -219,6 +260,8 @@ class CounterWatch:
         self._session, self._number = session, number
         self._lock = threading.Lock()
         self._samples: list[Record] = []
+        self._checker = SampleChecker()
+        self._fault: str | None = None  # of the first sample that cannot be used
         self._stopped = False
 
     @property
@@ -234,13 +277,27 @@ class CounterWatch:
         ``core`` and the shares ``user_ratio system_ratio softirq_ratio irq_ratio steal_ratio idle_ratio``,
         None where no tick passed), and ``nics softnet tcp qdiscs``: differences since the sample before, as
         agents/PROTOCOL.md states. One of these is None where it could not be read, and a difference is None
-        where its counter went backwards.
+        where its counter went backwards. HostError (stage agent) where a sample cannot be used.
         """
         if not self._stopped:
             self._session.request("counters.stop", watch=self._number)
             self._stopped = True
+        with self._lock:
+            fault = self._fault
+        if fault is not None:
+            raise HostError(
+                f"sent a sample that cannot be used: {fault}", host=self._session.host, stage="agent"
+            )
         return self.samples
 
     def add_sample(self, sample: Record) -> None:
+        """Keep a sample; none after the first that cannot be used."""
         with self._lock:
-            self._samples.append(sample)
+            if self._fault is not None:
+                return
+            try:
+                self._checker.check(sample)
+            except RecordFault as fault:
+                self._fault = str(fault)
+            else:
+                self._samples.append(sample)

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pathlab.agents.protocol import OWN_BUILD
-from pathlab.errors import ProtocolError
+from pathlab.agents.protocol import OWN_BUILD, quote
 from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
-from pathlab.remote.jobs import CounterWatch, EngineJob, Record
+from pathlab.remote.jobs import CounterWatch, EngineJob, Record, Taken
+from pathlab.remote.record_checker import RecordChecker
 from pathlab.remote.transport import Transport
 
 
@@ -95,28 +95,27 @@ class Session(Exchange):
             fields["token"] = token
         if build != OWN_BUILD:
             fields["build"] = build
-        return self._start_job("engine.start", fields, subcommand, on_record)
+        return self._start_job(
+            "engine.start",
+            fields,
+            subcommand,
+            on_record,
+            streams=_read_whole(options.get("streams")) if subcommand in ("send", "receive") else None,
+            interval_ns=_read_whole(options.get("interval-ns")),
+        )
 
     def start_capture(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
         """Start ``pathlab-engine capture`` with these flags; the agent keeps its file. HostError: refused."""
         fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
-        return self._start_job("capture.start", fields, "capture", None)
+        return self._start_job("capture.start", fields, "capture")
 
     def read_capture(self, job: EngineJob, offset: int) -> tuple[bytes, int]:
         """Bytes of a capture's file from ``offset`` on, none at its end, and the size of the file.
 
-        HostError where the host cannot read it, ProtocolError where its answer has no bytes.
+        HostError where the host cannot read it, or where its answer cannot be used.
         """
         answer = self.request("capture.read", job=job.number, offset=offset)
-        try:
-            size = answer["size_bytes"]
-            if isinstance(size, bool) or not isinstance(size, int):
-                raise ValueError("its size is not an integer")
-            return base64.b64decode(answer["base64"], validate=True), size
-        except (KeyError, TypeError, ValueError) as error:
-            raise ProtocolError(
-                f"host '{self.host}': a piece of a capture cannot be used: {error}"
-            ) from error
+        return base64.b64decode(answer["base64"]), int(answer["size_bytes"])
 
     def close_capture(self, job: EngineJob) -> None:
         """Have the file of a capture removed."""
@@ -125,7 +124,7 @@ class Session(Exchange):
     def start_discovery(self, options: Mapping[str, str | int], *, seconds: float) -> EngineJob:
         """Start the host's prober of paths; its options and batches are those of agents/PROTOCOL.md."""
         fields = {"options": dict(options), "limits": {"seconds": seconds, "bytes": None}}
-        return self._start_job("discovery.start", fields, "discovery", None)
+        return self._start_job("discovery.start", fields, "discovery")
 
     def start_peer(
         self,
@@ -145,7 +144,7 @@ class Session(Exchange):
         if listen is not None:
             options["listen"] = dict(listen)
         fields = {"options": options, "limits": {"seconds": seconds, "bytes": None}}
-        return self._start_job("peer.start", fields, program, None)
+        return self._start_job("peer.start", fields, program, kind="peer")
 
     def start_adapter(
         self,
@@ -164,7 +163,15 @@ class Session(Exchange):
         """
         fields = {"name": name, "role": role, "settings": dict(settings), "ports": ports}
         limits = {"seconds": seconds, "bytes": None}
-        return self._start_job("adapter.start", {**fields, "limits": limits}, name, on_record)
+        return self._start_job(
+            "adapter.start",
+            {**fields, "limits": limits},
+            name,
+            on_record,
+            kind=role,
+            streams=_read_whole(settings.get("streams")),
+            interval_ns=_read_whole(settings.get("interval_ns")),
+        )
 
     def check_adapters(self, names: Sequence[str], *, timeout_s: float = 60.0) -> dict[str, dict[str, Any]]:
         """What each technology lacks on the host: ``missing``, ``sandbox`` and ``versions``, by its name.
@@ -172,7 +179,7 @@ class Session(Exchange):
         ``missing`` has a dict of ``what``, ``debian`` and ``pip`` for each thing. HostError when the host
         cannot say.
         """
-        job = self._start_job("adapter.check", {"names": list(names)}, "technologies", None)
+        job = self._start_job("adapter.check", {"names": list(names)}, "technologies")
         record = job.wait_for("technologies", timeout_s)
         job.wait(timeout_s)
         return dict(record["technologies"])
@@ -182,13 +189,22 @@ class Session(Exchange):
         operation: str,
         fields: Mapping[str, Any],
         subcommand: str,
-        on_record: Callable[[Record], None] | None,
+        on_record: Callable[[Record], None] | None = None,
+        *,
+        kind: str | None = None,
+        streams: int | None = None,
+        interval_ns: int | None = None,
     ) -> EngineJob:
+        """``kind``: whose records they are in ``record_schema``, where it is not the subcommand."""
+        seconds = fields.get("limits", {}).get("seconds")
+        checker = RecordChecker(kind or subcommand, streams=streams, interval_ns=interval_ns, seconds=seconds)
         started: list[EngineJob] = []
 
         def register(result: Record) -> None:
             number = int(result["job"])
-            job = EngineJob(self, number, subcommand=subcommand, answer=result, on_record=on_record)
+            job = EngineJob(
+                self, number, subcommand=subcommand, answer=result, on_record=on_record, checker=checker
+            )
             self._jobs[number] = job
             started.append(job)
 
@@ -228,8 +244,13 @@ class Session(Exchange):
         job = self._jobs.get(number)
         if job is None:
             return f"a record of job {number}, which nobody waits for"
-        job.add_record(record)
-        self._defer(functools.partial(job.call_back, record))
+        taken = job.add_record(record)
+        if taken is Taken.KEPT:
+            self._defer(functools.partial(job.call_back, record))
+        elif taken is Taken.FIRST_FAULT:
+            self._defer(functools.partial(self._undo, "engine.kill", {"job": number}))
+        elif taken is Taken.UNKNOWN:
+            return f"a record of a type that is not known: {quote(record.get('type'))}"
         return None
 
     def _on_exit(self, event: Record) -> None:
@@ -237,3 +258,8 @@ class Session(Exchange):
         if job is not None:
             job.add_exit(event)
             self._defer(functools.partial(job.call_back, None))
+
+
+def _read_whole(value: Any) -> int | None:
+    """A number above 0 among options; None where it is left to the program."""
+    return value if isinstance(value, int) and value > 0 else None

@@ -18,6 +18,7 @@ from pathlab.store.faults import translate_faults
 from pathlab.store.location import refuse_foreign
 from pathlab.store.lock import find_writer, name_lock
 from pathlab.store.records import CampaignRecord, PlanRecord
+from pathlab.store.row_check import build_row
 from pathlab.store.schema import (
     APPLICATION_ID,
     CAMPAIGN,
@@ -26,7 +27,6 @@ from pathlab.store.schema import (
     METADATA,
     PLAN,
     decode_text,
-    to_row,
 )
 
 BUSY_TIMEOUT_S = 5.0
@@ -104,9 +104,9 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
         with open_engine(fresh, write=True).begin() as connection:
             METADATA.create_all(connection)
             write_meta(connection, VERSION)
-            connection.execute(sa.insert(CAMPAIGN), to_row(campaign))
+            connection.execute(sa.insert(CAMPAIGN), build_row(campaign))
             if plan:
-                connection.execute(sa.insert(PLAN), [to_row(row) for row in plan])
+                connection.execute(sa.insert(PLAN), [build_row(row) for row in plan])
         fresh.rename(database)
         sync_folder(database.parent)
 

@@ -23,8 +23,9 @@ from pathlab.store.json_fields import DAMAGED, EMPTY, Document, GivenFile, load_
 from pathlab.store.plain_text import describe_plain_text
 from pathlab.store.records import OriginRecord, PlanRecord
 from pathlab.store.results import Results
+from pathlab.store.row_check import build_row
 from pathlab.store.rows import encode_blobs, insert_trial
-from pathlab.store.schema import ORIGIN, PLAN, to_row
+from pathlab.store.schema import ORIGIN, PLAN
 
 #: Measurements that are read of one file, those of iperf3 counted as one.
 GROUPS_MAX = 10_000
@@ -62,7 +63,7 @@ def read_file(path: Path, *, source: str | None = None, destination: str | None 
     try:
         trials = _read_trials(document)
         for trial in trials:
-            to_row(trial.record)
+            build_row(trial.record)
     except (OverflowError, UsageError) as error:
         raise StoreError(
             f"'{document.name}': a number is beyond 64 bits, or cannot be a measured value", hint=DAMAGED
@@ -97,8 +98,8 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
                 path_destination=record.path_destination,
                 settings=trial.settings,
             )
-            connection.execute(sa.insert(PLAN), to_row(row))
-            number = insert_trial(connection, to_row(record), encode_blobs(trial.series))
+            connection.execute(sa.insert(PLAN), build_row(row))
+            number = insert_trial(connection, build_row(record), encode_blobs(trial.series))
             origin = OriginRecord(
                 trial_id=number,
                 program=trial.program,
@@ -109,7 +110,7 @@ def store_files(results: Results, files: Sequence[ReadFile]) -> list[int]:
                 imported_utc=now,
                 details=trial.details,
             )
-            connection.execute(sa.insert(ORIGIN), to_row(origin))
+            connection.execute(sa.insert(ORIGIN), build_row(origin))
             numbers.append(number)
     return numbers
 

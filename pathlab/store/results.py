@@ -27,7 +27,7 @@ from pathlab.store.records import (
     PlanRecord,
     TrialRecord,
 )
-from pathlab.store.row_check import check_rows, name_damage, read_records
+from pathlab.store.row_check import build_row, check_rows, name_damage, read_records
 from pathlab.store.rows import (
     check_stored_kind,
     encode_blobs,
@@ -46,7 +46,6 @@ from pathlab.store.schema import (
     TRIAL,
     Record,
     from_row,
-    to_row,
 )
 from pathlab.store.series import SeriesError, check_kind
 from pathlab.store.trial_table import (
@@ -191,7 +190,7 @@ class Results:
         When this returns, the row is on the disk. Raises StoreError where its number is taken.
         """
         with self.writing(f"row {row.row} of the plan: planned already") as connection:
-            connection.execute(sa.insert(PLAN), to_row(row))
+            connection.execute(sa.insert(PLAN), build_row(row))
 
     def attempts(self) -> dict[int, int]:
         """Return the highest attempt stored for each plan row that has one."""
@@ -202,7 +201,7 @@ class Results:
     def add_host(self, host: HostRecord) -> None:
         """Store the facts of one host."""
         with self.writing(f"host '{host.name}'") as connection:
-            connection.execute(sa.insert(HOST), to_row(host))
+            connection.execute(sa.insert(HOST), build_row(host))
 
     def hosts(self) -> list[HostRecord]:
         """Return the facts of every host, as they were recorded, in that order."""
@@ -211,7 +210,7 @@ class Results:
     def add_journal(self, entry: JournalRecord) -> None:
         """Store one entry of the journal."""
         with self.writing(f"journal entry '{entry.kind}'") as connection:
-            connection.execute(sa.insert(JOURNAL), to_row(entry))
+            connection.execute(sa.insert(JOURNAL), build_row(entry))
 
     def journal(self) -> list[JournalRecord]:
         """Return what happened to the runs of this campaign, in order."""
@@ -229,16 +228,16 @@ class Results:
 
         ``origin`` says where an imported trial comes from; its number is replaced. ``place`` puts the files
         of a trial of this number in their place before it is committed. When this returns, the trial is on
-        the disk. Raises UsageError for a value or a kind of series
-        that does not fit, StoreError when the trial could not be stored.
+        the disk. Raises UsageError for a value, a kind of series or a series that does not fit or that a
+        reader would refuse, StoreError when the trial could not be stored.
         """
-        row, blobs = to_row(trial), encode_blobs(series)
+        row, blobs = build_row(trial), encode_blobs(series)
         subject = f"attempt {trial.attempt} of plan row {trial.plan_row}: not planned, or stored already"
         with self.writing(subject) as connection:
             number = insert_trial(connection, row, blobs)
             if origin is not None:
                 known = dataclasses.replace(origin, trial_id=number)
-                connection.execute(sa.insert(ORIGIN), to_row(known))
+                connection.execute(sa.insert(ORIGIN), build_row(known))
             if place is not None:
                 place(number)
         return number

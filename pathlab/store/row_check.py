@@ -10,9 +10,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from pathlab.errors import StoreError
+from pathlab.errors import StoreError, UsageError
 from pathlab.store.flags import Status
-from pathlab.store.schema import TABLES, Record, Unreadable, column_types, from_row
+from pathlab.store.schema import TABLES, Record, Unreadable, column_types, from_row, read_back, to_row
 
 _WORDS: Mapping[type, str] = {
     int: "a whole number",
@@ -31,6 +31,25 @@ def name_damage(path: Path, fault: str) -> StoreError:
         f"results file '{path}' is damaged: {fault}",
         hint=f"pathlab results check {path.parent} names every fault; restore the file from a copy.",
     )
+
+
+def build_row(record: Any) -> dict[str, Any]:
+    """A record as column values that ``to_row`` makes and every reader takes.
+
+    Raises UsageError, naming the column, also for what ``results check`` would call a fault: a negative
+    count, no time, JSON or text that cannot be read back.
+    """
+    row = to_row(record)
+    kind = type(record)
+    for name, column_type in column_types(kind).items():
+        value = row[name]
+        found = value if value is None else read_back(value, column_type.base)
+        reason = found.reason if isinstance(found, Unreadable) else _check_value(name, value)
+        if reason is not None:
+            raise UsageError(
+                f"column '{name}' of {kind.__name__} {reason}", hint="Give a value that can be measured."
+            )
+    return row
 
 
 def read_records(record: type[Record], rows: Sequence[sa.Row[Any]], path: Path) -> list[Record]:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from pathlab.errors import StoreError
+from pathlab.errors import StoreError, UsageError
 from pathlab.store.flags import Status
 from pathlab.store.row_check import name_damage
 from pathlab.store.schema import ORIGIN, PLAN, SERIES, TRIAL
@@ -21,13 +21,29 @@ _STREAMED_ROWS = 32  # series fetched at a time where all of a kind are read
 
 
 def encode_blobs(series: Mapping[str, pa.Table]) -> list[dict[str, Any]]:
-    """The rows of the series table for one trial, without its number. Raises as ``encode_series``."""
+    """The rows of the series table for one trial, without its number.
+
+    Raises as ``encode_series``, and UsageError for a series that its readers would refuse.
+    """
     rows = []
     for kind, table in series.items():
         blob = encode_series(kind, table)
+        _check_readable(kind, blob)
         digest = hashlib.sha256(blob).hexdigest()
         rows.append({"kind": kind, "rows": table.num_rows, "sha256": digest, "blob": blob})
     return rows
+
+
+def _check_readable(kind: str, blob: bytes) -> None:
+    try:
+        fault = find_column_fault(kind, decode_series(kind, blob))
+    except SeriesError as error:
+        fault = error.message
+    if fault is not None:
+        raise UsageError(
+            f"series '{kind}' cannot be stored: {fault}",
+            hint="Give the columns that docs/COLUMNS.md describes.",
+        )
 
 
 def insert_trial(connection: sa.Connection, row: Mapping[str, Any], blobs: Sequence[dict[str, Any]]) -> int:

@@ -63,7 +63,7 @@ class JsonText(sa.types.TypeDecorator[Any]):
     def process_bind_param(self, value: Any, _dialect: sa.Dialect) -> str | None:
         return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
 
-    def process_result_value(self, value: Any, _dialect: sa.Dialect) -> Any:
+    def process_result_value(self, value: Any, _dialect: sa.Dialect | None) -> Any:
         """The dict or tuple of texts; ``Unreadable`` for anything else, so that its row can be named."""
         if value is None or isinstance(value, Unreadable):
             return value
@@ -80,6 +80,27 @@ class JsonText(sa.types.TypeDecorator[Any]):
         if isinstance(loaded, list) and all(isinstance(item, str) for item in loaded):
             return tuple(loaded)
         return Unreadable(reason="is JSON of another type")
+
+
+def read_back(value: Any, base: type) -> Any:
+    """A value of a column of that type as it is read again; ``Unreadable`` where it cannot be."""
+    if base is str:
+        return value if value.isascii() or _is_unicode(value) else Unreadable(reason="is not Unicode")
+    if base not in (dict, tuple):
+        return value
+    column = JsonText(as_tuple=base is tuple)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not _is_unicode(text):
+        return Unreadable(reason="is not Unicode")
+    return column.process_result_value(text, None)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_deeper(value: Any, levels: int) -> bool:

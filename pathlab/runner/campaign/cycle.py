@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from typing import ParamSpec, TypeVar
 
 import pyarrow as pa
@@ -25,10 +25,8 @@ from pathlab.runner.campaign.search_rows import restore_rows
 from pathlab.runner.campaign.waiting import PauseRequest, StopRequest, Wait
 from pathlab.runner.events import Emit, TrialEnded, TrialStarted
 from pathlab.runner.journal import Journal
-from pathlab.runner.trial.record import build_record
-from pathlab.runner.trial.series import build_series
 from pathlab.runner.trial.stalls import find_stall
-from pathlab.runner.trial.trial_captures import CapturedEnd
+from pathlab.runner.trial.stored_trial import store_trial
 from pathlab.store.capture_files import place_captures
 from pathlab.store.flags import Stage, Status
 from pathlab.store.records import TrialRecord
@@ -230,10 +228,7 @@ class CycleRunner:
             raise Interrupted
 
     def _store(self, measured: RowResult) -> TrialRecord:
-        spec, data, outcome = measured.spec, measured.data, measured.outcome
-        tables = build_series(data, outcome.lab, spec)
-        record = build_record(spec, data, outcome, tables)
-        lost = self._add_trial(record, tables, data.captures)
+        record, lost = self._add_trial(measured)
         self._parts.emit(TrialEnded(record=record, settings=dict(measured.task.row.settings)))
         for text in lost:
             self._parts.journal.add("capture-missing", text, row=record.plan_row)
@@ -243,22 +238,23 @@ class CycleRunner:
             self._parts.journal.add("clock-jump", text, row=record.plan_row, facts={"jump_s": jump_s})
         return record
 
-    def _add_trial(
-        self, record: TrialRecord, tables: Mapping[str, pa.Table], captures: Mapping[str, CapturedEnd]
-    ) -> list[str]:
+    def _add_trial(self, measured: RowResult) -> tuple[TrialRecord, list[str]]:
         """Store a trial with its captures; one line for each capture that could not be kept."""
-        results, lost = self._parts.results, []
+        results, captures = self._parts.results, measured.data.captures
+        lost: list[str] = []
         files = {end: captured.file for end, captured in captures.items() if captured.file is not None}
 
         def place(number: int) -> None:
             lost.extend(place_captures(results.folder, number, files))
 
         try:
-            results.add_trial(record, tables, place=place if files else None)
+            record = store_trial(
+                results, measured.spec, measured.data, measured.outcome, place if files else None
+            )
         finally:
             for captured in captures.values():
                 captured.drop()
-        return lost
+        return record, lost
 
     def _handle_end(self, record: TrialRecord, measured: RowResult, schedule: Schedule) -> None:
         """What follows from a trial's end: another attempt, a quarantine, bytes counted."""

@@ -181,8 +181,8 @@ class RowRunner:
             outcome = self._add_environment(outcome, spec, data, flags, bond)
             try:
                 bond.undo()
-            except HostError as error:
-                outcome = _fail(outcome, error, error.stage)
+            except PathlabError as error:
+                outcome = _fail(outcome, error, error.stage if isinstance(error, HostError) else Stage.AGENT)
         return RowResult(task=task, spec=spec, data=data, outcome=outcome, clock_jump_ns=jump_ns)
 
     def _is_load_weak(self, spec: TrialSpec, data: TrialData) -> bool:
@@ -360,8 +360,10 @@ class RowRunner:
 
 
 def _fail(outcome: Outcome, error: PathlabError, stage: str) -> Outcome:
+    """``stage``: as a host's agent may have named it, which is none of ours then."""
     host = error.host if isinstance(error, HostError) else None
-    return replace(outcome, status=Status.FAILED, stage=stage, reason=str(error), host=host)
+    known = stage if stage in set(Stage) else Stage.AGENT
+    return replace(outcome, status=Status.FAILED, stage=known, reason=str(error), host=host)
 
 
 def _interrupt(outcome: Outcome) -> Outcome:

@@ -170,7 +170,7 @@ def _find_spacing_ns(spec: TrialSpec, probes: Sequence[Record]) -> int:
     (first_ns, last_ns), (low, high) = (
         [int(one[key]) for one in ends] for key in ("intended_ns", "sequence")
     )
-    return (last_ns - first_ns) // (high - low)
+    return (last_ns - first_ns) // (high - low) if high > low else spec.probes.interval_ns
 
 
 def _measure_held(records: Iterable[Record]) -> int:

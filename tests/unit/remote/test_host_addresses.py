@@ -9,6 +9,7 @@ import pytest
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.hosts import choose_addresses, find_own_addresses, own_boot_id, pair_addresses
 from pathlab.remote.jobs import EngineJob
+from pathlab.remote.record_checker import RecordChecker
 from pathlab.remote.session import Session
 
 
@@ -61,7 +62,10 @@ class Nobody:
 )
 def test_a_port_that_seems_shut_comes_with_what_to_do(stage: str, errno_name: str, hinted: bool) -> None:
     session = cast("Session", Nobody())
-    job = EngineJob(session, 1, subcommand="send", answer={"pid": 1, "limits": {}}, on_record=None)
+    started = {"pid": 1, "limits": {}}
+    job = EngineJob(
+        session, 1, subcommand="send", answer=started, on_record=None, checker=RecordChecker("send")
+    )
     job.add_record({"type": "error", "stage": stage, "errno_name": errno_name, "text": "cannot connect"})
     with pytest.raises(HostError) as caught:
         job.wait_for("ready", 1.0)

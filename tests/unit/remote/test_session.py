@@ -15,6 +15,12 @@ from tests.unit.remote.scripted_agent import (
     reply_plainly,
 )
 
+ECHOED = {"type": "result", "complete": True, "reason": None, "echoed": 1}
+
+
+def sample(time_ns: int) -> Message:
+    return {"type": "counters", "watch": 4, "sample": {"time_ns": time_ns, "span_ns": 1, "cores": []}}
+
 
 def test_options_limits_and_control_reach_the_agent() -> None:
     session, agent = open_session()
@@ -31,20 +37,20 @@ def test_options_limits_and_control_reach_the_agent() -> None:
 def test_records_that_follow_the_answer_at_once_are_not_lost() -> None:
     def reply(request: Message) -> list[Message]:
         if request["op"] == "engine.start":
-            return [answer(request, **STARTED), record(type="hello"), record(type="result", n=1), ended()]
+            return [answer(request, **STARTED), record(type="hello"), record(**ECHOED), ended()]
         return reply_plainly(request)
 
     session, _agent = open_session(reply)
     with session:
         seen: list[Message] = []
-        job = session.start_engine("send", {}, seconds=1, on_record=seen.append)
+        job = session.start_engine("echo", {}, seconds=1, on_record=seen.append)
         end = job.wait(10)
-        assert end.records == ({"type": "hello"}, {"type": "result", "n": 1})
+        assert end.records == ({"type": "hello"}, ECHOED)
         assert (end.status, end.signal, end.fault) == (0, None, None)
         assert seen == list(end.records)
         assert job.records == seen
-        assert job.wait_for("result", 0.0) == {"type": "result", "n": 1}
-        assert job.wait_for("result", 0.0, after=1) == {"type": "result", "n": 1}
+        assert job.wait_for("result", 0.0) == ECHOED
+        assert job.wait_for("result", 0.0, after=1) == ECHOED
         with pytest.raises(HostError, match="ended with status 0, before its 'result' record"):
             job.wait_for("result", 0.0, after=2)
 
@@ -144,8 +150,8 @@ def test_what_a_callback_raises_comes_out_of_wait_and_stops_nothing() -> None:
             calls.append(item)
             raise LookupError("display gone")
 
-        job = session.start_engine("send", {}, seconds=1, on_record=break_down)
-        agent.say(record(type="hello"), record(type="result"), ended())
+        job = session.start_engine("echo", {}, seconds=1, on_record=break_down)
+        agent.say(record(type="hello"), record(**ECHOED), ended())
         with pytest.raises(LookupError, match="display gone"):
             job.wait(10)
         assert len(calls) == 1
@@ -156,16 +162,15 @@ def test_what_a_callback_raises_comes_out_of_wait_and_stops_nothing() -> None:
 def test_counters_keep_every_sample_up_to_the_stop() -> None:
     def reply(request: Message) -> list[Message]:
         if request["op"] == "counters.stop":
-            return [{"type": "counters", "watch": 4, "sample": {"time_ns": 3}}, answer(request)]
+            return [sample(3), answer(request)]
         return reply_plainly(request)
 
     session, agent = open_session(reply)
     with session:
         watch = session.start_counters(1)
         assert (watch.interval_ns, watch.start_ns) == (10_000_000, 5)
-        agent.say({"type": "counters", "watch": 4, "sample": {"time_ns": 1}})
-        agent.say({"type": "counters", "watch": 4, "sample": {"time_ns": 2}})
-        assert [sample["time_ns"] for sample in watch.stop()] == [1, 2, 3]
-        assert [sample["time_ns"] for sample in watch.stop()] == [1, 2, 3]
+        agent.say(sample(1), sample(2))
+        for _ in range(2):
+            assert [one["time_ns"] for one in watch.stop()] == [1, 2, 3]
         agent.next_request("counters.stop")
         assert agent.requests.empty()  # the second stop sent nothing

@@ -54,7 +54,8 @@ def test_pruning_failures_keeps_every_complete_trial(tmp_path: Path) -> None:
 
 def test_pruning_old_series_keeps_the_figures(tmp_path: Path) -> None:
     before = datetime.datetime(2026, 1, 2, 3, 6, tzinfo=datetime.UTC)  # between the two complete trials
-    noise = pa.table({"rtt_ns": random.Random(1).choices(range(2**40), k=20_000)})
+    drawn = random.Random(1).choices(range(2**40), k=20_000)
+    noise = pa.table({"sent_ns": drawn, "rtt_ns": drawn[::-1]})
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {"loaded_probes": noise})
         later = dataclasses.replace(COMPLETE, plan_row=1, started_utc="2026-01-02T03:07:00+00:00")

@@ -91,7 +91,8 @@ def test_each_commit_is_synced_to_the_disk(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_named_and_keeps_what_was_stored(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
-    bulk = pa.table({"sequence": pa.array(random.integers(0, 2**62, 200_000))})
+    drawn = pa.array(random.integers(0, 2**62, 200_000))
+    bulk = pa.table({"sent_ns": drawn, "rtt_ns": drawn})
     with make_results(tmp_path) as results:
         results.add_trial(COMPLETE, {"loaded_probes": make_probes()})
 

@@ -24,7 +24,7 @@ from pathlab.store.schema import FORMAT_VERSION, column_types
 from pathlab.store.series import decode_series
 from pathlab.store.trial_table import format_exact_utc
 from tests.builders.series import make_intervals, make_probes, make_raw
-from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, make_results
+from tests.builders.stored import CAMPAIGN, COMPLETE, FAILED, HOST, PLAN, change_database, make_results
 
 BEYOND = ("sent_total_bytes", 2**63)
 
@@ -205,10 +205,10 @@ def test_one_trial_is_named_by_any_integer(tmp_path: Path, kind: Callable[[int],
 
 def test_started_utc_is_a_timestamp_and_selects_as_one(tmp_path: Path) -> None:
     later = dataclasses.replace(COMPLETE, started_utc="2026-01-02T04:05:00.250+01:00")
-    never = dataclasses.replace(COMPLETE, attempt=2, started_utc="never")
     with make_results(tmp_path) as results:
-        for record in (FAILED, later, never):
+        for record in (FAILED, later, dataclasses.replace(COMPLETE, attempt=2)):
             results.add_trial(record, {})
+        change_database(tmp_path, "UPDATE trial SET started_utc = 'never' WHERE trial_id = 3")
         frame = results.trials()
         assert frame["started_utc"].dtype.kind == "M"
         assert frame["started_utc"].iloc[1] == pd.Timestamp("2026-01-02T03:05:00.250Z")

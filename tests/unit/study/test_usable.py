@@ -24,7 +24,7 @@ STATES = [
     *((Status.COMPLETE, (flag,), 1e6) for flag in Flag),
     (Status.COMPLETE, (), 1e6),
     (Status.COMPLETE, (), None),
-    (Status.COMPLETE, (), -1.0),
+    (Status.COMPLETE, (), 0.0),
     (Status.COMPLETE, ("transport-not-granted", Flag.LAB, Flag.LAB_LIMITED), 1e6),
     (Status.INTERRUPTED, (), 1e6),
     (Status.FAILED, (Flag.LAB,), 1e6),
