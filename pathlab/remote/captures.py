@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from pathlab.errors import HostError, PathlabError
 from pathlab.remote.jobs import EngineJob, Record
+from pathlab.remote.record_schema import PIECE_MAX_BYTES
 from pathlab.remote.session import Session
 
 FEATURE = "captures"
@@ -26,6 +27,7 @@ class RemoteCapture:
     def __init__(self, session: Session, options: Mapping[str, str | int], *, seconds: float) -> None:
         self.host = session.host
         self._session = session
+        self._limit_bytes = int(options["limit-bytes"])
         if FEATURE not in session.hello.get("features", ()):
             raise HostError("its agent cannot record packets", host=self.host, stage="agent")
         self.job: EngineJob = session.start_capture(options, seconds=seconds)
@@ -46,14 +48,22 @@ class RemoteCapture:
         return self.job.wait_for("result", STOP_TIMEOUT_S)
 
     def read(self) -> Iterator[bytes]:
-        """The file in pieces, after its result; each is requested when the one before was taken."""
+        """The file in pieces, after its result; each is requested when the one before was taken.
+
+        No more bytes are taken than its result states, and no more than were allowed. HostError where the
+        host states more, sends other bytes than it stated, or makes pieces smaller than they can be.
+        """
+        stated_bytes = int(self.wait_for_result()["file_bytes"])
+        if stated_bytes > self._limit_bytes:
+            raise self._fail(f"has {stated_bytes} bytes; {self._limit_bytes} were allowed")
         offset = 0
-        while True:
+        while offset < stated_bytes:
             piece, size_bytes = self._session.read_capture(self.job, offset)
-            if not piece:
-                if offset < size_bytes:
-                    raise self._fail(f"ended after {offset} of {size_bytes} bytes")
-                return
+            if size_bytes != stated_bytes:
+                raise self._fail(f"has {size_bytes} bytes where its result states {stated_bytes}")
+            wanted = min(PIECE_MAX_BYTES, stated_bytes - offset)
+            if len(piece) != wanted:
+                raise self._fail(f"sent {len(piece)} bytes from byte {offset} on, not {wanted}")
             yield piece
             offset += len(piece)
 

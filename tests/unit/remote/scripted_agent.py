@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pathlab.agents.protocol import FrameDecoder, encode_frame
+from pathlab.remote.exchange import READ_BYTES
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Channel, Transport
 
@@ -44,10 +45,11 @@ class ScriptedAgent(Channel):
 
     def say(self, *messages: Message) -> None:
         for message in messages:
-            self._outgoing.put(encode_frame(message))
+            self.say_bytes(encode_frame(message))
 
     def say_bytes(self, data: bytes) -> None:
-        self._outgoing.put(data)
+        for at in range(0, len(data), READ_BYTES):
+            self._outgoing.put(data[at : at + READ_BYTES])
 
     def end(self) -> None:
         self._outgoing.put(b"")
