@@ -9,6 +9,7 @@ from typing import Any
 
 from pathlab.campaign.completion import fill_lab
 from pathlab.campaign.source_text import format_choice, read_names, read_table
+from pathlab.campaign.toml_text import load_toml
 from pathlab.errors import UsageError
 
 PATH_EXPECTED = "expected SOURCE:DESTINATION, several joined by commas"
@@ -23,9 +24,11 @@ def put_override(data: dict[str, Any], override: str) -> str | None:
     if steps[0] in ("profile", "profiles"):
         return "a profile is not set key by key; expected --profile NAME, and single keys beside it"
     try:
-        value = tomllib.loads(f"value = {written}")["value"]
+        value = load_toml(f"value = {written}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         value = written.strip()
+    except ValueError as error:
+        return str(error)
     place: Any = data
     for position, step in enumerate(steps):
         last = position == len(steps) - 1

@@ -12,6 +12,9 @@ from pathlab.campaign.source_text import Finding, Key
 from pathlab.errors import CampaignError
 
 TEXT_MAX_BYTES = 4 * 1024**2
+#: Levels of tables and lists; no key of ours is deeper than five.
+DEPTH_MAX = 100
+_TOO_DEEP = f"tables and lists are nested too deeply; expected at most {DEPTH_MAX} levels"
 #: What may hold the end of a line or a bracket, and these: strings, comments, brackets, ends of lines.
 _TOKEN = re.compile(
     r"""
@@ -65,9 +68,29 @@ def read_toml_text(kind: str, label: str, hint: str) -> str:
 def parse_toml(kind: str, label: str | Path, text: str) -> dict[str, Any]:
     """Return the tables of a file. Raises CampaignError with the line and column of what is not TOML."""
     try:
-        return tomllib.loads(text)
+        return load_toml(text)
     except tomllib.TOMLDecodeError as error:
         raise refuse(kind, label, [f"{label}:{_format_syntax_error(str(error), text)}"]) from error
+    except ValueError as error:
+        raise refuse(kind, label, [f"{label}: {error}"]) from error
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """Return the tables of a text. Raises TOMLDecodeError, or ValueError for what is TOML and too much."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        raise
+    except (RecursionError, ValueError) as error:
+        raise ValueError(f"{_TOO_DEEP}, or a number has too many digits") from error
+    if _is_deeper(tables, DEPTH_MAX):
+        raise ValueError(_TOO_DEEP)
+    return tables
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not levels or any(_is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
 
 
 def _format_syntax_error(message: str, text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,17 @@ import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.flags import Status
-from pathlab.store.schema import TABLES, Record, Unreadable, column_types, from_row, read_back, to_row
+from pathlab.store.schema import (
+    DEPTH_MAX,
+    TABLES,
+    Record,
+    Unreadable,
+    column_types,
+    from_row,
+    is_deeper,
+    read_back,
+    to_row,
+)
 
 _WORDS: Mapping[type, str] = {
     int: "a whole number",
@@ -104,6 +115,8 @@ def _check_value(name: str, value: Any) -> str | None:
         return _check_settings(value)
     if name == "environment":
         return _check_environment(value)
+    if name == "text":
+        return _check_campaign_text(value)
     return None
 
 
@@ -114,6 +127,17 @@ def _check_settings(settings: Mapping[str, Any]) -> str | None:
     if any(isinstance(level, (dict, list)) for level in settings.values()):
         return "holds a level that is none"
     return _check_quantities(settings)
+
+
+def _check_campaign_text(text: str) -> str | None:
+    """Any text may stand there but one that no reader of TOML ends with."""
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return None
+    except (RecursionError, ValueError):
+        return "is nested too deeply, or has a number of too many digits"
+    return "is nested too deeply" if is_deeper(tables, DEPTH_MAX) else None
 
 
 def _check_quantities(values: Mapping[str, Any]) -> str | None:

@@ -31,7 +31,7 @@ FORMAT_VERSION = 1
 APPLICATION_ID = 0x504C4142  # "PLAB" in the header of the SQLite file
 
 Record = TypeVar("Record")
-_DEPTH_MAX = 100  # levels of a JSON value; what writes one anew goes down by recursion
+DEPTH_MAX = 100  # levels of a JSON value; what writes one anew goes down by recursion
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -69,7 +69,7 @@ class JsonText(sa.types.TypeDecorator[Any]):
             return value
         try:
             loaded = _JSON.decode(value)
-            if value.count("{") + value.count("[") > _DEPTH_MAX and _is_deeper(loaded, _DEPTH_MAX):
+            if value.count("{") + value.count("[") > DEPTH_MAX and is_deeper(loaded, DEPTH_MAX):
                 return Unreadable(reason="is nested too deeply")
             if _SURROGATE.search(value):  # half of a pair can be read, and written nowhere
                 json.dumps(loaded, ensure_ascii=False).encode()
@@ -103,10 +103,10 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _is_deeper(value: Any, levels: int) -> bool:
+def is_deeper(value: Any, levels: int) -> bool:
     """Whether a JSON value has more levels than that."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not levels or any(_is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
+    return not levels or any(is_deeper(one, levels - 1) for one in inner if isinstance(one, (dict, list)))
 
 
 def _refuse_constant(name: str) -> None:
