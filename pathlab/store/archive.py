@@ -17,6 +17,7 @@ import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.store.capture_files import ENDS, copy_captures, remove_captures
+from pathlab.store.check import check_results
 from pathlab.store.faults import translate_faults
 from pathlab.store.flags import Status
 from pathlab.store.fresh import create_whole
@@ -24,6 +25,7 @@ from pathlab.store.location import DATABASE_NAME
 from pathlab.store.overview import count_stored_trials
 from pathlab.store.records import PlanRecord
 from pathlab.store.results import Results
+from pathlab.store.row_check import name_damage
 from pathlab.store.schema import CAMPAIGN, ORIGIN, SERIES, TRIAL
 
 _COUNT_CAMPAIGNS = sa.select(sa.func.count()).select_from(CAMPAIGN)
@@ -128,7 +130,14 @@ def merge_results(sources: list[Path], out: Path) -> Path:
     if len(sources) < 2:
         raise UsageError("one results folder cannot be merged", hint="Give two or more.")
     with contextlib.ExitStack() as stack:
-        return _merge([stack.enter_context(Results.open(path)) for path in sources], out)
+        opened = [stack.enter_context(Results.open(path)) for path in sources]
+        try:
+            return _merge(opened, out)
+        except UsageError as error:  # a value that no program stores: the file that holds it is damaged
+            for results in opened:
+                if faults := check_results(results.path).faults:
+                    raise name_damage(results.path, faults[0]) from error
+            raise
 
 
 def _merge(opened: list[Results], out: Path) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tests.builders.packets import ACK, SYN, build_ethernet, build_ipv4, build_tcp, sack, stamp, write_pcap
 from tests.builders.results import make_quickstart, write_results
 from tests.command_line import call
+from tests.length import LENGTH, choose_runs
 
 MS = 1_000_000
 OFFER = bytes((2, 4, 5, 0xB4, 1, 3, 3, 7, 4, 2, 8, 10)) + bytes(8)
@@ -179,3 +181,23 @@ def test_a_trial_in_both_directions_is_compared_by_the_data_along_its_path(
     said = call(["inspect", str(results), "--trial", "1"], capsys)
     (row,) = [line.split() for line in said.out.splitlines() if line.startswith("Retransmitted segments")]
     assert row[3:4] == counted
+
+
+def test_a_damaged_capture_is_read_or_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Bits, bytes, lengths and the end of a file: figures, or one line that names it and a fix."""
+    draw = random.Random(5)
+    whole = make_connection(tmp_path / "whole.pcap").read_bytes()
+    path, statuses = tmp_path / "bad.pcap", set()
+    for _ in range(choose_runs(200, short=40) if LENGTH != "full" else 2000):
+        data = bytearray(whole)
+        for _ in range(draw.choice((1, 1, 4, 40))):
+            at = draw.randrange(len(data))
+            size = draw.choice((1, 1, 2, 4))
+            data[at : at + size] = draw.choice((draw.randbytes(size), b"\xff" * size, bytes(size), b""))
+        path.write_bytes(data if draw.random() < 0.8 else data[: draw.randrange(len(data))])
+        said = call(["inspect", str(path)], capsys)
+        statuses.add(said.status)
+        if said.status:
+            assert "bad.pcap" in said.err
+            assert said.err.splitlines()[-1].startswith("  fix: ")
+    assert {0} < statuses <= {0, 2, 5}

@@ -42,8 +42,9 @@ OTHERS = (
     "results prune bad --failed --dry-run",
     "python",
 )
-#: Files, of which each meets one of these commands, each command of both sources, or all of them.
-SHORT, LONG = choose_runs(200, short=2 * len(OTHERS)), 1200
+#: Files, of which each meets one of these commands, each command of both sources, or all of them; at full
+#: length 2,000 files, 1,000 of which meet all.
+SHORT, LONG, ALL = choose_runs(200, short=2 * len(OTHERS)), 1200, 2000
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,7 @@ def use_api(where: str, *, sound: bool) -> None:
     [
         *((range(part, SHORT, 4), False) for part in range(4)),
         *(pytest.param(range(SHORT + part, LONG, 8), True, marks=pytest.mark.long) for part in range(8)),
+        *(pytest.param(range(LONG + part, ALL, 4), False, marks=pytest.mark.long) for part in range(4)),
     ],
 )
 def test_no_damage_is_a_fault_of_ours(

@@ -13,6 +13,10 @@ from pathlab.errors import PathlabError, StoreError
 from pathlab.store.importing import read_file
 from pathlab.store.json_fields import MAXIMUM_BYTES, load_document
 from tests.builders.foreign_files import TEXTS, change, make_pscheduler_rtt
+from tests.length import LENGTH
+
+#: Files of each kind of damage; at full length 2,000 of each importer.
+FILES = 1000 if LENGTH == "full" else 100
 
 
 def is_read(path: Path) -> bool:
@@ -28,20 +32,20 @@ def is_read(path: Path) -> bool:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_no_damage_gives_a_traceback(tmp_path: Path, name: str) -> None:
-    """Values swapped for others of every kind, at 100 places drawn: refused in house words, or read."""
+    """Values swapped for others of every kind, and bytes, at places drawn: refused in our words, or read."""
     source = random.Random(name)
     odd = ["null", "-1", "1e400", "NaN", '""', '"x"', "[]", "{}", "true", "[[]]", "9007199254740993", "0"]
     text = TEXTS[name]
     starts = [at + 1 for at, character in enumerate(text) if character in ":,[" and text[at - 1] != "\\"]
     path = tmp_path / "given.json"
     refused = 0
-    for _ in range(100):
+    for _ in range(FILES):
         at = source.choice(starts)
         end = min((p for p in (text.find(c, at) for c in ",}]") if p >= 0), default=len(text))
         path.write_text(text[:at] + source.choice(odd) + text[end:], encoding="utf-8")
         refused += not is_read(path)
-    assert 0 < refused < 100
-    for _ in range(100):
+    assert 0 < refused < FILES
+    for _ in range(FILES):
         data = bytearray(text.encode())
         if source.random() < 0.5:
             for _ in range(source.randint(1, 8)):
