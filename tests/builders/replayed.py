@@ -110,7 +110,7 @@ def _make_end(*, replies: bool, sends: bool) -> list[Message]:
     result |= {"reset_streams": 0, "workers": [dict(WORKER)], "tcp_info": dict(intervals[-1]["tcp_info"])}
     if replies:
         ready["messages"] = {"bytes": 100, "placement": "apart", "replies": True, "clock_ns": 20.5}
-        counted = {"sent": [1100, 1000], "received": [1100, 1000], "missing": [0, 0], "out_of_order": [0, 0]}
+        counted: Message = {"sent": [1100, 1000], "received": [1100, 1000], "missing": [0, 0], "out_of_order": [0, 0]}
         counted |= {"first_arrival_ns": [7, 8], "last_arrival_ns": [10**9, None], "send_calls": [1100, 1000]}
         late = {"median": 10, "p99": 20, "max": 30}
         trips = describe_round_trips(range(1000, 3000))
@@ -121,7 +121,7 @@ def _make_end(*, replies: bool, sends: bool) -> list[Message]:
 
 
 def _make_probes() -> list[Message]:
-    start = {"type": "start", "method": "icmp-raw", "stamps": "kernel", "address": "127.0.0.1"}
+    start: Message = {"type": "start", "method": "icmp-raw", "stamps": "kernel", "address": "127.0.0.1"}
     start |= {"payload_bytes": 56, "monotonic_ns": 10**12, "realtime_ns": 10**18}
     probes: list[Message] = [
         {"type": "probe", "sequence": n, "intended_ns": n * 10**7, "sent_ns": n * 10**7 + 5, "held_ns": None}
@@ -137,7 +137,7 @@ def _make_probes() -> list[Message]:
 
 
 def _make_sample(number: int) -> Message:
-    core = {"core": 0, "user_ratio": 0.1, "system_ratio": 0.1, "softirq_ratio": 0.0, "irq_ratio": 0.0}
+    core: Message = {"core": 0, "user_ratio": 0.1, "system_ratio": 0.1, "softirq_ratio": 0.0, "irq_ratio": 0.0}
     core |= {"steal_ratio": 0.0, "idle_ratio": 0.8}
     qdisc = {"interface": "lo", "handle": "1:", "parent": "root", "kind": "fq", "bytes": 1, "packets": 1}
     return {

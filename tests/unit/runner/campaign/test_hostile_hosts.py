@@ -99,9 +99,15 @@ def run_trials(
             changes[event.row](host)
 
     stored = CampaignRecord(
-        **{"name": campaign.name, "title": campaign.title, "digest": campaign.digest, "text": ""},
-        **{"model": campaign.to_stored(), "seed": 1, "created_utc": "2026-01-05T12:00:00+00:00"},
-        **{"program_version": "0.1.0", "environment": {"fallback": None, "lab": None}},
+        name=campaign.name,
+        title=campaign.title,
+        digest=campaign.digest,
+        text="",
+        model=campaign.to_stored(),
+        seed=1,
+        created_utc="2026-01-05T12:00:00+00:00",
+        program_version="0.1.0",
+        environment={"fallback": None, "lab": None},
     )
     with Results.create(folder, stored, plan_records(campaign)) as results:
         parts = RunParts(campaign, results, emit)
