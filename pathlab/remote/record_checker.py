@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from pathlab.remote.record_rules import RecordFault, Stated, Table, measure_value
+from pathlab.remote.record_rules import ObjectRule, RecordFault, Stated, measure_value
 from pathlab.remote.record_schema import ANSWERS, RECORDS, SAMPLE
 
 #: Values that a program may state, whatever it was asked for: some 200 MB.
@@ -36,7 +36,7 @@ class RecordChecker:
         seconds: float | None = None,
     ) -> None:
         self.kind = kind
-        self._types: Mapping[str, Table] | None = RECORDS.get(kind)
+        self._types: Mapping[str, ObjectRule] | None = RECORDS.get(kind)
         self._stated = Stated(streams=streams)
         intervals = (seconds or LONGEST_S) * 1e9 / (interval_ns or USUAL_INTERVAL_NS)
         self._left = SPARE_VALUES + round(intervals * (streams or 1) * STREAM_VALUES)

@@ -53,7 +53,7 @@ class Stated:
     keys: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-class Rule(ABC):
+class ValueRule(ABC):
     """What one value must be."""
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Rule(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Number(Rule):
+class Number(ValueRule):
     """A number from ``least`` to below ``end``; a whole one unless ``whole`` is false."""
 
     least: int = 0
@@ -94,7 +94,7 @@ class Number(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Text(Rule):
+class Text(ValueRule):
     """A text that can be written as UTF-8."""
 
     most: int = TEXT_MAX_CHARACTERS
@@ -110,7 +110,7 @@ class Text(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Truth(Rule):
+class Truth(ValueRule):
     """True or false."""
 
     null: bool = False
@@ -122,7 +122,7 @@ class Truth(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded(Rule):
+class Encoded(ValueRule):
     """Bytes in base64."""
 
     most_bytes: int
@@ -143,10 +143,10 @@ class Encoded(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Each(Rule):
+class Each(ValueRule):
     """A list whose items keep one rule: of one for each stream, or of up to ``most``."""
 
-    rule: Rule
+    rule: ValueRule
     most: int = VALUES_MAX
     per_stream: bool = False
     null: bool = False
@@ -174,16 +174,16 @@ class Each(Rule):
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Rule):
+class ObjectRule(ValueRule):
     """An object that has ``required`` keys and may have ``optional`` ones.
 
     Other keys keep ``further``; None: their values only have to be bounded, which is checked of the whole.
     ``alike``: the keys are those of the first table of this name. ``also`` finds what is wrong between keys.
     """
 
-    required: Mapping[str, Rule] = field(default_factory=dict)
-    optional: Mapping[str, Rule] = field(default_factory=dict)
-    further: Rule | None = None
+    required: Mapping[str, ValueRule] = field(default_factory=dict)
+    optional: Mapping[str, ValueRule] = field(default_factory=dict)
+    further: ValueRule | None = None
     null: bool = False
     alike: str | None = None
     barred: Collection[str] = ()
