@@ -110,7 +110,12 @@ def _make_end(*, replies: bool, sends: bool) -> list[Message]:
     result |= {"reset_streams": 0, "workers": [dict(WORKER)], "tcp_info": dict(intervals[-1]["tcp_info"])}
     if replies:
         ready["messages"] = {"bytes": 100, "placement": "apart", "replies": True, "clock_ns": 20.5}
-        counted: Message = {"sent": [1100, 1000], "received": [1100, 1000], "missing": [0, 0], "out_of_order": [0, 0]}
+        counted: Message = {
+            "sent": [1100, 1000],
+            "received": [1100, 1000],
+            "missing": [0, 0],
+            "out_of_order": [0, 0],
+        }
         counted |= {"first_arrival_ns": [7, 8], "last_arrival_ns": [10**9, None], "send_calls": [1100, 1000]}
         late = {"median": 10, "p99": 20, "max": 30}
         trips = describe_round_trips(range(1000, 3000))
@@ -137,8 +142,14 @@ def _make_probes() -> list[Message]:
 
 
 def _make_sample(number: int) -> Message:
-    core: Message = {"core": 0, "user_ratio": 0.1, "system_ratio": 0.1, "softirq_ratio": 0.0, "irq_ratio": 0.0}
-    core |= {"steal_ratio": 0.0, "idle_ratio": 0.8}
+    core: Message = {
+        "core": 0,
+        "user_ratio": 0.1,
+        "system_ratio": 0.1,
+        "softirq_ratio": 0.0,
+        "irq_ratio": 0.0,
+    }
+    core |= {"irq_ratio": 0.0, "steal_ratio": 0.0, "idle_ratio": 0.8}
     qdisc = {"interface": "lo", "handle": "1:", "parent": "root", "kind": "fq", "bytes": 1, "packets": 1}
     return {
         **{"time_ns": 10**12 + number * STEP_NS, "span_ns": STEP_NS, "cores": [core]},
@@ -287,6 +298,7 @@ def make_environment(host: ReplayingHost) -> Any:
     environment.session = lambda _name: host.session
     environment.probe_method = lambda _path: "icmp-raw"
     environment.usable_congestion = lambda name: name
+    environment.is_by_hand = lambda _name: False
     environment.find_bottleneck = lambda _path, _transport: (None, None)
     for name in (
         "find_lab_fault",
