@@ -139,6 +139,19 @@ def test_it_ends_with_its_controller_and_with_its_parent() -> None:
             pass
 
 
+@pytest.mark.parametrize("threads", ["-1", "1025", "some", "2x", ""])
+def test_threads_are_a_number_or_all(threads: str) -> None:
+    ending = run("load", cpu=threads, time_limit_ns=50 * MS)
+    assert_refused(ending, 2, "options")
+    assert ending.last["text"] == f"--cpu: '{threads}' is neither a number of threads from 0 to 1024 nor all"
+
+
+def test_all_threads_are_as_many_as_the_cores_that_it_may_use() -> None:
+    ending = run("load", cpu="all", time_limit_ns=50 * MS)
+    (ready,) = ending.of("ready")
+    assert (ending.status, ready["cpu_threads"]) == (0, len(os.sched_getaffinity(0)))
+
+
 def test_a_file_without_room_is_refused() -> None:
     ending = run("load", disk=HERE, file_bytes=1 << 40)
     assert_refused(ending, 3, "disk")

@@ -26,7 +26,8 @@ struct background {
     const char *folder; /* "": no load of a disk */
     const char *control;
     const char *output_text;
-    int64_t cpu; /* -1: as many threads as cores */
+    const char *cpu_text; /* a number of threads, or "all" */
+    int64_t cpu;
     int64_t file_bytes;
     int64_t write_bytes;
     int64_t nice;
@@ -46,11 +47,17 @@ struct background {
     struct pl_json json;
 };
 
+static int64_t count_usable_cores(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 static enum pl_options_outcome parse(struct background *load, int argc, char **argv, struct pl_error *error)
 {
     const struct pl_option table[] = {
-        pl_option_integer("Load", "cpu", &load->cpu, -1, PL_CPU_LOAD_MAX,
-                          "threads that compute; -1: as many as cores"),
+        pl_option_text("Load", "cpu", &load->cpu_text, "threads that compute; all: as many as cores"),
         pl_option_text("Load", "disk", &load->folder,
                        "folder on a disk: a file without a name there is written, synced and read"),
         pl_option_integer("Load", "file-bytes", &load->file_bytes, MIB, FILE_MAX, "size of that file"),
@@ -76,19 +83,20 @@ static enum pl_options_outcome parse(struct background *load, int argc, char **a
         return outcome;
     if (!pl_output_parse(load->output_text, &load->human, error))
         return PL_OPTIONS_WRONG;
+    if (strcmp(load->cpu_text, "all") == 0) {
+        load->cpu = count_usable_cores();
+    } else if (!pl_parse_int64(load->cpu_text, 0, PL_CPU_LOAD_MAX, &load->cpu)) {
+        pl_error_set(error, PL_USAGE, "options", 0,
+                     "--cpu: '%.40s' is neither a number of threads from 0 to %d nor all", load->cpu_text,
+                     PL_CPU_LOAD_MAX);
+        return PL_OPTIONS_WRONG;
+    }
     if (load->cpu == 0 && load->folder[0] == 0) {
         pl_error_set(error, PL_USAGE, "options", 0,
                      "nothing to do: --cpu for a number of threads, --disk for a folder, or both");
         return PL_OPTIONS_WRONG;
     }
     return outcome;
-}
-
-static int64_t count_usable_cores(void)
-{
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 static void end_record(struct background *load)
@@ -101,8 +109,6 @@ static bool start(struct background *load, struct pl_error *error)
 {
     const struct pl_disk_settings disk = {
         .folder = load->folder, .file_bytes = load->file_bytes, .write_bytes = load->write_bytes};
-    if (load->cpu < 0)
-        load->cpu = count_usable_cores();
     load->cpu_ns = calloc((size_t)load->cpu + 1, sizeof *load->cpu_ns);
     if (load->cpu_ns == NULL) {
         pl_error_set(error, PL_RESOURCES, "load", 0, "no memory for the counters");
@@ -292,6 +298,7 @@ int pl_load_main(int argc, char **argv)
     /* Two histograms do not belong on the stack, nor, as zeros, into the program's file. */
     static struct background load;
     load.folder = "";
+    load.cpu_text = "0";
     load.control = "";
     load.output_text = "auto";
     load.file_bytes = 256 * MIB;

@@ -148,7 +148,7 @@ class BackgroundLoad:
         settings, parts = self._plan.settings, self._plan.parts
         options = self._common
         if CPU in parts:
-            options["cpu"] = settings.cpu_threads or -1
+            options["cpu"] = settings.cpu_threads or "all"
         if DISK in parts:
             options |= {"disk": host.disk_folder, "file-bytes": settings.disk_bytes}
             options["write-bytes"] = settings.disk_write_bytes

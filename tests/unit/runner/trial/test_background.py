@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -117,7 +118,11 @@ def test_rates_are_of_the_steady_window_on_the_clock_of_the_host() -> None:
 
 def test_without_a_length_the_window_ends_with_the_traffic() -> None:
     job = FakeJob("load", load_records(100, [1, 1, 0, 0]))
-    rates = run(make_plan("cpu", FakeSession("b", [100, 104], {"load": job})), 1, None)
+    host = FakeSession("b", [100, 104], {"load": job})
+    plan = make_plan("cpu", host)
+    plan = dataclasses.replace(plan, settings=plan.settings.model_copy(update={"cpu_threads": None}))
+    rates = run(plan, 1, None)
+    assert host.started[0][1]["cpu"] == "all"
     assert rates.cpu_ratio == pytest.approx(1 / 3)
 
 
