@@ -11,6 +11,8 @@ from pathlab.report.names import enumerate_numbers
 from pathlab.store.exporting import ExportFormat, load_format, select_trials
 from pathlab.store.results import Results
 
+OTHER_END = {"sender_intervals": "receiver", "receiver_intervals": "sender"}
+
 
 def export(
     results: Path,
@@ -33,6 +35,10 @@ def export(
         if left_out:
             count = f"{len(left_out)} of {len(selection.trials)} trials ({enumerate_numbers(left_out)})"
             click.echo(f"Left out: {count}, {_name_reason(chosen)}.", err=True)
+        for kind, numbers in chosen.list_instead(selection).items():
+            end, other = kind.removesuffix("_intervals"), OTHER_END[kind]
+            count = f"{len(numbers)} of {len(selection.trials)} trials ({enumerate_numbers(numbers)})"
+            click.echo(f"Intervals of the {end}: {count}, whose {other} kept none.", err=True)
     click.echo(str(target))
 
 

@@ -23,6 +23,7 @@ from pathlab.store import exporters
 from pathlab.store.imported_trial import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS, find_carried
 from pathlab.store.trial_table import list_stored_values, parse_trial_id
 from pathlab.store.usable import is_usable
 
@@ -44,6 +45,10 @@ class ChosenTrial:
         return stamp if stamp.tzinfo else stamp.replace(tzinfo=datetime.UTC)
 
 
+#: Columns of intervals that say whether these count what was carried.
+_CARRIED = ("bytes", "packets")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """What to export of which results; ``with_series`` as far as the format can leave them out."""
@@ -61,6 +66,10 @@ class Selection:
         rows: list[dict[str, Any]] = table.to_pylist()
         return rows if {"phase", "bytes"} <= set(table.column_names) else []
 
+    def find_carried(self, trial: ChosenTrial) -> str | None:
+        """The series that counts what was carried: the receiver's intervals, else the sender's, else None."""
+        kinds = {kind: _CARRIED for kind in (RECEIVER_INTERVALS, SENDER_INTERVALS) if kind in trial.kinds}
+        return find_carried(self.results.series_tables(trial.trial_id, kinds)) if kinds else None
 
 def select_trials(
     results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True, with_timestamps: bool = True
@@ -122,6 +131,8 @@ class ExportFormat:
 
     ``needs``: a trial that kept none of these series is left out; empty: every trial is written, or with
     ``usable`` those that count in medians.
+    ``find_instead``: the series of intervals that is written of a trial because the end that the format is
+    about kept none; None: its own.
     """
 
     export: Callable[[Selection, Path], None]
@@ -129,13 +140,28 @@ class ExportFormat:
     ending: str
     needs: tuple[str, ...] = ()
     usable: bool = False
+    find_instead: Callable[[Selection, ChosenTrial], str | None] | None = None
 
     def list_left_out(self, selection: Selection) -> list[int]:
         """The trials that are not written, by number."""
         if self.usable:
             return [trial.trial_id for trial in selection.trials if not is_usable(trial.record)]
         chosen = selection.trials if self.needs else ()
-        return [trial.trial_id for trial in chosen if not {*trial.kinds} & {*self.needs}]
+        return [trial.trial_id for trial in chosen if not self._keeps_needed(selection, trial)]
+
+    def list_instead(self, selection: Selection) -> dict[str, list[int]]:
+        """The trials that are written by the intervals of the other end, by number, for each such series."""
+        found: dict[str, list[int]] = {}
+        for trial in selection.trials if self.find_instead else ():
+            kind = self.find_instead(selection, trial) if self.find_instead else None
+            if kind is not None:
+                found.setdefault(kind, []).append(trial.trial_id)
+        return found
+
+    def _keeps_needed(self, selection: Selection, trial: ChosenTrial) -> bool:
+        kept = {*trial.kinds} & {*self.needs}
+        # What a sender offered is not what was carried.
+        return bool(kept) and (kept != {SENDER_INTERVALS} or selection.find_carried(trial) is not None)
 
 
 def list_formats() -> list[str]:

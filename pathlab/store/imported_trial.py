@@ -18,7 +18,13 @@ from pathlab.store.json_fields import DAMAGED, Fields
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.store.series_columns import find_series_kind
-from pathlab.store.steady import STEADY_COLUMNS, find_stall_limit_ns, measure_probes
+from pathlab.store.steady import (
+    RECEIVER_INTERVALS,
+    SENDER_INTERVALS,
+    STEADY_COLUMNS,
+    find_stall_limit_ns,
+    measure_probes,
+)
 
 Row = dict[str, Any]
 UNKNOWN = "unknown"  # a host that the file does not name
@@ -83,12 +89,16 @@ class ImportedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export of ours has beside the format: settings of the plan row, flags, columns, the failure."""
+    """What an export of ours has beside the format: settings of the plan row, flags, columns, the failure.
+
+    ``intervals_of``: the series that its intervals are; None: as the format has them.
+    """
 
     settings: dict[str, Any]
     flags: tuple[str, ...]
     columns: dict[str, Any]
     failure: dict[str, str | None]  # status, failed_stage, failure; empty for a complete trial
+    intervals_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,12 +325,16 @@ def read_exported(fields: Fields) -> Exported | None:
     marks = fields.value.get("flags")
     if not isinstance(marks, list) or not all(isinstance(m, str) and _FLAG.fullmatch(m) for m in marks):
         fields.refuse(f"{fields.place}.flags is not a list of flags")
+    kind = fields.text("intervals_of")
+    if kind not in (None, SENDER_INTERVALS, RECEIVER_INTERVALS):
+        fields.refuse(f"{fields.place}.intervals_of is neither {SENDER_INTERVALS} nor {RECEIVER_INTERVALS}")
     failure = {name: fields.text(name) for name in ("status", "failed_stage", "failure")}
     return Exported(
         settings=dict(settings.value),
         flags=tuple(marks),
         columns=_read_columns(fields.sub("columns")),
         failure=failure if failure["status"] in (Status.FAILED, Status.INTERRUPTED) else {},
+        intervals_of=kind,
     )
 
 

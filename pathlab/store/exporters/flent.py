@@ -1,8 +1,9 @@
 """Trials as data files of Flent (format 4), one each, so that its plots and tables can be used.
 
 Each trial becomes a ``tcp_nup``, a reversed one a ``tcp_ndown``: one series per stream with the rate counted
-by the receiver, warm-up and drain included, and the probes. What Flent has no place for (which part of it is
-the steady window, lost probes, settings) stands in the metadata under ``PATHLAB``, which the importer reads.
+by the receiver, warm-up and drain included, and the probes. Where the receiver kept no intervals, these are
+what the sender counted, and the note says so. What Flent has no place for (which part of it is the steady
+window, lost probes, settings) stands in the metadata under ``PATHLAB``, which the importer reads.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ import numpy as np
 from pathlab._version import VERSION
 from pathlab.errors import UsageError
 from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, describe_trial, open_target
-from pathlab.store.steady import read_window
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS, read_window
 
 FORMAT_VERSION = 4
 TEST_NAMES = {"upload": "tcp_nup", "download": "tcp_ndown"}
-_STEPS_MAX = 1_000_000  # where a file states an interval that no trial has
+#: Common times of a file, at most: an interval may be stated that no trial has.
+STEPS_MAX = 100_000
+#: Flent's own step, where a trial states no interval and kept none.
+STEP_S = 0.2
 PING = "Ping (ms) ICMP"
 _TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 
+BY_SENDER = "; rates as the sender counted them: the receiver kept no intervals"
 OWN = "PATHLAB"  # key of the metadata
 STAMP_NS = 1000  # what stamps in seconds since 1970 may be off by, rounded up
 
@@ -41,7 +46,7 @@ class Point:
 
 
 def export_flent(selection: Selection, out: Path) -> None:
-    """Fill the folder ``out`` with ``trial-N.flent.gz``, one per trial with receiver intervals or probes.
+    """Fill the folder ``out`` with ``trial-N.flent.gz``, one per trial with intervals or probes.
 
     Raises UsageError when no trial kept either.
     """
@@ -57,8 +62,8 @@ def export_flent(selection: Selection, out: Path) -> None:
             files += 1
         if not files:
             raise UsageError(
-                "no trial kept receiver intervals or probes",
-                hint="Flent files hold what the receiver counted; use --format iperf3 for sender intervals.",
+                "no trial kept intervals of what was carried, or probes",
+                hint="use --format iperf3 for what senders of UDP offered, or --format jsonl for everything",
             )
 
 
@@ -67,12 +72,15 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
 
     ``results`` holds values at common times, null where nothing was measured nearby; ``raw_values`` what was.
     """
-    rates = _read_rates(selection, trial)
+    carried = selection.find_carried(trial)
+    rates = _read_rates(selection, trial, carried)
     probes = _read_probes(selection, trial)
     if not rates and not probes:
         return None
     last_s = max((points[-1].at_s for points in (*rates.values(), probes) if points), default=0.0)
-    step_s = max(trial.record.interval_ns / 1e9, last_s / _STEPS_MAX) or 1.0
+    lengths_s = [point.length_s for points in rates.values() for point in points if point.length_s]
+    usual_s = trial.record.interval_ns / 1e9 or (float(np.median(lengths_s)) if lengths_s else STEP_S)
+    step_s = max(usual_s, last_s / STEPS_MAX)
     times = [round(step_s * n, 9) for n in range(int(last_s / step_s) + 2)]
     results: dict[str, list[float | None]] = {name: _place(points, times) for name, points in rates.items()}
     streams = list(results.values())
@@ -95,7 +103,7 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
         ]
     return {
         "version": FORMAT_VERSION,
-        "metadata": _build_metadata(selection, trial, results),
+        "metadata": _build_metadata(selection, trial, results, (step_s, carried)),
         "x_values": times,
         "results": results,
         "raw_values": raw,
@@ -103,9 +111,14 @@ def build_file(selection: Selection, trial: ChosenTrial) -> dict[str, Any] | Non
 
 
 def _build_metadata(
-    selection: Selection, trial: ChosenTrial, results: Mapping[str, list[float | None]]
+    selection: Selection,
+    trial: ChosenTrial,
+    results: Mapping[str, list[float | None]],
+    steps: tuple[float, str | None],
 ) -> dict[str, Any]:
-    record, started = trial.record, trial.started
+    """``steps``: the time between two of them, in seconds, and the series that the rates are of."""
+    (step_s, carried), record, started = steps, trial.record, trial.started
+    by_sender = BY_SENDER if carried == SENDER_INTERVALS else ""
     window = "auto" if record.window_requested_bytes is None else f"{record.window_requested_bytes} bytes"
     length_s = record.traffic_ns / 1e9
     return {
@@ -118,13 +131,17 @@ def _build_metadata(
         "LOCAL_HOST": record.path_source,
         "LENGTH": length_s,
         "TOTAL_LENGTH": length_s,
-        "STEP_SIZE": record.interval_ns / 1e9,
+        "STEP_SIZE": step_s,
         "TEST_PARAMETERS": {f"{_name_way(trial)}_streams": str(record.streams)},
         "FLENT_VERSION": None,
         "IP_VERSION": None,
         "DATA_FILENAME": f"trial-{trial.trial_id}.flent.gz",
-        OWN: {**describe_trial(trial), "windows_s": _find_windows(selection, trial)},
-        "NOTE": f"exported by PathLab {VERSION} from '{selection.results.campaign.title}'",
+        OWN: {
+            **describe_trial(trial),
+            "intervals_of": carried,
+            "windows_s": _find_windows(selection, trial, carried),
+        },
+        "NOTE": f"exported by PathLab {VERSION} from '{selection.results.campaign.title}'{by_sender}",
         "SERIES_META": {
             name: {
                 "UNITS": "ms" if name == PING else "Mbits/s",
@@ -141,12 +158,12 @@ def _name_way(trial: ChosenTrial) -> str:
     return "download" if trial.settings.get("direction") == "reverse" else "upload"
 
 
-def _read_rates(selection: Selection, trial: ChosenTrial) -> dict[str, list[Point]]:
-    """Mbit/s per stream at the end of each interval, as the receiver counted it."""
+def _read_rates(selection: Selection, trial: ChosenTrial, carried: str | None) -> dict[str, list[Point]]:
+    """Mbit/s per stream at the end of each interval, as this series counted it."""
     rates: dict[str, list[Point]] = {}
-    for row in selection.read_intervals(trial, "receiver_intervals"):
+    for row in selection.read_intervals(trial, carried) if carried else ():
         length_s = (row["end_ns"] - row["start_ns"]) / 1e9
-        if length_s > 0:
+        if length_s > 0 and row["bytes"] is not None:
             name = f"TCP {_name_way(trial)}::{row['stream'] + 1}"
             rate = row["bytes"] * 8 / length_s / 1e6
             rates.setdefault(name, []).append(Point(row["end_ns"] / 1e9, rate, length_s))
@@ -167,11 +184,11 @@ def _read_probes(selection: Selection, trial: ChosenTrial) -> list[Point]:
     return sorted((point for point in points if point.at_s >= 0), key=lambda point: point.at_s)
 
 
-def _find_windows(selection: Selection, trial: ChosenTrial) -> dict[str, list[float]]:
+def _find_windows(selection: Selection, trial: ChosenTrial, carried: str | None) -> dict[str, list[float]]:
     """Begin and end of what the trial's columns are of, in seconds since its start, each on its own clock."""
     results, number = selection.results, trial.trial_id
     windows = {
-        "steady": read_window(results, number, "receiver_intervals"),
+        "steady": read_window(results, number, carried or RECEIVER_INTERVALS),
         "loaded": read_window(results, number),
     }
     for kind in ("loaded_probes", "unloaded_probes"):
@@ -209,9 +226,15 @@ def _mean(values: list[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def _find_instead(selection: Selection, trial: ChosenTrial) -> str | None:
+    carried = selection.find_carried(trial)
+    return carried if carried == SENDER_INTERVALS else None
+
+
 FORMAT = ExportFormat(
     export=export_flent,
     is_folder=True,
     ending="-flent",
-    needs=("receiver_intervals", "loaded_probes", "unloaded_probes"),
+    needs=(RECEIVER_INTERVALS, SENDER_INTERVALS, "loaded_probes", "unloaded_probes"),
+    find_instead=_find_instead,
 )

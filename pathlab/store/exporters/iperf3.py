@@ -1,6 +1,7 @@
 """Trials in the shape of ``iperf3 --json``, one file each, for the many programs that read it.
 
-What was not measured is null where iperf3 has a number; readers that do arithmetic on it must look.
+What was not measured is null where iperf3 has a number; readers that do arithmetic on it must look. Intervals
+are those of the end that iperf3's client would be; where it kept none, of the other end (``intervals_of``).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, descri
 from pathlab.store.flags import Phase, Status
 from pathlab.store.importers.iperf3 import TCP_BLOCK_BYTES
 from pathlab.store.records import TrialRecord
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS
 
 RETRANSMITS = "retransmits"
 Node = dict[str, Any]
@@ -32,18 +34,38 @@ def export_iperf3(selection: Selection, out: Path) -> None:
             (folder / f"trial-{trial.trial_id}.json").write_text(text + "\n", encoding="utf-8")
 
 
+def _sends(trial: ChosenTrial) -> bool:
+    """Whether the end that iperf3's client would have been sent."""
+    return trial.settings.get("direction") != "reverse"
+
+
+def _name_own(trial: ChosenTrial) -> str:
+    """The intervals that iperf3's client prints: its own."""
+    return SENDER_INTERVALS if _sends(trial) else RECEIVER_INTERVALS
+
+
+def _find_instead(selection: Selection, trial: ChosenTrial) -> str | None:
+    """The other end's intervals where the client kept none; what a sender offers in UDP is not carried."""
+    other = RECEIVER_INTERVALS if _sends(trial) else SENDER_INTERVALS
+    if selection.read_intervals(trial, _name_own(trial)):
+        return None
+    return other if selection.find_carried(trial) == other else None
+
+
 def build_output(selection: Selection, trial: ChosenTrial) -> Node:
     """One trial as the client of iperf3 would have printed it; warm-up intervals are ``omitted``."""
     record = trial.record
-    sent = _count_retransmits(_list_intervals(selection, trial, "sender_intervals"))
-    received = _list_intervals(selection, trial, "receiver_intervals")
-    client_sends = trial.settings.get("direction") != "reverse"
-    seen = [rows for rows in (sent if client_sends else received) if rows[0]["phase"] != Phase.DRAIN]
+    sent = _count_retransmits(_list_intervals(selection, trial, SENDER_INTERVALS))
+    received = _list_intervals(selection, trial, RECEIVER_INTERVALS)
+    client_sends = _sends(trial)
+    kind = _find_instead(selection, trial) or _name_own(trial)
+    counted = sent if kind == SENDER_INTERVALS else received
+    seen = [rows for rows in counted if rows[0]["phase"] != Phase.DRAIN]
     output: Node = {
         "start": _build_start(trial, client_sends=client_sends),
         "intervals": [_build_interval(rows, client_sends=client_sends) for rows in seen],
         "end": _build_end(record, _steady(sent), _steady(received), client_sends=client_sends),
-        "pathlab": describe_trial(trial),
+        "pathlab": {**describe_trial(trial), "intervals_of": kind if counted else None},
     }
     if record.status != Status.COMPLETE:
         output["error"] = record.failure or record.status
@@ -276,4 +298,4 @@ def _rtts(rows: Interval) -> Node:
     }
 
 
-FORMAT = ExportFormat(export=export_iperf3, is_folder=True, ending="-iperf3")
+FORMAT = ExportFormat(export=export_iperf3, is_folder=True, ending="-iperf3", find_instead=_find_instead)

@@ -24,7 +24,7 @@ from pathlab.store.imported_trial import (
     to_ns,
 )
 from pathlab.store.json_fields import Fields, GivenFile
-from pathlab.store.steady import measure_steady
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS, measure_steady
 from pathlab.store.totals import differ
 
 TITLE = "Flent"
@@ -140,7 +140,7 @@ class _Test:
                 **carried,
             },
             series={
-                "sender_intervals" if by_sender else "receiver_intervals": load.rows if load else [],
+                self._name_intervals(by_sender=by_sender): load.rows if load else [],
                 "loaded_probes": during,
                 "unloaded_probes": before,
             },
@@ -155,6 +155,10 @@ class _Test:
             restored=_OWN_COLUMNS,
             keeps_lost=False,
         )
+
+    def _name_intervals(self, *, by_sender: bool) -> str:
+        stated = None if self.own is None else self.own.exported.intervals_of
+        return stated or (SENDER_INTERVALS if by_sender else RECEIVER_INTERVALS)
 
     def _check_sum(self, part: str, rate_bits_per_s: float | None) -> Iterator[str]:
         """A contradiction between Flent's sum of the streams and the streams: a note.

@@ -24,7 +24,7 @@ from pathlab.store.imported_trial import (
 )
 from pathlab.store.iperf3_framing import join_outputs
 from pathlab.store.json_fields import Fields, GivenFile
-from pathlab.store.steady import measure_fairness
+from pathlab.store.steady import RECEIVER_INTERVALS, SENDER_INTERVALS, measure_fairness
 from pathlab.store.totals import (
     INTERVALS_RATIO,
     LOSS_RATIO,
@@ -162,6 +162,9 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
     rows = list(_list_rows(run, local_sends=local_sends))
     totals = _read_totals(run, part, rows, local_sends=local_sends)
     exported = read_exported(run.whole.sub("pathlab"))
+    kind = SENDER_INTERVALS if local_sends else RECEIVER_INTERVALS
+    if exported is not None:
+        kind = exported.intervals_of or kind
     status, stage, failure = _read_status(run)
     counted, flags = _read_throughput(totals, run)
     ends = _read_ends(run, local_sends=local_sends)
@@ -195,7 +198,7 @@ def _build_trial(run: _Run, part: str, repeated: int) -> ImportedTrial:
             "fairness_jain": measure_fairness(totals.received),
             **_read_datagrams(run, totals),
         },
-        series={"sender_intervals" if local_sends else "receiver_intervals": rows},
+        series={kind: rows},
         settings=_read_settings(run),
         details=_list_details(run, totals, repeated),
         notes=[*run.whole.notes, *totals.differences],

@@ -177,14 +177,52 @@ def test_flent_files_of_a_trial_by_amount_have_the_measured_length(tmp_path: Pat
     assert meta["LENGTH"] == meta["TOTAL_LENGTH"] == 3.000000123
 
 
-def test_an_interval_of_no_length_is_exported_in_bounded_steps(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("interval_ns", "steps"), [(0, 6), (1, 1002), (100_000_000, 6)])
+def test_flent_files_have_bounded_steps(
+    interval_ns: int, steps: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(flent, "_STEPS_MAX", 1000)
+    """Without a stated interval, steps are those of the intervals that were kept."""
+    assert flent.STEPS_MAX <= 100_000
+    monkeypatch.setattr(flent, "STEPS_MAX", 1000)
     with make_results(tmp_path / "stored") as stored:
-        stored.add_trial(dataclasses.replace(COMPLETE, interval_ns=0), BOTH_ENDS)
+        stored.add_trial(dataclasses.replace(COMPLETE, interval_ns=interval_ns), BOTH_ENDS)
         node = read_flent(export(stored, "flent", tmp_path / "out"))
-    assert 1000 < len(node["x_values"]) <= 1002
+    assert len(node["x_values"]) == pytest.approx(steps, abs=1)
+    assert node["metadata"]["STEP_SIZE"] == node["x_values"][1]
+
+
+def test_intervals_of_the_other_end_are_exported_and_named(tmp_path: Path) -> None:
+    """Which trials these are; what a sender of UDP offered was not carried, and is left out."""
+    offered = BOTH_ENDS["sender_intervals"].append_column("packets", BOTH_ENDS["sender_intervals"]["bytes"])
+    planned = tuple(
+        dataclasses.replace(PLAN[0], row=row, settings={**PLAN[0].settings, "direction": direction})
+        for row, direction in enumerate(("forward", "reverse", "reverse", "forward"))
+    )
+    kept = ("sender_intervals", "sender_intervals", None, "receiver_intervals")
+    with Results.create(tmp_path / "stored", CAMPAIGN, planned) as results:
+        for row, kind in enumerate(kept):
+            series = {"sender_intervals": offered} if kind is None else {kind: BOTH_ENDS[kind]}
+            results.add_trial(dataclasses.replace(COMPLETE, plan_row=row), series)
+        selection = select_trials(results)
+        instead = {name: load_format(name).list_instead(selection) for name in ("flent", "iperf3", "csv")}
+        left_out = load_format("flent").list_left_out(selection)
+        flents = export(results, "flent", tmp_path / "flents")
+        jsons = export(results, "iperf3", tmp_path / "jsons")
+    assert instead == {
+        "flent": {"sender_intervals": [1, 2]},
+        "iperf3": {"sender_intervals": [2], "receiver_intervals": [4]},
+        "csv": {},
+    }
+    assert left_out == [3]
+    notes = {}
+    for path in flents.iterdir():
+        node = json.loads(gzip.decompress(path.read_bytes()))
+        rates = [one["val"] for one in node["raw_values"][next(iter(node["results"]))]]
+        assert max(rates) > 0
+        notes[path.name] = node["metadata"]["NOTE"].endswith(flent.BY_SENDER)
+    assert notes == {f"trial-{n}.flent.gz": n < 3 for n in (1, 2, 4)}
+    counts = [len(json.loads((jsons / f"trial-{n}.json").read_text())["intervals"]) for n in (1, 2, 3, 4)]
+    assert (counts[2], min(counts[:2] + counts[3:]) > 0) == (0, True)
 
 
 def test_hdr_logs_read_back_with_tags_and_times(results: Results, tmp_path: Path) -> None:

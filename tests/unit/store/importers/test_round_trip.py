@@ -168,6 +168,22 @@ def test_a_trial_comes_back_as_it_went(tmp_path: Path, name: str, settings: dict
     check_equal(twice.record, back.record, rounding_ratio=1e-6)
 
 
+@pytest.mark.parametrize("direction", ["forward", "reverse"])
+@pytest.mark.parametrize("kept", ["sender_intervals", "receiver_intervals"])
+@pytest.mark.parametrize("name", BOTH_WAYS)
+def test_intervals_of_the_end_that_kept_some_come_back(
+    tmp_path: Path, name: str, kept: str, direction: str
+) -> None:
+    """Imported files have those of one end: they are exported, whichever the format is about."""
+    record, series = make_trial()
+    settings = {} if direction == "forward" else {"direction": direction}
+    (back,) = read_file(export(name, tmp_path, record, {kept: series[kept]}, settings)).trials
+    check_intervals(back.series[kept], series[kept])
+    assert [kind for kind, table in back.series.items() if table.num_rows] == [kept]
+    assert back.record.received_steady_bytes == record.received_steady_bytes
+    assert back.record.throughput_bits_per_s == pytest.approx(record.throughput_bits_per_s)
+
+
 def check_intervals(back: pa.Table, before: pa.Table) -> None:
     """The same bytes and phases; a format may have no place for what came after the steady window."""
     found, expected = back.to_pylist(), before.to_pylist()
