@@ -40,6 +40,7 @@ class MadeSource:
     medium: str = ""
     planned: int = 0
     trials: int = 0
+    order_drawn: bool = False
     notes: tuple[str, ...] = ()
 
 

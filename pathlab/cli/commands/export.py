@@ -14,8 +14,9 @@ command = declare(
     """Write RESULTS, a results folder or its results.db, in another format, and print where it went.
 
     What was not measured stays empty. docs/COLUMNS.md says what every column means. Trials without the series
-    that a format needs are left out and counted on standard error. flent takes the receiver's intervals, iperf3
-    those of the end that it would run on; where that end kept none, those of the other end are taken and named.
+    that a format needs are left out and counted on standard error. flent takes the receiver's intervals,
+    iperf3 those of the end that it would run on; where that end kept none, those of the other end are taken
+    and named.
     """,
     RESULTS,
     option("--format", "name", type=click.Choice(EXPORT_FORMATS), required=True, help="What to write."),

@@ -202,5 +202,6 @@ def _describe_source(source: PackableSource, *, whole_path: bool) -> dict[str, A
         "medium": source.medium,
         "planned": source.planned,
         "trials": source.trials,
+        "orderDrawn": source.order_drawn,
         "notes": list(source.notes),
     }

@@ -60,6 +60,8 @@ interface ResultsSource {
   createdUtc?: string | null;
   medium?: string | null;
   programVersion?: string | null;
+  /** the plan drew the order of each cycle at random */
+  orderDrawn?: boolean;
   notes?: string[];
 }
 
@@ -215,6 +217,8 @@ interface Change extends Estimate {
   trials: number;
   baselineTrials: number;
   paired: boolean;
+  /** its interval rests on the draw of the order of these cycles */
+  drawn: boolean;
 }
 
 /** One trial. */
@@ -1126,8 +1130,13 @@ interface Explorer {
   };
   distributions: { build(selection: SelectedTrials): Drawn };
   shifts: {
-    compare(first: Float64Array, second: Float64Array, how: { paired: boolean; ratio: boolean }): Ends;
+    compare(
+      first: Float64Array,
+      second: Float64Array,
+      how: { paired: boolean; drawn?: boolean; ratio: boolean },
+    ): Ends;
     MINIMUM_PAIRS: number;
+    MAXIMUM_PAIRS: number;
   };
   baselines: { build(selection: SelectedTrials, xs: SplitColumn): AgainstCurve[] | null };
   curves: { build(table: Table, view: View, chosen: Uint32Array): Exploration };

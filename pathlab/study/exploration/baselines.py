@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Interval
-from pathlab.analysis.estimators.shifts import MINIMUM_PAIRS, hodges_lehmann
+from pathlab.analysis.estimators.shifts import DRAWN_METHOD, MINIMUM_PAIRS, hodges_lehmann
 from pathlab.analysis.verdicts.paired_samples import compare_paired
 from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 from pathlab.study.exploration.estimates import find_state
@@ -22,7 +22,7 @@ from pathlab.study.exploration.view import CHANGES
 from pathlab.study.exploration.view_text import show_level
 
 RATIO, DIFFERENCE = CHANGES
-CYCLE = "cycle"
+CYCLE, FACTOR = "cycle", "factor"
 #: Bounds of what does not matter, which intervals do not depend on.
 _ANY_MARGINS = (-1.0, 1.0)
 
@@ -35,9 +35,11 @@ def build_against(trials: SelectedTrials, xs: SplitColumn) -> tuple[AgainstCurve
     Values of the same cycle of the same results are pairs, as in the comparison of levels of a factor:
     Hodges-Lehmann shift of their differences, or of the logarithms for a ratio (``paired_samples``,
     ``shifts.hodges_lehmann``). Where fewer than 6 cycles have both, the two groups are independent, as in the
-    comparison of results (``two_samples``). Intervals of 95 % for each point by itself; serial correlation is
-    allowed for. They are cut where they reach beyond the changes of all pairs, or of all trials of one side
-    against all of the other. Minimum: 6 pairs, or 6 trials on each side.
+    comparison of results (``two_samples``). Intervals of 95 % for each point by itself. Where the colour is a
+    factor and the plan of all these results drew the order of each cycle, that of pairs is the inversion of
+    the exact signed-rank test; elsewhere serial correlation is allowed for. They are cut where they reach
+    beyond the changes of all pairs, or of all trials of one side against all of the other. Minimum: 6 pairs,
+    or 6 trials on each side.
     """
     level = _find_baseline(trials)
     if level is None or trials.colours is None:
@@ -91,12 +93,16 @@ def _compare_facet(
 
 
 def _compare(trials: SelectedTrials, values: Floats, x: float, sides: tuple[Places, Places]) -> AgainstPoint:
-    first, second = _pair_cycles(trials, values, sides)
+    first, second, drawn = _pair_cycles(trials, values, sides)
     paired = first.size >= MINIMUM_PAIRS
     if not paired:
         first, second = (values[places] for places in sides)
     ratio = trials.view.against == RATIO
-    y, interval = (_compare_pairs if paired else _compare_groups)(first, second, ratio=ratio)
+    if paired:
+        y, interval = _compare_pairs(first, second, ratio=ratio, drawn=drawn)
+    else:
+        y, interval = _compare_groups(first, second, ratio=ratio)
+    drawn = interval.decided and interval.method == DRAWN_METHOD
     interval = interval.cut_at(*_find_range(first, second, paired=paired, ratio=ratio))
     return AgainstPoint(
         x=x,
@@ -107,6 +113,7 @@ def _compare(trials: SelectedTrials, values: Floats, x: float, sides: tuple[Plac
         trials=int(second.size),
         baseline_trials=int(first.size),
         paired=paired,
+        drawn=drawn,
     )
 
 
@@ -123,11 +130,14 @@ def _find_range(first: Floats, second: Floats, *, paired: bool, ratio: bool) -> 
     return float(changes.min()), float(changes.max())
 
 
-def _compare_pairs(first: Floats, second: Floats, *, ratio: bool) -> tuple[float | None, Interval]:
+def _compare_pairs(
+    first: Floats, second: Floats, *, ratio: bool, drawn: bool
+) -> tuple[float | None, Interval]:
+    """Each point by itself: one test."""
     if ratio:
-        change = compare_paired(first, second)
+        change = compare_paired(first, second, drawn_tests=int(drawn))
         return change.ratio, change.interval_ratio
-    shift = hodges_lehmann(second - first)
+    shift = hodges_lehmann(second - first, drawn_tests=int(drawn))
     return shift.shift, shift.interval
 
 
@@ -141,12 +151,17 @@ def _compare_groups(first: Floats, second: Floats, *, ratio: bool) -> tuple[floa
 
 def _pair_cycles(
     trials: SelectedTrials, values: Floats, sides: tuple[Places, Places]
-) -> tuple[Floats, Floats]:
-    """The mean of each side in the cycles that have both, those of the first results first."""
+) -> tuple[Floats, Floats, bool]:
+    """The mean of each side in the cycles that have both, those of the first results first.
+
+    And whether the order of the sides was drawn in all of these cycles.
+    """
     means = [_average_cycles(trials, values, places) for places in sides]
     shared = sorted(means[0].keys() & means[1].keys())
     first, second = (np.array([side[key] for key in shared], dtype=np.float64) for side in means)
-    return first, second
+    drawn = {key: source.order_drawn for key, source in enumerate(trials.table.sources)}
+    by_factor = trials.colours is not None and trials.colours.levels.column.role == FACTOR
+    return first, second, by_factor and all(drawn[source] for source, _ in shared)
 
 
 def _average_cycles(trials: SelectedTrials, values: Floats, places: Places) -> dict[tuple[int, float], float]:

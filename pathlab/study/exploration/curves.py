@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from pathlab.study.exploration.dots import choose_dots
 from pathlab.study.exploration.drawn_panels import DrawnPanels
 from pathlab.study.exploration.estimates import estimate, name_range, name_statistic
 from pathlab.study.exploration.exploration import (
+    AgainstCurve,
     Dot,
     Exploration,
     ExploredCurve,
@@ -64,6 +65,7 @@ def build_from_rows(table: TableLike, view: View, rows: Places) -> Exploration:
             *list_pooled(trials, drawing.facets, whole=distribution),
             *_note_provisional(provisional),
             *(trials.note_unusable() if drawing.facets else ()),
+            *_note_inference(drawing.against or ()),
             *_note_cut(drawing),
         ),
         statistic=name_statistic(view.statistic),
@@ -85,6 +87,20 @@ def _note_provisional(points: Sequence[ExploredPoint]) -> Iterator[str]:
             f"{len(points)} {'point is' if one else 'points are'} provisional: all trials of "
             f"{'it' if one else 'each'} were lab-limited."
         )
+
+
+def _note_inference(curves: Iterable[AgainstCurve]) -> Iterator[str]:
+    """What the intervals against the baseline rest on."""
+    shown = [point for curve in curves for point in curve.points if point.state is not PointState.UNDECIDED]
+    drawn = sum(point.drawn for point in shown)
+    rest = "on the drawn order of each cycle: exact signed-rank tests, whatever changed over time."
+    if drawn and drawn == len(shown):
+        yield f"The intervals against the baseline rest {rest}"
+    elif drawn:
+        yield f"{drawn} of {len(shown)} intervals against the baseline rest {rest}"
+        yield "The others allow for serial correlation."
+    elif shown:
+        yield "The intervals against the baseline allow for serial correlation."
 
 
 def _note_cut(drawing: DrawnPanels) -> Iterator[str]:

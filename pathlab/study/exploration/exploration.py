@@ -109,7 +109,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgainstPoint:
-    """Ratio or difference to the baseline at one x; ``paired``: of trials of the same cycles."""
+    """Ratio or difference to the baseline at one x; ``paired``: of trials of the same cycles.
+
+    ``drawn``: its interval rests on the draw of the order of these cycles, and on nothing else.
+    """
 
     x: float
     y: float | None
@@ -119,6 +122,7 @@ class AgainstPoint:
     trials: int
     baseline_trials: int
     paired: bool
+    drawn: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from pathlab.study.analyses import Analyses, StudiedResults
 from pathlab.study.cells import MEDIA
 from pathlab.study.exploration.source_piece import PlannedSettings, SourcePiece, read_piece
 from pathlab.study.rate_searches import is_searching
-from pathlab.study.trials import LAB, TrialTable, build_trial_table, list_values
+from pathlab.study.trials import LAB, TrialTable, build_trial_table, is_order_drawn, list_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class ExploredSource:
     """One of the results. ``notes`` say what a reader must know: written now, by another version, damaged.
 
     ``path`` is the results folder ("" where there is none), ``planned`` and ``trials`` the rows of its plan
-    and its stored trials; ``medium`` is what was measured over, in words.
+    and its stored trials; ``medium`` is what was measured over, in words. ``order_drawn``: as ``TrialTable``.
     """
 
     label: str
@@ -40,6 +40,7 @@ class ExploredSource:
     medium: str
     planned: int
     trials: int
+    order_drawn: bool = False
     notes: tuple[str, ...] = ()
 
 
@@ -187,4 +188,5 @@ def _describe_study(study: Analyses, place: int) -> ExploredSource:
         medium=MEDIA[LAB] if campaign.environment.get("lab") else "",
         planned=0,
         trials=0,
+        order_drawn=is_order_drawn(campaign.model),
     )

@@ -4,7 +4,7 @@
   "use strict";
   const explorer = window.pathlabExplorer;
   const { keepRows, takeValues } = explorer.grouping;
-  const { compare, MINIMUM_PAIRS } = explorer.shifts;
+  const { compare, MINIMUM_PAIRS, MAXIMUM_PAIRS } = explorer.shifts;
   const { cutAt } = explorer.estimates;
   const [CYCLE, RESULTS] = /** @type {const} */ (["cycle", "results"]);
   const MISSING = "()";
@@ -49,14 +49,19 @@
     return groups;
   }
 
-  // The mean of each side in the cycles that have both, those of the first results first.
-  /** @param {Table} table @param {Numbers} values @param {Uint32Array[]} sides */
-  function pairCycles(table, values, sides) {
+  // The mean of each side in the cycles that have both, those of the first results first, and whether the order of
+  // the sides was drawn in all of these cycles.
+  /** @param {SelectedTrials} parts @param {Numbers} values @param {Uint32Array[]} sides */
+  function pairCycles({ table, view }, values, sides) {
     const [first, second] = sides.map((rows) => averageCycles(table, values, rows));
     const shared = Float64Array.from(Array.from(first.keys()).filter((key) => second.has(key))).sort();
-    return [first, second].map((groups) =>
+    const [before, after] = [first, second].map((groups) =>
       shared.map((key) => groups.get(key).total / groups.get(key).count)
     );
+    const byFactor = table.column(view.colour)?.role === "factor";
+    const drawn = byFactor &&
+      shared.every((key) => table.sources[Math.floor(key / SOURCE_STEP)].orderDrawn);
+    return { before, after, drawn };
   }
 
   // The least and the largest change of a pair, or of any trial of the second side against any of the first.
@@ -74,13 +79,15 @@
     return [changes[0], changes[changes.length - 1]];
   }
 
-  /** @param {SelectedTrials} parts @param {Numbers} values @param {number} x @param {Uint32Array[]} sides */
-  function comparePoint({ table, view }, values, x, sides) {
-    /** @type {Float64Array[]} */
-    let [first, second] = pairCycles(table, values, sides);
-    const paired = first.length >= MINIMUM_PAIRS;
-    if (!paired) [first, second] = sides.map((rows) => takeValues(values, rows));
-    const how = { paired, ratio: view.against === "ratio" };
+  /** @param {SelectedTrials} selection @param {Numbers} values @param {number} x @param {Uint32Array[]} sides */
+  function comparePoint(selection, values, x, sides) {
+    const pairs = pairCycles(selection, values, sides);
+    const paired = pairs.before.length >= MINIMUM_PAIRS;
+    const [first, second] = paired
+      ? [pairs.before, pairs.after]
+      : sides.map((rows) => takeValues(values, rows));
+    const byDraw = paired && pairs.drawn && first.length <= MAXIMUM_PAIRS;
+    const how = { paired, drawn: byDraw, ratio: selection.view.against === "ratio" };
     const found = compare(first, second, how);
     const [least, most] = findRange(first, second, how);
     const ends = found.low === null || found.high === null
@@ -95,6 +102,7 @@
       trials: second.length,
       baselineTrials: first.length,
       paired,
+      drawn: byDraw && ends.low !== null,
     };
   }
 

@@ -468,6 +468,22 @@
     ];
   }
 
+  // What the intervals against the baseline rest on.
+  /** @param {Change[]} points */
+  function noteInference(points) {
+    const shown = points.filter((point) => point.state !== "undecided");
+    const drawn = shown.filter((point) => point.drawn).length;
+    const rest = "on the drawn order of each cycle: exact signed-rank tests, whatever changed over time.";
+    if (drawn && drawn === shown.length) return ["The intervals against the baseline rest " + rest];
+    if (drawn) {
+      return [
+        drawn + " of " + shown.length + " intervals against the baseline rest " + rest,
+        "The others allow for serial correlation.",
+      ];
+    }
+    return shown.length ? ["The intervals against the baseline allow for serial correlation."] : [];
+  }
+
   /**
    * What a view shows of these rows of the table: an Exploration of study/exploration/exploration.py.
    * @param {Table} table of packed.js
@@ -494,6 +510,7 @@
         ...listPooled(selection, drawn.facets, distribution),
         ...noteProvisional(provisional),
         ...noteUnusable(all && drawn.facets.length ? unusable : []),
+        ...noteInference((drawn.against || []).flatMap((curve) => curve.points)),
         ...noteCut([...points, ...(drawn.against || []).flatMap((curve) => curve.points)]),
       ],
       statistic: nameStatistic(view.statistic),

@@ -115,6 +115,24 @@
     );
   }
 
+  // How many averages of two values, each with itself included, there are, and the k-th smallest of them.
+  /** @param {Float64Array} values */
+  function rankAverages(values) {
+    const used = values.slice().sort();
+    const size = used.length;
+    const [low, high] = [used[0], used[size - 1]];
+    /** @param {number} k */
+    const select = (k) => selectCounted(k, low, high, (t) => countAverages(used, t));
+    return { size, low, high, total: size * (size + 1) / 2, select };
+  }
+
+  // Whether they differ by no more than the arithmetic.
+  /** @param {Float64Array} sorted */
+  function areEqual(sorted) {
+    const [least, most] = [sorted[0], sorted[sorted.length - 1]];
+    return most - least <= ROUNDING_RATIO * Math.max(Math.abs(least), Math.abs(most));
+  }
+
   /**
    * The Hodges-Lehmann shift of values in time order and its standard error.
    * @param {Float64Array} values at least one
@@ -122,16 +140,10 @@
    */
   function hodgesLehmann(values) {
     const n = values.length;
-    const used = thin(values, MAXIMUM_PAIRS).slice().sort();
-    const size = used.length;
-    const total = size * (size + 1) / 2;
-    const [low, high] = [used[0], used[size - 1]];
-    /** @param {number} k */
-    const select = (k) => selectCounted(k, low, high, (t) => countAverages(used, t));
+    const { size, low, high, total, select } = rankAverages(thin(values, MAXIMUM_PAIRS));
     const shift = middleOf(total, select);
     const sorted = values.slice().sort();
-    const most = Math.max(Math.abs(sorted[0]), Math.abs(sorted[n - 1]));
-    const equal = sorted[n - 1] - sorted[0] <= ROUNDING_RATIO * most;
+    const equal = areEqual(sorted);
     const order = n < MINIMUM_PAIRS || equal ? null : boundOrder(values, sorted);
     if (!order) return { shift, error: null, freedom: 0, equal: equal && n >= MINIMUM_PAIRS };
     const { rank, coverage } = criticalRank(size);
@@ -164,6 +176,20 @@
   }
 
   /**
+   * The same where a draw decided the order in each cycle: all shifts that the exact signed-rank test allows.
+   * @param {Float64Array} first
+   * @param {Float64Array} second
+   */
+  function compareDrawn(first, second) {
+    const differences = Float64Array.from(second, (value, at) => value - first[at]);
+    const { size, total, select } = rankAverages(differences);
+    const { rank } = criticalRank(size);
+    const shift = middleOf(total, select);
+    if (areEqual(differences.slice().sort())) return undecided(shift);
+    return { y: shift, low: select(rank), high: select(total - rank + 1) };
+  }
+
+  /**
    * By how much the second values lie above the first ones; both groups in time order.
    * @param {Float64Array} first
    * @param {Float64Array} second
@@ -189,11 +215,11 @@
    * By what factor, or by how much, the second values differ from the first.
    * @param {Float64Array} first the baseline
    * @param {Float64Array} second
-   * @param {{paired: boolean, ratio: boolean}} how
+   * @param {{paired: boolean, drawn?: boolean, ratio: boolean}} how drawn: of MAXIMUM_PAIRS at most
    * @returns {{y: ?number, low: ?number, high: ?number}} without ends: undecided
    */
-  function compare(first, second, { paired, ratio }) {
-    const shift = paired ? comparePairs : compareGroups;
+  function compare(first, second, { paired, drawn, ratio }) {
+    const shift = paired ? (drawn ? compareDrawn : comparePairs) : compareGroups;
     if (!ratio) return shift(first, second);
     if (first.some((value) => value <= 0) || second.some((value) => value <= 0)) return undecided(null);
     const found = shift(first.map(Math.log), second.map(Math.log));
@@ -202,5 +228,5 @@
     return { y: raise(found.y), low: raise(found.low), high: raise(found.high) };
   }
 
-  explorer.shifts = { compare, MINIMUM_PAIRS };
+  explorer.shifts = { compare, MINIMUM_PAIRS, MAXIMUM_PAIRS };
 })();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pathlab.analysis.verdicts.two_samples import compare_groups, compare_levels
 from pathlab.study.exploration.curves import build_from_rows
 from pathlab.study.exploration.exploration import Exploration, PointState
 from pathlab.study.exploration.view import View
-from tests.builders.tables import WINDOW_CYCLES, MadeTable, make_two_windows
+from tests.builders.tables import WINDOW_CYCLES, MadeColumn, MadeTable, make_two_windows
 
 CYCLES = WINDOW_CYCLES
 
@@ -52,6 +53,44 @@ def test_cycles_are_pairs(table: MadeTable) -> None:
         assert (point.x, point.trials, point.baseline_trials, point.paired) == (4, CYCLES, CYCLES, True)
         assert point.state is (PointState.CUT if shown.cut else PointState.ESTIMATED)
         assert any("cut at the range" in note for note in found.notes) == shown.cut
+
+
+DRAWN_ALL = (
+    "The intervals against the baseline rest on the drawn order of each cycle: exact signed-rank tests, "
+    "whatever changed over time."
+)
+WIDENED = "The intervals against the baseline allow for serial correlation."
+
+
+@pytest.mark.parametrize("against", ["ratio", "difference"])
+def test_pairs_of_a_drawn_order_rest_on_it(table: MadeTable, against: str) -> None:
+    """The exact interval, also in noise that wanders; of a factor, and of results that drew the order."""
+    table.values["rate"] *= np.exp(np.repeat(np.linspace(0, 5, CYCLES) ** 2, 2))
+    first, second = split(table)
+    found = compare_paired(first, second, drawn_tests=1)
+    exact = found.interval_ratio
+    if against == "difference":
+        exact = hodges_lehmann(second - first, drawn_tests=1).interval
+    drawn = tuple(dataclasses.replace(one, order_drawn=True) for one in table.sources)
+    for sources, role, rests in (
+        (table.sources, "factor", False),
+        ((drawn[0], table.sources[1]), "factor", False),
+        (drawn, "measured", False),
+        (drawn, "factor", True),
+    ):
+        table.sources = sources
+        table.columns[[one.name for one in table.columns].index("window")] = MadeColumn(
+            name="window", label="window", unit="B", role=role
+        )
+        shown = build(table, colour="window", baseline="65536", against=against)
+        assert shown.against is not None
+        point = shown.against[0].points[0]
+        assert (point.paired, point.drawn) == (True, rests)
+        assert ((point.low, point.high) == (exact.low, exact.high)) == rests
+        decided = point.state is not PointState.UNDECIDED
+        assert [note for note in shown.notes if "against the baseline" in note] == (
+            [DRAWN_ALL] if rests else [WIDENED] if decided else []
+        )
 
 
 def test_cycles_of_different_results_are_no_pairs(table: MadeTable) -> None:
