@@ -144,11 +144,14 @@ def _measure_steadiness(reading: FlowReading) -> float | None:
     """Spread of the rate, of what that number of losses leaves where each meets a stream by chance.
 
     What a path drops beyond a rate keeps the sum of the streams at that rate: it then spreads by far less.
+    Streams that lose together, as behind a policer that ran out of tokens, count as so many fewer, and so do
+    their losses: if chance had it so, all would slow down at once.
     """
     spread, lost, spans = reading.rate_spread_ratio, reading.lost_segments, reading.rate_spans
     if not spread or lost is None or not spans:
         return spread if lost is not None and spans else None
-    return spread * math.sqrt(len(reading.streams) + lost / spans) / INDEPENDENT_SPREAD
+    together = min(max(reading.loss_synchrony_ratio or 1.0, 1.0), len(reading.streams))
+    return spread * math.sqrt((len(reading.streams) + lost / spans) / together) / INDEPENDENT_SPREAD
 
 
 def weigh_stream(stream: StreamReading, reading: FlowReading) -> tuple[Evidence, ...]:

@@ -12,6 +12,9 @@ from pathlab.analysis.estimators.interval import as_amounts, as_samples, check_l
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.errors import UsageError
 
+#: Fewer spans of the steady window say nothing of how a rate or losses vary.
+LEAST_SPANS = 8
+
 
 def divide(part: float | None, whole: float | None) -> float | None:
     return part / whole if part is not None and whole else None
@@ -66,8 +69,9 @@ class FlowReading:
     receiver. ``line_bits_per_s`` is what a known line leaves for data, ``ceiling_bits_per_s`` what a host
     carries over its own loopback, ``requested_bits_per_s`` the rate that the sender was configured to keep.
     ``rate_spread_ratio`` is that of ``measure_rate_spread`` over ``rate_spans`` spans. ``kernel_stamps``: the
-    kernel stamped probes. ``congestion`` is the name of the sender's congestion control. ``forward_rise_ns``
-    is how much longer data took to arrive than over the empty path, by the counts of both ends.
+    kernel stamped probes. ``loss_synchrony_ratio`` is that of ``measure_synchrony``. ``congestion`` is
+    the name of the sender's congestion control. ``forward_rise_ns`` is how much longer data took to
+    arrive than over the empty path, by the counts of both ends.
     """
 
     streams: tuple[StreamReading, ...]
@@ -85,6 +89,7 @@ class FlowReading:
     rate_spans: int | None = None
     congestion: str | None = None
     forward_rise_ns: float | None = None
+    loss_synchrony_ratio: float | None = None
 
     @property
     def lost_segments(self) -> float | None:
@@ -116,10 +121,26 @@ def measure_rate_spread(interval_bytes: ArrayLike, interval_ns: ArrayLike) -> fl
     check_lengths(byte_counts=counts, lengths=spans)
     if spans.min(initial=1.0) <= 0:
         raise UsageError("intervals: one has no length", hint="pass lengths above 0")
-    if counts.size < 8:
+    if counts.size < LEAST_SPANS:
         return None
     low, median, high = np.quantile(counts / spans, (0.25, 0.5, 0.75))
     return float((high - low) / median) if median > 0 else None
+
+
+def measure_synchrony(losses: ArrayLike) -> float | None:
+    """How much streams lose at the same time, by what each lost, shape (spans, streams).
+
+    The variance over spans of their sum, over the sum of their variances: about 1 where each loses by itself,
+    in bursts or not, and up to the number of streams where all lose together. ``None`` below 8 spans or where
+    no stream's losses vary. Raises ``UsageError`` for a negative count.
+    """
+    counts = np.atleast_2d(np.asarray(losses, dtype=np.float64))
+    if not (counts >= 0).all():
+        raise UsageError("losses: a count is negative or not known", hint="pass 0 or more")
+    if counts.shape[0] < LEAST_SPANS:
+        return None
+    alone = float(counts.var(axis=0, ddof=1).sum())
+    return float(counts.sum(axis=1).var(ddof=1)) / alone if alone > 0 else None
 
 
 def estimate_windows_rate(streams: int, window_bytes: float | None, rtt_ns: float | None) -> float | None:

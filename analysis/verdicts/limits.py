@@ -92,14 +92,14 @@ def classify_limits(reading: FlowReading) -> FlowVerdict:
     rate; streams that differ make it undecided (conflicting evidence).
 
     A verdict is wrong where: (host CPU) a thread that waited had time to spare; (path capacity) all traffic
-    of the queue is that of others, or the queue is on the way back and the ends' counts do not show it (other
-    programs' results); (return path) others keep that queue full and the windows are small as well;
-    (receiving application) the receiver's kernel, short of memory, takes its window back; (rate limit) BBR
-    keeps a link full that loses packets at random and that it leaves without a queue; (losses) a policer
-    makes the losses of many streams, so that their sum is no steadier than theirs by chance, or of one stream
-    whose rate swings. Assumption: steady state; dRTT by probes that pass the same queue. One trial suffices;
-    repeated trials are better evidence than any threshold. Source: METHOD section 4; policers: Flach et al.
-    2016; tcp_info: RFC 4898 and the Linux kernel; the thresholds are this project's.
+    of the queue is that of others, or the queue is on the way back and the ends' counts do not show it
+    (other programs' results); (return path) others keep that queue full and the windows are small as
+    well; (receiving application) the receiver's kernel, short of memory, takes its window back; (rate
+    limit) BBR keeps a link full that loses packets at random and that it leaves without a queue; (losses)
+    the rate of one stream swings behind a policer. Assumption: steady state; dRTT by probes that pass the
+    same queue. One trial suffices; repeated trials are better evidence than any threshold. Source: METHOD
+    section 4; policers: Flach et al. 2016; tcp_info: RFC 4898 and the Linux kernel; the thresholds are
+    this project's.
     """
     check_reading(reading)
     shared = weigh_flow(reading)

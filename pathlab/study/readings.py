@@ -12,7 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pathlab.analysis.estimators.cells import Floats
-from pathlab.analysis.verdicts.flow_reading import FlowReading, StreamReading, measure_rate_spread
+from pathlab.analysis.verdicts.flow_reading import (
+    FlowReading,
+    StreamReading,
+    measure_rate_spread,
+    measure_synchrony,
+)
 from pathlab.analysis.verdicts.host_limits import HostLoad
 from pathlab.store.arrays import build_scalar, read_floats
 from pathlab.store.flags import Phase
@@ -179,12 +184,13 @@ def read_flow(
     count, (sender, receiver) = len(trial.streams), trial.hosts
     rates = trial.requested_bits_per_s, series.find_requested_rate(), _read_pacing(sent, count)
     workers = series.table("sender_workers"), series.table("receiver_workers")
-    spread, spans = _measure_spread(sent, count)
+    spread, spans, synchrony = _measure_spread(sent, count)
     return replace(
         trial,
         streams=_read_streams(sent, series.carried, count) or trial.streams,
         rate_spread_ratio=spread,
         rate_spans=spans,
+        loss_synchrony_ratio=synchrony,
         forward_rise_ns=_measure_forward_rise(sent, received, count, reverse=reverse),
         hosts=(
             read_host_load(sender.busiest_core_ratio, sent, workers[0]),
@@ -361,15 +367,18 @@ def _stream_rates(carried: Table | None, streams: int) -> list[float | None]:
     return _as_list(counts * 8e9 / span_ns) if span_ns > 0 else []
 
 
-def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int | None]:
-    """Spread of the flow's rates of delivery over spans of the steady window, and the number of spans."""
+def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int | None, float | None]:
+    """Spread of the flow's rates of delivery over spans of the steady window, and the number of spans.
+
+    And how much the streams lost in the same of these spans.
+    """
     if sent is None or sent.rows % streams:
-        return None, None
+        return None, None, None
     steady = sent.steady_intervals(streams)
     delivered = (sent.grid("delivered_segments", streams) * sent.grid("snd_mss_bytes", streams)).sum(axis=1)
     ends = sent.grid("end_ns", streams)[:, 0]
     if steady.size < 2 or not np.isfinite(delivered[steady]).all():
-        return None, None
+        return None, None, None
     times, totals = ends[steady], delivered[steady]
     least_ns = max((times[-1] - times[0]) / SPANS, ROUND_TRIPS * _find_empty_rtt(sent))
     picks = [0]
@@ -378,8 +387,14 @@ def _measure_spread(sent: Table | None, streams: int) -> tuple[float | None, int
             picks.append(place)
     gains, spans = np.diff(totals[picks]), np.diff(times[picks])
     if not gains.size or (gains < 0).any():
-        return None, None
-    return measure_rate_spread(gains, spans), int(gains.size)
+        return None, None, None
+    losses = np.diff(sent.grid("bytes_retrans", streams)[steady][picks], axis=0)
+    known = np.isfinite(losses).all() and (losses >= 0).all()
+    return (
+        measure_rate_spread(gains, spans),
+        int(gains.size),
+        measure_synchrony(losses) if known else None,
+    )
 
 
 def _find_empty_rtt(sent: Table) -> float:

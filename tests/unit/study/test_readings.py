@@ -147,6 +147,20 @@ def test_the_rate_over_a_deep_queue_is_steady_or_not() -> None:
     assert read({"sender_intervals": make_intervals(min_rtt_us=2_000_000)}).rate_spread_ratio is None
 
 
+def test_losses_of_the_same_spans_are_read() -> None:
+    """Both streams lose in every fourth interval, or each in its own."""
+    numbers, stream = np.repeat(np.arange(len(PHASES)), STREAMS), np.tile([0, 1], len(PHASES))
+    found = []
+    for shift in (0, 2):
+        lost = 1448 * ((numbers + shift * stream) // 4)
+        found.append(read({"sender_intervals": make_intervals(bytes_retrans=lost)}).loss_synchrony_ratio)
+    assert found[0] == pytest.approx(STREAMS)
+    assert found[1] is not None
+    assert found[1] < 1
+    bare = make_intervals().drop(columns="bytes_retrans")
+    assert read({"sender_intervals": bare}).loss_synchrony_ratio is None
+
+
 def test_windows_and_spurious_segments_are_read() -> None:
     grown = np.repeat(np.arange(1, len(PHASES) + 1), STREAMS)
     offered = np.where(grown <= 5, 4_000_000, 20_000)

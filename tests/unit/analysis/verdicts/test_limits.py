@@ -250,7 +250,7 @@ FIGURES = st.none() | st.floats(0, 1e10)
 
 @settings(deadline=None)
 @given(
-    st.lists(st.tuples(*[FIGURES] * 14), max_size=4), st.tuples(*[FIGURES] * 12), st.tuples(*[FIGURES] * 6)
+    st.lists(st.tuples(*[FIGURES] * 14), max_size=4), st.tuples(*[FIGURES] * 13), st.tuples(*[FIGURES] * 6)
 )
 def test_any_figures_have_a_verdict_with_evidence(
     streams: list[tuple[float | None, ...]], flow: tuple[float | None, ...], cores: tuple[float | None, ...]

@@ -208,6 +208,7 @@ FLOWS = st.builds(
     rate_spans=choose(None, 20),
     congestion=choose(None, "reno", "cubic", "bbr", "bbr3", "htcp"),
     forward_rise_ns=choose(None, 0.0, 2e7, 4e7, 5e8),
+    loss_synchrony_ratio=choose(None, 0.5, 3.0),
 )
 
 
