@@ -8,9 +8,11 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import pathlab
 from pathlab.remote.deploy import build_agent_zip
 from pathlab.remote.local import agent_command, start_process
 from tests.integration.processes import assert_all_end, parent_of, watching
@@ -143,3 +145,87 @@ def test_an_agent_whose_controller_falls_silent_ends_by_itself(tmp_path: Path) -
             assert_all_end(ends)
     finally:
         channel.close()
+
+
+#: The unloaded probes of a trial last for seconds; what the agents count and the engines say waits meanwhile.
+HELD_CAMPAIGN = """
+format = 1
+name = "held"
+title = "Held records"
+seed = 3
+cycles = 2
+paths = [{{ source = "a", destination = "b" }}]
+[factors]
+streams = [1, 2]
+[trial]
+warmup = "100ms"
+duration = "500ms"
+[probes]
+interval = "20ms"
+unloaded = {unloaded}
+[hosts]
+{hosts}
+"""
+UNLOADED = 150
+
+
+def start_campaign(lab: SshLab, home: Path) -> Program:
+    """``pathlab run`` of that campaign in the controller's node, or its continuation."""
+    engine = f"PATHLAB_ENGINE={Path(os.environ['PATHLAB_ENGINE']).absolute()}"
+    folder = BASE / home.name
+    words = ["run", str(folder / "held.toml"), "--out", str(folder / "results"), "--json-events"]
+    return lab.spawn_program("-m", "pathlab", *words, more=[engine, f"HOME={folder}", "SSH_AUTH_SOCK="])
+
+
+def read_event(program: Program, name: str) -> dict[str, Any]:
+    """The next event of that name; AssertionError where the program ends before."""
+    passed = []
+    while line := program.read_line():
+        passed.append(line)
+        if f'"event": "{name}"' in line:
+            event: dict[str, Any] = json.loads(line)
+            return event
+    raise AssertionError("\n".join(passed[-20:]))
+
+
+def test_a_controller_killed_while_records_wait_loses_one_trial_that_is_measured_again(
+    slow_lab: SshLab, engine: None, tmp_path: Path
+) -> None:
+    lab, home = slow_lab, slow_lab.folder / f"home-{tmp_path.name}"
+    home.mkdir()
+    lab.write_user_folder().rename(home / ".ssh")
+    hosts = "\n".join(
+        f'{name} = {{ address = "{lab.address(name)}", user = "{user}", port = {PORT}, key = "{key}" }}'
+        for name, user, key in (("a", "sh", BASE / lab.key.name), ("b", "bash", BASE / lab.key.name))
+    )
+    (home / "held.toml").write_text(HELD_CAMPAIGN.format(unloaded=UNLOADED, hosts=hosts))
+    with start_campaign(lab, home) as program:
+        first = read_event(program, "trial-ended")["record"]["plan_row"]
+        killed = read_event(program, "trial-started")["row"]
+        while not lab.processes(f"--count {UNLOADED}"):  # the traffic is over, and its records wait
+            assert program.process.wait(0.02) is None, program.read_rest()
+        there = lab.processes("pathlab-engine-")
+        assert len(lab.processes("--engine")) == 2
+        with watching(*there) as ends:
+            (controller,) = lab.processes("--json-events")
+            os.kill(controller, signal.SIGKILL)
+            assert_all_end(ends)
+        held = [json.loads(line) for line in program.read_rest().splitlines()]
+    # No interval of the traffic had come, which was over: all of them were held.
+    assert not [event for event in held if event["event"] in ("rate", "streams", "trial-ended")]
+    assert lab.processes("pathlab-engine-") == []
+    with start_campaign(lab, home) as program:
+        again = read_event(program, "trial-started")["row"]
+        outcome = read_event(program, "campaign-ended")
+        program.read_rest()
+    assert (again, outcome["complete"], outcome["rows"], outcome["reason"]) == (killed, 4, 4, None)
+    assert lab.processes("pathlab-engine-") == []
+    with pathlab.open(home / "results") as results:
+        complete = results.records(status="complete")
+        kinds = [entry.kind for entry in results.journal()]
+        counted = [len(results.series(one, "receiver_intervals")) for one in results.records_by_id()]
+    assert sorted(record.plan_row for record in complete) == [0, 1, 2, 3]
+    assert complete[0].plan_row == first
+    assert all(record.unloaded_sent == UNLOADED for record in complete)
+    assert min(counted) > 0
+    assert (kinds.count("started"), kinds.count("resumed"), kinds[-1]) == (1, 1, "finished")
