@@ -49,7 +49,12 @@ class Trial(NamedTuple):
 
 
 def run(
-    folder: Path, link: dict[str, Any], *rows: dict[str, Any], warmup: str = "1s", duration: str = "2s"
+    folder: Path,
+    link: dict[str, Any],
+    *rows: dict[str, Any],
+    warmup: str = "1s",
+    duration: str = "2s",
+    lab_retries: int = 3,
 ) -> list[Trial]:
     """The trials over a link that no busy machine disturbed, the last of each row."""
     require_engine()
@@ -65,7 +70,7 @@ def run(
         "factors": {"streams": 1, "window": "4MiB", "congestion": "cubic"},
         "rows": list(rows),
         "cycles": 1,
-        "lab_retries": 3,
+        "lab_retries": lab_retries,
         "trial": {"warmup": warmup, "duration": duration},
         "probes": {"interval": "20ms", "unloaded": 20},
         "lab": {"hosts": ["a", "b"], "links": [{"between": ["a", "b"], **link}]},
@@ -137,6 +142,32 @@ def test_a_queue_on_the_way_back_is_named(tmp_path: Path) -> None:
         assert trial.limit.verdict.limit is Limit.RETURN_PATH
         assert trial.known.verdict.limit is Limit.RETURN_PATH
         assert "the path's capacity" not in format_limit(trial.known)
+
+
+def test_a_way_back_that_is_far_slower_is_the_limit_and_not_the_path(tmp_path: Path) -> None:
+    """10 Mbit/s there and 60 kbit/s back, over 80 ms: trials that a busy machine disturbed are read too.
+
+    What the link counts says which way was full, whatever else the machine did.
+    """
+    link = {"rate": "10Mbit/s", "delay": "40ms", "queue": "100kB"}
+    link["reverse"] = {"rate": "60kbit/s", "queue": "10kB"}  # type: ignore[assignment]
+    rows = ({"streams": 1}, {"streams": 4})
+    run(tmp_path / "results", link, *rows, warmup="3s", duration="4s", lab_retries=0)
+    with Results.open(tmp_path / "results") as results:
+        records = results.records_by_id()
+        assert len(records) == len(rows)
+        for trial_id, record in records.items():
+            found = classify_record(results, trial_id, record, reverse=False)
+            counted = results.series(trial_id, "lab_links")
+            dropped = counted[
+                (counted["direction"] == "forward") & (counted["name"] == "queue_dropped_packets")
+            ]
+            assert int(dropped["value"].sum()) == 0
+            assert found.verdict.limit is Limit.RETURN_PATH
+            assert "a queue on the return path" in format_limit(found)
+    with StudiedResults.open(tmp_path / "results") as studied:
+        limits = {cell.result.limit for cell in Study(studied).limits()}
+    assert limits <= {Limit.RETURN_PATH, None}  # None: the machine disturbed them
 
 
 def test_a_second_of_queue_on_the_way_there_is_the_paths(tmp_path: Path) -> None:
