@@ -107,7 +107,11 @@ def test_a_comparison_with_the_baseline_has_a_panel_of_its_own() -> None:
         name="b",
         colour_level=1,
         y_column="rate",
-        points=(AgainstPoint(**ends, state=PointState.ESTIMATED, trials=8, baseline_trials=7, paired=True),),
+        points=(
+            AgainstPoint(
+                **ends, state=PointState.ESTIMATED, trials=8, baseline_trials=7, paired=True, drawn=False
+            ),
+        ),
     )
     found = explore(Facet(name="", curves=(curve("a", 0, [point(1, 10)]), curve("b", 1, [point(1, 15)]))))
     found = replace(found, against=(against,))
