@@ -10,6 +10,7 @@ from typing import Any
 
 from pathlab.campaign.source_text import Finding, Key
 from pathlab.errors import CampaignError
+from pathlab.files import open_for_reading
 
 TEXT_MAX_BYTES = 4 * 1024**2
 #: Levels of tables and lists; no key of ours is deeper than five.
@@ -49,7 +50,7 @@ def refuse(
 def read_toml_text(kind: str, label: str, hint: str) -> str:
     """Return the text of a file. Raises CampaignError where it is out of reach, too large or not UTF-8."""
     try:
-        with Path(label).open("rb") as file:
+        with open_for_reading(Path(label)) as file:
             content = file.read(TEXT_MAX_BYTES + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()

@@ -11,6 +11,7 @@ import click
 from pathlab.cli.commands.names import FIGURE_FORMS, LIST
 from pathlab.cli.console import print_left_out
 from pathlab.errors import UsageError
+from pathlab.files import replace_file
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.export import write_csv
 from pathlab.report.plots.figure_file import FORMATS, check_figure_file, refuse_unwritable
@@ -51,7 +52,7 @@ def write_single(
         raise _unknown(inputs, name)
     if place.suffix.lower() == TABLE:
         with refuse_unwritable(place):
-            place.write_text(write_csv(plot), encoding="utf-8")
+            replace_file(place, write_csv(plot).encode())
     else:
         print_left_out(write_figure(plot, place, style, look))
     if (reason := prepare_plot(plot).empty) is not None:

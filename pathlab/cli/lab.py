@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import click
 from pathlab.campaign.load import load_lab
 from pathlab.campaign.ready_labs import describe_ready_lab, list_ready_labs
 from pathlab.cli.console import TerminalConsole
+from pathlab.files import replace_file
 from pathlab.lab import daemon
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.topology import Topology, read_facts
@@ -167,8 +169,10 @@ def _save_figure(plan: Topology, title: str, path: Path) -> None:
     check_figure_file(path, "--figure")
     from pathlab.report.plots.lab_figure import draw_figure  # takes a second to import
 
+    drawn = io.BytesIO()
+    draw_figure(plan, title).savefig(drawn, format=path.suffix.lower().removeprefix("."), dpi=FIGURE_DPI)
     with refuse_unwritable(path):
-        draw_figure(plan, title).savefig(path, dpi=FIGURE_DPI)
+        replace_file(path, drawn.getvalue())
 
 
 def down(name: str | None) -> None:

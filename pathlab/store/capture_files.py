@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import sqlalchemy as sa
 
+from pathlab.files import FILE_MODE, make_folder, open_folder, open_for_reading
 from pathlab.store.schema import TRIAL
 
 FOLDER = "captures"
@@ -49,12 +50,23 @@ def locate_capture(folder: Path, trial_id: int, end: str) -> Path:
 
 def open_nameless_file(folder: Path) -> IO[bytes]:
     """A file on the disk of a results folder that vanishes unless it is placed. OSError passes."""
-    place = folder / FOLDER
-    place.mkdir(exist_ok=True)
+    make_folder(folder / FOLDER)
+    with _opened(folder) as place:
+        inside = f"/proc/self/fd/{place}"
+        try:
+            return os.fdopen(os.open(inside, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, FILE_MODE), "w+b")
+        except OSError:  # a file system without such files
+            return tempfile.TemporaryFile(dir=inside)
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    """The folder of captures, by a descriptor: never through a link. OSError passes."""
+    descriptor = open_folder(folder / FOLDER)
     try:
-        return os.fdopen(os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o644), "w+b")
-    except OSError:  # a file system without such files
-        return tempfile.TemporaryFile(dir=place)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def place_captures(folder: Path, trial_id: int, files: Mapping[str, IO[bytes]]) -> list[str]:
@@ -63,44 +75,56 @@ def place_captures(folder: Path, trial_id: int, files: Mapping[str, IO[bytes]]) 
     for end, file in files.items():
         path = locate_capture(folder, trial_id, end)
         try:
-            _place(file, path)
+            with _opened(folder) as place:
+                _place(file, path.name, place)
         except OSError as error:
             failures.append(f"the capture '{path}' could not be kept: {error.strerror or error}")
     return failures
 
 
-def _place(file: IO[bytes], path: Path) -> None:
+def _place(file: IO[bytes], name: str, place: int) -> None:
     file.flush()
     os.fsync(file.fileno())
-    path.unlink(missing_ok=True)  # of a trial that was never stored: the process was killed
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=place)  # of a trial that was never stored: the process was killed
     try:
-        os.link(f"/proc/self/fd/{file.fileno()}", path, follow_symlinks=True)
+        os.link(f"/proc/self/fd/{file.fileno()}", name, dst_dir_fd=place, follow_symlinks=True)
     except OSError:
-        unfinished = path.with_suffix(path.suffix + _UNFINISHED)
         file.seek(0)
-        with unfinished.open("wb") as copy:
-            shutil.copyfileobj(file, copy, _PIECE_BYTES)
-            copy.flush()
-            os.fsync(copy.fileno())
-        unfinished.replace(path)
+        _copy(file, name, place)
+
+
+def _copy(file: IO[bytes], name: str, place: int) -> None:
+    """Put a copy of an open file in its place whole, or what is left of it is removed later."""
+    unfinished = name + _UNFINISHED
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(unfinished, dir_fd=place)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(unfinished, flags, FILE_MODE, dir_fd=place), "wb") as copy:
+        shutil.copyfileobj(file, copy, _PIECE_BYTES)
+        copy.flush()
+        os.fsync(copy.fileno())
+    os.replace(unfinished, name, src_dir_fd=place, dst_dir_fd=place)
 
 
 def remove_unfinished(folder: Path) -> None:
     """Remove what a killed process left half copied; the caller holds the folder's lock."""
-    with contextlib.suppress(OSError):
-        for path in (folder / FOLDER).glob(f"*{_UNFINISHED}"):
-            path.unlink()
+    with contextlib.suppress(OSError), _opened(folder) as place:
+        for name in os.listdir(place):  # noqa: PTH208 -- of a descriptor
+            if name.endswith(_UNFINISHED):
+                os.unlink(name, dir_fd=place)
 
 
 def remove_captures(folder: Path, trial_id: int) -> int:
     """Delete a trial's files and return the bytes that this gives back. OSError passes."""
     freed = 0
-    for end in ENDS:
-        path = locate_capture(folder, trial_id, end)
-        with contextlib.suppress(FileNotFoundError):
-            size = path.stat().st_size
-            path.unlink()
-            freed += size
+    with contextlib.suppress(FileNotFoundError), _opened(folder) as place:
+        for end in ENDS:
+            name = locate_capture(folder, trial_id, end).name
+            with contextlib.suppress(FileNotFoundError):
+                size = os.lstat(name, dir_fd=place).st_size
+                os.unlink(name, dir_fd=place)
+                freed += size
     return freed
 
 
@@ -109,8 +133,9 @@ def copy_captures(source: Path, trial_id: int, target: Path, number: int) -> Non
     for end in ENDS:
         path = locate_capture(source, trial_id, end)
         if path.is_file():
-            (target / FOLDER).mkdir(exist_ok=True)
-            shutil.copyfile(path, locate_capture(target, number, end))
+            make_folder(target / FOLDER)
+            with open_for_reading(path) as file, _opened(target) as place:
+                _copy(file, locate_capture(target, number, end).name, place)
 
 
 def read_captures(
@@ -169,7 +194,7 @@ def _find_fault(capture: StoredCapture) -> str | None:
     """Why a capture cannot be used; None: it is as it was stored. Raises FileNotFoundError."""
     digest, size = hashlib.sha256(), 0
     try:
-        with capture.path.open("rb") as file:
+        with open_for_reading(capture.path) as file:
             while piece := file.read(_PIECE_BYTES):
                 digest.update(piece)
                 size += len(piece)

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from pathlab._version import VERSION
 from pathlab.errors import StoreError
+from pathlab.files import FILE_MODE
 from pathlab.store.faults import translate_faults
 from pathlab.store.location import refuse_foreign
 from pathlab.store.lock import find_writer, name_lock
@@ -101,6 +102,8 @@ def create_database(database: Path, campaign: CampaignRecord, plan: Sequence[Pla
     with translate_faults(database, subject="a plan that names a row twice"):
         for ending in ("", "-wal", "-shm"):  # of a writer that was killed
             fresh.with_name(fresh.name + ending).unlink(missing_ok=True)
+        # SQLite gives the files beside it the same mode.
+        os.close(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
         with open_engine(fresh, write=True).begin() as connection:
             METADATA.create_all(connection)
             write_meta(connection, VERSION)

@@ -19,6 +19,7 @@ from typing import Any
 
 from pathlab._version import VERSION
 from pathlab.errors import StoreError, UsageError
+from pathlab.files import make_folder, make_private
 from pathlab.store import exporters
 from pathlab.store.imported_trial import list_columns
 from pathlab.store.records import OriginRecord, TrialRecord
@@ -184,7 +185,7 @@ def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
     if target.exists() or target.is_symlink():
         raise UsageError(f"'{target}' already exists", hint="Remove it, or give another name with --out.")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.", suffix=".new") as made:
             fresh = Path(made) / target.name
             if folder:
@@ -193,6 +194,7 @@ def open_target(target: Path, *, folder: bool) -> Iterator[Path]:
             if not folder:
                 with fresh.open("rb") as file:
                     os.fsync(file.fileno())
+            make_private(fresh)
             fresh.rename(target)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pathlab.errors import StoreError
+from pathlab.files import open_for_reading
 
 MAXIMUM_BYTES = 64 * 1024 * 1024
 #: Memory that the values of a file may take, by the marks in its text and what each stands for: a few kB of
@@ -82,7 +83,7 @@ def load_document(path: Path) -> Document:
     Text is UTF-8, or UTF-16 and UTF-32 by their byte-order marks, as Windows PowerShell writes them.
     """
     try:
-        with path.open("rb") as file:
+        with open_for_reading(path) as file:
             data = file.read(MAXIMUM_BYTES + 1)
         modified_s = path.stat().st_mtime
     except OSError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pathlab.errors import StoreError
+from pathlab.files import open_for_reading
 
 DATABASE_NAME = "results.db"
 RESULTS_ROOT = Path("results")  # results go below it, and are looked for there, unless a folder is named
@@ -18,10 +19,10 @@ def locate_database(path: Path) -> Path:
     """Return the database of a results folder, or the path itself when it is a file. Raises StoreError."""
     try:
         database = path / DATABASE_NAME if path.is_dir() else path
-        if not database.is_file():
+        if not database.exists():
             there = f"there is no {DATABASE_NAME} in folder '{path}'"
             raise StoreError(there if path.is_dir() else f"'{path}' does not exist", hint=_HINT)
-        with database.open("rb") as file:
+        with open_for_reading(database) as file:
             if file.read(len(HEADER)) != HEADER:
                 raise refuse_foreign(database)
     except (OSError, ValueError) as error:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import time
 from pathlib import Path
 
+from pathlab import files
 from pathlab.errors import StoreError
 
 LOCK_NAME = "results.lock"
 _TRIES, _TRY_S = 5, 0.01
 #: One who looks may be held up while it does.
 _LOOK_MAX_S = 30.0
+_HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 
 def name_lock(database: Path) -> str:
@@ -27,12 +30,14 @@ class FolderLock:
     """
 
     def __init__(self, folder: Path, name: str = LOCK_NAME, *, wait_s: float = 0.0) -> None:
-        """Take the lock, or raise StoreError naming the process that holds it. OSError passes.
+        """Take the lock, or raise StoreError naming the process that holds it.
 
-        ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``.
+        ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``. StoreError also for a
+        file of that name that is no lock, which is left as it is, and for a file system without locks.
+        OSError passes.
         """
         self._wait_s = wait_s
-        self._descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._descriptor = open_lock(folder / name)
         try:
             self._take()
             os.ftruncate(self._descriptor, 0)
@@ -45,8 +50,10 @@ class FolderLock:
                 f"results {what} is being written by process {holder}",
                 hint="Wait until that process is done, or give another folder.",
             ) from error
-        except OSError:
+        except OSError as error:
             os.close(self._descriptor)
+            if files.has_no_locks(error):
+                raise refuse_without_locks(folder) from error
             raise
 
     def _take(self) -> None:
@@ -82,13 +89,45 @@ class FolderLock:
             self._descriptor = -1
 
 
+def open_lock(path: Path) -> int:
+    """A descriptor of a lock file, made if it is missing.
+
+    Raises StoreError where something else has the name: a folder of somebody else may lead anywhere.
+    """
+    try:
+        descriptor = files.open_in_place(path)
+    except OSError as error:
+        if error.filename is not None:  # of the system, not of what was found there
+            raise
+        raise _refuse_lock(path, str(error.strerror)) from error
+    if _HOLDER.fullmatch(os.pread(descriptor, 64, 0)) is None:
+        os.close(descriptor)
+        raise _refuse_lock(path, "it holds something else than the number of a process")
+    return descriptor
+
+
+def _refuse_lock(path: Path, reason: str) -> StoreError:
+    return StoreError(
+        f"'{path}' is no lock of PathLab: {reason}",
+        hint="look who made it, and remove it; or use a folder of your own",
+    )
+
+
+def refuse_without_locks(folder: Path) -> StoreError:
+    """The error where two programs could write the same results without noticing each other."""
+    return StoreError(
+        f"the file system of '{folder}' has no file locks, which keep a second writer away",
+        hint="use a folder on a local disk, or mount the file system with locks",
+    )
+
+
 def find_writer(folder: Path, name: str = LOCK_NAME) -> int | None:
     """The number of the process that writes a results folder, None when nobody does.
 
     The lock is only tried, and left as it was.
     """
     try:
-        descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
     try:
@@ -96,6 +135,8 @@ def find_writer(folder: Path, name: str = LOCK_NAME) -> int | None:
     except BlockingIOError:
         holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
         return int(holder) if holder.isdecimal() else None
+    except OSError:
+        return None  # a file system without locks
     finally:
         os.close(descriptor)
     return None

@@ -12,6 +12,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 
 from pathlab.errors import PathlabError, StoreError, UsageError
+from pathlab.files import make_folder
 from pathlab.store.capture_files import StoredCapture, read_captures
 from pathlab.store.check import check_results
 from pathlab.store.database import create_database, open_engine, read_meta
@@ -97,14 +98,11 @@ class Results:
         folder = Path(folder)
         database = folder / DATABASE_NAME
         with translate_faults(database):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
+            _refuse_present(database)
             lock = FolderLock(folder)
         try:
-            if database.exists():
-                raise StoreError(
-                    f"folder '{folder}' already holds results",
-                    hint="Run the same campaign again to continue them, or give another folder.",
-                )
+            _refuse_present(database)
             create_database(database, campaign, plan)
             engine = open_engine(database, write=True)
             return cls(database, engine, read_meta(engine, database), lock)
@@ -123,8 +121,14 @@ class Results:
         """
         database = locate_database(Path(path))
         lock = None
-        with translate_faults(database):
-            if write:
+        if write:
+            if database.is_symlink():
+                raise StoreError(
+                    f"results file '{database}' is a symbolic link, through which nothing is written",
+                    hint=f"name the folder that it leads to: {database.resolve().parent}",
+                )
+            read_meta(open_engine(database, write=False), database)  # before anything is written
+            with translate_faults(database):
                 lock = FolderLock(database.parent, name_lock(database), wait_s=wait_s)
         try:
             engine = open_engine(database, write=write)
@@ -394,3 +398,11 @@ class Results:
             raise UsageError(f"'{self.path}' is open for reading only", hint="Open it with write=True.")
         with translate_faults(self.path, subject=subject), self._engine.begin() as connection:
             yield connection
+
+
+def _refuse_present(database: Path) -> None:
+    if database.exists():
+        raise StoreError(
+            f"folder '{database.parent}' already holds results",
+            hint="Run the same campaign again to continue them, or give another folder.",
+        )

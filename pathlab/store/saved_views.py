@@ -13,7 +13,6 @@ import difflib
 import fcntl
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -21,6 +20,8 @@ from pathlib import Path
 
 from pathlab.errors import StoreError, UsageError
 from pathlab.escaping import escape_controls, escape_line
+from pathlab.files import has_no_locks, open_for_reading, replace_file
+from pathlab.store.lock import open_lock, refuse_without_locks
 
 VIEWS_NAME, LOCK_NAME = "views.json", "views.lock"
 FORMAT = 1
@@ -49,7 +50,7 @@ def read_views(folder: Path) -> dict[str, SavedView]:
     """
     path = folder / VIEWS_NAME
     try:
-        with path.open("rb") as file:
+        with open_for_reading(path) as file:
             content = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
         return {}
@@ -147,36 +148,23 @@ def _changing(folder: Path) -> Iterator[dict[str, SavedView]]:
     """The saved views, to be changed by this process alone; written when nothing was raised."""
     path = folder / VIEWS_NAME
     try:
-        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = open_lock(folder / LOCK_NAME)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             views = read_views(folder)
             before = dict(views)
             yield views
             if views != before:
-                _replace(path, _encode(views))
+                replace_file(path, _encode(views))
         finally:
             os.close(descriptor)
     except OSError as error:
+        if has_no_locks(error):
+            raise refuse_without_locks(folder) from error
         raise StoreError(
             f"the view cannot be saved in '{folder}': {_reason(error)}",
             hint="what was saved before is kept; copy the link of the view, or free or unlock the folder",
         ) from error
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file as a whole or not at all. OSError passes."""
-    descriptor, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".new")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(unfinished).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        Path(unfinished).replace(path)
-    except OSError:
-        Path(unfinished).unlink(missing_ok=True)
-        raise
 
 
 def _encode(views: Mapping[str, SavedView]) -> bytes:

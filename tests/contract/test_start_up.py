@@ -37,7 +37,8 @@ ROOT = Path(__file__).resolve().parents[2]
 LIGHT = {"click", "pathlab"}
 #: Modules of PathLab that help may load; of ``pathlab.runner`` only the class of an interruption.
 LIGHT_MODULES = {
-    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping", "pathlab.host_names"),
+    *("pathlab", "pathlab._version", "pathlab.errors", "pathlab.escaping", "pathlab.files"),
+    "pathlab.host_names",
     *("pathlab.store", "pathlab.store.location"),
     *("pathlab.cli", "pathlab.cli.main"),
     *("pathlab.runner", "pathlab.runner.campaign", "pathlab.runner.campaign.interruption"),

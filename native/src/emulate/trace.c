@@ -36,13 +36,16 @@ enum pl_status pl_trace_open(struct pl_trace *trace, const char *path, uint64_t 
 {
     memset(trace, 0, sizeof *trace);
     /* Non-blocking: opening a pipe without a reader would block before it could be refused. */
-    trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
+    trace->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (trace->fd < 0) {
         return fail(error, path, "cannot be written", errno);
     }
     struct stat status;
     if (fstat(trace->fd, &status) != 0 || !S_ISREG(status.st_mode)) {
         return fail(error, path, "must be a regular file", 0);
+    }
+    if (ftruncate(trace->fd, 0) != 0) {
+        return fail(error, path, "cannot be written", errno);
     }
     unsigned char header[PL_TRACE_HEADER_BYTES];
     trace->origin_ns = pl_now_ns();

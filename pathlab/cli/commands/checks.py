@@ -23,6 +23,7 @@ from pathlab.cli.commands.names import (
     list_analyses,
 )
 from pathlab.errors import StoreError, UsageError
+from pathlab.files import open_for_reading
 from pathlab.host_names import find_name_fault, parse_destination
 from pathlab.store.location import locate_database
 
@@ -187,7 +188,7 @@ def check_files(given: Given) -> None:
     """Files to import can be opened; with ``keep_going`` those that cannot are left out later."""
     for path in () if given["keep_going"] else given["files"]:
         try:
-            path.open("rb").close()
+            open_for_reading(path).close()
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             hint = "check the path and its permissions; --keep-going imports the other files"

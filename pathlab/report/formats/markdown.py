@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from pathlab.errors import StoreError
 from pathlab.escaping import escape_controls
 from pathlab.report.blocks import (
     Block,
@@ -39,6 +40,11 @@ def write_markdown(report: Report, out: Path) -> Path:
     Returns the path of the text. Raises StoreError where one of them cannot be written.
     """
     folder = figures_folder(out)
+    if folder.is_symlink():
+        raise StoreError(
+            f"the folder of figures '{folder}' is a symbolic link, through which nothing is written",
+            hint="remove it, or name another file with --out",
+        )
     for number, plot in enumerate(list_figures(report), start=1):
         if plot.empty is None:
             drawn = render_svg(plot, f"f{number}", titled=True, alone=True)

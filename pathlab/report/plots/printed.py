@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
 from pathlab.errors import UsageError
+from pathlab.files import replace_file
 from pathlab.report.plots.arrangement import (
     COLUMN_GAP_RATIO,
     HANDLE_GAP_RATIO,
@@ -117,7 +118,7 @@ def write_figure(
     check_figure_file(out, "--out")
     drawn = draw_file(plot, out.suffix, style, look)
     with refuse_unwritable(out):
-        out.write_bytes(drawn.content)
+        replace_file(out, drawn.content)
     return drawn.left_out
 
 

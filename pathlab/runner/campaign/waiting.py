@@ -6,12 +6,14 @@ Requests to stop or to pause are files in the results folder, so that any proces
 from __future__ import annotations
 
 import datetime
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
 from pathlab.errors import UsageError
+from pathlab.files import open_in_place
 from pathlab.runner.events import Emit, Waiting
 
 #: A stop request is seen this late at most; the wall clock is looked at as often.
@@ -34,7 +36,7 @@ class RunRequest:
     def make(self) -> None:
         """Request it. Raises UsageError when the folder cannot be written."""
         try:
-            self._path.touch()
+            os.close(open_in_place(self._path))
         except OSError as error:
             raise self._refuse(error) from error
 

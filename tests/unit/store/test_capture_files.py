@@ -77,10 +77,10 @@ def test_without_nameless_files_it_is_copied_and_renamed(results: Results) -> No
     opened = os.open
     refusal = OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
 
-    def refuse(path: str, flags: int, *rest: int) -> int:
+    def refuse(path: str, flags: int, *rest: int, **named: int) -> int:
         if flags & os.O_TMPFILE == os.O_TMPFILE:
             raise refusal
-        return opened(path, flags, *rest)
+        return opened(path, flags, *rest, **named)
 
     with mock.patch("os.open", refuse), open_nameless_file(results.folder) as file:
         file.write(BYTES)

@@ -91,6 +91,7 @@ def locked_folder() -> Iterator[Path]:
         folder = Path(made)
         save_view(folder, "one", VIEW)
         (folder / "views.lock").unlink()
+        (folder / "views.json").chmod(0o644)
         folder.chmod(0o555)
         if owner == 0:
             os.seteuid(65534)

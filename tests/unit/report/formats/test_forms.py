@@ -152,9 +152,11 @@ def test_a_file_is_replaced_as_a_whole_and_its_folder_is_made(tmp_path: Path) ->
     write_whole(out, b"second")
     assert out.read_bytes() == b"second"
     assert [entry.name for entry in out.parent.iterdir()] == ["report.html"]
-    mask = os.umask(0)
-    os.umask(mask)
-    assert out.stat().st_mode & 0o777 == 0o666 & ~mask
+    modes = [path.stat().st_mode & 0o777 for path in (tmp_path / "new", out.parent, out)]
+    assert modes == [0o700, 0o700, 0o600]
+    out.chmod(0o640)  # it is kept, as a user who publishes the file has chosen it
+    write_whole(out, b"third")
+    assert out.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("form", [name for name in FORMS if name != "pdf"])
@@ -167,7 +169,7 @@ def test_a_full_disk_keeps_the_old_file_and_is_one_clear_line(
     def fill(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("pathlab.report.formats.output_file.os.fsync", fill)
+    monkeypatch.setattr("pathlab.files.os.fsync", fill)
     with pytest.raises(StoreError, match=r"cannot be written: No space left") as caught:
         FORMS[form].write(report, out)
     assert caught.value.hint
