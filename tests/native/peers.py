@@ -18,6 +18,7 @@ ANSWER = struct.Struct(">4sHHI")  # magic, version, status, stream
 MAGIC = b"PLDC"
 VERSION = 4
 FORWARD, REVERSE = 1, 2
+BUSY = struct.Struct(">III16s")  # seconds, admitted streams, all streams, address
 CONFIRMATION = struct.Struct(">Q")  # bytes received, from a side that only receives
 
 
@@ -38,6 +39,16 @@ def build_hello(
     secret = bytes.fromhex(token)
     head = (MAGIC, version, flags, stream, streams, secret, warmup_ns, duration_ns, total_bytes)
     return HELLO.pack(*head, *messages, *datagrams)
+
+
+def read_busy(connection: socket.socket) -> tuple[int, int, int]:
+    """Stream, admitted streams and all streams of an answer that names a busy flow from 127.0.0.1."""
+    answer = read_to_end(connection)
+    magic, version, status, stream = ANSWER.unpack(answer[: ANSWER.size])
+    _, admitted, streams, address = BUSY.unpack(answer[ANSWER.size :])
+    assert (magic, version, status) == (MAGIC, VERSION, 2)
+    assert address == bytes(10) + b"\xff\xff" + socket.inet_aton("127.0.0.1")
+    return stream, admitted, streams
 
 
 def build_answer(*, stream: int = 0, version: int = VERSION, status: int = 0) -> bytes:

@@ -34,6 +34,7 @@ from tests.native.peers import (
     call,
     is_open,
     listening,
+    read_busy,
     read_exactly,
     read_to_end,
 )
@@ -89,9 +90,14 @@ def test_unauthenticated_peers_during_a_trial_are_counted_and_change_nothing() -
         sender.send_line("go")
         receiver.expect("start")
         # The right token does not help once every stream is admitted.
-        hellos = [*INVALID_HELLOS.values(), *INCOMPLETE_HELLOS, build_hello(stream=1, streams=2)]
+        late = [build_hello(stream=stream, streams=2) for stream in (0, 1)]
+        hellos = [*INVALID_HELLOS.values(), *INCOMPLETE_HELLOS, *late]
         for hello in hellos:
-            _assert_rejected(port, hello)
+            if hello not in late:
+                _assert_rejected(port, hello)
+            else:
+                with call(port, hello) as refused:
+                    assert read_busy(refused) == (late.index(hello), 2, 2)
         sender.send_line("stop")
         sent, received = sender.finish(), receiver.finish()
     assert_cut(sent, "stopped by the controller")
@@ -116,7 +122,8 @@ def test_duplicate_stream_number_is_rejected() -> None:
     with receiving(streams=2) as (receiver, port):
         with call(port, build_hello(stream=0, streams=2)) as first:
             assert read_exactly(first, ANSWER.size) == build_answer(stream=0)
-            _assert_rejected(port, build_hello(stream=0, streams=2))
+            with call(port, build_hello(stream=0, streams=2)) as again:
+                assert read_busy(again) == (0, 1, 2)
             with call(port, build_hello(stream=1, streams=2)) as second:
                 assert read_exactly(second, ANSWER.size) == build_answer(stream=1)
                 assert receiver.expect("ready")["rejected"] == 1
@@ -225,6 +232,12 @@ def test_sender_names_both_versions(status: int) -> None:
         (build_answer(stream=3), "stream 3"),
         (b"", "rejected stream 0"),
         (build_answer()[:11], "rejected stream 0"),
+        (build_answer(status=2) + bytes(27), "rejected stream 0"),
+        (build_answer(status=2) + bytes(28), "busy with another flow of 0 streams, for less than 1s"),
+        (
+            build_answer(status=2) + bytes.fromhex("0000003c 00000002 00000008 fe80") + bytes(13) + b"\x01",
+            "busy with another flow of 8 streams from fe80::1, 2 of them connected, for 1min: try again",
+        ),
     ],
 )
 def test_sender_refuses_an_invalid_answer(answer: bytes, named: str) -> None:

@@ -72,14 +72,23 @@ static unsigned count_answers(const struct peer *peers, unsigned count, const st
 {
     unsigned admitted = 0;
     for (unsigned i = 0; i < count; i++) {
-        uint8_t bytes[PL_ANSWER_BYTES + 1];
+        uint8_t bytes[PL_ANSWER_BYTES + PL_BUSY_BYTES + 1];
         struct pl_answer answer;
         struct pl_hello hello;
         ssize_t got = recv(peers[i].fd, bytes, sizeof bytes, MSG_DONTWAIT);
         if (got <= 0)
             continue;
-        REQUIRE(got == PL_ANSWER_BYTES && pl_answer_decode(bytes, &answer));
-        if (answer.status == PL_ANSWER_ADMITTED) {
+        REQUIRE(got >= PL_ANSWER_BYTES && pl_answer_decode(bytes, &answer));
+        bool busy = answer.status == PL_ANSWER_BUSY;
+        REQUIRE(got == PL_ANSWER_BYTES + (busy ? PL_BUSY_BYTES : 0));
+        if (busy) {
+            struct pl_busy other;
+            pl_busy_decode(bytes + PL_ANSWER_BYTES, &other);
+            REQUIRE(other.admitted > 0 && other.admitted <= other.streams &&
+                    (int64_t)other.streams == flow->streams);
+            REQUIRE(pl_hello_decode(peers[i].hello, &hello));
+            REQUIRE(memcmp(hello.token, flow->token, PL_TOKEN_BYTES) == 0);
+        } else if (answer.status == PL_ANSWER_ADMITTED) {
             admitted++;
             REQUIRE(peers[i].sent_bytes >= PL_HELLO_BYTES && pl_hello_decode(peers[i].hello, &hello));
             REQUIRE(hello.version == PL_PROTOCOL && memcmp(hello.token, flow->token, PL_TOKEN_BYTES) == 0);

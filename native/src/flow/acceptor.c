@@ -1,12 +1,16 @@
 #include "flow/acceptor.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/events.h"
+#include "base/keep_alive.h"
 #include "base/message.h"
 #include "base/program.h"
 #include "base/token.h"
@@ -15,6 +19,7 @@
 
 #define NONE UINT32_MAX
 #define ACCEPTS_PER_TURN 64
+#define STREAM_AT 8 /* of the stream's number in a hello */
 
 /* A pending handshake: a connection whose hello is incomplete. All have the same time-out, so the list by age
  * is the list by deadline, and its head is the oldest. An unused entry has fd -1 and is linked by `next`
@@ -30,10 +35,14 @@ struct handshake {
 
 struct pl_acceptor {
     struct pl_flow *flow;
+    struct pl_flow requested; /* as before the first hello */
     struct pl_stream *streams;
     struct pl_listeners listeners;
     int epoll_fd;
     uint32_t admitted;
+    pl_ns first_ns, latest_ns; /* when the first and the latest stream was admitted; 0: none yet */
+    uint8_t sender[PL_BUSY_ADDRESS_BYTES];
+    uint8_t hello[PL_HELLO_BYTES]; /* the first one, of which the others differ by the stream alone */
     uint64_t rejected;
     struct handshake *handshakes;
     uint32_t pending;
@@ -60,6 +69,7 @@ struct pl_acceptor *pl_acceptor_open(const struct pl_listeners *listeners, struc
         return NULL;
     }
     acceptor->flow = flow;
+    acceptor->requested = *flow;
     acceptor->streams = streams;
     acceptor->listeners = *listeners;
     acceptor->oldest = acceptor->newest = NONE;
@@ -131,6 +141,11 @@ uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor)
     return acceptor->admitted;
 }
 
+pl_ns pl_acceptor_latest_ns(const struct pl_acceptor *acceptor)
+{
+    return acceptor->latest_ns;
+}
+
 bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor)
 {
     return acceptor->flow->streams > 0 && (int64_t)acceptor->admitted == acceptor->flow->streams;
@@ -154,15 +169,67 @@ static bool send_answer(int fd, enum pl_answer_status status, uint32_t stream)
     return pl_message_send(fd, bytes, sizeof bytes, true) == 0;
 }
 
-static void refuse_version(struct pl_acceptor *acceptor, uint32_t index)
+/* Rejects a peer that got an answer: closing with unread bytes would reset the connection and take the answer
+ * with it. */
+static void reject_answered(struct pl_acceptor *acceptor, uint32_t index)
 {
     int fd = acceptor->handshakes[index].fd;
-    (void)send_answer(fd, PL_ANSWER_WRONG_VERSION, 0);
-    /* Closing with unread bytes would reset the connection and take the answer with it. */
     uint8_t scratch[512];
     (void)shutdown(fd, SHUT_WR);
     (void)!recv(fd, scratch, sizeof scratch, 0);
     reject(acceptor, index);
+}
+
+static void refuse_version(struct pl_acceptor *acceptor, uint32_t index)
+{
+    (void)send_answer(acceptor->handshakes[index].fd, PL_ANSWER_WRONG_VERSION, 0);
+    reject_answered(acceptor, index);
+}
+
+static void read_sender(int fd, uint8_t sender[PL_BUSY_ADDRESS_BYTES])
+{
+    static const uint8_t mapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    struct pl_address address;
+    memset(sender, 0, PL_BUSY_ADDRESS_BYTES);
+    if (!pl_address_of_peer(fd, &address))
+        return;
+    if (pl_address_family(&address) == AF_INET6) {
+        memcpy(sender, &((const struct sockaddr_in6 *)&address.storage)->sin6_addr, PL_BUSY_ADDRESS_BYTES);
+    } else if (pl_address_family(&address) == AF_INET) {
+        memcpy(sender, mapped, sizeof mapped);
+        memcpy(sender + sizeof mapped, &((const struct sockaddr_in *)&address.storage)->sin_addr, 4);
+    }
+}
+
+static void refuse_busy(struct pl_acceptor *acceptor, uint32_t index, uint32_t stream)
+{
+    uint8_t bytes[PL_ANSWER_BYTES + PL_BUSY_BYTES];
+    struct pl_answer answer = {.version = PL_PROTOCOL, .status = PL_ANSWER_BUSY, .stream = stream};
+    struct pl_busy busy = {.seconds = (uint32_t)((pl_now_ns() - acceptor->first_ns) / PL_NS_PER_S),
+                           .admitted = acceptor->admitted,
+                           .streams = (uint32_t)acceptor->flow->streams};
+    memcpy(busy.address, acceptor->sender, sizeof busy.address);
+    pl_answer_encode(&answer, bytes);
+    pl_busy_encode(&busy, bytes + PL_ANSWER_BYTES);
+    (void)pl_message_send(acceptor->handshakes[index].fd, bytes, sizeof bytes, true);
+    reject_answered(acceptor, index);
+}
+
+/* Whether a hello with the right token begins another flow, which this receiver would serve if it were not
+ * busy. Without tokens, the streams of two senders would pass for those of one. */
+static bool is_of_another_flow(const struct pl_acceptor *acceptor, const struct handshake *handshake,
+                               const struct pl_hello *hello)
+{
+    struct pl_flow fresh = acceptor->requested;
+    uint8_t sender[PL_BUSY_ADDRESS_BYTES];
+    if (acceptor->admitted == 0 || !pl_flow_adopt(&fresh, hello))
+        return false;
+    read_sender(handshake->fd, sender);
+    return (fresh.open && memcmp(sender, acceptor->sender, sizeof sender) != 0) ||
+           memcmp(handshake->bytes, acceptor->hello, STREAM_AT) != 0 ||
+           memcmp(handshake->bytes + STREAM_AT + 4, acceptor->hello + STREAM_AT + 4,
+                  PL_HELLO_BYTES - STREAM_AT - 4) != 0 ||
+           acceptor->streams[hello->stream].fd >= 0;
 }
 
 static void check_hello(struct pl_acceptor *acceptor, uint32_t index)
@@ -172,10 +239,20 @@ static void check_hello(struct pl_acceptor *acceptor, uint32_t index)
     bool known = pl_hello_decode(handshake->bytes, &hello);
     /* The token is always compared, so that the time taken reveals nothing about the other fields. */
     known = pl_token_equal(hello.token, acceptor->flow->token) && known;
+    if (known && is_of_another_flow(acceptor, handshake, &hello)) {
+        refuse_busy(acceptor, index, hello.stream);
+        return;
+    }
     if (!known || !pl_flow_adopt(acceptor->flow, &hello) || acceptor->streams[hello.stream].fd >= 0 ||
         !send_answer(handshake->fd, PL_ANSWER_ADMITTED, hello.stream)) {
         reject(acceptor, index);
         return;
+    }
+    acceptor->latest_ns = pl_now_ns();
+    if (acceptor->admitted == 0) {
+        acceptor->first_ns = acceptor->latest_ns;
+        read_sender(handshake->fd, acceptor->sender);
+        memcpy(acceptor->hello, handshake->bytes, sizeof acceptor->hello);
     }
     acceptor->streams[hello.stream].fd = remove_handshake(acceptor, index);
     acceptor->admitted++;
@@ -216,6 +293,7 @@ static void add_handshake(struct pl_acceptor *acceptor, int fd)
     }
     struct handshake *handshake = &acceptor->handshakes[index];
     acceptor->unused = handshake->next;
+    pl_keep_alive(fd);
     *handshake = (struct handshake){.fd = fd,
                                     .previous = acceptor->newest,
                                     .next = NONE,

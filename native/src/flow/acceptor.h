@@ -39,6 +39,8 @@ pl_ns pl_acceptor_deadline_ns(const struct pl_acceptor *acceptor);
  * pending handshake is left to close. */
 bool pl_acceptor_serve(struct pl_acceptor *acceptor, struct pl_error *error);
 
+/* When the latest stream was admitted; 0: none yet. */
+pl_ns pl_acceptor_latest_ns(const struct pl_acceptor *acceptor);
 uint32_t pl_acceptor_admitted(const struct pl_acceptor *acceptor);
 /* Whether every stream of the flow has been admitted. */
 bool pl_acceptor_is_complete(const struct pl_acceptor *acceptor);

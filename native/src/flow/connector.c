@@ -1,7 +1,9 @@
 #include "flow/connector.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -12,6 +14,7 @@
 #include "base/limits.h"
 #include "base/message.h"
 #include "base/program.h"
+#include "base/units.h"
 #include "datagrams/datagram_flow.h"
 #include "flow/hello.h"
 #include "flow/receivers.h"
@@ -25,7 +28,7 @@
 struct pending_answer {
     bool connected;
     uint32_t received;
-    uint8_t bytes[PL_ANSWER_BYTES];
+    uint8_t bytes[PL_ANSWER_BYTES + PL_BUSY_BYTES]; /* the second part only after PL_ANSWER_BUSY */
 };
 
 struct pl_connector {
@@ -197,6 +200,27 @@ static bool send_hello(struct pl_connector *connector, uint32_t index, struct pl
     return true;
 }
 
+static void describe_busy(const uint8_t bytes[PL_BUSY_BYTES], struct pl_error *error)
+{
+    struct pl_busy busy;
+    char address[INET6_ADDRSTRLEN] = "", missing[32] = "", time[PL_QUANTITY_BYTES];
+    pl_busy_decode(bytes, &busy);
+    const struct in6_addr *v6 = (const struct in6_addr *)(const void *)busy.address;
+    if (IN6_IS_ADDR_V4MAPPED(v6))
+        (void)inet_ntop(AF_INET, busy.address + 12, address, sizeof address);
+    else if (!IN6_IS_ADDR_UNSPECIFIED(v6))
+        (void)inet_ntop(AF_INET6, busy.address, address, sizeof address);
+    if (busy.admitted < busy.streams)
+        (void)snprintf(missing, sizeof missing, ", %u of them connected", busy.admitted);
+    pl_format_exact_quantity((int64_t)busy.seconds * PL_NS_PER_S, PL_UNIT_NS, time);
+    if (busy.seconds == 0)
+        (void)snprintf(time, sizeof time, "less than 1s");
+    pl_error_set(
+        error, PL_PEER, "handshake", 0,
+        "the receiver is busy with another flow of %u stream%s%s%s%s, for %s: try again when it is over",
+        busy.streams, busy.streams == 1 ? "" : "s", address[0] != 0 ? " from " : "", address, missing, time);
+}
+
 static bool check_answer(struct pl_connector *connector, uint32_t index, struct pl_error *error)
 {
     struct pl_answer answer;
@@ -205,6 +229,8 @@ static bool check_answer(struct pl_connector *connector, uint32_t index, struct 
     else if (answer.version != PL_PROTOCOL || answer.status == PL_ANSWER_WRONG_VERSION)
         pl_error_set(error, PL_PEER, "handshake", 0, "the receiver uses protocol %u, this sender %u",
                      answer.version, PL_PROTOCOL);
+    else if (answer.status == PL_ANSWER_BUSY)
+        describe_busy(connector->pending[index].bytes + PL_ANSWER_BYTES, error);
     else if (answer.status != PL_ANSWER_ADMITTED || answer.stream != index / connector->to.count)
         pl_error_set(error, PL_PEER, "handshake", 0, "the receiver answered status %u for stream %u",
                      answer.status, answer.stream);
@@ -216,11 +242,21 @@ static bool check_answer(struct pl_connector *connector, uint32_t index, struct 
     return false;
 }
 
+/* The length of an answer, as far as its first bytes tell. */
+static size_t find_answer_bytes(const struct pending_answer *pending_answer)
+{
+    struct pl_answer answer;
+    bool busy = pending_answer->received >= PL_ANSWER_BYTES &&
+                pl_answer_decode(pending_answer->bytes, &answer) && answer.version == PL_PROTOCOL &&
+                answer.status == PL_ANSWER_BUSY;
+    return PL_ANSWER_BYTES + (busy ? PL_BUSY_BYTES : 0);
+}
+
 static bool read_answer(struct pl_connector *connector, uint32_t index, struct pl_error *error)
 {
     struct pending_answer *pending_answer = &connector->pending[index];
     ssize_t count = recv(connector->streams[index].fd, pending_answer->bytes + pending_answer->received,
-                         sizeof pending_answer->bytes - pending_answer->received, 0);
+                         find_answer_bytes(pending_answer) - pending_answer->received, 0);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return true;
     if (count <= 0) {
@@ -229,7 +265,8 @@ static bool read_answer(struct pl_connector *connector, uint32_t index, struct p
         return false;
     }
     pending_answer->received += (uint32_t)count;
-    return pending_answer->received < sizeof pending_answer->bytes || check_answer(connector, index, error);
+    return pending_answer->received < find_answer_bytes(pending_answer) ||
+           check_answer(connector, index, error);
 }
 
 bool pl_connector_serve(struct pl_connector *connector, struct pl_error *error)

@@ -17,6 +17,8 @@ struct pl_flow_kind;
 
 #define PL_MAX_STREAMS 4096
 #define PL_MAX_WORKERS 256
+#define PL_IDLE_TIMEOUT_NS (30 * PL_NS_PER_S)
+#define PL_IDLE_TIMEOUT_UNSET (-1)
 
 enum pl_tcp_info_detail { PL_TCP_INFO_NONE, PL_TCP_INFO_FIELDS_ONLY, PL_TCP_INFO_RAW };
 
@@ -61,6 +63,7 @@ struct pl_flow {
     int64_t stream_rate_bits_per_s; /* of each stream; 0: no limit */
     int64_t flows;                  /* receive: flows to serve one after the other; 0: no limit */
     int64_t admission_timeout_ns;   /* until every stream is connected and admitted */
+    int64_t idle_timeout_ns;        /* receive: of an incomplete or silent flow; 0: never */
     int64_t drain_timeout_ns;
     int64_t volume_limit_bytes;
     int64_t time_limit_ns;

@@ -47,6 +47,9 @@ static void add_peer(struct table *table, struct pl_flow *flow)
                        "port to listen on, or a range such as 5201-5300: the first free one; 0: any"),
         pl_option_integer(group, "accept-timeout-ns", &flow->admission_timeout_ns, 0, HOUR_NS,
                           "time until every stream must be admitted; 0: no limit"),
+        pl_option_integer(group, "idle-timeout-ns", &flow->idle_timeout_ns, 0, HOUR_NS,
+                          "end a flow that is incomplete or silent for this time; 0: never (default 30s; "
+                          "with --control never)"),
         pl_option_integer(group, "flows", &flow->flows, 0, 1000000,
                           "flows to serve, one after the other; 0: no limit"),
     };

@@ -225,6 +225,7 @@ enum pl_options_outcome pl_flow_parse(struct pl_flow *flow, bool sending, int ar
         .interval_ns = PL_NS_PER_S,
         .flows = 1,
         .admission_timeout_ns = sending ? 10 * PL_NS_PER_S : 0,
+        .idle_timeout_ns = sending ? 0 : PL_IDLE_TIMEOUT_UNSET,
         .drain_timeout_ns = 10 * PL_NS_PER_S,
         .memory_limit_bytes = INT64_C(1) << 30,
         .accepting = !sending,

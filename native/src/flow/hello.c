@@ -69,3 +69,19 @@ bool pl_answer_decode(const uint8_t bytes[PL_ANSWER_BYTES], struct pl_answer *an
     answer->stream = pl_get32(bytes + 8);
     return memcmp(bytes, magic, sizeof magic) == 0;
 }
+
+void pl_busy_encode(const struct pl_busy *busy, uint8_t bytes[PL_BUSY_BYTES])
+{
+    pl_put32(bytes, busy->seconds);
+    pl_put32(bytes + 4, busy->admitted);
+    pl_put32(bytes + 8, busy->streams);
+    memcpy(bytes + 12, busy->address, PL_BUSY_ADDRESS_BYTES);
+}
+
+void pl_busy_decode(const uint8_t bytes[PL_BUSY_BYTES], struct pl_busy *busy)
+{
+    busy->seconds = pl_get32(bytes);
+    busy->admitted = pl_get32(bytes + 4);
+    busy->streams = pl_get32(bytes + 8);
+    memcpy(busy->address, bytes + 12, PL_BUSY_ADDRESS_BYTES);
+}

@@ -11,6 +11,8 @@
 
 #define PL_HELLO_BYTES 84
 #define PL_ANSWER_BYTES 12
+#define PL_BUSY_BYTES 28
+#define PL_BUSY_ADDRESS_BYTES 16
 /* Magic and version: the part of a hello that is the same in every version. */
 #define PL_HELLO_COMMON_BYTES 6
 
@@ -24,7 +26,8 @@
 /* With messages: the accepting side returns each of them. */
 #define PL_HELLO_REPLIES 4
 
-enum pl_answer_status { PL_ANSWER_ADMITTED = 0, PL_ANSWER_WRONG_VERSION = 1 };
+/* PL_ANSWER_BUSY is followed by a struct pl_busy. */
+enum pl_answer_status { PL_ANSWER_ADMITTED = 0, PL_ANSWER_WRONG_VERSION = 1, PL_ANSWER_BUSY = 2 };
 
 struct pl_hello {
     uint16_t version;
@@ -51,6 +54,14 @@ struct pl_answer {
     uint32_t stream;
 };
 
+/* The flow that a receiver serves when it refuses another one. */
+struct pl_busy {
+    uint32_t seconds; /* since its first stream was admitted */
+    uint32_t admitted;
+    uint32_t streams;
+    uint8_t address[PL_BUSY_ADDRESS_BYTES]; /* of its sender: IPv6, or IPv4 mapped into it; zeros: neither */
+};
+
 void pl_hello_encode(const struct pl_hello *hello, uint8_t bytes[PL_HELLO_BYTES]);
 /* False when the magic is wrong; the other fields are not checked. */
 bool pl_hello_decode(const uint8_t bytes[PL_HELLO_BYTES], struct pl_hello *hello);
@@ -60,5 +71,8 @@ bool pl_hello_peek(const uint8_t bytes[PL_HELLO_COMMON_BYTES], uint16_t *version
 void pl_answer_encode(const struct pl_answer *answer, uint8_t bytes[PL_ANSWER_BYTES]);
 /* False when the magic is wrong. */
 bool pl_answer_decode(const uint8_t bytes[PL_ANSWER_BYTES], struct pl_answer *answer);
+
+void pl_busy_encode(const struct pl_busy *busy, uint8_t bytes[PL_BUSY_BYTES]);
+void pl_busy_decode(const uint8_t bytes[PL_BUSY_BYTES], struct pl_busy *busy);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/program.h"
 #include "base/subcommands.h"
 #include "base/token.h"
+#include "base/units.h"
 #include "flow/flow_settings.h"
 #include "flow/session.h"
 #include "flow/sockopts.h"
@@ -182,6 +183,14 @@ static bool write_listening(const struct pl_flow *flow, const struct pl_listener
     return written;
 }
 
+/* When the wait for the other streams of a flow ends that has begun. */
+static pl_ns idle_end_ns(const struct pl_session *session)
+{
+    pl_ns latest_ns = pl_acceptor_latest_ns(session->acceptor);
+    return latest_ns > 0 && session->flow.idle_timeout_ns > 0 ? latest_ns + session->flow.idle_timeout_ns
+                                                              : PL_NEVER;
+}
+
 /* False with `error` set when streams are missing. */
 static bool admit_streams(struct pl_session *session, struct pl_error *error)
 {
@@ -192,14 +201,22 @@ static bool admit_streams(struct pl_session *session, struct pl_error *error)
     end_ns = limited ? session->limit_ns : end_ns;
     struct pl_wait wait = {.fds = {pl_acceptor_fd(acceptor), -1}};
     while (!pl_acceptor_is_complete(acceptor)) {
-        wait.deadline_ns =
-            pl_acceptor_deadline_ns(acceptor) < end_ns ? pl_acceptor_deadline_ns(acceptor) : end_ns;
+        pl_ns idle_ns = idle_end_ns(session);
+        wait.deadline_ns = pl_earlier(pl_earlier(pl_acceptor_deadline_ns(acceptor), end_ns), idle_ns);
         enum pl_command command = pl_events_wait(session->events, &wait);
         session->earliest_ns = pl_now_ns();
         if (!pl_acceptor_serve(acceptor, error))
             return false;
         if (pl_command_ends(command)) {
             pl_session_early_end(command, "accept", error);
+            return false;
+        }
+        if (pl_now_ns() >= idle_end_ns(session) && !pl_acceptor_is_complete(acceptor)) {
+            char time[PL_QUANTITY_BYTES];
+            pl_format_exact_quantity(flow->idle_timeout_ns, PL_UNIT_NS, time);
+            pl_error_set(error, PL_ENDED, "accept", 0,
+                         "%u of %lld streams connected, and no other one within %s",
+                         pl_acceptor_admitted(acceptor), (long long)flow->streams, time);
             return false;
         }
         if (pl_now_ns() >= end_ns && !pl_acceptor_is_complete(acceptor)) {
@@ -259,6 +276,8 @@ static int run(struct pl_flow *flow, struct pl_error *error)
 {
     struct pl_events *events = pl_events_open(flow->control, error);
     struct pl_listeners listeners = {.count = 0};
+    if (flow->idle_timeout_ns == PL_IDLE_TIMEOUT_UNSET) /* a controller ends what it does not need any more */
+        flow->idle_timeout_ns = events != NULL && !pl_events_controlled(events) ? PL_IDLE_TIMEOUT_NS : 0;
     bool open = events != NULL && pl_token_read(flow->token_text, flow->token, error) &&
                 pl_limit_memory(flow->memory_limit_bytes, error) && pl_lower_priority(flow->nice, error) &&
                 open_listeners(flow, &listeners, error);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "flow/sockopts.h"
 #include "messages/breach.h"
 
@@ -21,6 +22,8 @@
 #define RECHECK_NS (20 * PL_NS_PER_MS)
 /* The main thread wakes at least this often, so that a time in which this program did not run is seen. */
 #define HEARTBEAT_NS (50 * PL_NS_PER_MS)
+/* Progress is looked for so many times in an idle time-out: each time costs a system call for each stream. */
+#define IDLE_CHECKS 10
 /* During a trial, unauthenticated peers are served in turns of at most 64 (acceptor.c), with a pause of this
  * many times the CPU time of the latest turn: a flood costs the trial at most one hundredth of a core. The
  * kernel drops what exceeds its queue. */
@@ -258,9 +261,34 @@ static void start_trial(struct pl_session *session, pl_ns start_ns)
         session->written = pl_trial_start(session->trial, start_ns) && session->written;
 }
 
+/* Looks whether anything was delivered since, in either direction; ends the flow after the idle time-out. */
+static void check_silence(struct pl_session *session)
+{
+    pl_ns now_ns = pl_now_ns(), timeout_ns = session->flow.idle_timeout_ns;
+    if (now_ns < session->idle_check_ns)
+        return;
+    uint64_t progress = pl_trial_progress(session->trial);
+    if (progress != session->idle_progress)
+        session->idle_since_ns = now_ns;
+    session->idle_progress = progress;
+    session->idle_check_ns =
+        pl_earlier(now_ns + timeout_ns / IDLE_CHECKS, session->idle_since_ns + timeout_ns);
+    if (now_ns < session->idle_since_ns + timeout_ns || session->reason != NULL)
+        return;
+    char time[PL_QUANTITY_BYTES];
+    pl_format_exact_quantity(timeout_ns, PL_UNIT_NS, time);
+    (void)snprintf(session->reason_text, sizeof session->reason_text,
+                   "the flow was silent: nothing was delivered in either direction for %s", time);
+    session->reason = session->reason_text;
+}
+
 static void begin(struct pl_session *session)
 {
     hold_windows(session);
+    session->idle_since_ns = pl_now_ns();
+    session->idle_progress = pl_trial_progress(session->trial);
+    pl_ns first_ns = session->idle_since_ns + session->flow.idle_timeout_ns / IDLE_CHECKS;
+    session->idle_check_ns = session->flow.idle_timeout_ns > 0 ? first_ns : PL_NEVER;
     pl_ns run_ns = pl_pool_run(session->pool);
     if (session->flow.accepting)
         return;
@@ -284,8 +312,9 @@ void pl_session_run(struct pl_session *session, struct pl_error *error)
     begin(session);
     session->awake_ns = pl_now_ns();
     while (session->written && session->reason == NULL && !session->drain_expired) {
-        wait.deadline_ns = pl_earlier(
-            pl_earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns), session->limit_ns);
+        wait.deadline_ns =
+            pl_earlier(pl_earlier(pl_trial_next_ns(session->trial), session->drain_deadline_ns),
+                       pl_earlier(session->limit_ns, session->idle_check_ns));
         if (pl_trial_started(session->trial))
             wait.deadline_ns = pl_earlier(wait.deadline_ns, session->awake_ns + HEARTBEAT_NS);
         wait.fds[1] = is_acceptor_due(session) ? pl_acceptor_fd(session->acceptor) : -1;
@@ -304,6 +333,7 @@ void pl_session_run(struct pl_session *session, struct pl_error *error)
             start_trial(session, pl_pool_first_byte_ns(session->pool));
         on_deadline(session);
         check_byte_limit(session);
+        check_silence(session);
         if (ended) {
             check_premature_end(session);
             break;

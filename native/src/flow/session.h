@@ -35,6 +35,9 @@ struct pl_session {
     uint64_t drain_progress;  /* pl_trial_progress() at the stop */
     bool drain_expired;       /* the drain time is over: streams that are still open are reset */
     pl_ns limit_ns;           /* of --time-limit-ns */
+    pl_ns idle_since_ns;      /* when progress was seen last */
+    pl_ns idle_check_ns;      /* when it is looked for next */
+    uint64_t idle_progress;   /* pl_trial_progress() then */
     pl_ns acceptor_due_ns;    /* unauthenticated peers are not served before */
     const char *drain_reason; /* why it drains early; NULL: it does not */
     const char *reason;       /* why it ends early; NULL: it does not */

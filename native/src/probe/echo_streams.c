@@ -10,16 +10,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/keep_alive.h"
 #include "base/stamp.h"
 #include "probe/echo_wire.h"
 
 #define HANDSHAKE_TIMEOUT_NS (2 * PL_NS_PER_S)
 #define LISTENER UINT32_MAX
 #define READS_PER_TURN 64
-/* TCP keep-alive: probes a peer after this time of silence, and closes a minute later. */
-#define KEEPALIVE_IDLE_S 30
-#define KEEPALIVE_INTERVAL_S 10
-#define KEEPALIVE_COUNT 6
 
 struct connection {
     int fd; /* -1: free */
@@ -145,14 +142,11 @@ static void prepare_socket(int fd)
     } settings[] = {
         {IPPROTO_TCP, TCP_NODELAY, 1},
         {SOL_SOCKET, SO_TIMESTAMPNS, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE_S},
-        {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL_S},
-        {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
     };
     for (size_t i = 0; i < sizeof settings / sizeof settings[0]; i++)
         (void)setsockopt(fd, settings[i].level, settings[i].name, &settings[i].value,
                          sizeof settings[i].value);
+    pl_keep_alive(fd);
 }
 
 /* Every connection has its own nonce, so that no response can be replayed. */

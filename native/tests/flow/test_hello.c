@@ -133,6 +133,23 @@ static void check_answer(void)
     CHECK_EQUAL(PL_ANSWER_ADMITTED, 0);
 }
 
+static void check_busy(void)
+{
+    struct pl_busy busy = {.seconds = 0x01020304, .admitted = 0x05060708, .streams = 0x090A0B0C}, back;
+    uint8_t bytes[PL_BUSY_BYTES], expected[PL_BUSY_BYTES];
+    for (size_t i = 0; i < sizeof expected; i++)
+        expected[i] = (uint8_t)(i + 1);
+    for (size_t i = 0; i < sizeof busy.address; i++)
+        busy.address[i] = (uint8_t)(i + 13);
+    pl_busy_encode(&busy, bytes);
+    CHECK(memcmp(bytes, expected, sizeof bytes) == 0);
+    pl_busy_decode(bytes, &back);
+    CHECK_EQUAL(back.seconds, busy.seconds);
+    CHECK_EQUAL(back.admitted, busy.admitted);
+    CHECK_EQUAL(back.streams, busy.streams);
+    CHECK(memcmp(back.address, busy.address, sizeof back.address) == 0);
+}
+
 int main(void)
 {
     check_hello();
@@ -140,5 +157,6 @@ int main(void)
     check_magic();
     check_peek();
     check_answer();
+    check_busy();
     CHECK_RETURN();
 }
