@@ -13,7 +13,7 @@ import re
 import socket
 import struct
 import time
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Set, Tuple
 
 from pathlab.agents.protocol import quote
 
@@ -104,7 +104,7 @@ def await_listener(
     ``port`` None: any port. ``wait`` is called between two looks with the seconds to wait; after false there
     is one last look.
     """
-    wanted = _normalize(address)
+    wanted = normalize_address(address)
     deadline_s = time.monotonic() + timeout_s
     last = False
     while True:
@@ -117,7 +117,7 @@ def await_listener(
         last = left_s <= 0 or not wait(min(POLL_S, left_s))
 
 
-def _normalize(address: str) -> str:
+def normalize_address(address: str) -> str:
     """An address as this module writes it: without a zone, and IPv4 where it is mapped into IPv6."""
     bare = address.partition("%")[0]
     family, _, _, _, where = socket.getaddrinfo(bare, None, flags=socket.AI_NUMERICHOST)[0]
@@ -130,24 +130,41 @@ def _format_address(packed: bytes) -> str:
     return socket.inet_ntop(socket.AF_INET6 if len(packed) == 16 else socket.AF_INET, packed)
 
 
+def list_peers(port: int) -> Set[Tuple[str, int]]:
+    """Address and port of the other end of each TCP connection at a port of this host, closing ones too."""
+    return {
+        _parse_place(row[2])
+        for row in _read_rows(_TABLES["tcp"][0])
+        if int(row[1].partition(":")[2], 16) == port and row[3] != _TABLES["tcp"][1]
+    }
+
+
 def _read_sockets(protocol: str, port: Optional[int]) -> Dict[int, Tuple[str, int]]:
     """Address and port of each socket that takes what comes, by inode."""
     found: Dict[int, Tuple[str, int]] = {}
     names, state = _TABLES[protocol]
+    for row in _read_rows(names):
+        if row[3] == state and port in (None, int(row[1].partition(":")[2], 16)):
+            found[int(row[9])] = _parse_place(row[1])
+    return found
+
+
+def _read_rows(names: Iterable[str]) -> Iterator[List[str]]:
+    """The rows of tables of sockets, proc(5), as words."""
     for name in names:
         try:
             with open(f"/proc/self/net/{name}", encoding="ascii") as lines:
                 rows = [line.split() for line in lines][1:]
         except OSError:
             continue  # a host without IPv6
-        for row in rows:
-            words, _, number = row[1].partition(":")
-            if row[3] == state and port in (None, int(number, 16)):
-                # Each 32-bit word is printed in the host's byte order.
-                parts = [int(words[at : at + 8], 16) for at in range(0, len(words), 8)]
-                packed = struct.pack(f"={len(parts)}I", *parts)
-                found[int(row[9])] = (_format_address(packed), int(number, 16))
-    return found
+        yield from rows
+
+
+def _parse_place(text: str) -> Tuple[str, int]:
+    """An address and a port as the kernel prints them; each 32-bit word is in the host's byte order."""
+    words, _, number = text.partition(":")
+    parts = [int(words[at : at + 8], 16) for at in range(0, len(words), 8)]
+    return _format_address(struct.pack(f"={len(parts)}I", *parts)), int(number, 16)
 
 
 def _list_inodes(pids: List[int]) -> Set[int]:

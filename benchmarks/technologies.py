@@ -138,7 +138,7 @@ def ask_by_redis_benchmark(place: Place, name: str) -> RoundTrips:
     """One client, the command that the adapter sends."""
     with place.serve(name) as (_, port):
         shape = ["-c", "1", "-n", str(REDIS_PER_S * place.seconds), "--csv"]
-        words = ["-h", ADDRESS, "-p", str(port), *shape, "ECHO", "x" * SIZE_BYTES]
+        words = ["-h", ADDRESS, "-p", str(port), "-a", "pathlab", *shape, "ECHO", "x" * SIZE_BYTES]
         return parse_redis_benchmark(place.run("redis-benchmark", *words))
 
 

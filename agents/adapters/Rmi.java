@@ -42,7 +42,6 @@ import java.util.function.IntConsumer;
  * had a ping, of 100 in a second nearly each, which makes it two round trips (counted with OpenJDK 17).
  */
 public final class Rmi implements Harness.Adapter {
-    private static final String NAME = "echo";
     private static final int BACKLOG = 1024;
 
     /** What the server offers. */
@@ -171,7 +170,7 @@ public final class Rmi implements Harness.Adapter {
         try {
             useSockets(settings);
             Registry registry = LocateRegistry.getRegistry(settings.address, settings.port);
-            return new Client((Echo) registry.lookup(NAME));
+            return new Client((Echo) registry.lookup(settings.scope));
         } catch (IOException | NotBoundException failure) {
             String where = settings.address + " port " + settings.port;
             throw new Harness.AdapterError("connect", where + ": " + findCause(failure));
@@ -186,7 +185,7 @@ public final class Rmi implements Harness.Adapter {
         Registry registry = LocateRegistry.createRegistry(settings.port, null, sockets);
         Remote stub =
                 UnicastRemoteObject.exportObject(server, settings.port, null, sockets, Rmi::filterRequest);
-        registry.bind(NAME, stub);
+        registry.bind(settings.scope, stub);
         ready.accept(sockets.listener.getLocalPort());
         new CountDownLatch(1).await(); // RMI answers in threads of its own
     }

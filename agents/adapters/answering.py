@@ -29,6 +29,7 @@ from pathlab.agents.adapters.needs import (
 from pathlab.agents.adapters.sandbox import FOLDER_BYTES, Sandbox
 from pathlab.agents.adapters.server_cpu import read_server_cpu, subtract_cpu
 from pathlab.agents.adapters.server_part import ServerPart
+from pathlab.agents.adapters.visitors import VisitorCount
 from pathlab.agents.engines import ADAPTER_HELLO, find_hello_fault
 from pathlab.agents.listeners import await_listener, find_free_port, find_listeners
 
@@ -36,6 +37,9 @@ EXIT_DONE, EXIT_SETUP, EXIT_ENDED = 0, 3, 5
 LISTEN_S = 10.0
 STATED_S = 1.0  # for a socket whose port the program has stated
 PREPARE_S = 60.0
+#: Data of each process of a server (RLIMIT_DATA): whoever reaches it could make it hold more.
+MEMORY_BYTES = 1 << 30
+STREAM_MEMORY_BYTES = 12 << 20  # a thread's stack, which counts whole, and what it holds
 STARTS = 3  # of a server whose port was taken in the moment between the choice and its start
 STAGES = ("needs", "build", "start", "port", "contract", "connect", "reply", "stall", "exit", "limit")
 _CONFIG = "server.conf"
@@ -65,12 +69,14 @@ class AnsweringEnd:
         self._manifest, self._program, self._write = manifest, program, write
         self._settings = {**settings, "folder": ""}
         self._address, self._ports = str(settings["address"]), ports
+        self._streams = int(settings.get("streams") or 1)
         self._cores = [int(core) for core in settings.get("cores") or []]
         self._listen_s = min(LISTEN_S, seconds)
         self._parts: List[ServerPart] = []
         self._commands = bytearray()
         self._stop_reason: Optional[str] = None
         self._listened = False
+        self._visitors: Optional[VisitorCount] = None
         self._readings: Dict[str, Dict[str, Any]] = {}
         self._ending: Optional[ServerPart] = None  # its end is awaited
         self._wake, self._woken_by = os.pipe()
@@ -90,8 +96,10 @@ class AnsweringEnd:
         fault: Optional[TechnologyError] = None
         try:
             self._listen(versions, granted)
+            assert self._visitors is not None
             while True:
-                self._turn(None)
+                self._turn(self._visitors.find_wait_s())
+                self._visitors.look()
         except _Stopped as stop:
             self._stop_reason = str(stop)
         except TechnologyError as error:
@@ -113,7 +121,9 @@ class AnsweringEnd:
         complete = fault is None and self._stop_reason == "stop" and "go" in self._readings
         reason = None if complete else fault.text if fault else f"ended by {self._stop_reason} before the end"
         spent = subtract_cpu(self._readings.get("stop"), self._readings.get("go"))
-        self._write({"type": "result", "complete": complete, "reason": reason, **spent})
+        visitors = None if self._visitors is None else self._visitors.read()
+        seen = {"foreign_connections": visitors}
+        self._write({"type": "result", "complete": complete, "reason": reason, **spent, **seen})
         if complete or self._stop_reason == "stop":
             return EXIT_DONE
         return EXIT_ENDED if self._listened else EXIT_SETUP
@@ -178,6 +188,8 @@ class AnsweringEnd:
             "priority": granted,
         }
         self._listened = True
+        asker = str(self._settings.get("local_address") or "")
+        self._visitors = VisitorCount(self._manifest.protocol, self._address, port, asker)
         self._write(record)
 
     def _start_server(self) -> "tuple[int, int, Dict[str, Any]]":
@@ -227,6 +239,7 @@ class AnsweringEnd:
             "folder": folder,
             "config": os.path.join(folder, _CONFIG),
             "source": self._program.source,
+            "scope": str(self._settings["scope"]),
         }
         if self._manifest.config:
             with open(values["config"], "w", encoding="utf-8") as file:
@@ -257,7 +270,12 @@ class AnsweringEnd:
         folder = self._sandbox.folder
         environment = {**os.environ, "HOME": folder, "TMPDIR": folder}
         try:
-            process = self._sandbox.start(words, environment=environment, cores=self._cores)
+            process = self._sandbox.start(
+                words,
+                environment=environment,
+                cores=self._cores,
+                memory_bytes=MEMORY_BYTES + self._streams * STREAM_MEMORY_BYTES,
+            )
         except (OSError, subprocess.SubprocessError) as error:
             raise TechnologyError("start", f"cannot start {words[0]}: {error}") from error
         part = ServerPart(name or os.path.basename(words[0]), process, is_ours=is_ours)
@@ -342,9 +360,17 @@ class AnsweringEnd:
             if command == "go" and not self._listened:
                 raise TechnologyError("contract", "'go' came before the server listened")
             if command in ("go", "stop"):
+                self._count_visitors(command)
                 self._state_cpu(command)
             if command == "stop":
                 raise _Stopped(command)
+
+    def _count_visitors(self, command: str) -> None:
+        if self._visitors is not None:
+            if command == "go":
+                self._visitors.begin()
+            else:
+                self._visitors.look(now=True)
 
     def _state_cpu(self, command: str) -> None:
         responder = next((part.process.pid for part in self._parts if part.name == "responder"), None)

@@ -21,7 +21,7 @@ RESERVED = ("native", "iperf3", "technologies")
 TRANSPORTS = ("tcp", "mptcp", "udp", "unix", "unix-datagram", "pipe", "shared-memory", "eventfd")
 NEEDS = ("program", "header", "module", "class")
 BUILD_WORDS = ("source", "harness", "program", "folder")
-SERVER_WORDS = ("source", "address", "port", "folder", "config")
+SERVER_WORDS = ("source", "address", "port", "folder", "config", "scope")
 MAX_FILE_BYTES = 256 * 1024
 
 _FIRST_LINES = 10  # the manifest is the file's first comment; a line or two may precede it

@@ -14,8 +14,14 @@ pathlab-adapter
         {"header": "mosquitto.h", "debian": "libmosquitto-dev"}
     ],
     "build": [["cc", "-O2", "{source}", "{harness}", "-o", "{program}", "-lmosquitto"]],
+    "prepare": [
+        ["sh", "-c", "printf 'user %s\\ntopic readwrite %s/#\\n' \"$1\" \"$1\" > \"$0\"", "{folder}/access",
+         "{scope}"]
+    ],
     "server": ["mosquitto", "-c", "{config}"],
-    "config": ["listener {port} {address}", "allow_anonymous true", "persistence false",
+    "config": ["listener {port} {address}", "allow_anonymous true",
+               "acl_file {folder}/access", "max_connections 320", "memory_limit 268435456",
+               "message_size_limit 131072", "persistence false",
                "set_tcp_nodelay true", "sys_interval 0", "log_dest stderr", "log_type error"],
     "responder": true,
     "port": "given",
@@ -48,12 +54,12 @@ end
 #include "adapter/adapter.h"
 #include "adapter/tcp_socket.h"
 
-#define REQUESTS "pathlab/request/"
-#define REPLIES "pathlab/reply/"
+#define REQUESTS "%s/request/" /* with the scope: the access list knows no other user and no other topics */
+#define REPLIES "%s/reply/"
 
 /* Nobody turns the loop between ready and go, so that no ping is sent: the broker would close the connection
  * after one and a half times the interval of keep-alive, which is the longest of the protocol. */
-enum { TOPIC_BYTES = 32, KEEP_ALIVE_S = 65535, LOOP_MS = 1000 };
+enum { TOPIC_BYTES = 64, KEEP_ALIVE_S = 65535, LOOP_MS = 1000 };
 
 struct message {
     unsigned stream;
@@ -203,7 +209,8 @@ static struct connection *open_client(const struct pl_adapter_settings *settings
     for (unsigned i = 0; i < slots; i++)
         connection->messages[i].data = (uint8_t *)connection + head + i * room;
     connection->client = mosquitto_new(NULL, true, connection);
-    if (connection->client == NULL) {
+    if (connection->client == NULL ||
+        mosquitto_username_pw_set(connection->client, settings->scope, NULL) != MOSQ_ERR_SUCCESS) {
         (void)fail(error, "connect", "cannot create a client", MOSQ_ERR_ERRNO);
         free(connection);
         return NULL;
@@ -221,10 +228,10 @@ static struct connection *open_client(const struct pl_adapter_settings *settings
 static void *open_connection(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
 {
     char replies[TOPIC_BYTES];
-    (void)snprintf(replies, sizeof replies, REPLIES "%u", settings->stream);
+    (void)snprintf(replies, sizeof replies, REPLIES "%u", settings->scope, settings->stream);
     struct connection *connection = open_client(settings, replies, 1, error);
     if (connection != NULL)
-        (void)snprintf(connection->requests, TOPIC_BYTES, REQUESTS "%u", settings->stream);
+        (void)snprintf(connection->requests, TOPIC_BYTES, REQUESTS "%u", settings->scope, settings->stream);
     return connection;
 }
 
@@ -245,7 +252,9 @@ static int ask(void *opened, const uint8_t *request, size_t bytes, const uint8_t
 static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsigned port),
                   struct pl_adapter_error *error)
 {
-    struct connection *connection = open_client(settings, REQUESTS "+", settings->streams, error);
+    char requests[TOPIC_BYTES];
+    (void)snprintf(requests, sizeof requests, REQUESTS "+", settings->scope);
+    struct connection *connection = open_client(settings, requests, settings->streams, error);
     const struct message *request;
     if (connection == NULL)
         return -1;
@@ -256,7 +265,7 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
     ready(settings->port);
     while ((request = next_message(connection, error)) != NULL) {
         char replies[TOPIC_BYTES];
-        (void)snprintf(replies, sizeof replies, REPLIES "%u", request->stream);
+        (void)snprintf(replies, sizeof replies, REPLIES "%u", settings->scope, request->stream);
         if (publish(connection, replies, request->data, request->bytes, error) != 0)
             break;
     }

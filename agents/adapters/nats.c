@@ -15,7 +15,13 @@ pathlab-adapter
         {"header": "nats/nats.h", "debian": "libnats-dev"}
     ],
     "build": [["cc", "-O2", "{source}", "{harness}", "-o", "{program}", "-lnats"]],
-    "server": ["nats-server", "--addr", "{address}", "--port", "{port}"],
+    "server": ["nats-server", "--config", "{config}", "--addr", "{address}", "--port", "{port}"],
+    "config": ["max_connections: 1100", "max_payload: 131072", "max_pending: 16777216",
+               "max_subscriptions: 16", "authorization {", "  user: {scope}", "  password: {scope}",
+               "  permissions {",
+               "    publish: [\"{scope}.request\", \"_INBOX.>\"]",
+               "    subscribe: [\"{scope}.request\", \"_INBOX.>\"]",
+               "  }", "}"],
     "responder": true,
     "port": "given",
     "protocol": "tcp",
@@ -37,7 +43,7 @@ end
 #include "adapter/adapter.h"
 #include "adapter/tcp_socket.h"
 
-#define SUBJECT "pathlab.request"
+enum { SUBJECT_BYTES = 64 };
 
 /* The harness ends a trial that stalls; the client's own limit, a day, does not come first. */
 #define REPLY_MS INT64_C(86400000)
@@ -47,7 +53,14 @@ struct connection {
     natsConnection *client;
     bool no_delay;
     natsMsg *reply; /* of the latest request: its data is what ask() returned */
+    char subject[SUBJECT_BYTES];
 };
+
+/* Nobody else knows it: the scope is another one in each trial. */
+static void name_subject(const struct pl_adapter_settings *settings, char subject[SUBJECT_BYTES])
+{
+    (void)snprintf(subject, SUBJECT_BYTES, "%s.request", settings->scope);
+}
 
 static int fail(struct pl_adapter_error *error, const char *stage, const char *what, natsStatus status)
 {
@@ -60,6 +73,8 @@ static natsStatus set_options(natsOptions *options, const struct pl_adapter_sett
     pl_adapter_format_endpoint(settings->address, settings->port, server);
     (void)snprintf(url, sizeof url, "nats://%s", server);
     natsStatus status = natsOptions_SetURL(options, url);
+    if (status == NATS_OK)
+        status = natsOptions_SetUserInfo(options, settings->scope, settings->scope);
     if (status == NATS_OK)
         status = natsOptions_SetSendAsap(options, true);
     if (status == NATS_OK)
@@ -102,6 +117,7 @@ static void *open_connection(const struct pl_adapter_settings *settings, struct 
         free(connection);
         return NULL;
     }
+    name_subject(settings, connection->subject);
     if (pl_adapter_inspect_sockets(settings, &connection->no_delay, error) == 0)
         return connection;
     close_connection(connection);
@@ -114,8 +130,8 @@ static int ask(void *opened, const uint8_t *request, size_t bytes, const uint8_t
     struct connection *connection = opened;
     natsMsg_Destroy(connection->reply);
     connection->reply = NULL;
-    natsStatus status = natsConnection_Request(&connection->reply, connection->client, SUBJECT, request,
-                                               (int)bytes, REPLY_MS);
+    natsStatus status = natsConnection_Request(&connection->reply, connection->client, connection->subject,
+                                               request, (int)bytes, REPLY_MS);
     if (status != NATS_OK)
         return fail(error, "reply", "request failed", status);
     *reply = (const uint8_t *)natsMsg_GetData(connection->reply);
@@ -143,13 +159,15 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
 {
     natsConnection *client = open_client(settings, error);
     natsSubscription *subscription = NULL;
+    char subject[SUBJECT_BYTES];
+    name_subject(settings, subject);
     if (client == NULL)
         return -1;
     if (pl_adapter_require_no_delay(settings, error) != 0) {
         natsConnection_Destroy(client);
         return -1;
     }
-    natsStatus status = natsConnection_SubscribeSync(&subscription, client, SUBJECT);
+    natsStatus status = natsConnection_SubscribeSync(&subscription, client, subject);
     if (status == NATS_OK) /* the server has the subscription once it has answered a ping */
         status = natsConnection_Flush(client);
     if (status == NATS_OK) {

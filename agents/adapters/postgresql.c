@@ -20,16 +20,17 @@ pathlab-adapter
          "--no-instructions", "--locale=C", "-E", "UTF8"],
         ["pg_ctl", "-D", "{folder}/data", "-l", "{folder}/prepare.log", "-o",
          "-F -c listen_addresses= -c unix_socket_directories='{folder}'", "start"],
-        ["createuser", "-h", "{folder}", "-U", "owner", "pathlab"],
-        ["createdb", "-h", "{folder}", "-U", "owner", "-O", "pathlab", "pathlab"],
+        ["createuser", "-h", "{folder}", "-U", "owner", "{scope}"],
+        ["createdb", "-h", "{folder}", "-U", "owner", "-O", "{scope}", "{scope}"],
         ["pg_ctl", "-D", "{folder}/data", "-m", "fast", "stop"],
-        ["sed", "-i", "1i host pathlab pathlab all trust", "{folder}/data/pg_hba.conf"]
+        ["sed", "-i", "1i host {scope} {scope} all trust", "{folder}/data/pg_hba.conf"]
     ],
     "server": ["postgres", "-D", "{folder}/data", "-c", "config_file={config}"],
     "config": ["listen_addresses = '{address}'", "port = {port}", "unix_socket_directories = ''",
                "fsync = off", "synchronous_commit = off", "full_page_writes = off", "autovacuum = off",
                "wal_level = minimal", "max_wal_senders = 0", "max_wal_size = 128MB",
-               "checkpoint_timeout = 1d", "shared_buffers = 32MB", "dynamic_shared_memory_type = mmap",
+               "checkpoint_timeout = 1d", "shared_buffers = 32MB", "work_mem = 4MB",
+               "temp_file_limit = 32MB", "max_connections = 100", "dynamic_shared_memory_type = mmap",
                "jit = off"],
     "responder": true,
     "port": "given",
@@ -54,7 +55,8 @@ end
  * transactions. Rows fit a page (storage plain, no TOAST), and a page keeps room for their next version
  * (fillfactor), so that dead versions are removed on the way and the table does not grow without vacuum.
  * Variant postgresql-select: one prepared statement, which the server answers itself. From the network only
- * the role pathlab can connect, which is no superuser; the server takes 100 connections. */
+ * the trial's role can connect, to the trial's database: both are named by its scope. It is no superuser; the
+ * server takes 100 connections. */
 #include <errno.h>
 #include <poll.h>
 #include <postgresql/libpq-fe.h>
@@ -104,7 +106,8 @@ static PGconn *open_session(const struct pl_adapter_settings *settings, struct p
     (void)snprintf(port, sizeof port, "%u", settings->port);
     const char *names[] = {"hostaddr",        "port", "user", "dbname", "sslmode", "gssencmode",
                            "connect_timeout", NULL};
-    const char *values[] = {settings->address, port, "pathlab", "pathlab", "disable", "disable", "5", NULL};
+    const char *values[] = {
+        settings->address, port, settings->scope, settings->scope, "disable", "disable", "5", NULL};
     const struct timespec pause = {.tv_nsec = 10000000};
     for (int left = START_PAUSES; left > 0 && PQpingParams(names, values, 0) == PQPING_REJECT; left--)
         (void)nanosleep(&pause, NULL); /* it listens before it has started */

@@ -15,8 +15,8 @@ pathlab-adapter
     ],
     "build": [["cc", "-O2", "{source}", "{harness}", "-o", "{program}", "-lhiredis"]],
     "prepare": [
-        ["sh", "-c", "echo \"user default reset on nopass $1\" > \"$0\"", "{folder}/commands.conf",
-         "~pathlab:* +rpush +blpop +echo +info +ping +config|get"],
+        ["sh", "-c", "echo \"user default reset on $1\" > \"$0\"", "{folder}/commands.conf",
+         ">{scope} ~{scope}:* +rpush +blpop +echo +info +ping +config|get"],
         ["sh", "-c", "! redis-server -v | grep -qF v=5. || printf \"rename-command %s ''\\n\" $* > \"$0\"",
          "{folder}/commands.conf", "bgrewriteaof", "bgsave", "client", "cluster", "config", "debug", "eval",
          "evalsha", "flushall", "flushdb", "migrate", "module", "monitor", "psync", "replicaof", "restore",
@@ -24,6 +24,9 @@ pathlab-adapter
     ],
     "server": ["redis-server", "{config}"],
     "config": ["include \"{folder}/commands.conf\"", "port {port}", "bind {address}", "protected-mode no",
+               "requirepass {scope}",
+               "maxmemory 256mb", "maxmemory-policy noeviction", "maxclients 1100",
+               "client-query-buffer-limit 1mb", "proto-max-bulk-len 1mb",
                "save \"\"", "appendonly no", "dir \"{folder}\"", "loglevel warning"],
     "responder": true,
     "port": "given",
@@ -46,9 +49,9 @@ end
  * write, so that a round trip is one write and one or two reads at each end. The lists are empty between
  * requests. Variant redis-echo: one command, which the server answers itself.
  *
- * Whoever reaches the server may use the commands that both ends and redis-benchmark send, on our keys alone.
- * Redis 5 has no access control: it lacks the commands that change its settings, files or place, or run
- * programs. An older one does not start. */
+ * Whoever reaches the server and knows the trial's scope, which is its password, may use the commands that
+ * both ends and redis-benchmark send, on the trial's keys alone. Redis 5 has no access control: it lacks the
+ * commands that change its settings, files or place, or run programs. An older one does not start. */
 #include <hiredis/hiredis.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -59,10 +62,10 @@ end
 #include "adapter/adapter.h"
 #include "adapter/tcp_socket.h"
 
-#define REQUESTS "pathlab:request:"
-#define REPLIES "pathlab:reply:"
+#define REQUESTS "%s:request:%u" /* with the scope and the stream */
+#define REPLIES "%s:reply:%u"
 
-enum { NAME_BYTES = 32 };
+enum { NAME_BYTES = 64 };
 
 struct connection {
     redisContext *context;
@@ -70,6 +73,8 @@ struct connection {
     bool echoes;
     char requests[NAME_BYTES], replies[NAME_BYTES]; /* names of the lists */
 };
+
+static redisReply *read_reply(redisContext *context, int type, struct pl_adapter_error *error);
 
 static redisContext *open_context(const struct pl_adapter_settings *settings, struct pl_adapter_error *error)
 {
@@ -79,6 +84,16 @@ static redisContext *open_context(const struct pl_adapter_settings *settings, st
         (void)pl_adapter_fail(error, "connect", "out of memory");
         (void)close(fd);
     }
+    if (context == NULL)
+        return NULL;
+    const char *words[] = {"AUTH", settings->scope};
+    redisAppendCommandArgv(context, 2, words, NULL);
+    redisReply *reply = read_reply(context, REDIS_REPLY_STATUS, error);
+    if (reply == NULL) {
+        redisFree(context);
+        return NULL;
+    }
+    freeReplyObject(reply);
     return context;
 }
 
@@ -131,8 +146,8 @@ static void *open_connection(const struct pl_adapter_settings *settings, struct 
         return NULL;
     }
     connection->echoes = strcmp(settings->variant, "redis-echo") == 0;
-    (void)snprintf(connection->requests, NAME_BYTES, REQUESTS "%u", settings->stream);
-    (void)snprintf(connection->replies, NAME_BYTES, REPLIES "%u", settings->stream);
+    (void)snprintf(connection->requests, NAME_BYTES, REQUESTS, settings->scope, settings->stream);
+    (void)snprintf(connection->replies, NAME_BYTES, REPLIES, settings->scope, settings->stream);
     return connection;
 }
 
@@ -161,9 +176,10 @@ static int ask(void *opened, const uint8_t *request, size_t bytes, const uint8_t
 
 /* Answers what the lists of all streams hold. `pop` has room for one name per stream and two words; it begins
  * after the stream that was answered last, since BLPOP prefers the first list that is not empty. */
-static int respond(redisContext *context, char (*names)[NAME_BYTES], unsigned streams, const char **pop,
-                   struct pl_adapter_error *error)
+static int respond(redisContext *context, const struct pl_adapter_settings *settings,
+                   char (*names)[NAME_BYTES], const char **pop, struct pl_adapter_error *error)
 {
+    unsigned streams = settings->streams;
     pop[0] = "BLPOP";
     pop[streams + 1] = "0";
     for (unsigned i = 0; i < streams; i++)
@@ -171,11 +187,11 @@ static int respond(redisContext *context, char (*names)[NAME_BYTES], unsigned st
     redisAppendCommandArgv(context, (int)streams + 2, pop, NULL);
     redisReply *pair = read_reply(context, REDIS_REPLY_ARRAY, error);
     while (pair != NULL) {
-        unsigned stream = (unsigned)strtoul(pair->element[0]->str + strlen(REQUESTS), NULL, 10);
+        unsigned stream = (unsigned)strtoul(strrchr(pair->element[0]->str, ':') + 1, NULL, 10);
         for (unsigned i = 0; i < streams; i++)
             pop[i + 1] = names[(stream + 1 + i) % streams];
         char replies[NAME_BYTES];
-        (void)snprintf(replies, sizeof replies, REPLIES "%u", stream);
+        (void)snprintf(replies, sizeof replies, REPLIES, settings->scope, stream);
         const redisReply *request = pair->element[1];
         redisReply *next =
             push_and_pop(context, replies, request->str, (size_t)request->len, pop, (int)streams + 2, error);
@@ -196,9 +212,9 @@ static int answer(const struct pl_adapter_settings *settings, void (*ready)(unsi
         (void)pl_adapter_fail(error, "start", "out of memory");
     } else if (context != NULL) {
         for (unsigned i = 0; i < settings->streams; i++)
-            (void)snprintf(names[i], NAME_BYTES, REQUESTS "%u", i);
+            (void)snprintf(names[i], NAME_BYTES, REQUESTS, settings->scope, i);
         ready(settings->port);
-        result = respond(context, names, settings->streams, pop, error);
+        result = respond(context, settings, names, pop, error);
     }
     free(pop);
     free(names);

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 from typing import Any, Dict, Mapping
@@ -28,6 +29,8 @@ from pathlab.agents.peers import die_with_parent
 from pathlab.agents.protocol import parse_object
 
 EXIT_DONE, EXIT_USAGE, EXIT_SETUP = 0, 2, 3
+DEFAULT_SCOPE = "pathlab"
+_SCOPE = re.compile(r"[a-z][a-z0-9]{0,31}")
 
 
 def run_adapter(text: str) -> int:
@@ -52,7 +55,7 @@ def run_adapter(text: str) -> int:
             return AnsweringEnd(manifest, program, settings, ports, seconds, write_record).run()
         words = [*program.words, role, json.dumps(settings)]
         values = {
-            **{name: str(settings.get(name, "")) for name in ("address", "port")},
+            **{name: str(settings.get(name, "")) for name in ("address", "port", "scope")},
             "source": program.source,
         }
         for number in (signal.SIGPIPE, signal.SIGXFSZ):
@@ -68,9 +71,12 @@ def run_adapter(text: str) -> int:
 
 def _complete_settings(given: Mapping[str, Any], manifest: Manifest, role: str) -> Dict[str, Any]:
     """The program's settings, with what this side knows. ValueError: no address."""
-    check_numeric_address(given.get("address"))  # configurations of servers hold it
+    check_numeric_address(given.get("address"))  # configurations of servers hold it, and the scope
+    scope = given.get("scope", DEFAULT_SCOPE)
+    if not isinstance(scope, str) or _SCOPE.fullmatch(scope) is None:
+        raise ValueError("the scope is no small letters and digits, the first one a letter")
     own = {"contract": CONTRACT, "name": manifest.name, "variant": manifest.variant or "", "role": role}
-    return {**given, **own}
+    return {**given, **own, "scope": scope}
 
 
 def _client_words(manifest: Manifest, values: Mapping[str, str]) -> "list[str]":

@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import time
@@ -154,12 +155,16 @@ class Sandbox:
             self._in_memory = [self.folder]
 
     def start(
-        self, words: List[str], *, environment: Mapping[str, str], cores: List[int]
+        self, words: List[str], *, environment: Mapping[str, str], cores: List[int], memory_bytes: int
     ) -> subprocess.Popen:  # type: ignore[type-arg]  # not generic in Python 3.8
-        """Start a program in the folder, with pipes. OSError (or SubprocessError) when it cannot be."""
+        """Start a program in the folder, with pipes. OSError (or SubprocessError) when it cannot be.
+
+        It and its children may each have ``memory_bytes`` of data.
+        """
         parent = os.getpid()
 
         def prepare() -> None:
+            _limit_memory(memory_bytes)
             if self.namespaces:
                 _change_user()
             die_with_parent()
@@ -207,6 +212,13 @@ class Sandbox:
         pids = set(_end_descendants())
         _remove_segments(pids)
         self._scratch.close()
+
+
+def _limit_memory(limit_bytes: int) -> None:
+    """Keep this process and its children to so much data each; a lower limit that is set already stays."""
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = limit_bytes if hard == resource.RLIM_INFINITY else min(limit_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
 def _start_init() -> "tuple[int, int]":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import secrets
 from collections.abc import Iterator
 from typing import Any, ClassVar, cast
 
@@ -72,6 +73,8 @@ class AdapterEngine(Engine):
     def __init__(self, context: EngineContext) -> None:
         super().__init__(context)
         self._jobs: dict[str, EngineJob] = {}  # by role
+        # Of names at a server that others may reach: of its role, database, subjects and keys.
+        self._scope = f"p{secrets.token_hex(15)}"
         self._rates_bits_per_s: dict[int, float] = {}  # the latest of each stream
 
     @classmethod
@@ -93,11 +96,12 @@ class AdapterEngine(Engine):
         """Start the server, then connect to it; one reply of each stream has come back."""
         spec = self.context.spec
         path, cell = spec.path, spec.cell
-        self._start("receiver", "answer", cell.cpus_receiver, {}, ports=path.destination_ports)
+        asker = {"local_address": path.source_address}
+        self._start("receiver", "answer", cell.cpus_receiver, asker, ports=path.destination_ports)
         port = self._wait("receiver", "listening", START_S)["port"]
         self.context.listening(port)
         times = {
-            "local_address": path.source_address,
+            **asker,
             "port": port,
             "interval_ns": self.find_interval_ns(spec),
             "warmup_ns": cell.warmup_ns,
@@ -124,6 +128,7 @@ class AdapterEngine(Engine):
             "address": self.context.spec.path.destination_address,
             "bytes": cell.message_bytes,
             "streams": cell.streams,
+            "scope": self._scope,
             "priority": cell.priority,
             "cores": [] if cores is None else list_cores(cores),
         }

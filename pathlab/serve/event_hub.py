@@ -22,18 +22,27 @@ class EventHub:
         self.readers = 0
         self._feeds: dict[Path, ResultsFeed] = {}
 
+    def admit(self, readers_max: int) -> bool:
+        """Count one more reader, unless there are so many already; ``leave`` takes it away again."""
+        if self.readers >= readers_max:
+            return False
+        self.readers += 1
+        return True
+
+    def leave(self) -> None:
+        """One reader less."""
+        self.readers -= 1
+
     @contextlib.contextmanager
     def follow(self, paths: Sequence[Path], woken: asyncio.Event) -> Iterator[list[ResultsFeed]]:
         """The feeds of these results; they set ``woken`` after every change while the block runs."""
         feeds = [self._find_feed(path) for path in paths]
-        self.readers += 1
         try:
             with contextlib.ExitStack() as stack:
                 for feed in feeds:
                     stack.enter_context(feed.listen(woken.set))
                 yield feeds
         finally:
-            self.readers -= 1
             idle = [path for path, feed in self._feeds.items() if not feed.is_followed]
             for path in idle[: max(0, len(idle) - IDLE_FEEDS_MAX)]:
                 del self._feeds[path]

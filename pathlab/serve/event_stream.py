@@ -58,11 +58,15 @@ def list_event_routes() -> list[Route]:
 async def send_events(request: Request) -> Response:
     """Follow the results that the address names with ``open``, from ``after`` or Last-Event-ID on."""
     service = find_service(request)
-    if service.events.readers >= READERS_MAX:
+    if not service.events.admit(READERS_MAX):  # before any wait, in which others would come in
         raise RequestRefused(503, f"{READERS_MAX} readers follow this server already", hint="close a page")
-    opened = await asyncio.to_thread(service.library.open_selected, request)
-    given = request.headers.get("last-event-id") or request.query_params.get("after")
-    return EventResponse(service, opened, read_position(given, len(opened.paths)))
+    try:
+        opened = await asyncio.to_thread(service.library.open_selected, request)
+        given = request.headers.get("last-event-id") or request.query_params.get("after")
+        return EventResponse(service, opened, read_position(given, len(opened.paths)))
+    except BaseException:
+        service.events.leave()
+        raise
 
 
 def read_position(given: str | None, sources: int) -> list[Cursor] | None:
@@ -98,7 +102,7 @@ def format_event(described: Described, position: str | None = None) -> bytes:
 
 
 class EventResponse(Response):
-    """One reader. It takes as much at a time as it reads; nothing is kept for it but its place."""
+    """One reader, who was admitted. It takes as much at a time as it reads; only its place is kept for it."""
 
     media_type = "text/event-stream"
 
@@ -112,6 +116,12 @@ class EventResponse(Response):
         self._versions = [-1] * len(opened.paths)
 
     async def __call__(self, _scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._send_all(receive, send)
+        finally:
+            self._service.events.leave()
+
+    async def _send_all(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
         gone = asyncio.create_task(_wait_until_gone(receive))
         gone.add_done_callback(lambda _task: self._woken.set())

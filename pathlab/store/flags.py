@@ -97,6 +97,10 @@ class Flag(_Described):
     CHANGED_SINCE_START = "changed-since-start", "a host, program or route changed since the campaign began"
     CONTROL = "control", "control trial, repeated to show drift"
     ADAPTER_HOP = "adapter-hop", "the way to the technology's program took over 3 % of the median round trip"
+    FOREIGN_CONNECTIONS = (
+        "foreign-connections",
+        "others connected to the technology's server during the trial (foreign_connections)",
+    )
     BACKGROUND_WEAK = (
         "background-weak",
         "a background load had less than `least_share` of its rate alone, or of its threads' time",

@@ -101,6 +101,11 @@ class MessageColumns(ReorderingColumns):
     server_start_ns: Annotated[
         int | None, "from the start of a technology's server until it listened; its build is not included"
     ] = None
+    foreign_connections: Annotated[
+        int | None,
+        "connections of others at the port of a technology's server during the trial, as far as looks once a "
+        "second saw them; empty: not counted (UDP, or no technology)",
+    ] = None
     background_cpu_ratio: Annotated[
         float | None,
         "background load: CPU time of its threads in the steady window, of the time that they could have "

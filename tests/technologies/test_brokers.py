@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -106,3 +107,42 @@ def test_postgresqls_superuser_cannot_connect_from_the_network(session: Session)
         assert refused.returncode == 2
         assert "pg_hba.conf" in refused.stderr
         assert client.wait_for("result", PATIENCE_S)["complete"] is True
+
+
+@pytest.mark.parametrize("name", [*BROKERS, "postgresql-select", "redis-echo", "rmi"])
+def test_names_of_one_trial_are_none_of_another(session: Session, name: str) -> None:
+    """Who knows the port and PathLab's sources, and not the trial's scope, gets no reply."""
+    with answering(session, name, scope="q7f3", duration_ns=10**9) as (server, client):
+        port = server.wait_for("listening", PATIENCE_S)["port"]
+        stranger = {"address": "127.0.0.1", "port": port, "bytes": 64}
+        for scope in ({}, {"scope": "q7f4"}):
+            refused = session.start_adapter(name, "ask", stranger | scope, seconds=120)
+            assert refused.wait(PATIENCE_S).status != 0
+            assert "ready" not in [record["type"] for record in refused.records]
+        assert client.wait_for("result", PATIENCE_S)["complete"] is True
+
+
+@pytest.mark.parametrize("name", ["http1", "redis-echo", "mqtt"])
+def test_connections_of_others_are_counted_and_memory_is_limited(session: Session, name: str) -> None:
+    for strangers in (0, 3):
+        with contextlib.ExitStack() as opened:
+            with answering(session, name, streams=2, duration_ns=10**9) as (server, client):
+                port = server.wait_for("listening", PATIENCE_S)["port"]
+                server.wait_for("server_cpu", PATIENCE_S)  # what is open at "go" has been looked at
+                for _ in range(strangers):
+                    opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S))
+                limits = {
+                    line.split()[3]
+                    for pid in list_descendants(server.pid)
+                    if pid in find_owners(server.pid, port)
+                    for line in Path(f"/proc/{pid}/limits").read_text(encoding="ascii").splitlines()
+                    if line.startswith("Max data size")
+                }
+                assert limits == {str((1 << 30) + 2 * (12 << 20))}
+                assert client.wait_for("result", PATIENCE_S)["complete"] is True
+            assert server.records[-1]["foreign_connections"] == strangers
+
+
+def find_owners(root: int, port: int) -> set[int]:
+    """The processes below ``root`` that listen at a port."""
+    return {pid for pid in list_descendants(root)[1:] if find_listeners("tcp", pid, port)}

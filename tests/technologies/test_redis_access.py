@@ -23,6 +23,7 @@ from tests.technologies.builds import require_needs
 pytestmark = pytest.mark.engine
 
 MANIFEST = read_manifests([Path(__file__).resolve().parents[2] / "agents" / "adapters"])["redis-echo"]
+SCOPE = "q7f3"
 REFUSED = (
     "CONFIG SET dir /tmp", "CONFIG REWRITE", "SAVE", "BGSAVE", "SHUTDOWN NOSAVE", "EVAL return(1) 0",
     "REPLICAOF 127.0.0.1 1", "SLAVEOF 127.0.0.1 1", "MODULE LOAD /x.so", "DEBUG SLEEP 0",
@@ -31,6 +32,7 @@ REFUSED = (
 #: From Redis 6 on nothing else is there either.
 REFUSED_BY_ACCESS_CONTROL = (
     "ACL SETUSER default +@all", "FUNCTION LIST", "RPUSH other 1", "BLPOP other 1", "GET other", "KEYS *",
+    "RPUSH pathlab:request:0 1",
 )  # fmt: skip
 
 
@@ -39,19 +41,37 @@ def port() -> Iterator[int]:
     """A server of technology redis-echo."""
     require_needs(MANIFEST)
     with Session(LocalTransport(engine=Path(require_engine())), host="local") as agent:
-        settings = {"address": "127.0.0.1", "bytes": 64}
+        settings = {"address": "127.0.0.1", "bytes": 64, "scope": SCOPE}
         server = agent.start_adapter(MANIFEST.name, "answer", settings, seconds=600)
         yield server.wait_for("listening", PATIENCE_S)["port"]
         server.command("stop")
         assert server.wait(PATIENCE_S).status == 0
 
 
-def ask(port: int, command: str) -> str:
-    """The first line of the reply to an inline command."""
+def ask(port: int, command: str, password: str = SCOPE) -> str:
+    """The first line of the reply to an inline command of a client that knows the scope, or does not."""
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
-        connection.sendall(command.encode() + b"\r\n")
+        connection.sendall(f"AUTH {password}\r\n{command}\r\n".encode())
         with contextlib.closing(connection.makefile("rb")) as reply:
-            return reply.readline().decode().rstrip()
+            first, second = reply.readline(), reply.readline().decode().rstrip()
+            assert first.startswith(b"+OK" if password == SCOPE else b"-WRONGPASS")
+            return second
+
+
+def test_who_does_not_know_the_scope_may_do_nothing(port: int) -> None:
+    for command in ("PING", "ECHO text", "RPUSH q7f3:request:0 1", "INFO"):
+        assert ask(port, command, password="pathlab").startswith("-NOAUTH"), command
+
+
+def test_memory_is_limited(port: int) -> None:
+    """The list of commands lets a client read it."""
+    limits = {"maxmemory": str(256 << 20), "maxmemory-policy": "noeviction", "proto-max-bulk-len": "1048576"}
+    for name, value in limits.items():
+        with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S) as connection:
+            connection.sendall(f"AUTH {SCOPE}\r\nCONFIG GET {name}\r\nPING\r\n".encode())
+            with contextlib.closing(connection.makefile("r", newline="\r\n")) as reply:
+                lines = [line.rstrip() for line in iter(reply.readline, "+PONG\r\n")]
+        assert value in lines, lines
 
 
 @pytest.mark.parametrize("command", [*REFUSED, *REFUSED_BY_ACCESS_CONTROL])
@@ -64,8 +84,8 @@ def test_commands_that_no_end_sends_are_refused(port: int, command: str) -> None
 @pytest.mark.parametrize(
     ("command", "reply"),
     [
-        ("RPUSH pathlab:request:0 1", ":1"),
-        ("BLPOP pathlab:request:0 1", "*2"),
+        ("RPUSH q7f3:request:0 1", ":1"),
+        ("BLPOP q7f3:request:0 1", "*2"),
         ("ECHO text", "$4"),
         ("CONFIG GET save", "*2"),
     ],
@@ -77,7 +97,8 @@ def test_commands_of_both_ends_are_there(port: int, command: str, reply: str) ->
 def test_the_benchmark_of_redis_has_its_command(port: int) -> None:
     """With the options of benchmarks/technologies.py."""
     require(shutil.which("redis-benchmark"), "redis-benchmark (apt-get install redis-tools)")
-    words = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-c", "1", "-n", "1000", "--csv"]
+    words = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-a", SCOPE]
+    words += ["-c", "1", "-n", "1000", "--csv"]
     done = subprocess.run(
         [*words, "ECHO", "x" * 64], capture_output=True, text=True, timeout=PATIENCE_S, check=True
     )
@@ -93,7 +114,7 @@ def prepare(manifest: Manifest, version: str, folder: Path) -> list[str]:
     program.chmod(0o755)
     environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
     for words in manifest.prepare:
-        filled = [fill_placeholders(word, {"folder": str(folder)}) for word in words]
+        filled = [fill_placeholders(word, {"folder": str(folder), "scope": SCOPE}) for word in words]
         subprocess.run(filled, env=environment, timeout=PATIENCE_S, check=True)
     return (folder / "commands.conf").read_text(encoding="ascii").splitlines()
 
@@ -101,7 +122,7 @@ def prepare(manifest: Manifest, version: str, folder: Path) -> list[str]:
 @pytest.mark.parametrize("version", ["6.0.16", "7.0.15", "8.0.2", "15.0.1"])
 def test_access_control_leaves_a_list_of_commands(tmp_path: Path, version: str) -> None:
     assert prepare(MANIFEST, version, tmp_path) == [
-        "user default reset on nopass ~pathlab:* +rpush +blpop +echo +info +ping +config|get"
+        "user default reset on >q7f3 ~q7f3:* +rpush +blpop +echo +info +ping +config|get"
     ]
 
 

@@ -54,6 +54,7 @@ public final class Harness {
         public String address = "127.0.0.1";
         public String localAddress = "";
         public String folder = "";
+        public String scope = "pathlab";
         public int port;
         public int stream;
         public int streams;

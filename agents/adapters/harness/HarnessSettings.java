@@ -14,7 +14,7 @@ final class HarnessSettings {
             List.of(
                     "contract", "name", "variant", "role", "address", "port", "local_address", "folder", "bytes",
                     "streams", "interval_ns", "warmup_ns", "duration_ns", "rate_per_s", "stall_ns", "priority",
-                    "cores", "requests");
+                    "cores", "requests", "scope");
 
     static Harness.Settings read(String json, String role) {
         HarnessSettings reader = new HarnessSettings();
@@ -26,6 +26,7 @@ final class HarnessSettings {
         settings.address = reader.text("address", settings.address);
         settings.localAddress = reader.text("local_address", "");
         settings.folder = reader.text("folder", "");
+        settings.scope = reader.text("scope", settings.scope);
         settings.port = (int) reader.integer("port", 0, 0, 65535);
         settings.bytes = (int) reader.integer("bytes", 64, 4, 65536);
         settings.streams = (int) reader.integer("streams", 1, 1, 1024);
@@ -42,6 +43,8 @@ final class HarnessSettings {
             throw refuse("this program has contract " + Harness.CONTRACT + ", its settings have " + contract);
         if (!settings.role.equals(role))
             throw refuse("settings: role is '" + settings.role + "', the command line has '" + role + "'");
+        if (!settings.scope.matches("[a-z][a-z0-9]{0,31}"))
+            throw refuse("settings: scope must be small letters and digits, the first one a letter");
         if (settings.requests > 0 && settings.requests < settings.streams)
             throw refuse("settings: " + settings.requests + " requests for " + settings.streams + " streams");
         return settings;

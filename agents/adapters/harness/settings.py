@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 CONTRACT = 1
@@ -10,7 +11,14 @@ SECOND_NS = 1_000_000_000
 DAY_NS = 86_400 * SECOND_NS
 CORE_MAX = 1023
 DEFAULT_NAME = "adapter"
-_TEXTS = {"name": DEFAULT_NAME, "variant": "", "address": "127.0.0.1", "local_address": "", "folder": ""}
+_TEXTS = {
+    "name": DEFAULT_NAME,
+    "variant": "",
+    "address": "127.0.0.1",
+    "local_address": "",
+    "folder": "",
+    "scope": "pathlab",
+}
 #: Default, minimum, maximum; a default of None may be given as null.
 _INTEGERS: Dict[str, Tuple[Optional[int], int, int]] = {
     "contract": (CONTRACT, -(1 << 63), 1 << 63),
@@ -87,6 +95,10 @@ class Settings:
         known = isinstance(self.cores, list) and all(type(core) is int for core in self.cores)
         if not known or not all(0 <= core <= CORE_MAX for core in self.cores):
             raise AdapterError("contract", f"settings: cores must be a list of cores, 0 to {CORE_MAX}")
+        if re.fullmatch("[a-z][a-z0-9]{0,31}", self.scope) is None:
+            raise AdapterError(
+                "contract", "settings: scope must be small letters and digits, the first one a letter"
+            )
         if self.requests is not None and self.requests < self.streams:
             raise AdapterError("contract", f"settings: {self.requests} requests for {self.streams} streams")
 

@@ -22,6 +22,7 @@ struct pl_adapter_settings {
     const char *address;       /* of the answering end: numeric IPv4 or IPv6 */
     const char *local_address; /* of the asking end; "": any */
     const char *folder;        /* where the answering end may write; "" when asking */
+    const char *scope;         /* of the names that both ends use: another one in each trial */
     unsigned port;             /* of the answering end; 0 when answering: choose a free one */
     unsigned stream;           /* this connection's number, 0-based */
     unsigned streams;          /* how many there are */

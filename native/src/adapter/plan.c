@@ -94,6 +94,10 @@ static bool check(const struct pl_plan *plan, const char *role, struct pl_adapte
     else if (strcmp(plan->role, role) != 0)
         (void)pl_adapter_fail(error, "contract", "settings: role is '%s', the command line has '%s'",
                               plan->role, role);
+    else if (plan->scope[strspn(plan->scope, "abcdefghijklmnopqrstuvwxyz0123456789")] != 0 ||
+             plan->scope[0] < 'a')
+        (void)pl_adapter_fail(error, "contract",
+                              "settings: scope must be small letters and digits, the first one a letter");
     else if (plan->requests > 0 && plan->requests < plan->streams)
         (void)pl_adapter_fail(error, "contract", "settings: %lld requests for %lld streams",
                               (long long)plan->requests, (long long)plan->streams);
@@ -106,6 +110,7 @@ bool pl_plan_parse(const char *json, const char *role, struct pl_plan *plan, str
 {
     *plan = (struct pl_plan){.name = "adapter",
                              .address = "127.0.0.1",
+                             .scope = "pathlab",
                              .contract = PL_CONTRACT,
                              .bytes = 64,
                              .streams = 1,
@@ -121,6 +126,7 @@ bool pl_plan_parse(const char *json, const char *role, struct pl_plan *plan, str
         {"address", plan->address, .room = sizeof plan->address},
         {"local_address", plan->local_address, .room = sizeof plan->local_address},
         {"folder", plan->folder, .room = sizeof plan->folder},
+        {"scope", plan->scope, .room = sizeof plan->scope},
         {"cores", plan->cores, 0, 0, 0, true},
         {"contract", &plan->contract, 0, INT64_MIN, INT64_MAX, false},
         {"port", &plan->port, 0, 0, 65535, true},
@@ -161,6 +167,7 @@ struct pl_adapter_settings pl_plan_settings(const struct pl_plan *plan, unsigned
         .address = plan->address,
         .local_address = plan->local_address,
         .folder = plan->folder,
+        .scope = plan->scope,
         .port = (unsigned)plan->port,
         .stream = stream,
         .streams = (unsigned)plan->streams,

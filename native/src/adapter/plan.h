@@ -11,6 +11,7 @@
 
 enum {
     PL_PLAN_NAME_BYTES = 64,
+    PL_PLAN_SCOPE_BYTES = 33,
     PL_PLAN_ADDRESS_BYTES = 128,
     PL_PLAN_FOLDER_BYTES = 1024,
     PL_PLAN_CORES = 1024,
@@ -24,6 +25,7 @@ struct pl_plan {
     char address[PL_PLAN_ADDRESS_BYTES];
     char local_address[PL_PLAN_ADDRESS_BYTES];
     char folder[PL_PLAN_FOLDER_BYTES];
+    char scope[PL_PLAN_SCOPE_BYTES];
     int64_t contract;
     int64_t port;
     int64_t bytes;

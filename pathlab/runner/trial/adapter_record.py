@@ -27,6 +27,7 @@ def describe_adapter(data: TrialData) -> dict[str, Any]:
         "adapter_versions": ", ".join(dict.fromkeys(versions)) or None,
         "adapter_settings": json.dumps(settings, sort_keys=True) if settings else None,
         "adapter_hop_ns": stated.get("sender", {}).get("hop_ns"),
+        "foreign_connections": (first(data.receiver, "result") or {}).get("foreign_connections"),
         "server_start_ns": stated.get("receiver", {}).get("server_start_ns"),
     }
 

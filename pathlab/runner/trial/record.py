@@ -217,6 +217,8 @@ def _find_flags(
         yield Flag.CAPTURE_INCOMPLETE
     if is_hop_long(record):
         yield Flag.ADAPTER_HOP
+    if record.foreign_connections:
+        yield Flag.FOREIGN_CONNECTIONS
     if is_rate_missed(spec, data) or is_datagram_rate_missed(spec, data):
         yield Flag.RATE_MISSED
     if record.duration_ns and is_window_uneven(_phase(data.receiver, Phase.STEADY), record.duration_ns):

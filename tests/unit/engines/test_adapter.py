@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -244,6 +245,26 @@ def test_settings_that_were_not_granted_are_flags_and_own_ones_are_listed() -> N
     late = {**READY, "adapter": {"versions": None, "settings": {"no_delay": False}, "hop_ns": None}}
     record = build_trial([late if one is READY else one for one in ASKED])
     assert record.flags == ("no-delay-not-granted",)
+
+
+@pytest.mark.parametrize(("count", "flags"), [(None, ()), (0, ()), (2, (Flag.FOREIGN_CONNECTIONS,))])
+def test_connections_of_others_are_flagged(count: int | None, flags: tuple[Flag, ...]) -> None:
+    record = build_trial(answered=[*ANSWERED[:-1], {**ANSWERED[-1], "foreign_connections": count}])
+    assert (record.foreign_connections, record.flags) == (count, flags)
+
+
+def test_every_trial_has_names_of_its_own() -> None:
+    """Both ends get the same, and the answering one the address of the asking end."""
+    scopes = []
+    for _ in range(2):
+        pair = Pair()
+        pair.engine.prepare()
+        given = [end.started["scope"] for end in (pair.sending, pair.receiving)]
+        assert given[0] == given[1]
+        assert pair.receiving.started["local_address"] == pair.sending.started["local_address"]
+        assert re.fullmatch("[a-z][a-z0-9]{30}", given[0])
+        scopes.append(given[0])
+    assert scopes[0] != scopes[1]
 
 
 @pytest.mark.parametrize(("hop_ns", "long"), [(None, False), (150.0, False), (151.0, True)])
