@@ -19,6 +19,7 @@ KEEP_S = 30 * 24 * 3600.0  # files that nobody used for so long are removed
 KEEP_UNFINISHED_S = 24 * 3600.0
 PREFIXES = ("agent-", "pathlab-engine-", "adapter-")
 UNFINISHED = ".new"
+DIGEST = ".sha256"  # beside what was built here: its digest
 
 
 def list_cache_folders(environment: Mapping[str, str], temporary: Optional[str] = None) -> Iterator[str]:
@@ -51,7 +52,7 @@ def holds_content(path: str, sha256: str) -> bool:
     """Whether a real file with exactly that content is there. OSError when it cannot be read."""
     digest = hashlib.sha256()
     try:
-        if os.path.islink(path):
+        if not stat.S_ISREG(os.lstat(path).st_mode):
             return False
         with open(path, "rb") as file:
             for part in iter(lambda: file.read(1 << 20), b""):
@@ -90,6 +91,25 @@ def put_file(path: str, sha256: str, mode: int, read: Callable[[], bytes]) -> No
             raise OSError(errno.EIO, "what was written reads back differently")
 
 
+def keep_built(path: str, data: bytes, mode: int) -> None:
+    """Put what this host built in its place, with its digest beside it. OSError where it cannot."""
+    write_atomically(path, data, mode)
+    write_atomically(path + DIGEST, hashlib.sha256(data).hexdigest().encode("ascii"))
+
+
+def holds_built(path: str) -> bool:
+    """Whether a real file is there that this host built, as it was then; False where nothing says so."""
+    try:
+        descriptor = os.open(path + DIGEST, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            stored = os.read(descriptor, 128).decode("ascii", "replace").strip()
+        finally:
+            os.close(descriptor)
+        return holds_content(path, stored)
+    except OSError:
+        return False
+
+
 def hold_file(path: str) -> Optional[int]:
     """Mark a file as in use, for as long as the descriptor is open; None where the file system cannot."""
     try:
@@ -113,6 +133,8 @@ def prune_folder(folder: str, now_s: float) -> List[str]:
             keep_s = KEEP_UNFINISHED_S if name.endswith(UNFINISHED) else KEEP_S
             path = os.path.join(folder, name)
             with contextlib.suppress(OSError):
+                if name.endswith(DIGEST) and os.path.exists(path[: -len(DIGEST)]):
+                    continue  # it goes with its file, which alone is held
                 if not name.startswith(PREFIXES) or now_s - os.lstat(path).st_mtime < keep_s:
                     continue
                 descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)

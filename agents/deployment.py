@@ -23,11 +23,12 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from pathlab.agents.cache import (
     hold_file,
+    holds_built,
+    keep_built,
     list_cache_folders,
     prepare_folder,
     prune_folder,
     put_file,
-    write_atomically,
 )
 
 CONVERSATION_S = 120  # a controller that is silent for so long is gone
@@ -150,10 +151,10 @@ def store_built_engine(
     ``read`` gives the sources as a zip. ``machines`` are those with a ready engine, for the error's text.
     """
     path = os.path.join(folder, "pathlab-engine-%s-%s" % (os.uname().machine, digest[:32]))
-    if not os.path.isfile(path) or os.path.islink(path):
+    if not holds_built(path):
         if not built:
             built.append(build_engine(find_compiler(machines), read()))
-        write_atomically(path, built[0], 0o700)
+        keep_built(path, built[0], 0o700)
     return path
 
 

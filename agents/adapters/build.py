@@ -40,10 +40,12 @@ from pathlab.agents.adapters.sandbox import probe_namespaces, run_in_first_proce
 from pathlab.agents.adapters.scratch import scratch_folder
 from pathlab.agents.cache import (
     hold_file,
+    holds_built,
+    holds_content,
+    keep_built,
     list_cache_folders,
     prepare_folder,
     prune_folder,
-    write_atomically,
 )
 from pathlab.agents.jobs import find_own_archive
 from pathlab.agents.peers import die_with_parent
@@ -123,14 +125,18 @@ def open_cache() -> str:
 
 def _keep(stem: str, data: bytes, suffix: str, *, mode: int = 0o600) -> str:
     """A file of the cache with that content, named by it."""
-    path = os.path.join(open_cache(), f"{stem}-{hashlib.sha256(data).hexdigest()[:32]}{suffix}")
-    return path if _is_kept(path) else _store(path, data, mode)
+    digest = hashlib.sha256(data).hexdigest()
+    path = os.path.join(open_cache(), f"{stem}-{digest[:32]}{suffix}")
+    with contextlib.suppress(OSError):  # it is written anew
+        if holds_content(path, digest) and hold_file(path) is not None:
+            return path
+    return _store(path, data, mode)
 
 
 def _store(path: str, data: bytes, mode: int) -> str:
     try:
         prune_folder(os.path.dirname(path), time.time())
-        write_atomically(path, data, mode)
+        keep_built(path, data, mode)
     except OSError as error:
         raise TechnologyError("build", f"cannot store {path}: {error.strerror or error}") from error
     hold_file(path)
@@ -138,8 +144,8 @@ def _store(path: str, data: bytes, mode: int) -> str:
 
 
 def _is_kept(path: str) -> bool:
-    """Whether it is there; then it is marked as in use, for as long as this process runs."""
-    return os.path.isfile(path) and not os.path.islink(path) and hold_file(path) is not None
+    """Whether it is there as it was built; then it is in use for as long as this process runs."""
+    return holds_built(path) and hold_file(path) is not None
 
 
 def _pack_python(manifest: Manifest, stem: str) -> Tuple[str, ...]:

@@ -31,6 +31,7 @@ REQUEST_TIMEOUT_S = 15.0
 READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
 MAX_CHARACTERS = 2000  # of an agent's reason in a text of ours
+MESSAGE_S = 60.0  # an agent whose bytes make no whole message for so long is lost, however they drip in
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 CLOSED = "the session is closed"
 #: Stage and hint where the host itself is out of reach.
@@ -74,7 +75,7 @@ class Exchange(ABC):
         self._last_request = 0
         self._death: Callable[[], PathlabError] | None = None
         self._closing = False
-        self._last_received_s = 0.0
+        self._last_received_s = self._last_message_s = 0.0
         self._ended = threading.Event()
         self._handshake_done = threading.Event()
         self._callbacks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -117,7 +118,7 @@ class Exchange(ABC):
             self.close(0.0)
             raise death
         if self._transport.heartbeat_s is not None:
-            self._last_received_s = time.monotonic()
+            self._last_received_s = self._last_message_s = time.monotonic()
             self._start_thread("alive", self._keep_alive)
         return self.hello
 
@@ -225,9 +226,13 @@ class Exchange(ABC):
         assert self._channel is not None
         assert self._transport.heartbeat_s is not None
         while not self._ended.wait(self._transport.heartbeat_s):
-            silent_s = time.monotonic() - self._last_received_s
-            if silent_s >= SILENCE_S:
-                self._die(f"nothing came from the host for {silent_s:.0f} s", *LOST)
+            now_s = time.monotonic()
+            silent_s, partial_s = now_s - self._last_received_s, now_s - self._last_message_s
+            if silent_s >= SILENCE_S or partial_s >= MESSAGE_S:
+                text = f"nothing came from the host for {silent_s:.0f} s"
+                if silent_s < SILENCE_S:
+                    text = f"only parts of a message came from the host for {partial_s:.0f} s"
+                self._die(text, *LOST)
                 self._channel.abandon()
                 return
             with self._lock:
@@ -252,6 +257,7 @@ class Exchange(ABC):
                 self._last_received_s = time.monotonic()
                 decoder.feed(data)
                 while (message := decoder.read()) is not None:
+                    self._last_message_s = time.monotonic()
                     self._dispatch(message)
             noise = b"" if self.hello else decoder.noise
             self._die(CLOSED if self._closing else f"the agent is gone{self._last_output(noise)}")

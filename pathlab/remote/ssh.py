@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from typing import Any
 
 import paramiko
@@ -178,11 +179,12 @@ class SshTransport(Transport):
     def _read_frame(
         self, raw: paramiko.Channel, channel: SshChannel, decoder: FrameDecoder, kind: str, timeout_s: float
     ) -> dict[str, Any]:
-        """The next frame. TimeoutError, or HostError when the host refuses or ends before it."""
-        raw.settimeout(timeout_s)
+        """The next whole frame. TimeoutError, or HostError when the host refuses or ends before it."""
+        deadline_s = time.monotonic() + timeout_s
         try:
             while (message := decoder.read()) is None:
                 try:
+                    raw.settimeout(max(deadline_s - time.monotonic(), 0.0))
                     data = raw.recv(READ_BYTES)
                 except TimeoutError:
                     raise TimeoutError(f"no answer within {timeout_s:g} s") from None

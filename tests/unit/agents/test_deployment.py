@@ -7,10 +7,14 @@ import os
 import resource
 import stat
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pathlab.agents import deployment
+from pathlab.agents.cache import prune_folder
 from pathlab.errors import HostError
 from pathlab.remote.deploy import build_agent_zip, content_hash, ensure_agent
 
@@ -118,3 +122,44 @@ def test_a_write_cut_short_by_the_kernel_leaves_nothing(
     assert caught.value.stage == "deploy"
     assert os.strerror(errno.EFBIG) in str(caught.value)
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_an_engine_that_was_built_here_is_used_again_only_as_it_was_built(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damaged, replaced, a link, a pipe, or without its digest: it is built anew."""
+    builds: list[bytes] = []
+
+    def build(_compiler: str, sources: bytes) -> bytes:
+        builds.append(sources)
+        return b"engine of " + sources
+
+    monkeypatch.setattr(deployment, "build_engine", build)
+    monkeypatch.setattr(deployment, "find_compiler", lambda _machines: "cc")
+
+    def store() -> Path:
+        return Path(deployment.store_built_engine(str(tmp_path), "5" * 64, lambda: b"sources", [], []))
+
+    path = store()
+    store()
+    assert len(builds) == 1
+    digest = path.with_name(path.name + ".sha256")
+    (tmp_path / "elsewhere").write_bytes(b"another program")
+    damages: list[Callable[[], object]] = [
+        lambda: path.write_bytes(b"another program"),
+        lambda: (path.unlink(), path.symlink_to(tmp_path / "elsewhere")),
+        lambda: (path.unlink(), os.mkfifo(path)),
+        digest.unlink,
+        lambda: digest.write_bytes(b"\xff" * 500),
+        lambda: (digest.unlink(), os.mkfifo(digest)),
+    ]
+    for number, damage in enumerate(damages, start=2):
+        damage()
+        assert store().read_bytes() == b"engine of sources"
+        assert len(builds) == number
+        assert not path.is_symlink()
+    assert (tmp_path / "elsewhere").read_bytes() == b"another program"
+    # The digest goes with its program, and not before it.
+    for file in (path, digest):
+        os.utime(file, (0, 0))
+    assert prune_folder(str(tmp_path), time.time()) == [path.name, digest.name]

@@ -167,13 +167,15 @@ def test_the_server_is_started_first_and_told_to_go_first_and_to_stop_last() -> 
             "streams": 2, "priority": 5}  # fmt: skip
     pair = Pair(streams=2, priority=5, cpus_sender="0-1", cpus_receiver="3", message_rate_per_s=500)
     pair.engine.prepare()
+    both["scope"] = pair.sending.started["scope"]
+    both["local_address"] = PATH.source_address
     receiving = dict(pair.receiving.started)
     assert receiving.pop("seconds") > 3
     assert receiving == {**both, "cores": [3], "ports": "7001-7009"}
     sending = dict(pair.sending.started)
     assert sending.pop("seconds") > 3
     assert sending == {
-        **both, "cores": [0, 1], "ports": "0", "local_address": PATH.source_address, "port": 7001,
+        **both, "cores": [0, 1], "ports": "0", "port": 7001,
         "interval_ns": 10**8, "warmup_ns": 10**9, "duration_ns": 2 * 10**9, "rate_per_s": 500,
         "stall_ns": 10**9,
     }  # fmt: skip

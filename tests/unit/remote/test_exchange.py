@@ -8,8 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pathlab._version import VERSION
-from pathlab.agents.protocol import PROTOCOL_VERSION, encode_frame
+from pathlab.agents.protocol import PROTOCOL_VERSION, FrameDecoder, encode_frame
 from pathlab.errors import HostError, ProtocolError
+from pathlab.remote import exchange, ssh
 from pathlab.remote.session import Session
 from tests.unit.remote.scripted_agent import (
     HELLO,
@@ -81,6 +82,50 @@ def test_an_agent_that_keeps_silent_is_given_up() -> None:
     with pytest.raises(HostError, match=r"did not answer within 0\.05 s"):
         Session(ScriptedTransport(agent), host="alpha").open(0.05)
     assert agent.closed
+
+
+def test_a_host_that_drips_its_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte of a message that never ends comes in time: the limit is of whole messages."""
+
+    class Beating(ScriptedTransport):
+        heartbeat_s = 0.01
+
+    def drip(request: Message) -> list[Message]:
+        if request["op"] == "hello":
+            return [HELLO]
+        agent.say_bytes(next(bytes_left))
+        return []
+
+    bytes_left = (bytes([byte]) for byte in encode_frame({"type": "answer", "text": "x" * 100_000}))
+    monkeypatch.setattr(exchange, "MESSAGE_S", 0.3)
+    agent = ScriptedAgent(drip)
+    with Session(Beating(agent), host="alpha") as session:
+        with pytest.raises(HostError, match="only parts of a message came from the host") as caught:
+            session.clock()
+        assert (caught.value.stage, caught.value.host) == ("connect", "alpha")
+
+
+def test_a_host_that_drips_its_first_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit of the deployment's answer is one of all its parts."""
+    clock_s = [0.0]
+
+    class Dripping:
+        wait_s = 0.0
+
+        def settimeout(self, wait_s: float) -> None:
+            self.wait_s = wait_s
+
+        def recv(self, _size: int) -> bytes:
+            if self.wait_s < 1.0:
+                raise TimeoutError
+            clock_s[0] += 1.0
+            return b"x"
+
+    monkeypatch.setattr(ssh.time, "monotonic", lambda: clock_s[0])
+    transport = object.__new__(ssh.SshTransport)
+    with pytest.raises(TimeoutError, match="no answer within 20 s"):
+        transport._read_frame(Dripping(), None, FrameDecoder(noise_bytes=1000), "", 20.0)  # type: ignore[arg-type]
+    assert clock_s[0] == 20.0
 
 
 @pytest.mark.parametrize(

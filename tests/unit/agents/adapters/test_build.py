@@ -88,6 +88,17 @@ def test_a_program_is_built_once_and_again_when_anything_of_it_changes(cache: Pa
 
 
 @pytest.mark.usefixtures("compiler")
+def test_a_program_that_was_changed_since_is_built_anew(cache: Path) -> None:
+    """Also the archive of the harness, of which every program is made."""
+    (built,) = make(read())
+    before = Path(built).read_bytes()
+    Path(built).write_bytes(b"#!/bin/sh\nexit 7\n")
+    for archive in cache.rglob("adapter-harness-*.a"):
+        archive.write_bytes(b"another archive")
+    assert make(read()) == (built,)
+    assert Path(built).read_bytes() == before
+
+
 def test_a_program_whose_library_is_gone_is_rebuilt(tmp_path: Path) -> None:
     library = tmp_path / "libown.so"
 
