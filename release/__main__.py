@@ -16,6 +16,8 @@ from release.commands import ReleaseError, require_programs
 from release.commit import Commit, export_commit
 from release.completions import make_completions
 from release.python_packages import build_sdist, build_wheel
+from release.sbom import write_wheel_bill
+from release.signing import ENDING, find_signing_key, sign
 from release.wheel_files import read_engines, read_manual
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -28,6 +30,7 @@ def write_release(into: Path, *, with_image: bool) -> None:
     check_folder(into)
     programs = {"git": "git", **debian.PROGRAMS, **(image.PROGRAMS if with_image else {})}
     require_programs(programs)
+    key = find_signing_key()
     with tempfile.TemporaryDirectory(prefix="pathlab-release-") as folder:
         work = Path(folder)
         commit = export_commit(CHECKOUT, work / "commit")
@@ -37,14 +40,18 @@ def write_release(into: Path, *, with_image: bool) -> None:
         (made / NOTES).write_text(commit.note, encoding="utf-8")
         _write_files(commit, made, work, with_image=with_image)
         _write_sums(made)
+        if key is not None:
+            sign(made / SUMS, key)
         replace_folder(into, made)
-    print(f"{into}/{SUMS} has their digests.")
+    print(f"{into}/{SUMS} has their digests{'' if key is None else f', {SUMS}{ENDING} its signature'}.")
 
 
 def check_folder(into: Path) -> None:
     """Raise ReleaseError where a release would replace other files than an earlier one's."""
     names = sorted(path.name for path in into.iterdir()) if into.is_dir() else [into.name] * into.exists()
-    others = [name for name in names if not name.startswith("pathlab") and name not in (NOTES, SUMS)]
+    others = [
+        name for name in names if not name.startswith("pathlab") and name not in (NOTES, SUMS, SUMS + ENDING)
+    ]
     if others:
         raise ReleaseError(
             f"'{into}' has other files, such as {others[0]}", "name an empty folder with --into"
@@ -74,8 +81,9 @@ def _write_files(commit: Commit, into: Path, work: Path, *, with_image: bool) ->
     write_tarball(into / f"pathlab-{commit.version}-man.tar.gz", manual, commit.epoch_s)
     completions = make_completions(commit)
     write_tarball(into / f"pathlab-{commit.version}-completions.tar.gz", completions, commit.epoch_s)
+    write_wheel_bill(commit, wheel, engines, into, image.PYTHON)
     if with_image:
-        image.build_image(commit, wheel, into, work)
+        image.build_image(commit, wheel, engines, into, work)
 
 
 def _write_sums(into: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from release.archives import EXECUTABLE
@@ -13,6 +14,7 @@ from release.commands import run_program
 from release.commit import Commit
 from release.debian import ARCHITECTURES
 from release.lock_files import read_pins
+from release.sbom import read_debian_packages, write_image_bill
 
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "buildah": "buildah"}
 SUITE = "bookworm"
@@ -29,13 +31,17 @@ _LAUNCHER = "#!/usr/bin/python3 -I\nfrom pathlab.cli.main import main\n\nmain()\
 _LEFT_OUT = ("doc/*", "man/*", "locale/*", "info/*", "lintian/*", "bash-completion/*", "zoneinfo/*")
 
 
-def build_image(commit: Commit, wheel: Path, into: Path, work: Path) -> Path:
-    """Build the image for this machine. As an ordinary user it needs subordinate user ids (see subuid(5))."""
+def build_image(commit: Commit, wheel: Path, engines: Mapping[str, bytes], into: Path, work: Path) -> Path:
+    """Build the image for this machine, and its bill of materials beside it.
+
+    As an ordinary user it needs subordinate user ids (see subuid(5))."""
     files = _install_libraries(wheel, work / "image")
     root = work / "root.tar"
     run_program(_list_bootstrap(files, root), environment={**os.environ, **commit.environment})
     try:
-        return _pack(commit, root, into, work)
+        archive = _pack(commit, root, into, work)
+        write_image_bill(commit, archive, wheel, engines, read_debian_packages(root, SUITE), PYTHON)
+        return archive
     finally:
         root.unlink()
 

@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,29 @@ def test_a_writer_is_not_kept_waiting(tmp_path: Path) -> None:
         for stream in streams:
             events = stream.read_until(lambda event: event.data.get("trial") == 10)
             assert [number for _, number in list_stored(events)] == [*range(1, 11)]
+
+
+def test_of_many_readers_at_once_no_more_than_the_limit_come_in(tmp_path: Path) -> None:
+    """200 ask while the first are still being served: each opens the results before it follows them."""
+    folder, asked = tmp_path / "out", 200
+    make_results(folder).close()
+    with serving(folder) as served, contextlib.ExitStack() as opened:
+        head = f"GET /events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+        head += f"Authorization: {served.access['Authorization']}\r\n\r\n"
+        readers = []
+        for _ in range(asked):
+            reader = socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S)
+            readers.append(opened.enter_context(reader))
+        for reader in readers:
+            reader.sendall(head.encode())
+        answers = [reader.recv(12) for reader in readers]
+        assert answers.count(b"HTTP/1.1 200") == event_stream.READERS_MAX
+        assert answers.count(b"HTTP/1.1 503") == asked - event_stream.READERS_MAX
+        opened.close()
+        deadline_s = time.monotonic() + PATIENCE_S
+        answer = b""
+        while answer != b"HTTP/1.1 200" and time.monotonic() < deadline_s:  # until the server sees the ends
+            with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_S) as reader:
+                reader.sendall(head.encode())
+                answer = reader.recv(12)
+        assert answer == b"HTTP/1.1 200", "their places are free again"
