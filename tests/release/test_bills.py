@@ -158,7 +158,17 @@ def test_the_digests_are_signed_by_the_named_key_alone(tmp_path: Path) -> None:
     assert sign(sums, key).name == "SHA256SUMS.sig"
     public = key.with_suffix(".pub").read_text(encoding="ascii")
     (tmp_path / "allowed").write_text(f"pathlab {public}", encoding="ascii")
-    verify = ["ssh-keygen", "-Y", "verify", "-f", tmp_path / "allowed", "-I", "pathlab", "-n", NAMESPACE]
+    verify: list[str | Path] = [
+        "ssh-keygen",
+        "-Y",
+        "verify",
+        "-f",
+        tmp_path / "allowed",
+        "-I",
+        "pathlab",
+        "-n",
+        NAMESPACE,
+    ]
     verify += ["-s", tmp_path / "SHA256SUMS.sig"]
     assert subprocess.run(verify, input=sums.read_bytes(), check=False).returncode == 0
     assert subprocess.run(verify, input=b"changed", check=False).returncode != 0

@@ -29,6 +29,22 @@ static void check_defaults(void)
     CHECK(!plan.cores[0]);
 }
 
+/* It becomes a part of configurations, statements and names. */
+static void check_scope(void)
+{
+    static const char *const wrong[] = {
+        "", "Q7", "7q", "a b", "a'b", "a/b", "a\\u0000", "\\u00e9", "abcdefghijklmnopqrstuvwxyzabcdefg"};
+    struct pl_plan plan;
+    CHECK(pl_plan_parse("{\"scope\": \"a\"}", "ask", &plan, &(struct pl_adapter_error){0}));
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char json[64];
+        struct pl_adapter_error error = {0};
+        (void)snprintf(json, sizeof json, "{\"scope\": \"%s\"}", wrong[i]);
+        CHECK(!pl_plan_parse(json, "ask", &plan, &error));
+        CHECK(strstr(error.text, "scope must be") != NULL);
+    }
+}
+
 static void check_every_key(void)
 {
     struct pl_plan plan;
@@ -36,6 +52,7 @@ static void check_every_key(void)
     CHECK(pl_plan_parse(
         "{\"contract\": 1, \"name\": \"redis\", \"variant\": \"redis-echo\", \"role\": \"ask\","
         "\"address\": \"fd00::1\", \"local_address\": \"fd00::2\", \"folder\": \"/tmp/\\u00e9\","
+        "\"scope\": \"q7f3\","
         "\"port\": 65535, \"bytes\": 65536, \"streams\": 3, \"interval_ns\": 10000000,"
         "\"warmup_ns\": 5, \"duration_ns\": 7, \"rate_per_s\": 5000.0, \"stall_ns\": 1000000,"
         "\"priority\": 50, \"cores\": [0, 3], \"requests\": 3}",
@@ -46,6 +63,7 @@ static void check_every_key(void)
     CHECK_TEXT(settings.address, "fd00::1");
     CHECK_TEXT(settings.local_address, "fd00::2");
     CHECK_TEXT(settings.folder, "/tmp/\xc3\xa9");
+    CHECK_TEXT(settings.scope, "q7f3");
     CHECK_EQUAL(settings.port, 65535);
     CHECK_EQUAL(settings.bytes, 65536);
     CHECK_EQUAL(settings.stream, 2);
@@ -84,6 +102,7 @@ int main(void)
 {
     check_defaults();
     check_every_key();
+    check_scope();
     check_refusals();
     CHECK_RETURN();
 }

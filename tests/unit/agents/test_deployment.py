@@ -124,6 +124,11 @@ def test_a_write_cut_short_by_the_kernel_leaves_nothing(
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
+def replace(path: Path, make: Callable[[], None]) -> None:
+    path.unlink()
+    make()
+
+
 def test_an_engine_that_was_built_here_is_used_again_only_as_it_was_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,11 +152,11 @@ def test_an_engine_that_was_built_here_is_used_again_only_as_it_was_built(
     (tmp_path / "elsewhere").write_bytes(b"another program")
     damages: list[Callable[[], object]] = [
         lambda: path.write_bytes(b"another program"),
-        lambda: (path.unlink(), path.symlink_to(tmp_path / "elsewhere")),
-        lambda: (path.unlink(), os.mkfifo(path)),
+        lambda: replace(path, lambda: path.symlink_to(tmp_path / "elsewhere")),
+        lambda: replace(path, lambda: os.mkfifo(path)),
         digest.unlink,
         lambda: digest.write_bytes(b"\xff" * 500),
-        lambda: (digest.unlink(), os.mkfifo(digest)),
+        lambda: replace(digest, lambda: os.mkfifo(digest)),
     ]
     for number, damage in enumerate(damages, start=2):
         damage()
