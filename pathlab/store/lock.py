@@ -33,7 +33,7 @@ class FolderLock:
         """Take the lock, or raise StoreError naming the process that holds it.
 
         ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``. StoreError also for a
-        file of that name that is no lock, which is left as it is, and for a file system without locks.
+        file of that name that is no lock, which stays as it is, and for a file system without locks.
         OSError passes.
         """
         self._wait_s = wait_s
