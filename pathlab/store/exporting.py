@@ -72,6 +72,7 @@ class Selection:
         kinds = {kind: _CARRIED for kind in (RECEIVER_INTERVALS, SENDER_INTERVALS) if kind in trial.kinds}
         return find_carried(self.results.series_tables(trial.trial_id, kinds)) if kinds else None
 
+
 def select_trials(
     results: Results, trial_ids: Iterable[int] = (), *, with_series: bool = True, with_timestamps: bool = True
 ) -> Selection:

@@ -32,8 +32,8 @@ class FolderLock:
     def __init__(self, folder: Path, name: str = LOCK_NAME, *, wait_s: float = 0.0) -> None:
         """Take the lock, or raise StoreError naming the process that holds it.
 
-        ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``. StoreError also for a
-        file of that name that is no lock, which stays as it is, and for a file system without locks.
+        ``name`` is that of the lock file. Another writer is waited for up to ``wait_s``. StoreError also for
+        a file of that name that is not a lock, which stays as it is, and for a file system without locks.
         OSError passes.
         """
         self._wait_s = wait_s
