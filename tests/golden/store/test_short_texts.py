@@ -23,6 +23,7 @@ from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.store import database
+from pathlab.store.arrays import convert_rows
 from pathlab.store.check import check_results
 from pathlab.store.hdr_histogram import HistogramError, HistogramLayout
 from pathlab.store.importing import read_file, store_files
@@ -30,6 +31,7 @@ from pathlab.store.interval_histograms import read_round_trips
 from pathlab.store.results import Results
 from pathlab.store.rows import insert_trial
 from pathlab.store.series import decode_series, encode_series
+from pathlab.store.series_columns import SERIES
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.comparison.rows import compare_results
 from tests.builders.foreign_files import (
@@ -39,7 +41,7 @@ from tests.builders.foreign_files import (
     write_sample,
 )
 from tests.builders.series import make_probes
-from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results, replace_series
 from tests.golden.conftest import Say, catch
 from tests.unit.store.importers.test_import_conditions import import_nodes, make_datagrams, make_plain
 from tests.unit.store.test_hdr_histogram import count
@@ -126,7 +128,9 @@ def test_a_line_damaged_in_the_middle_is_refused(say: Say, tmp_path: Path) -> No
 )
 def test_damage_is_named_with_file_trial_and_series(say: Say, tmp_path: Path, damage: dict[str, Any]) -> None:
     rows = [{**ROWS[1], **damage}, *ROWS[2:]]
-    folder = store(tmp_path / "stored", "round_trips", rows)
+    folder = store(tmp_path / "stored", "round_trips", ROWS[1:])
+    damaged = convert_rows(rows, SERIES["round_trips"].schema)
+    replace_series(folder, "round_trips", lambda _: encode_series("round_trips", damaged))
     with Results.open(folder) as results:
         say(catch(StoreError, read_round_trips, results, 1))
     say(str(check_results(folder)))
