@@ -18,6 +18,7 @@ import sqlalchemy as sa
 
 from pathlab import __version__
 from pathlab.errors import StoreError, UsageError
+from pathlab.files import make_folder
 from pathlab.runner.hosts.changes import PROGRAMS, find_changes
 from pathlab.runner.journal import CHANGED, FINISHED, STARTED
 from pathlab.store.database import create_database
@@ -66,7 +67,7 @@ def append_measurement(path: Path, measured: Results) -> list[int]:
     """
     with translate_faults(path):
         path = path.resolve()  # one lock, whatever link names the file
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         lock = FolderLock(path.parent, name_lock(path), wait_s=WAIT_S)
     try:
         if not path.exists():

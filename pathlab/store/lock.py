@@ -108,7 +108,7 @@ def open_lock(path: Path) -> int:
 
 def _refuse_lock(path: Path, reason: str) -> StoreError:
     return StoreError(
-        f"'{path}' is no lock of PathLab: {reason}",
+        f"'{path}' is not a lock of PathLab: {reason}",
         hint="look who made it, and remove it; or use a folder of your own",
     )
 

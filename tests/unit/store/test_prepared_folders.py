@@ -136,7 +136,7 @@ def test_another_program_s_file_is_left_as_it_is(tmp_path: Path) -> None:
         Results.create(tmp_path, CAMPAIGN, PLAN)
     assert lock.read_bytes() == SECRET
     database.unlink()
-    with pytest.raises(StoreError, match="is no lock of PathLab: it holds something else"):
+    with pytest.raises(StoreError, match="is not a lock of PathLab: it holds something else"):
         Results.create(tmp_path, CAMPAIGN, PLAN)
     assert lock.read_bytes() == SECRET
 
@@ -160,7 +160,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 def test_a_fifo_is_named_and_nothing_waits_for_its_other_end(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     os.mkfifo(path)
-    with pytest.raises(PathlabError, match=r"it is a named pipe, not a file|is no regular file") as caught:
+    with pytest.raises(PathlabError, match=r"it is a named pipe, not a file|is not a regular file") as caught:
         READERS[name](path)
     assert str(path) in str(caught.value)
     assert caught.value.hint

@@ -19,11 +19,11 @@ from pathlab.agents.adapters.sandbox import Sandbox
 sandbox = Sandbox(sys.argv[1], size_bytes=1 << 20)
 assert sandbox.namespaces and not sandbox.is_full()
 words = ["dd", "if=/dev/zero", "of=big", "bs=64k", "count=64"]
-process = sandbox.start(words, environment=dict(os.environ), cores=[min(os.sched_getaffinity(0))])
+process = sandbox.start(words, environment=dict(os.environ), cores=[min(os.sched_getaffinity(0))], memory_bytes=1 << 30)
 errors = process.communicate()[1].decode()
 assert process.returncode == 1 and "No space left" in errors, errors
 assert sandbox.is_full()
-process = sandbox.start(["id", "-u"], environment=dict(os.environ), cores=[])
+process = sandbox.start(["id", "-u"], environment=dict(os.environ), cores=[], memory_bytes=1 << 30)
 print(process.communicate()[0].decode().strip(), os.listdir(sandbox.folder), flush=True)
 sys.stdin.readline()
 sandbox.close()
@@ -35,7 +35,7 @@ import os, sys
 from pathlab.agents.adapters.sandbox import Sandbox
 sandbox = Sandbox(sys.argv[1], size_bytes=1 << 20, paths=sys.argv[3:])
 words = ["sh", "-c", "ls $0; echo > $0-made", sys.argv[2]]
-process = sandbox.start(words, environment=dict(os.environ), cores=[])
+process = sandbox.start(words, environment=dict(os.environ), cores=[], memory_bytes=1 << 30)
 print(process.communicate()[0].decode(), end="", flush=True)
 sandbox.close()
 """
