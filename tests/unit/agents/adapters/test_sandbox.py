@@ -19,7 +19,8 @@ from pathlab.agents.adapters.sandbox import Sandbox
 sandbox = Sandbox(sys.argv[1], size_bytes=1 << 20)
 assert sandbox.namespaces and not sandbox.is_full()
 words = ["dd", "if=/dev/zero", "of=big", "bs=64k", "count=64"]
-process = sandbox.start(words, environment=dict(os.environ), cores=[min(os.sched_getaffinity(0))], memory_bytes=1 << 30)
+cores = [min(os.sched_getaffinity(0))]
+process = sandbox.start(words, environment=dict(os.environ), cores=cores, memory_bytes=1 << 30)
 errors = process.communicate()[1].decode()
 assert process.returncode == 1 and "No space left" in errors, errors
 assert sandbox.is_full()
