@@ -252,7 +252,7 @@ _ABSENCES: Sequence[_Absence] = (
         reason=NOT_MEASURED,
         holds=lambda record, _direction: record.retransmitted_segments is None,
     ),
-    _Absence(columns=r"adapter_.*|server_start_ns", reason="the engine is no technology"),
+    _Absence(columns=r"adapter_.*|server_start_ns", reason="the engine is not a technology"),
     _Absence(columns=r"foreign_connections", reason=NOT_MEASURED),
     _Absence(columns=r"background_.*", reason="no background load"),
     _Absence(columns=r"failover_.*", reason="no link was made to fail"),

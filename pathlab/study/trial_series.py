@@ -142,10 +142,11 @@ def build_core_loads(columns: Columns | None) -> CoreLoads | None:
     """What the cores of one host did; None without readings."""
     if columns is None or not {"time_ns", "core", "idle_ratio"} <= columns.keys():
         return None
-    times, row = np.unique(columns["time_ns"], return_inverse=True)
-    cores, place = np.unique(columns["core"], return_inverse=True)
+    known = ~(np.isnan(columns["time_ns"]) | np.isnan(columns["core"]))
+    times, row = np.unique(columns["time_ns"][known], return_inverse=True)
+    cores, place = np.unique(columns["core"][known], return_inverse=True)
     busy = np.full((len(times), len(cores)), np.nan)
-    busy[row, place] = 100 * (1 - columns["idle_ratio"])
+    busy[row, place] = 100 * (1 - columns["idle_ratio"][known])
     return CoreLoads(time_s=times / 1e9, cores=tuple(int(core) for core in cores), busy_percent=busy)
 
 

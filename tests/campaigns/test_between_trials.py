@@ -39,7 +39,7 @@ def test_the_rest_is_seen_by_udp_where_icmp_is_not_permitted(
             started.append((subcommand, options.get("method"), given.get("token")))
         return start_engine(session, subcommand, options, **given)
 
-    monkeypatch.setattr(Environment, "_icmp_works", lambda _self, _path: False)
+    monkeypatch.setattr(Environment, "_is_answered", lambda _self, _path: False)
     monkeypatch.setattr(Session, "start_engine", listen)
     cool_down = {"until_idle": True, "max_wait": "60s"}
     small = {"payload": 16}  # less than a probe to an echo needs

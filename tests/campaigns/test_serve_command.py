@@ -37,7 +37,7 @@ def test_other_machines_are_let_in_only_with_a_warning_and_a_hang_up_ends_the_se
     host = socket.gethostname().lower()
     with run_server(str(results), "--bind", "0.0.0.0", cwd=tmp_path) as serving:
         assert urlsplit(serving.url).hostname == host
-        assert f"warning: http://{host}:{serving.port}/ is open to other" in serving.notes
+        assert f"Warning: http://{host}:{serving.port}/ is open to other" in serving.notes
         header = serving.key_file.read_text(encoding="ascii").strip()
         assert serving.request("/api/catalogue", header).status == 200
         evil = ask(serving.port, "/", headers={"Host": f"evil.example:{serving.port}"})

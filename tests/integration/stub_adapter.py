@@ -126,7 +126,7 @@ def main() -> None:
         )
     if sys.argv[1] == "answer":
         answer(settings, variant)
-    write("ready", settings=settings)
+    write("ready", streams=1, settings=settings)
     wait_for_end()
 
 

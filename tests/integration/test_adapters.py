@@ -22,7 +22,7 @@ def test_both_ends_run_and_the_servers_cpu_time_is_stated(host: Session) -> None
     assert 0 < listening["server_start_ns"] < PATIENCE_S * 1e9
     asking = start(host, "stub", "ask", port=listening["port"])
     given = asking.wait_for("ready", PATIENCE_S)["settings"]
-    own = {"contract": 1, "name": "stub", "variant": "", "role": "ask"}
+    own = {"contract": 1, "name": "stub", "variant": "", "role": "ask", "scope": "pathlab"}
     assert given == {**SETTINGS, "port": listening["port"], **own}
     server.command("go")
     asking.command("stop")

@@ -101,7 +101,7 @@ def test_a_full_disk_leaves_the_summary_and_announces_no_report(
     def fill(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("pathlab.report.formats.output_file.os.fsync", fill)
+    monkeypatch.setattr("pathlab.files.os.fsync", fill)
     status, out, err = call_lines(["report", str(folder), "--out", str(tmp_path / "x.html")], capsys)
     assert status == 5
     assert "cannot be written: No space left on device" in err[0]

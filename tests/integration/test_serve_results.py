@@ -131,7 +131,7 @@ def test_what_takes_the_place_of_results_is_not_shown_for_them(served: ServedExp
     write_results(make_quickstart(cycles=1, created_utc="2026-03-01T00:00:00Z"), folder / "old")
     replaced = served.request(f"/api/results?open={before}")
     assert replaced.status == 410
-    assert "others took their place" in replaced.json()["error"]
+    assert "deleted or replaced" in replaced.json()["error"]
     after = find_ids(served)["old"]
     assert after != before
     assert read_header(served.request(f"/api/results?open={after}"))["trials"] == 8

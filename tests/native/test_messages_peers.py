@@ -39,6 +39,7 @@ from tests.native.peers import (
     build_hello,
     call,
     listening,
+    read_busy,
     read_exactly,
     read_to_end,
 )
@@ -153,7 +154,7 @@ def test_streams_that_state_other_messages_are_rejected() -> None:
             call(port, build_hello(streams=2, messages=(64, 0, 0, 2**20))),
             call(port, build_hello(stream=1, streams=2, messages=(128, 0, 0, 2**20))) as other,
         ):
-            assert read_to_end(other) == b""
+            assert read_busy(other) == (1, 1, 2)  # it may be another sender's
         receiver.close_stdin()
         receiver.finish()
 

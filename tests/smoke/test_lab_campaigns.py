@@ -12,6 +12,7 @@ import pathlab
 from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
+from pathlab.store.usable import is_usable
 from tests.command_line import call
 from tests.require import require_engine, require_mptcp, require_namespaces
 
@@ -157,8 +158,9 @@ def test_a_campaign_of_each_kind_is_run_reported_and_checked(
     )
     (tmp_path / "campaign.toml").write_text(text, encoding="utf-8")
     ran = call(["run", str(tmp_path / "campaign.toml"), "--out", str(out)], capsys)
-    assert ran.status == 0, ran.err
     with pathlab.open(out) as results:
+        usable = [number for number, record in results.records_by_id().items() if is_usable(record)]
+        assert ran.status == (0 if usable else 7), ran.err
         plan = [row.row for row in results.plan()]
         complete = {
             number: record
@@ -166,7 +168,8 @@ def test_a_campaign_of_each_kind_is_run_reported_and_checked(
             if record.status == "complete"
         }
         assert plan == list(range(kind.rows or len(plan)))
-        assert sorted(record.plan_row for record in complete.values()) == plan
+        # A trial in which a host stalled is measured again.
+        assert sorted({record.plan_row for record in complete.values()}) == plan
         for number, record in complete.items():
             assert Flag.LAB in record.flags
             assert record.unloaded_sent == 2

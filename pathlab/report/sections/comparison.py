@@ -32,6 +32,7 @@ from pathlab.study.comparison.rows import (
     ResultsComparison,
     choose_most_changed,
     find_least_bound,
+    find_least_margin_ratio,
 )
 from pathlab.units import format_ratio
 
@@ -173,7 +174,7 @@ def _find_margin(rows: Sequence[ComparisonRow]) -> tuple[float | None, float | N
     """The margin as it is drawn; of several the least one, None where it is not known."""
     metric = rows[0].metric
     if metric.bound is None:
-        margin_ratio = min(row.margin_ratio for row in rows)
+        margin_ratio = find_least_margin_ratio(rows)
         return _scale(1 / (1 + margin_ratio), metric), _scale(1 + margin_ratio, metric)
     bound = find_least_bound(rows)
     return (None, None) if bound is None else (_scale(-bound, metric), _scale(bound, metric))

@@ -179,6 +179,11 @@ def find_least_bound(rows: Sequence[ComparisonRow]) -> float | None:
     return min((row.bound for row in rows if row.bound is not None), default=None)
 
 
+def find_least_margin_ratio(rows: Sequence[ComparisonRow]) -> float:
+    """The least relative margin of these rows."""
+    return min(row.margin_ratio for row in rows)
+
+
 def compare_results(
     results: Sequence[tuple[str, StudySource]],
     rules: ComparisonRules | None = None,

@@ -42,7 +42,7 @@ RECORD = make_record(
 HOSTS = st.sampled_from(
     ["a", "10.77.0.2", "fe80::1%eth0", "2001:db8:1234:5678:9abc:def0:1234:5678", "h" * 253]
 )
-RATES = st.none() | st.floats(0, 1e12)
+RATES = st.none() | st.just(0.0) | st.floats(1e-3, 1e12)
 TIMES = st.none() | st.floats(-1e12, 1e12)
 
 

@@ -128,7 +128,7 @@ def test_what_is_accepted_is_read(
                 assert results.series_table(number, kind).num_rows == series[kind].num_rows
 
         store()
-    assert min(taken.values()) > 30, taken
+    assert min(taken.values()) > 9, taken
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of numpy, on figures that no path has
         read_everything(folder, capsys, READERS)
