@@ -40,7 +40,8 @@ MUTANTS := build/mutants
 # The engine is built while the virtual environment is made.
 quickstart:
 	@$(MAKE) --no-print-directory -j2 install
-	@$(BIN)/pathlab run quickstart --new
+	@# 7: measured, but this machine was too busy for a number that counts; the answer says so.
+	@$(BIN)/pathlab run quickstart --new || [ $$? -eq 7 ]
 
 install: $(INSTALLED) engine
 

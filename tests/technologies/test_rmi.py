@@ -22,7 +22,7 @@ import java.rmi.server.RemoteObjectInvocationHandler;
 
 public final class Peer {
     public static void main(String[] ports) throws Exception {
-        Object stub = LocateRegistry.getRegistry("127.0.0.1", Integer.parseInt(ports[0])).lookup("echo");
+        Object stub = LocateRegistry.getRegistry("127.0.0.1", Integer.parseInt(ports[0])).lookup("pathlab");
         Method method = Rmi.Echo.class.getMethod("ask", byte[].class);
         long hash = sun.rmi.server.Util.computeMethodHash(method);
         RemoteObject handler = (RemoteObject) java.lang.reflect.Proxy.getInvocationHandler(stub);
