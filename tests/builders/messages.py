@@ -16,14 +16,7 @@ import pandas as pd
 
 from pathlab.store.hdr_histogram import Histogram, HistogramLayout
 from pathlab.store.records import PlanRecord, TrialRecord
-from tests.builders.results import (
-    Settings,
-    SyntheticResults,
-    join_results,
-    make_hosts,
-    plan_cycles,
-    run_plan,
-)
+from tests.builders.results import Settings, SyntheticResults, join_results, make_hosts, plan_cycles, run_plan
 from tests.builders.sweeps import make_sweep
 from tests.builders.trials import measure_row
 

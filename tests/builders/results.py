@@ -15,14 +15,7 @@ from pathlab.store.flags import Status
 from pathlab.store.records import CampaignRecord, HostRecord, JournalRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
-from tests.builders.trials import (
-    DELAY_NS,
-    MTU_BYTES,
-    QUEUE_BYTES,
-    RATE_BITS_PER_S,
-    make_series,
-    measure_row,
-)
+from tests.builders.trials import DELAY_NS, MTU_BYTES, QUEUE_BYTES, RATE_BITS_PER_S, make_series, measure_row
 
 Settings = Mapping[str, Any]
 Series = dict[str, pd.DataFrame]

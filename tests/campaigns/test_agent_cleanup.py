@@ -112,10 +112,7 @@ def _stage(stage: str, agent_zip: Path, folder: Path) -> Iterator[Cast]:
             assert controller.stdout is not None
             said = json.loads(controller.stdout.readline())
             yield Cast(
-                controller=controller,
-                agent=said["agent"],
-                engines=tuple(said["engines"]),
-                port=said["port"],
+                controller=controller, agent=said["agent"], engines=tuple(said["engines"]), port=said["port"]
             )
         finally:
             controller.kill()

@@ -28,15 +28,7 @@ from tests.lab.captured import (
     transfer,
 )
 from tests.lab.emulation import emulate
-from tests.lab.wires import (
-    ADDRESS6_A,
-    ADDRESS6_B,
-    ADDRESS_A,
-    ADDRESS_B,
-    Wires,
-    address_ipv6,
-    plug_cables,
-)
+from tests.lab.wires import ADDRESS6_A, ADDRESS6_B, ADDRESS_A, ADDRESS_B, Wires, address_ipv6, plug_cables
 from tests.native.engine import MS, Ending, Flag, build_command, run, start_command
 from tests.patience import PATIENCE_S
 from tests.require import require_faulty_engine
@@ -189,10 +181,7 @@ def test_on_the_loopback_each_packet_is_recorded_once(wires: Wires, tmp_path: Pa
 
 def test_a_full_ring_loses_packets_and_counts_them(link: Wires, tmp_path: Path) -> None:
     whole, lossy = tmp_path / "whole.pcapng", tmp_path / "lossy.pcapng"
-    with (
-        capturing(link.b, whole) as patient,
-        capturing(link.b, lossy, ring_bytes=2 * 131072) as capture,
-    ):
+    with capturing(link.b, whole) as patient, capturing(link.b, lossy, ring_bytes=2 * 131072) as capture:
         capture.process.send_signal(signal.SIGSTOP)
         transfer(link, mss_bytes=100, streams=4, duration_ns=600 * MS)
         link.a.run("ping", "-c", "1", ADDRESS_B)  # behind the last packets of the flow

@@ -12,13 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.lab.emulation import (
-    build_command,
-    carry_traffic,
-    check_balance,
-    emulate,
-    measure_rtt_ms,
-)
+from tests.lab.emulation import build_command, carry_traffic, check_balance, emulate, measure_rtt_ms
 from tests.lab.fates import read_begin_ns, read_fates
 from tests.lab.wires import ADDRESS_B, Wires, plug_cables
 from tests.patience import PATIENCE_S

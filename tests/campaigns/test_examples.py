@@ -77,10 +77,7 @@ PROMISES: dict[str, tuple[list[object], list[str]]] = {
     ),
     "read_series.py": (
         ["RESULTS"],
-        [
-            r"^30 intervals, \d+\.\d to \d+\.\d Mbit/s$",
-            r"^20 probes, [01] lost, median RTT \d+\.\d ms$",
-        ],
+        [r"^30 intervals, \d+\.\d to \d+\.\d Mbit/s$", r"^20 probes, [01] lost, median RTT \d+\.\d ms$"],
     ),
     "compare_results.py": (["RESULTS", "RESULTS"], [r"^(.*equivalent.*\n){12}\Z"]),
     "compare_iperf3.py": (

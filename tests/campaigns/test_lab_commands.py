@@ -200,12 +200,7 @@ def test_a_lab_whose_maker_was_interrupted_does_not_stay(labs: Labs) -> None:
     facts = json.loads(labs.ask("show", "lan", "--json").out)["lab"]
     try:
         done = subprocess.run(
-            words,
-            input=json.dumps(facts),
-            stdout=theirs,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
+            words, input=json.dumps(facts), stdout=theirs, text=True, timeout=PATIENCE_S, check=False
         )
     finally:
         os.close(theirs)

@@ -54,10 +54,7 @@ OTHERS: dict[str, tuple[Callable[[], SyntheticResults], tuple[str, ...]]] = {
         lambda: make_udp_trials([{"gso": on} for on in (False, True)], carry_flow, cycles=2),
         ("datagrams", "datagram_cost", "offloads"),
     ),
-    "technologies": (
-        make_loaded_technologies,
-        ("technologies", "technology_overhead", "loaded_round_trips"),
-    ),
+    "technologies": (make_loaded_technologies, ("technologies", "technology_overhead", "loaded_round_trips")),
     "links": (
         lambda: make_multipath_results(Bonds(cycles=1, reordering=(3, 127))),
         (

@@ -160,7 +160,7 @@ def test_sender_sends_the_golden_hello_and_accepts_the_golden_answer() -> None:
 
 
 MESSAGES: dict[str, Flag] = {
-    **{"message_bytes": 256, "encoding": "protobuf", "reply": "yes", "queue_bytes": 2**18},
+    **{"message_bytes": 256, "encoding": "protobuf", "reply": "yes", "queue_bytes": 2**18}
 }
 DATAGRAMS: dict[str, Flag] = {
     **{"direction": "both", "datagram_bytes": 1472, "gso": "yes", "ecn": 2},

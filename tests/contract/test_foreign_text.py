@@ -141,10 +141,7 @@ def test_nothing_raw_is_printed_by_what_fails(
 
 @pytest.mark.parametrize("arguments", [["plan", "campaign.toml"], ["campaigns", "show", "campaign.toml"]])
 def test_a_campaign_file_is_shown_without_its_controls(
-    folder: Path,
-    arguments: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    folder: Path, arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
     said = call(arguments, capsys)

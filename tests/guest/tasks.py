@@ -11,10 +11,7 @@ from typing import Any
 from pathlab.errors import HostError
 from tests.guest import netem_task, pacing_task
 
-TASKS: dict[str, Callable[[], dict[str, Any]]] = {
-    "netem": netem_task.measure,
-    "pacing": pacing_task.measure,
-}
+TASKS: dict[str, Callable[[], dict[str, Any]]] = {"netem": netem_task.measure, "pacing": pacing_task.measure}
 
 
 def main() -> None:

@@ -77,8 +77,7 @@ def test_no_shell_reads_the_arguments(peers: Session, tmp_path: Path) -> None:
 
 # What an engine's table of limits says of iperf3, by the program itself: at a limit, and beyond it.
 @pytest.mark.parametrize(
-    ("argument", "most"),
-    [("-P", 128), ("-w", 512 * 2**20), ("-l", 2**20), ("-M", 9216), ("-t", 86400)],
+    ("argument", "most"), [("-P", 128), ("-w", 512 * 2**20), ("-l", 2**20), ("-M", 9216), ("-t", 86400)]
 )
 def test_the_limits_of_iperf3_are_those_that_it_states(peers: Session, argument: str, most: int) -> None:
     for value, said in ((most, "unable to connect to server"), (most + 1, f"maximum = {most}")):

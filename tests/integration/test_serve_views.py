@@ -84,12 +84,7 @@ def test_two_browsers_at_once_lose_no_view(served: ServedExplorer) -> None:
 
 
 def test_nothing_wrong_is_stored(served: ServedExplorer, folders: list[Path]) -> None:
-    for wrong in (
-        {"replaces": 1},
-        {"name": ""},
-        {"name": "../../x="},
-        {"view": "x" * 9000},
-    ):
+    for wrong in ({"replaces": 1}, {"name": ""}, {"name": "../../x="}, {"view": "x" * 9000}):
         refused = send(served, "PUT", {"name": "a", "view": "", **wrong})
         assert (refused.status, set(refused.json())) == (400, {"error", "hint"}), wrong
     assert send(served, "DELETE", {"name": "a", "view": VIEW, "results": "C"}).status == 404

@@ -49,8 +49,7 @@ def test_the_file_is_of_that_machine_and_needs_nothing_else(machine: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "machine",
-    [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in MACHINES],
+    "machine", [pytest.param(name, marks=[] if name in ALWAYS else pytest.mark.long) for name in MACHINES]
 )
 def test_units_there(machine: str) -> None:
     # QEMU's user mode returns a TCP_INFO of four bytes, so its fields cannot be tested there.

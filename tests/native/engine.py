@@ -151,11 +151,7 @@ def start(
 def start_command(command: list[str]) -> Iterator[Engine]:
     """The engine of this command line, or of one that becomes it."""
     process = subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     engine = Engine(process)
     try:

@@ -155,10 +155,7 @@ def test_hello_may_arrive_in_pieces_and_data_at_once() -> None:
 def test_hello_that_stays_incomplete_is_closed_after_two_seconds(message_bytes: int) -> None:
     """Two unauthenticated peers, a silent one and one with half a hello, while bytes or messages flow."""
     flags: dict[str, Flag] = {"message_bytes": message_bytes} if message_bytes else {}
-    with both_ready({}, flags, streams=1, duration_ns=LONG_NS, window_bytes=65536) as (
-        receiver,
-        sender,
-    ):
+    with both_ready({}, flags, streams=1, duration_ns=LONG_NS, window_bytes=65536) as (receiver, sender):
         port = receiver.latest["sockets"][0]["local_port"]
         sender.send_line("go")
         receiver.wait_for("start")

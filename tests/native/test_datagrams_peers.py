@@ -97,10 +97,7 @@ def _datagram(number: int, *, check: int = CHECK_FORWARD, phase: int = 1, size: 
 
 def test_the_receiver_counts_by_the_protocol_and_sends_no_datagram() -> None:
     """Loss, copies and order of a sender that the test plays, and foreign datagrams beside them."""
-    with (
-        receiving(**HOSTILE, duration_ns=50 * MS) as (receiver, port),
-        _hostile(port) as (stream, udp),
-    ):
+    with receiving(**HOSTILE, duration_ns=50 * MS) as (receiver, port), _hostile(port) as (stream, udp):
         receiver.expect("ready")
         stream.sendall(b"g")
         receiver.expect("start")
@@ -149,10 +146,7 @@ def test_what_comes_after_the_receipt_is_not_counted() -> None:
 def test_numbers_beyond_32_bits() -> None:
     """As after 2^32 datagrams: they are counted like the first ones."""
     first = 2**32 - 2
-    with (
-        receiving(**HOSTILE, duration_ns=50 * MS) as (receiver, port),
-        _hostile(port) as (stream, udp),
-    ):
+    with receiving(**HOSTILE, duration_ns=50 * MS) as (receiver, port), _hostile(port) as (stream, udp):
         receiver.expect("ready")
         stream.sendall(b"g")
         for number in range(first, first + 5):

@@ -93,10 +93,7 @@ def _await_bytes(receiver: Engine, count: int) -> None:
 
 
 def test_receiver_whose_sender_resets_after_the_steady_window_is_complete() -> None:
-    with (
-        receiving(streams=1) as (receiver, port),
-        call(port, build_hello() + b"x" * 100) as held,
-    ):
+    with receiving(streams=1) as (receiver, port), call(port, build_hello() + b"x" * 100) as held:
         assert read_exactly(held, ANSWER.size) == build_answer()
         held.sendall(b"x" * 50)
         _await_bytes(receiver, 150)

@@ -109,12 +109,7 @@ def test_an_unauthenticated_peer_is_closed_and_counted() -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [
-        build_probe(token=OTHER_TOKEN),
-        build_probe(kind=REPLY),
-        build_probe(size=99) + b"x",
-        bytes(100),
-    ],
+    [build_probe(token=OTHER_TOKEN), build_probe(kind=REPLY), build_probe(size=99) + b"x", bytes(100)],
 )
 def test_an_admitted_peer_without_the_token_is_closed(message: bytes) -> None:
     """A hijacked connection cannot continue without the token."""

@@ -29,15 +29,7 @@ from tests.native.engine import (
     run,
     sending,
 )
-from tests.native.peers import (
-    ANSWER,
-    answering,
-    build_answer,
-    build_hello,
-    call,
-    listening,
-    read_exactly,
-)
+from tests.native.peers import ANSWER, answering, build_answer, build_hello, call, listening, read_exactly
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.engine

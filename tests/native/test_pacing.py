@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.native.engine import (
-    MS,
-    Ending,
-    Flag,
-    Record,
-    assert_complete,
-    both_ready,
-    carry,
-)
+from tests.native.engine import MS, Ending, Flag, Record, assert_complete, both_ready, carry
 from tests.native.messages import name_end
 
 pytestmark = pytest.mark.engine
@@ -72,11 +64,7 @@ def test_all_streams_together_keep_to_the_rate(streams: int, transfer: str, paci
         "user": streams * write_bytes + RATE * STEP_NS // (8 * NS_PER_S),
     }
     _assert_within_rate(sent, received, RATE, slack_bytes=ahead[pacing])
-    assert _pacing(sent) == {
-        "requested_bits_per_s": RATE,
-        "stream_bits_per_s": RATE // streams,
-        "by": pacing,
-    }
+    assert _pacing(sent) == {"requested_bits_per_s": RATE, "stream_bits_per_s": RATE // streams, "by": pacing}
     # The kernel has the limit only where it paces.
     granted = RATE // streams // 8 if pacing == "kernel" else None
     stated = [socket["max_pacing_bytes_per_s"] for socket in sent.of("ready")[0]["sockets"]]

@@ -18,13 +18,7 @@ from release.__main__ import check_folder
 from release.commands import ReleaseError
 from release.commit import Commit
 from release.lock_files import read_pins
-from release.sbom import (
-    NAME,
-    read_debian_packages,
-    read_requirers,
-    write_image_bill,
-    write_wheel_bill,
-)
+from release.sbom import NAME, read_debian_packages, read_requirers, write_image_bill, write_wheel_bill
 from release.signing import NAMESPACE, VARIABLE, find_signing_key, sign
 from tests.require import require
 

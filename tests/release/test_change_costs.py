@@ -360,7 +360,4 @@ def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) 
     printed = tree.run(USE_OF_A_SECTION).splitlines()
     assert "## Tally" in printed
     assert "1 condition measured." in printed
-    assert tree.changed_files() == [
-        "pathlab/report/sections/chapters.py",
-        "pathlab/report/sections/tally.py",
-    ]
+    assert tree.changed_files() == ["pathlab/report/sections/chapters.py", "pathlab/report/sections/tally.py"]

@@ -109,9 +109,7 @@ class Kind:
 
 KINDS = {
     "windows": Kind(
-        factors='streams = [1, 2]\nwindow = "32KiB"\ncongestion = "reno"',
-        check=check_bytes,
-        rows=2,
+        factors='streams = [1, 2]\nwindow = "32KiB"\ncongestion = "reno"', check=check_bytes, rows=2
     ),
     "datagrams": Kind(
         factors='streams = 1\ntransport = "udp"\ndatagram = "500B"\npacing = ["1Mbit/s", "2Mbit/s"]',

@@ -200,9 +200,7 @@ class SshLab:
         settings = [f"{MARK}={self.mark}", f"PYTHONPATH={ROOT}", *more]
         try:
             process = self.namespaces.spawn(
-                CONTROLLER,
-                ["env", *settings, sys.executable, *argv],
-                (theirs_in, theirs_out, theirs_out),
+                CONTROLLER, ["env", *settings, sys.executable, *argv], (theirs_in, theirs_out, theirs_out)
             )
         finally:
             os.close(theirs_in)

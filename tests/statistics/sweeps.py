@@ -17,10 +17,7 @@ STREAMS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 20], dtype=float)
 
 # Published parameters of a path of some 100 Mbit/s, and the curve by its published formula, bit/s.
 TRUTH: dict[Family, tuple[dict[str, float], Callable[[Rows, dict[str, float]], Rows]]] = {
-    Family.LINEAR_THEN_FLAT: (
-        {"b": 12e6, "C": 90e6},
-        lambda n, p: np.minimum(p["b"] * n, p["C"]),
-    ),
+    Family.LINEAR_THEN_FLAT: ({"b": 12e6, "C": 90e6}, lambda n, p: np.minimum(p["b"] * n, p["C"])),
     Family.LOSS_LIMITED: ({"k": 4e6}, lambda n, p: p["k"] * n),
     Family.LU: ({"a": 1e-16, "b": 4.4e-15}, lambda n, p: n / np.sqrt(p["a"] * n**2 + p["b"])),
     Family.YILDIRIM_POWER: (

@@ -41,10 +41,7 @@ def test_fits_are_rs(distribution: Distribution) -> None:
             assert found.parameters[parameter] == pytest.approx(value, rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("n", "runs"),
-    [(5, choose_runs(40, short=15)), *list_long(SIZES, runs=1000)],
-)
+@pytest.mark.parametrize(("n", "runs"), [(5, choose_runs(40, short=15)), *list_long(SIZES, runs=1000)])
 @pytest.mark.parametrize("distribution", list(Distribution))
 def test_intervals_cover(distribution: Distribution, n: int, runs: int) -> None:
     rng = np.random.default_rng([n, runs])

@@ -64,8 +64,7 @@ def test_false_decisions_with_a_loss_that_drifts(correlation: float, runs: int) 
     for loss_ratio, wrong in ((1.02e-3, RateVerdict.BELOW), (0.98e-3, RateVerdict.ABOVE)):
         verdicts = [
             decide_rate(
-                RULE,
-                draw_trials(rng, 50_000, loss_ratio, burst=3, correlation=correlation, variation=0.5),
+                RULE, draw_trials(rng, 50_000, loss_ratio, burst=3, correlation=correlation, variation=0.5)
             ).verdict
             for _ in range(runs)
         ]

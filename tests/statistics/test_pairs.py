@@ -51,9 +51,7 @@ def test_ordered_cycles_count_for_less_than_the_same_in_disorder() -> None:
         max_size=4,
     )
 )
-def test_verdicts_and_intervals_never_contradict_each_other(
-    families: list[list[tuple[int, int]]],
-) -> None:
+def test_verdicts_and_intervals_never_contradict_each_other(families: list[list[tuple[int, int]]]) -> None:
     """Alone and Holm-corrected: intervals exclude no difference for winners, and for others only if alike."""
     alone = [compare_pairs(*np.array(pairs, dtype=float).T) for pairs in families]
     for one in (*alone, *correct_comparisons(alone)):

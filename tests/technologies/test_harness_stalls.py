@@ -32,10 +32,7 @@ pytestmark = pytest.mark.engine
 #: The variant that hangs within the second stream alone is not told to a program behind a pipe.
 MUTE = [(language, "mute") for language in LANGUAGES]
 MUTE += [("pipe", "null-mute"), ("java", "warm-mute")]
-AWAITED = {
-    "null-mute": "no replies to null requests",
-    "warm-mute": "no reply to an untimed request",
-}
+AWAITED = {"null-mute": "no replies to null requests", "warm-mute": "no reply to an untimed request"}
 MUTE += [(language, "second") for language in LANGUAGES if language != "pipe"]
 STALLED = r"no reply for \d+\.\d"
 

@@ -47,7 +47,7 @@ MANIFESTS: Values = {
     "baseline": [1],
     "adds": ["broker", [1]],
     "needs": [
-        *([{"library": "x"}], [{"program": "x", "header": "y"}], [{"program": "x", "rpm": "y"}], ["x"]),
+        *([{"library": "x"}], [{"program": "x", "header": "y"}], [{"program": "x", "rpm": "y"}], ["x"])
     ],
     "build": [[], [[]], [["sh", "-c", "id"]], [["cc", "{port}"]]],
     "server": [["x", "{prot}"], "redis-server", ["x\0"]],
@@ -56,9 +56,7 @@ MANIFESTS: Values = {
     "port": ["any"],
     "client": [["perl"]],
     "limits": [[{"what": "x"}]],
-    "variants": [
-        *([], {"a": 1}, {"a": {"language": "c"}}, {"../a": {}}, {"a": {"port": 1}}),
-    ],
+    "variants": [*([], {"a": 1}, {"a": {"language": "c"}}, {"../a": {}}, {"a": {"port": 1}})],
 }
 #: What single keys do not show.
 TOGETHER = (

@@ -163,8 +163,7 @@ def test_mistakes_of_hosts_name_their_lines(say: Say, tmp_path: Path, text: str)
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["format = 1\n", '[lab]\nhosts = ["a", "b"]\n[[lab.links]]\nbetween = ["a", "b"]\nrate = 3\n'],
+    "text", ["format = 1\n", '[lab]\nhosts = ["a", "b"]\n[[lab.links]]\nbetween = ["a", "b"]\nrate = 3\n']
 )
 def test_mistakes_of_labs_name_their_lines(say: Say, tmp_path: Path, text: str) -> None:
     path = tmp_path / "lab.toml"

@@ -153,8 +153,7 @@ def test_constraints_that_are_none_are_refused(say: Say, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "override",
-    ["duration=2s", "tria.duration=2s", "trial.duratoin=2s", "trial.duration=2", "x"],
+    "override", ["duration=2s", "tria.duration=2s", "trial.duratoin=2s", "trial.duration=2", "x"]
 )
 def test_a_bad_override_has_a_hint_of_its_own(say: Say, override: str) -> None:
     sound = CAMPAIGN.replace('duration = "1s"\n', "").replace("[1, 0]", "[1]").replace('"1"', '"1s"')

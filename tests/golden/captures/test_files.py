@@ -10,12 +10,7 @@ import pytest
 
 from pathlab.captures.capture import open_capture, read_capture
 from pathlab.errors import StoreError, UsageError
-from tests.builders.packets import (
-    build_block,
-    build_enhanced,
-    write_pcap,
-    write_pcapng,
-)
+from tests.builders.packets import build_block, build_enhanced, write_pcap, write_pcapng
 from tests.golden.conftest import Say, catch
 from tests.unit.captures.test_files import make_pcapng, read_all
 

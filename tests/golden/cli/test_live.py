@@ -12,14 +12,7 @@ import pytest
 from rich.console import Console
 
 from pathlab.cli.live import LiveView, describe_step, format_wait
-from pathlab.runner.events import (
-    CampaignStarted,
-    Event,
-    Preparing,
-    SearchNow,
-    TrialEnded,
-    TrialStarted,
-)
+from pathlab.runner.events import CampaignStarted, Event, Preparing, SearchNow, TrialEnded, TrialStarted
 from pathlab.store.results import Results
 from tests.builders.printed import print_text
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN

@@ -15,14 +15,7 @@ from pathlab.agents import deployment
 from pathlab.errors import HostError, UsageError
 from pathlab.remote.engine import engine_version, find_engine, refuse_foreign_build, take_other_build
 from tests.golden.conftest import Say
-from tests.unit.remote.test_engine import (
-    VERSIONS,
-    install_foreign,
-    make_build,
-    make_program,
-    own,
-    package,
-)
+from tests.unit.remote.test_engine import VERSIONS, install_foreign, make_build, make_program, own, package
 from tests.unit.remote.test_machines import write_header
 
 __all__ = ["own", "package"]

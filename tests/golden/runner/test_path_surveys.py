@@ -47,8 +47,7 @@ class Kept:
 
 
 def test_a_path_that_cannot_be_surveyed_is_named_and_the_next_one_taken(
-    say: Say,
-    monkeypatch: pytest.MonkeyPatch,
+    say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = replace(PATH, source="b", destination="a")
 

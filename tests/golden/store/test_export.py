@@ -15,14 +15,7 @@ from pathlab.cli.export import export as export_command
 from pathlab.errors import StoreError, UsageError
 from pathlab.store.exporting import load_format, select_trials
 from pathlab.store.results import Results
-from tests.builders.stored import (
-    CAMPAIGN,
-    COMPLETE,
-    PLAN,
-    change_database,
-    fill_results,
-    make_results,
-)
+from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, change_database, fill_results, make_results
 from tests.golden.conftest import Say, catch
 from tests.unit.store.exporters.test_export import BOTH_ENDS, CPU, export
 

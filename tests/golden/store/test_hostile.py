@@ -39,11 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 )
 @pytest.mark.parametrize("words", [["results", "check", "bad"], ["results", "show", "bad"]], ids=" ".join)
 def test_a_table_that_computes_is_refused(
-    say: Say,
-    statements: tuple[str, ...],
-    words: list[str],
-    folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    say: Say, statements: tuple[str, ...], words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for statement in statements:
         change_database(folder, statement)

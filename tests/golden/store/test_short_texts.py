@@ -34,12 +34,7 @@ from pathlab.store.series import decode_series, encode_series
 from pathlab.store.series_columns import SERIES
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.comparison.rows import compare_results
-from tests.builders.foreign_files import (
-    make_iperf3,
-    make_json_stream,
-    read_node,
-    write_sample,
-)
+from tests.builders.foreign_files import make_iperf3, make_json_stream, read_node, write_sample
 from tests.builders.series import make_probes
 from tests.builders.stored import CAMPAIGN, COMPLETE, PLAN, make_results, replace_series
 from tests.golden.conftest import Say, catch

@@ -8,12 +8,7 @@ from typing import Any
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.campaign.order import PlanRow
-from tests.builders.searches import (
-    count_link,
-    make_search_campaign,
-    run_searches,
-    write_search_results,
-)
+from tests.builders.searches import count_link, make_search_campaign, run_searches, write_search_results
 from tests.builders.stored import create_results
 from tests.golden.conftest import Say
 from tests.unit.study.test_lossless_rate import analyse

@@ -194,9 +194,6 @@ def test_rounding_is_answered_without_a_warning(name: str) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.sampled_from(sorted(ESTIMATORS)),
-    st.lists(st.sampled_from(ODD_VALUES), max_size=N),
-)
+@given(st.sampled_from(sorted(ESTIMATORS)), st.lists(st.sampled_from(ODD_VALUES), max_size=N))
 def test_whatever_the_values_the_answer_holds_no_number_that_is_none(name: str, values: Values) -> None:
     assert_honest(name, find_answer(name, values))

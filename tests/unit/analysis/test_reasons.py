@@ -17,11 +17,7 @@ from pathlab.analysis.estimators.margins import log_margins
 from pathlab.analysis.estimators.outliers import name_outliers
 from pathlab.analysis.estimators.quantiles import median_interval
 from pathlab.analysis.estimators.recovery import estimate_recovery
-from pathlab.analysis.estimators.serial import (
-    measure_autocorrelation,
-    measure_effective_size,
-    serial_median,
-)
+from pathlab.analysis.estimators.serial import measure_autocorrelation, measure_effective_size, serial_median
 from pathlab.analysis.estimators.shifts import hodges_lehmann
 from pathlab.analysis.estimators.tails import estimate_tail
 from pathlab.analysis.estimators.trend import bound_change, find_trend

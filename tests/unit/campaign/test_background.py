@@ -12,10 +12,7 @@ from pathlab.campaign.order import plan_rows
 from pathlab.errors import CampaignError
 from tests.builders.campaigns import make_sample
 
-PAIRS = {
-    "hosts": ["a", "b", "c", "d"],
-    "links": [{"between": ["a", "b"]}, {"between": ["c", "d"]}],
-}
+PAIRS = {"hosts": ["a", "b", "c", "d"], "links": [{"between": ["a", "b"]}, {"between": ["c", "d"]}]}
 IN_LAB: dict[str, Any] = {"lab": PAIRS, "paths": [{"source": "a", "destination": "b"}]}
 
 

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pathlab.campaign.budget import (
-    SURVEY_MAX_NS,
-    SURVEY_NS,
-    Estimator,
-    estimate_campaign,
-    find_path_facts,
-)
+from pathlab.campaign.budget import SURVEY_MAX_NS, SURVEY_NS, Estimator, estimate_campaign, find_path_facts
 from pathlab.campaign.design import list_cells
 from pathlab.campaign.load import load_campaign
 from pathlab.campaign.model import Campaign, MeasuredPath

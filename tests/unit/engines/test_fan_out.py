@@ -76,7 +76,7 @@ def test_streams_are_in_the_senders_order_and_counts_are_summed() -> None:
     assert (ready["streams"], ready["rejected"], ready["workers"]) == (6, 3, 6)
     assert ready["cores"] == [1, None, 2, None, 3, None]
     assert [(socket["stream"], socket["rcvbuf_bytes"]) for socket in ready["sockets"]] == [
-        *((0, 1), (1, 2), (2, 3), (3, 2), (4, 3), (5, 4)),
+        *((0, 1), (1, 2), (2, 3), (3, 2), (4, 3), (5, 4))
     ]
     assert ready["messages"] == {"bytes": 64, "wait": "block", "priority": None}  # not granted by all
     assert result["total_bytes"] == [4, 8, 12, 44, 48, 52]
@@ -100,7 +100,7 @@ def test_streams_are_in_the_senders_order_and_counts_are_summed() -> None:
 def test_a_receiver_that_drained_faster_counts_nothing_more() -> None:
     merged = of_kind(merge_receivers([make_receiver(1), make_receiver(2, drains=3)], 4), "interval")
     assert [(record["index"], record["phase"]) for record in merged] == [
-        *((0, "warmup"), (1, "steady"), (2, "steady"), (3, "drain"), (4, "drain"), (5, "drain")),
+        *((0, "warmup"), (1, "steady"), (2, "steady"), (3, "drain"), (4, "drain"), (5, "drain"))
     ]
     last = merged[-1]
     assert (last["bytes"], last["messages"]) == ([0, 2, 0, 12], [0, 1, 0, 2])

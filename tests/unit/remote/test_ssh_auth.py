@@ -113,8 +113,7 @@ def test_a_question_that_is_not_answered_is_nobody_to_be_asked(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "reported"),
-    [("no key at all", "not a usable key"), (None, "no such file")],
+    ("text", "reported"), [("no key at all", "not a usable key"), (None, "no such file")]
 )
 def test_what_is_no_key_is_reported(tmp_path: Path, text: str | None, reported: str) -> None:
     path = tmp_path / "key"

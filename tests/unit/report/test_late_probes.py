@@ -33,10 +33,7 @@ def results() -> SyntheticResults:
 
 @pytest.mark.parametrize(
     ("name", "heading", "bounds"),
-    [
-        ("cells", "dRTT", ["above 1.2 s"]),
-        ("recommendation", "dRTT", ["above 1.2 s"]),
-    ],
+    [("cells", "dRTT", ["above 1.2 s"]), ("recommendation", "dRTT", ["above 1.2 s"])],
 )
 def test_analyses_give_the_bound(
     results: SyntheticResults, name: str, heading: str, bounds: list[str]

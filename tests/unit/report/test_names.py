@@ -40,8 +40,7 @@ def test_a_range_names_a_common_unit_once_and_equal_ends_once(low: str, high: st
 
 
 @pytest.mark.parametrize(
-    ("ends", "text"),
-    [((3e6, 4e6), "3–4 ms"), ((3e6, 3e6), "3–3 ms"), ((-3e6, -3e6), "-3 to -3 ms")],
+    ("ends", "text"), [((3e6, 4e6), "3–4 ms"), ((3e6, 3e6), "3–3 ms"), ((-3e6, -3e6), "-3 to -3 ms")]
 )
 def test_an_interval_whose_ends_read_alike_still_reads_as_one(ends: tuple[float, float], text: str) -> None:
     assert format_interval(IntervalBuilder(n=9, method="sample").build(*ends), format_time) == text

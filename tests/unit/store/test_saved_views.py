@@ -12,14 +12,7 @@ from pathlib import Path
 import pytest
 
 from pathlab.errors import StoreError, UsageError
-from pathlab.store.saved_views import (
-    VIEWS_NAME,
-    ViewChanged,
-    find_view,
-    read_views,
-    remove_view,
-    save_view,
-)
+from pathlab.store.saved_views import VIEWS_NAME, ViewChanged, find_view, read_views, remove_view, save_view
 
 VIEW = "x=streams&y=throughput_bits_per_s"
 

@@ -53,9 +53,6 @@ def test_where_histograms_were_kept_the_means_of_their_intervals_are_read() -> N
             make_histogram_row(place * 100 * MS, [int(mean * MS)], sent=1, lost=0, reordered=0)
             for place, mean in enumerate(course)
         ]
-        series = {
-            "loaded_probe_histograms": pd.DataFrame(rows),
-            "sender_intervals": intervals(20, 40, 60),
-        }
+        series = {"loaded_probe_histograms": pd.DataFrame(rows), "sender_intervals": intervals(20, 40, 60)}
         found = classify(with_series(make_sweep(3, levels=LEVELS), series))
         assert (found.classified, found.still_rising) == (3, still)

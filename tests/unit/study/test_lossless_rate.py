@@ -12,11 +12,7 @@ from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answers
 from pathlab.study.comparison.rows import ChangeVerdict, compare_results
 from pathlab.study.lossless_rate import LosslessRate
-from tests.builders.searches import (
-    SEARCH,
-    count_link,
-    write_search_results,
-)
+from tests.builders.searches import SEARCH, count_link, write_search_results
 
 #: Few trials for each cycle.
 COARSE = {**SEARCH, "resolution": "45%"}

@@ -15,15 +15,7 @@ from pathlab.study.analyses import Study
 from pathlab.study.answer import Answer
 from pathlab.study.multipath import BondWorth
 from pathlab.study.registry import ANALYSES
-from tests.builders.multipath import (
-    BONDS,
-    EQUAL,
-    HEADERS,
-    SINGLES,
-    UNEQUAL,
-    Bonds,
-    make_multipath_results,
-)
+from tests.builders.multipath import BONDS, EQUAL, HEADERS, SINGLES, UNEQUAL, Bonds, make_multipath_results
 from tests.builders.results import make_quickstart
 
 

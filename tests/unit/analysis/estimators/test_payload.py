@@ -6,12 +6,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.analysis.estimators.payload import (
-    find_ip_version,
-    full_datagram,
-    full_segment,
-    payload_rate,
-)
+from pathlab.analysis.estimators.payload import find_ip_version, full_datagram, full_segment, payload_rate
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.fits.per_hop import (
-    Floor,
-    HopSamples,
-    estimate_hops,
-    find_floors,
-)
+from pathlab.analysis.fits.per_hop import Floor, HopSamples, estimate_hops, find_floors
 from tests.builders.paths import DELAYS_NS, RATES, SIZES, draw_hops
 
 

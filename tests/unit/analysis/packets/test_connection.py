@@ -258,14 +258,7 @@ def test_copies_of_all_packets_change_nothing_but_their_count(
     found = copied.analyze()
     assert (known.retransmitted_packets, known.duplicate_acks, known.duplicates) == (1, 6, 0)
     assert found.duplicates == (times - 1) * len(trace.rows[0])
-    names = [
-        "packets",
-        "payload_bytes",
-        "retransmitted_packets",
-        "reordered",
-        "probes",
-        "acks",
-    ]
+    names = ["packets", "payload_bytes", "retransmitted_packets", "reordered", "probes", "acks"]
     if sacks or ids == "counting" or late_ms < 1:  # else nobody knows which of equal packets are the copies
         names += ["retransmitted", "duplicate_acks"]
     for name in names:

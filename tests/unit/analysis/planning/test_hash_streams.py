@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pathlab.analysis.planning.hash_streams import (
-    HashFields,
-    NoStreams,
-    plan_hash_streams,
-    use_chance,
-)
+from pathlab.analysis.planning.hash_streams import HashFields, NoStreams, plan_hash_streams, use_chance
 
 
 @pytest.mark.parametrize(

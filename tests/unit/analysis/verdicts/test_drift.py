@@ -73,11 +73,7 @@ def test_a_p_value_counts_steady_series_whose_largest_gain_is_as_large() -> None
     assert max(found.step_p, found.trend_p) <= 1
     assert (found.step_p <= found.trend_p) == found.step_likelier
     moved = find_level_changes(3 * values + 1)
-    assert (moved.step_p, moved.trend_p, moved.step.place) == (
-        found.step_p,
-        found.trend_p,
-        found.step.place,
-    )
+    assert (moved.step_p, moved.trend_p, moved.step.place) == (found.step_p, found.trend_p, found.step.place)
 
 
 @pytest.mark.parametrize("n", [10, 31, 400, 1001])

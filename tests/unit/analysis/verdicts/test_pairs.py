@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided
-from pathlab.analysis.verdicts.pairs import (
-    PairVerdict,
-    compare_cost,
-    compare_pairs,
-    match_pairs,
-)
+from pathlab.analysis.verdicts.pairs import PairVerdict, compare_cost, compare_pairs, match_pairs
 from tests.statistics.noise import draw_cycles
 
 NAN = float("nan")

@@ -27,13 +27,7 @@ from pathlab.store.check import check_results
 from pathlab.store.records import CampaignRecord, TrialRecord
 from pathlab.store.results import Results
 from pathlab.study.analyses import StudiedResults
-from tests.builders.replayed import (
-    ReplayingHost,
-    make_conversation,
-    make_environment,
-    set_value,
-    spoil,
-)
+from tests.builders.replayed import ReplayingHost, make_conversation, make_environment, set_value, spoil
 from tests.command_line import call
 from tests.length import LENGTH, choose_runs
 

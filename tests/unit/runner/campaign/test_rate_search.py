@@ -21,18 +21,10 @@ from pathlab.runner.events import Event, RunNotice, SearchNow
 from pathlab.store.check import check_results
 from pathlab.store.results import Results
 from pathlab.study.rate_searches import list_searches
-from tests.builders.searches import (
-    FakeCycles,
-    count_link,
-    make_search_campaign,
-    run_searches,
-)
+from tests.builders.searches import FakeCycles, count_link, make_search_campaign, run_searches
 from tests.builders.stored import create_results
 
-ONE_SEARCH: dict[str, Any] = {
-    "cycles": 1,
-    "factors": {"streams": 1, "transport": "udp", "datagram": 1000},
-}
+ONE_SEARCH: dict[str, Any] = {"cycles": 1, "factors": {"streams": 1, "transport": "udp", "datagram": 1000}}
 
 
 def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding | None, int | None]]:

@@ -108,7 +108,7 @@ def test_a_campaign_that_wants_all_or_has_nothing_left_fails(
 
 def test_the_line_of_doctor_never_fails() -> None:
     assert [check_host_technologies(open_session(host)).state for host in (NEAR, FAR_LACKS_ALL)] == [
-        *("ok", "optional"),
+        *("ok", "optional")
     ]
     fixes = [
         check_host_technologies(open_session(replace(FAR_LACKS_ALL, host=host))).fix

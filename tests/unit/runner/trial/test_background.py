@@ -9,13 +9,7 @@ import pytest
 
 from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.engines.spec import TrialPath
-from pathlab.runner.trial.background import (
-    BackgroundLoad,
-    BackgroundRates,
-    LoadedHost,
-    LoadPlan,
-    integrate,
-)
+from pathlab.runner.trial.background import BackgroundLoad, BackgroundRates, LoadedHost, LoadPlan, integrate
 
 S = 1_000_000_000
 PATH = TrialPath(source="c", destination="d", source_address="10.0.0.1", destination_address="10.0.0.2")

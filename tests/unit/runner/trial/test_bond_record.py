@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pathlab.runner.trial.bond_record import (
-    BondReading,
-    MemberLink,
-    count_members,
-)
+from pathlab.runner.trial.bond_record import BondReading, MemberLink, count_members
 
 MS = 1_000_000
 COUNTS = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets", "tx_dropped", "rx_dropped")

@@ -160,8 +160,7 @@ def set_levels(results: SyntheticResults, **settings: Any) -> SyntheticResults:
 
 
 @pytest.mark.parametrize(
-    ("key", "levels"),
-    [("window", {"window_bytes": 131_072}), ("pacing", {"pacing_bits_per_s": 250_000_000})],
+    ("key", "levels"), [("window", {"window_bytes": 131_072}), ("pacing", {"pacing_bits_per_s": 250_000_000})]
 )
 def test_a_setting_that_was_changed_on_purpose_is_ignored(key: str, levels: dict[str, Any]) -> None:
     first = set_levels(make_results(seed=1), pacing_bits_per_s=300_000_000)

@@ -14,12 +14,7 @@ from pathlab.report.sections.comparison_table import list_change_columns
 from pathlab.report.sections.comparison_text import describe_comparison
 from pathlab.store.records import TrialRecord
 from pathlab.study.analyses import Study
-from pathlab.study.comparison.rows import (
-    ChangeVerdict,
-    ComparisonRules,
-    ResultsComparison,
-    compare_results,
-)
+from pathlab.study.comparison.rows import ChangeVerdict, ComparisonRules, ResultsComparison, compare_results
 from pathlab.study.selection import survey_table
 from tests.builders.comparisons import compare, make_results
 from tests.builders.messages import TCP, carry, make_message_results, make_message_trials
@@ -152,10 +147,7 @@ def test_results_without_a_usable_trial_are_compared_only_on_demand(flag: str) -
     assert verdicts(found, "throughput") == [ChangeVerdict.WORSE] * 2
     assert {
         label: [(one.reason, one.trials) for one in counts] for label, counts in found.flagged.items()
-    } == {
-        "r0": [],
-        "r1": [(flag, 20)],
-    }
+    } == {"r0": [], "r1": [(flag, 20)]}
     document = describe_comparison(found)
     assert (document["provisional"], document["flagged_trials"]["r1"]) == (True, {flag: 20})
     plain = compare(first, make_results(seed=2), flagged=True)  # nothing is flagged

@@ -37,10 +37,7 @@ def split(table: MadeTable) -> tuple[np.ndarray, np.ndarray]:
 def test_cycles_are_pairs(table: MadeTable) -> None:
     first, second = split(table)
     ratio, shift = compare_paired(first, second), hodges_lehmann(second - first)
-    truth = {
-        "ratio": (ratio.ratio, ratio.interval_ratio),
-        "difference": (shift.shift, shift.interval),
-    }
+    truth = {"ratio": (ratio.ratio, ratio.interval_ratio), "difference": (shift.shift, shift.interval)}
     for against, (y, interval) in truth.items():
         found = build(table, colour="window", baseline="65536", against=against)
         assert found.against is not None

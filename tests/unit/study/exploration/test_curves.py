@@ -34,11 +34,7 @@ def table() -> MadeTable:
 
 @pytest.mark.parametrize(
     ("statistic", "function"),
-    [
-        ("median", serial_median),
-        ("mean", serial_mean),
-        ("p90", lambda values: serial_quantile(values, 0.9)),
-    ],
+    [("median", serial_median), ("mean", serial_mean), ("p90", lambda values: serial_quantile(values, 0.9))],
 )
 def test_a_point_is_the_estimate_of_its_usable_trials_in_time_order(
     table: MadeTable, statistic: str, function: Callable[[Floats], SerialEstimate]
