@@ -3,8 +3,6 @@
 One of the sessions has a stub technology. ``tests/conftest.py`` loads this file as a plugin.
 """
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import sys

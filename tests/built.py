@@ -1,7 +1,5 @@
 """What tests build once, and share between tests, processes and runs."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import shutil

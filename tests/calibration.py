@@ -1,7 +1,5 @@
 """What campaigns of a test process share: one true calibration, and a brief look at what else runs here."""
 
-from __future__ import annotations
-
 import copy
 import threading
 import time

@@ -1,7 +1,5 @@
 """The files of this checkout that are, or may be, committed."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The command line, called in this process: for all that needs no process, terminal or signal of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -7,8 +7,6 @@ Property tests draw their examples from a fixed seed, so that two runs test the 
 takes on a busy machine is not what they test.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

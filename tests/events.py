@@ -1,7 +1,5 @@
 """A reader of server-sent events, over HTTP/1.1 as a program reads them."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

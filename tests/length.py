@@ -4,8 +4,6 @@ It is ``short`` in ``make test``, ``standard`` in the tier of statistics, ``full
 ``long`` run at full length alone.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Such a limit only ends a test that fails already; a hang is found by the limit of each test (pyproject.toml).
 """
 
-from __future__ import annotations
-
 import os
 
 _IDLE_S = 60.0

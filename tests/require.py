@@ -1,7 +1,5 @@
 """Skips that are loud: what a machine lacks is named, and fails where everything must be there."""
 
-from __future__ import annotations
-
 import functools
 import os
 import socket

@@ -1,7 +1,5 @@
 """The explorer's server on a free port of loopback, in a thread of the tests, and a client for it."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import json

@@ -1,7 +1,5 @@
 """A process that has the right to write some results, as a run has it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A small valid campaign, the mistakes that a changed one has, and what one of its trials requests."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

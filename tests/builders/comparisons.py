@@ -1,7 +1,5 @@
 """Results to be compared: trials around a model's, with changes that are known."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from typing import Any

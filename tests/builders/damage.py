@@ -1,7 +1,5 @@
 """Results files damaged in every way that a disk, a program or a person can damage them, by a seed."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json

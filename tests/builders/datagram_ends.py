@@ -1,7 +1,5 @@
 """Records of both ends of a UDP flow, as native/PROTOCOL.md has them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.factor import Level

@@ -1,7 +1,5 @@
 """UDP flows in memory: any settings, counts that a model gives, histograms where it gives some."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 

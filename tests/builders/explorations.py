@@ -1,7 +1,5 @@
 """Explorations as the study gives them: axes, curves, points and dots with known places."""
 
-from __future__ import annotations
-
 from pathlab.study.exploration.exploration import (
     Dot,
     Exploration,

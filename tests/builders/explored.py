@@ -4,8 +4,6 @@
 without series, in a few transactions; ``write_long`` stores a trial with a long series.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Files of other programs, written by hand from descriptions of the formats; all numbers are made up."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Text as an enemy would write it, in every field that others fill."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Texts of the kernel in tests/data/kernel: what they are is told in tests/golden/agents/test_texts.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 KERNEL = Path(__file__).parents[1] / "data" / "kernel"

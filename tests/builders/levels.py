@@ -1,7 +1,5 @@
 """Trials of builds, or of levels of recording, in memory: every ratio is known beforehand."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Readings of a flow on a path of 160 ms and 100 Mbit/s, and the limit that they give."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The median of a setup is ``base_ns / (1 - rate / capacity)``, its p99 three time
 offered more than its capacity misses the rate.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace

@@ -5,8 +5,6 @@ a hash the links that its streams fall on, MPTCP 95 % of the sum. A level of the
 to cycle, and every trial has a noise of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

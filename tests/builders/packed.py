@@ -1,7 +1,5 @@
 """Small tables of trials, and a reader of the packed table that follows its description and nothing else."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Capture files and packets that tests write byte by byte."""
 
-from __future__ import annotations
-
 import ipaddress
 import struct
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """What a page of HTML is made of, as a browser would read it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}

@@ -1,7 +1,5 @@
 """Probes and reports of paths, made up for tests: what a prober would have said."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

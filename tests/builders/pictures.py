@@ -1,7 +1,5 @@
 """The texts of a drawn figure and where they are, as matplotlib's renderer has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import combinations
 from typing import Any

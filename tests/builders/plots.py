@@ -1,7 +1,5 @@
 """Plots of every kind of layer, and of what breaks careless renderers."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pathlab.report.plots.model import (

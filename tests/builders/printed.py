@@ -1,7 +1,5 @@
 """What is printed on a terminal of some width, as text."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Results of a few combinations with known rates and delays, and what is recommended for them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any

@@ -4,8 +4,6 @@ Every program states all of its records when it is started, and every series of 
 is stopped, so that a trial takes milliseconds.
 """
 
-from __future__ import annotations
-
 import base64
 import copy
 import random

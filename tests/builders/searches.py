@@ -1,7 +1,5 @@
 """Campaigns that search for the lossless rate, and trials on paths of which the truth is known."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

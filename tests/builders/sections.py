@@ -1,7 +1,5 @@
 """Material for chapters, from trials in memory whose figures are known."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 

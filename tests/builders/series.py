@@ -1,7 +1,5 @@
 """Made-up series of one trial: readings of its streams, and the kernel's structs of the same readings."""
 
-from __future__ import annotations
-
 import base64
 import random
 import struct

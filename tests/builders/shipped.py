@@ -1,7 +1,5 @@
 """A campaign that ships, as results of its run record it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.campaign_text import CampaignText, read_campaign

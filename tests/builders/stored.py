@@ -1,7 +1,5 @@
 """Small records for tests of the store; every number is made up and stands for itself."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import hashlib

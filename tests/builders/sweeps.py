@@ -1,7 +1,5 @@
 """Trials in memory for the studies: any cell, any figure, any flag; the interface of a results file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tables of trials made by chance, as the explorer reads them: for tests in Python and in the browser."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

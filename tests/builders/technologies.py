@@ -4,8 +4,6 @@ The median of a technology is ``base_ns + size * per_byte_ns``, times a factor f
 noise that follows itself from cycle to cycle (first-order correlation).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any

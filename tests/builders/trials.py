@@ -4,8 +4,6 @@ The model is T = min(streams x window / RTT, line), the queue taking what the li
 number that a report should find is known beforehand.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Results with levels that are hard to write, and views of them made by chance."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Running the recipe for the CI of others, ``action/compare-builds``, over a lab's link."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """``pathlab measure`` over this machine's loopback, in this process."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.command_line import Said, call

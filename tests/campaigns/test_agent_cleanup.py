@@ -3,8 +3,6 @@
 Rows are the party that ends, columns the stage that the trial has reached. Over SSH the same is tested apart.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Loads beside trials: measured, removed on every path, and one that fails costs its own trial only."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Between the trials of a campaign: control rows, and the wait until a path is idle again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

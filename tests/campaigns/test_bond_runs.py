@@ -1,7 +1,5 @@
 """A campaign over two links of a lab: members, settings and the failure of a link are stored."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

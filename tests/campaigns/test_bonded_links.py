@@ -1,7 +1,5 @@
 """Links of a lab used together: each way uses the links that it should, and nothing of it is left."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

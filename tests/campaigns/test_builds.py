@@ -1,7 +1,5 @@
 """Campaigns that compare builds of the engine, and those that vary what is recorded, over loopback."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

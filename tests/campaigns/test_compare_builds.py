@@ -1,7 +1,5 @@
 """The recipe for the CI of others, with iperf3 as the program of which two builds are compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """How a campaign conducts itself when trials fail, budgets end or somebody stops it: every case in short."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import functools

@@ -1,7 +1,5 @@
 """Which end opens the connections of a campaign's trials, and from which ports."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Flows of datagrams over a path of two hosts: its MTU, what ICMP says of it, and how it breaks."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """UDP flows through the emulator: loss, duplicates and reordering equal its trace, packet by packet."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """A signal before the first trial ends a run like one during a trial: recorded, named, to be continued."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The link emulator between two real network stacks, in both of its back ends."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """What the emulator does to packets: families, segmentation offloads, marks, and its trace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

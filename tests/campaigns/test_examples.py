@@ -1,7 +1,5 @@
 """Every program of examples/ runs, and prints what it promises."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """Trials of a campaign on real engines over loopback and in namespaces: requests against results."""
 
-from __future__ import annotations
-
 import datetime
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Ends that nobody planned: one clear line, the documented status, nothing lost, nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

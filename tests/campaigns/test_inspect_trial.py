@@ -1,7 +1,5 @@
 """``pathlab inspect RESULTS --trial N``: a trial over a lossy link, explained by its captures."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

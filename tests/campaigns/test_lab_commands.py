@@ -1,7 +1,5 @@
 """``pathlab lab``: a lab that stays between commands, and goes with whoever is killed."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

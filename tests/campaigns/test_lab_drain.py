@@ -3,8 +3,6 @@
 The grid as a whole is ``long``; its corners always run.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """A campaign whose lab dies: it is made anew, but not for ever, and nothing measured is lost."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``pathlab measure`` loads what a single trial needs, and nothing of what analyses and reports need."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Server-sent events of real runs: nothing lost, nothing twice, whoever comes, goes or is killed."""
 
-from __future__ import annotations
-
 import dataclasses
 import shutil
 import threading

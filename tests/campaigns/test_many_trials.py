@@ -1,7 +1,5 @@
 """100,000 trials: what the report, the analyses and the list of trials may take of the machine's memory."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sqlite3

@@ -1,7 +1,5 @@
 """Shipped campaigns of messages, builds and recording, with few levels, over loopback: from run to report."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

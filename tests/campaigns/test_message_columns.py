@@ -1,7 +1,5 @@
 """What is stored of trials of messages that the real engine carried: each kind once, over loopback."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

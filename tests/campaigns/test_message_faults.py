@@ -1,7 +1,5 @@
 """A trial of messages whose controller dies: nothing is left behind."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

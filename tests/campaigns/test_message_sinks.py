@@ -1,7 +1,5 @@
 """Streams of messages to several receivers of a path, in both families and directions; one of them dies."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

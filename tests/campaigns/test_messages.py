@@ -1,7 +1,5 @@
 """Campaigns whose levels are of messages: what reaches the engine, where both ends run, and what is left."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

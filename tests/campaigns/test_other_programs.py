@@ -1,7 +1,5 @@
 """Debian's own iperf3, irtt and Flent: what they write is imported, what is exported they open."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import itertools

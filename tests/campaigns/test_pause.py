@@ -1,7 +1,5 @@
 """A run that is paused and continued, in short: its trials, its journal, its events."""
 
-from __future__ import annotations
-
 import datetime
 import os
 import signal

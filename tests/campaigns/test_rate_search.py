@@ -1,7 +1,5 @@
 """Searches for the lossless rate on real engines: one loses its receiver, no path limits the other."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import signal

@@ -1,7 +1,5 @@
 """`pathlab measure HOST --receiver PORT`: the engine there was started by hand, and no SSH is used."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

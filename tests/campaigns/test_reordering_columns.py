@@ -1,7 +1,5 @@
 """Reordering as TCP saw it, from a lab whose link reorders, and the subflows of MPTCP over two links."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

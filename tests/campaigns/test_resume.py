@@ -1,7 +1,5 @@
 """A campaign that is killed again and again has, once resumed, exactly the rows of an uninterrupted one."""
 
-from __future__ import annotations
-
 import random
 import signal
 from pathlib import Path

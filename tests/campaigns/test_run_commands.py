@@ -1,7 +1,5 @@
 """``pathlab run`` as a program, which others pause, resume and stop; ``validate``."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

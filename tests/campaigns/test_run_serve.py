@@ -1,7 +1,5 @@
 """``pathlab run --serve``: the explorer beside a run, on a terminal and where nobody watches."""
 
-from __future__ import annotations
-
 import contextlib
 import http.client
 import re

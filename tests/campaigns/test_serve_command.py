@@ -1,7 +1,5 @@
 """`pathlab serve` as a process: how it ends, and whom it lets in."""
 
-from __future__ import annotations
-
 import signal
 import socket
 from pathlib import Path

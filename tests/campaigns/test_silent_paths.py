@@ -1,7 +1,5 @@
 """A path that drops large packets and says nothing: trials end in time, and say what finds the MTU."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whole commands and campaigns with hosts over SSH."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

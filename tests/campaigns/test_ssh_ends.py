@@ -1,7 +1,5 @@
 """Whoever dies at whatever stage of a trial between two hosts: engines end, and so do agents."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

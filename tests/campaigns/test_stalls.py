@@ -1,7 +1,5 @@
 """Programs that stand still in mid-trial, and a path that does: only the first are no measurement."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """A campaign that surveys its paths: what it finds is the link that the lab has."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

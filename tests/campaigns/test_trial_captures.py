@@ -1,7 +1,5 @@
 """``[trial] capture = "headers"``: what a run keeps beside its results, and what it says where it cannot."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """agents/adapters/CONTRACT.md: its example runs as printed, and its tables are those of the programs."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 The golden frames were written by hand from agents/PROTOCOL.md; they change only with the protocol's version.
 """
 
-from __future__ import annotations
-
 import ast
 import io
 import itertools

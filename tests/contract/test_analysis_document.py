@@ -1,7 +1,5 @@
 """What machines read: the document of ``pathlab analyze --json``, and the two commands' ways to fail."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A version of plotly.js or uPlot that was recorded has the same files when it is fetched again."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 

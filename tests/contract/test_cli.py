@@ -1,7 +1,5 @@
 """The command line as a contract: exit status, stdout and stderr of what needs no measurement."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Every column is documented with its unit, once, and the page is what the source says."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

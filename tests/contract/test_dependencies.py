@@ -1,7 +1,5 @@
 """What the product imports is declared."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """The documentation agrees with the program: pages of the commands, examples, tables, named paths."""
 
-from __future__ import annotations
-
 import ast
 import json
 import re

@@ -3,8 +3,6 @@
 The golden bytes were written by hand from the document; they change only with the protocol's version.
 """
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

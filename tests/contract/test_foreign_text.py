@@ -4,8 +4,6 @@
 them runs.
 """
 
-from __future__ import annotations
-
 import ast
 import csv
 import json

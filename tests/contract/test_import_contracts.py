@@ -1,7 +1,5 @@
 """The import contracts of pyproject.toml name every module that they are about."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Any

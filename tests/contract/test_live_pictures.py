@@ -1,7 +1,5 @@
 """The pictures of README: what a terminal shows of stored results, and what is cut out of a window."""
 
-from __future__ import annotations
-
 import io
 import re
 import sys

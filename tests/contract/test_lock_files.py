@@ -1,7 +1,5 @@
 """The lock files have all that is required, with digests, and name no place."""
 
-from __future__ import annotations
-
 import re
 import runpy
 import sys

@@ -1,7 +1,5 @@
 """What `make` says where something that it needs is missing: one line that names it, and the next step."""
 
-from __future__ import annotations
-
 import shlex
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """One name for one thing: a public class exists once in the product, and no file name is everywhere."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The engine's folders include only what CONTRIBUTING.md puts below them, and no files include each other."""
 
-from __future__ import annotations
-
 import re
 from graphlib import TopologicalSorter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """One import package from four folders: links, map and type checker see the same files."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

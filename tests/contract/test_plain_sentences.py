@@ -1,7 +1,5 @@
 """No text for readers has one of the constructions that readers stumbled over, wherever it would be."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

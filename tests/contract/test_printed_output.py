@@ -3,8 +3,6 @@
 A pipe that is closed ends them with the status of SIGPIPE and without a word.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

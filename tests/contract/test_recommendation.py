@@ -1,7 +1,5 @@
 """Terminal, report, ``analyze`` and the Python interface give the same recommendation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``pathlab report --format json``: its keys are stable, its numbers are JSON, its units are in the names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The report renders what study answers: it calls no statistics of its own and chooses no single reading."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -3,8 +3,6 @@
 And the numbers of a headline are those of its row in the tables below it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

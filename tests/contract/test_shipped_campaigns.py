@@ -1,7 +1,5 @@
 """Every campaign that ships can be used, and its description is current."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from importlib import resources

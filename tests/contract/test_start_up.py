@@ -1,7 +1,5 @@
 """Help, wrong usage and completion load no more than click: what a command needs is imported when it runs."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import inspect

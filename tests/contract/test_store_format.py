@@ -4,8 +4,6 @@
 other change of the tables needs a new format number.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import shutil

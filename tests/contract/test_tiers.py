@@ -1,7 +1,5 @@
 """Every test is in a tier, and every tier is a target of the Makefile that readers find."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -5,8 +5,6 @@ short texts: what a test says is a section of the file that is named after its m
 FOLDER there.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path

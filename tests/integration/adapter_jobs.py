@@ -1,7 +1,5 @@
 """Technologies of an agent that has a stub: started, and what they could leave on the host."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small campaigns, run on real engines in this process, and what is left of them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Engines that this process started, and waiting for processes to end without polling: pidfd_open(2)."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import select

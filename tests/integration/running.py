@@ -1,7 +1,5 @@
 """A run of the real command line in a terminal of its own, and the processes that belong to it."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import pty

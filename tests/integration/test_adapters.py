@@ -3,8 +3,6 @@
 The technology is a stub in Python, so no package is needed; it misbehaves as its variant says.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 

@@ -1,7 +1,5 @@
 """What a host grants: its agent's caps on every request, and tokens that nobody can read there."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Captures of a true agent: their files have no name, come over in pieces, and die with the session."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

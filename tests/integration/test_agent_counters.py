@@ -1,7 +1,5 @@
 """What the kernel counts while traffic that the test makes goes by, as an agent samples it."""
 
-from __future__ import annotations
-
 import re
 import socket
 import sys

@@ -1,7 +1,5 @@
 """However a conversation ends, no agent outlives its controller and no engine its agent."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

@@ -1,7 +1,5 @@
 """A true agent with the real engine, over loopback."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager

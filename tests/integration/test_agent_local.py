@@ -1,7 +1,5 @@
 """A true agent as a child process, with an engine that misbehaves on request."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """iperf3 through a true agent: it runs, what is no program is refused, and it never outlives its agent."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What an agent takes and refuses, frame by frame; and how little it holds when nobody reads."""
 
-from __future__ import annotations
-
 import os
 import select
 import shutil

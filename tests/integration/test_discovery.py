@@ -1,7 +1,5 @@
 """Paths discovered through a true agent, on loopback: options, privileges, ends, and the subcommand."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

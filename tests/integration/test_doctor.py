@@ -1,7 +1,5 @@
 """What `pathlab doctor` says of this machine, which runs the suite and so has what measuring needs."""
 
-from __future__ import annotations
-
 import json
 import sys
 from importlib import metadata

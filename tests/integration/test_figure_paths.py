@@ -1,7 +1,5 @@
 """Commands that draw a figure print its path last, on stderr beside JSON."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

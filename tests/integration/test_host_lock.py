@@ -1,7 +1,5 @@
 """Runs of several controllers and users on one host: the agents keep them apart."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Labs: what they are made of, their counters, how they fail, and subflows of MPTCP over their links."""
 
-from __future__ import annotations
-
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

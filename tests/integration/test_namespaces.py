@@ -1,7 +1,5 @@
 """Namespaces: made without names, and gone with whoever made them."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

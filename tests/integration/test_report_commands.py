@@ -1,7 +1,5 @@
 """``pathlab report`` and ``compare --report`` as a user runs them: files, last lines, refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json

@@ -1,7 +1,5 @@
 """The report reads what the store wrote: the same summary and page, nothing lost on the way."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """``pathlab import``, ``export``, ``results``, ``compare`` as a user runs them: words and exit statuses."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sqlite3

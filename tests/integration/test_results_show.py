@@ -1,7 +1,5 @@
 """``pathlab results show``: a bounded list that names what it leaves out, without reading a series."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sqlite3

@@ -1,7 +1,5 @@
 """Who gets into the explorer's server over real connections, and what every answer bears."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """`pathlab serve` in short: what it prints, how it ends, and where it cannot listen."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Server-sent events of stored results: nothing lost, nothing twice, whoever is slow or comes too late."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import re

@@ -1,7 +1,5 @@
 """The explorer's server among hostile, broken and slow clients: these are let go, others are served."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import select

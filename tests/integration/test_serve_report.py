@@ -1,7 +1,5 @@
 """The answer and the report of results over HTTP: what the terminal says, and nothing during a run."""
 
-from __future__ import annotations
-
 from html import unescape
 from pathlib import Path
 

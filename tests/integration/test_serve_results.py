@@ -1,7 +1,5 @@
 """Results over HTTP: chosen, sent packed, and never others than those that were chosen."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import shutil

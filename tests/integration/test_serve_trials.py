@@ -1,7 +1,5 @@
 """Single trials over HTTP: details, series, verdicts and published tables, and requests that are wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

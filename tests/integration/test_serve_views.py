@@ -1,7 +1,5 @@
 """Saved views over HTTP: two browsers lose nothing, and nothing wrong is stored."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What SQLite keeps beside a results file while it is open: nothing of it remains when a command ends."""
 
-from __future__ import annotations
-
 import dataclasses
 import gc
 import os

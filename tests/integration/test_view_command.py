@@ -1,7 +1,5 @@
 """``pathlab view`` as a user runs it: tables, files, views by name, refusals."""
 
-from __future__ import annotations
-
 import csv
 import json
 import sqlite3

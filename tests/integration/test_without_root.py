@@ -1,7 +1,5 @@
 """What an ordinary user cannot do is refused in one clear line with its fix, and the rest works."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -7,8 +7,6 @@ rising times (CLOCK_REALTIME in ns) on stdin it prints one JSON object about the
 before each time), ``repeated_bytes``, ``packets`` and ``dropped_packets`` of the capture.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import mmap

@@ -1,7 +1,5 @@
 """Captures of the engine, and transfers that are recorded at both ends."""
 
-from __future__ import annotations
-
 import contextlib
 import struct
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Campaigns that run in this process find this machine calibrated."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """The emulator as a child process, and traffic through it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import subprocess

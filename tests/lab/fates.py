@@ -1,7 +1,5 @@
 """The emulator's trace: what became of every packet (native/PROTOCOL.md, ``emulate``)."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Fixtures of tests of the emulator and of labs. ``tests/conftest.py`` loads this file as a plugin."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Labs, their pings, and flows of the engine between two of their hosts."""
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

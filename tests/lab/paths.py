@@ -1,7 +1,5 @@
 """Labs whose paths are discovered: a chain of three hops, and probers inside it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator, Sequence
 

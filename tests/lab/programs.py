@@ -1,7 +1,5 @@
 """Programs on the hosts of a lab, with their output read at once and every wait bounded."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

@@ -1,7 +1,5 @@
 """What the engine says it carried is what a packet capture and another tool say, on a link of known rate."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

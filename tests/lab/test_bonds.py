@@ -1,7 +1,5 @@
 """Rates and delays of links of a lab used together."""
 
-from __future__ import annotations
-
 import shutil
 import statistics
 from collections import defaultdict

@@ -1,7 +1,5 @@
 """Capacity and latency of each hop against the lab's settings: an emulated chain of 100, 20 and 50 Mbit/s."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided

@@ -1,7 +1,5 @@
 """What the packets of a capture show agrees with the engine's counters and with the lab's link."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from pathlib import Path

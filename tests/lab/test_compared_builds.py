@@ -1,7 +1,5 @@
 """The recipe for the CI of others finds a build that is slower, by the time that its transfers take."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Delays and rates of the emulator between two real network stacks."""
 
-from __future__ import annotations
-
 import statistics
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Floods of unauthenticated peers during a trial: its counters stay exact, its descriptors bounded."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,7 +1,5 @@
 """Round trips in a lab are those of its links' settings, with either back end."""
 
-from __future__ import annotations
-
 import itertools
 import json
 

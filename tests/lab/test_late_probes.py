@@ -1,7 +1,5 @@
 """Round trips longer than the probes' time-out, against what the emulated links counted: none is a loss."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

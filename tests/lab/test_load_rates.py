@@ -1,7 +1,5 @@
 """Loads beside trials get the share of an idle machine that their trials then state."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Searches for the lossless rate on emulated paths whose truth is known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Two links together over emulated links: efficiency is the truth, the collapse of round robin is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

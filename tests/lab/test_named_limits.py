@@ -4,8 +4,6 @@ The link's rate is hidden from the verdicts here, as over a real path. A trial t
 (lab-limited) is classified by no analysis, and not here.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Mapping

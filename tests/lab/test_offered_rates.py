@@ -1,7 +1,5 @@
 """Harnesses of technologies send every request of an offered rate, each in the interval of its time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.technologies.programs import DONE, LANGUAGES, MS, run_program

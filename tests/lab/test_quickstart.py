@@ -1,7 +1,5 @@
 """The quickstart's numbers against the lab's settings; CI gives the results of an ordinary user."""
 
-from __future__ import annotations
-
 import os
 import re
 import statistics

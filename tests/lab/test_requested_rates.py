@@ -1,7 +1,5 @@
 """Rates that are requested or allowed are those that are measured: each is compared with a second run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Routes against the lab's settings: chains, balanced ways, silence, rationing, loss, MTU, changes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Each campaign that ships, in its quick profile, in its lab: from start to report. A quarter of an hour."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

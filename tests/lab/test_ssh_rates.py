@@ -1,7 +1,5 @@
 """A campaign over SSH has the results of one whose agents are started in the same hosts without it."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re

@@ -1,7 +1,5 @@
 """Physics over emulated links: what the analyses say of a link is what was set."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Technologies whose programs cannot state their sockets' options send each request at once all the same."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

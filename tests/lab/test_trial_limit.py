@@ -1,7 +1,5 @@
 """Options of ``measure`` in a lab of known rate and delay: direction, amount, rate, and the named limit."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """UDP flows in a lab of known rate, loss and reordering: counts, intervals, who lost them, the limit."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.campaign.load import build_campaign

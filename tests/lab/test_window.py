@@ -1,7 +1,5 @@
 """Traffic has the requested window: goodput times round trip, on a link of known delay."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 

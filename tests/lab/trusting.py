@@ -1,7 +1,5 @@
 """Results of a lab whose trials are taken even where a busy machine made some of every cycle lab-limited."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -5,8 +5,6 @@ namespace is kept by a process of ours and named by its PID, so nothing is left 
 user gets them inside a user namespace of its own.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

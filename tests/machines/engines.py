@@ -1,7 +1,5 @@
 """The engines that ship, and QEMU's user mode that runs those of other machines here."""
 
-from __future__ import annotations
-
 import fcntl
 import functools
 import shutil

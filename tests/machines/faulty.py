@@ -1,7 +1,5 @@
 """The engine with failing system calls: ``native/tests/faults/faults.c``."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterator, Mapping

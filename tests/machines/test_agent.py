@@ -1,7 +1,5 @@
 """The agent under a Python of another machine, with that machine's engine, in QEMU's user mode."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """System calls of flows of datagrams that fail: what the kernel refuses is counted, or stated in one line."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 

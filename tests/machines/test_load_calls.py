@@ -1,7 +1,5 @@
 """System calls of ``pathlab-engine load`` that fail: it ends with its reason, or goes on."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The engines that ship, under QEMU's user mode for other machines, against the checkout's engine."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

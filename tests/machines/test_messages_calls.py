@@ -3,8 +3,6 @@
 The engine under test is linked with ``native/tests/faults/faults.c``.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

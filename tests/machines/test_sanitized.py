@@ -1,7 +1,5 @@
 """A trial among unauthenticated peers on the sanitized builds: no finding, nothing on stderr."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sys

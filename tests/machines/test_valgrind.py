@@ -1,7 +1,5 @@
 """Short runs under valgrind: no invalid access and no leak."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An engine's sockets, to read their settings from the kernel directly."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """Flows of datagrams over loopback, and what their records must say in any case."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.native.engine import Ending, Flag, Record, carry

@@ -1,7 +1,5 @@
 """The engine as a child process: flags in, records out, and every wait is bounded."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import queue

@@ -1,7 +1,5 @@
 """Flows of messages: what carries them, one complete trial, and what both results must say."""
 
-from __future__ import annotations
-
 import contextlib
 import uuid
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Peers other than the engine: plain sockets that send the data connection's hello, or something else."""
 
-from __future__ import annotations
-
 import contextlib
 import select
 import socket

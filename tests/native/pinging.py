@@ -1,7 +1,5 @@
 """A ping and its peer, the echo or the test itself, and checks of every ending."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Messages of `ping` and `echo` by native/PROTOCOL.md, built independently of the engine."""
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 

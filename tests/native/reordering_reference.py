@@ -1,7 +1,5 @@
 """RFC 4737, RFC 5236 and the jitter of RFC 3550 by their definitions, without regard to time and memory."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Admission of streams: tokens, stream numbers, versions, directions, and unauthenticated peers."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import socket

@@ -1,7 +1,5 @@
 """Listening and connecting: port ranges, a receiver that connects, IPv6 with a zone."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

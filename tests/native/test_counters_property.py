@@ -1,7 +1,5 @@
 """For all settings the counters are exact: both ends and the kernel agree to the byte."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Flows of datagrams by UDP: counts of both ends, offered rates, super-packets, marks and text."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 

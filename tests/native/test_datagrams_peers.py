@@ -1,7 +1,5 @@
 """Bad input of flows of datagrams: peers that vanish, stall or break the protocol."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

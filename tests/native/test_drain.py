@@ -1,7 +1,5 @@
 """The end of a flow with undelivered data: resets, and the counters of both ends."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """`echo` by UDP: answers, their size, and refused datagrams."""
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

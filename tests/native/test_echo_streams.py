@@ -1,7 +1,5 @@
 """Probes over a TCP connection, and the echo's handshake: admitted and refused connections."""
 
-from __future__ import annotations
-
 import contextlib
 import socket
 import time

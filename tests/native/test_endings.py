@@ -1,7 +1,5 @@
 """How runs end: commands, limits, deadlines, and processes that die; without their parent: test_load.py."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

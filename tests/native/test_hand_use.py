@@ -1,7 +1,5 @@
 """The engine by hand: text at a terminal, few flags, names for addresses, and its help."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """A receiver that serves one flow after the other: one that stands still ends, and the next hears why."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 

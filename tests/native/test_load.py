@@ -1,7 +1,5 @@
 """`pathlab-engine load`: what it does and states, what it refuses, and that nothing of it stays."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

@@ -1,7 +1,5 @@
 """Messages: every transport, order and number at both ends, batches, rates and round trips."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

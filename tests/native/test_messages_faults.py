@@ -1,7 +1,5 @@
 """Ends of a flow of messages that die, stall or fall behind: bounded, told in one line, nothing left."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

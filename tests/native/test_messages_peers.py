@@ -1,7 +1,5 @@
 """Peers of a flow of messages that do not follow the protocol: one clear line, in time, and within bounds."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import mmap

@@ -1,7 +1,5 @@
 """Messages in Protocol Buffers: what the engine writes Google's library parses, and the other way round."""
 
-from __future__ import annotations
-
 import io
 import socket
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Rate limits: who paces, the share of each stream, and that the rate is kept."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.native.engine import MS, Ending, Flag, Record, assert_complete, both_ready, carry

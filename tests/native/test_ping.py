@@ -1,7 +1,5 @@
 """`ping` and `echo`: every probe is reported as answered or lost, and only its own answer counts."""
 
-from __future__ import annotations
-
 import os
 import re
 import select

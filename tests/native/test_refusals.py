@@ -1,7 +1,5 @@
 """Runs refused before any data: missing resources. Words on flags: tests/golden/native/refusals.txt."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 

@@ -1,7 +1,5 @@
 """The engine's meter of numbered datagrams equals plain references of RFC 4737, RFC 5236 and RFC 3550."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """Settings of the sockets and of the workers: applied by the kernel, or refused."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import itertools

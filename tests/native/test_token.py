@@ -1,7 +1,5 @@
 """The token from stdin: it admits, and is never passed on the command line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Complete trials over loopback: sent and received bytes, and exact sums."""
 
-from __future__ import annotations
-
 import resource
 import time
 from pathlib import Path

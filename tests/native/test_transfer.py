@@ -1,7 +1,5 @@
 """Zero-copy: spliced pages and discarded bytes are counted like any others."""
 
-from __future__ import annotations
-
 import contextlib
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Transports: TCP, MPTCP, Unix sockets by path and by name, others where available."""
 
-from __future__ import annotations
-
 import errno
 import socket
 import stat

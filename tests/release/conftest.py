@@ -1,7 +1,5 @@
 """One release for all tests, also for those of several processes."""
 
-from __future__ import annotations
-
 import fcntl
 import importlib.util
 import shutil

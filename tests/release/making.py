@@ -1,7 +1,5 @@
 """A checkout of its own to release, and the release made from it."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Bills of materials and signatures of a release, made of small files: quick, and without the release."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

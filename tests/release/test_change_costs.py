@@ -1,7 +1,5 @@
 """What a change takes: each test adds one thing to a copy of the sources, uses it and counts the files."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What is declared has wheels for the machines that PathLab names."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """Every file of a release is installed and run, as its users do it; nothing of the checkout is used."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

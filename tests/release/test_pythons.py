@@ -1,7 +1,5 @@
 """`make test-pythons`: each Python that is here is tested, missing ones are named, failures count."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

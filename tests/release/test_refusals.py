@@ -1,7 +1,5 @@
 """What `make release` refuses: one line names the culprit, one the fix, and dist/ stays as it was."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from pathlib import Path

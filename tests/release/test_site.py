@@ -1,7 +1,5 @@
 """The documentation site: every warning is an error, and no page requests anything from elsewhere."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import subprocess

@@ -4,8 +4,6 @@ Its program is the Python below, which the host's agent starts: a server that co
 that writes to each of its streams in turn.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.engine_rules import Capabilities, EngineLimit

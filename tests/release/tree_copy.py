@@ -1,7 +1,5 @@
 """A copy of the product's sources that a test changes and runs, to count the files that a change takes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

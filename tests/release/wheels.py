@@ -1,7 +1,5 @@
 """What a wheel and a source distribution have to hold."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """This machine calibrated once, and a headless Chromium for one test."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """The explorer, served and opened once in a real browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from playwright.sync_api import BrowserContext

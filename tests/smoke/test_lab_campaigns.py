@@ -1,7 +1,5 @@
 """One tiny campaign of each kind, in a lab: run, reported and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The quickstart as it ships, with one short cycle, as a user runs it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

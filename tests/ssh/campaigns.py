@@ -1,7 +1,5 @@
 """Campaigns between the hosts of the lab with SSH servers."""
 
-from __future__ import annotations
-
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
 from tests.ssh.lab import PORT, SshLab

@@ -3,8 +3,6 @@
 Prints ``at STAGE`` once there and waits until something fails; prints ``failed STAGE HOST: …`` in one line.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

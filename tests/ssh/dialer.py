@@ -3,8 +3,6 @@
 Stdin is a socket of messages; each is ``address port``, each answer the connected socket, or the errno.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

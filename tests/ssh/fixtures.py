@@ -3,8 +3,6 @@
 ``tests/conftest.py`` loads this file as a plugin.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

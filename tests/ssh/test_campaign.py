@@ -1,7 +1,5 @@
 """A small campaign between two hosts that are reached over SSH."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Agent and engine on a host that has neither: where they go, what is in their way, and two at once."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Getting in: what works, and one line with host and stage for everything that does not."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket

@@ -1,7 +1,5 @@
 """Simulated trials whose delay rises faster beyond a throughput."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pathlab.analysis.fits.breakpoints import Breakpoint, find_breakpoint

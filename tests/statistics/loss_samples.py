@@ -1,7 +1,5 @@
 """Trials with losses of several shapes, for simulations of the search for the lossless rate."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

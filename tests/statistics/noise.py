@@ -1,7 +1,5 @@
 """Draws that the simulations share: noise of several shapes, one row per simulated campaign."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 

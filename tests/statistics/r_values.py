@@ -1,7 +1,5 @@
 """What R computed (tests/data/statistics/models.R) and the data that it was given."""
 
-from __future__ import annotations
-
 import csv
 from pathlib import Path
 

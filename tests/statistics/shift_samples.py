@@ -1,7 +1,5 @@
 """Shifts with a given estimate and error."""
 
-from __future__ import annotations
-
 from pathlab.analysis.estimators.interval import IntervalBuilder
 from pathlab.analysis.estimators.shifts import Shift
 

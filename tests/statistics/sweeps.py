@@ -1,7 +1,5 @@
 """Simulated sweeps over streams: true curves of all families, and campaigns of noisy trials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

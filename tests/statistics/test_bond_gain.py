@@ -1,7 +1,5 @@
 """Bonds against their links in simulation: intervals hold the truth, and verdicts are rarely wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

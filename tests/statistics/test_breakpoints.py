@@ -1,7 +1,5 @@
 """Segmented regression: values of R, level and power of the test, intervals that hold, reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

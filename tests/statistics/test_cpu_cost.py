@@ -1,7 +1,5 @@
 """CPU lines: values of R, units and order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Distributions: values of R, intervals that hold, the true law ranked first, reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

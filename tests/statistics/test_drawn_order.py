@@ -1,7 +1,5 @@
 """Comparisons by the draw of the order: they hold their level under any noise over time, and find more."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

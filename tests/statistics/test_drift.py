@@ -1,7 +1,5 @@
 """Control rows: a steady path is left in peace, drift and steps are told apart."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

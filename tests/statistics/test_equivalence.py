@@ -1,7 +1,5 @@
 """TOST and Holm."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """METHOD's targets for fits to correlated cycles: parameters hold in 92 %, averages over models in 90 %."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """The interval of one flow's loss, from its blocks and its runs, against packets lost in bursts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """The fits to frequencies and to cumulative shares: values of R, intervals that hold, reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Between which sizes a gain falls to the margin: the two that are named hold the truth."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shares of a bond's members under good and polarised hashes, in simulation and by counting."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Shift, scale and order for the estimators whose own tests ask something else."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Many fits at once against scipy's one at a time, and the exact knee against a search of all places."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

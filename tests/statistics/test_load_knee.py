@@ -1,7 +1,5 @@
 """The interval of the knee of latency over the offered rate."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The search for the lossless rate: what it claims at each rate, and what it finds on simulated paths."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Literal

@@ -1,7 +1,5 @@
 """Message cost: the published tables by R, intervals that hold, reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Capacity and N_90 over all families: coverage for every law and for laws outside the set, and reasons."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Levels of a rate, and hours of the day at which it is low: false alarms are rare, levels are found."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

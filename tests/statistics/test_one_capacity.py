@@ -1,7 +1,5 @@
 """The capacity over streams and windows: it holds for many laws, or is bounded from below alone."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

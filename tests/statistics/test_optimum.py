@@ -1,7 +1,5 @@
 """The number of streams with the least delay per unit of throughput."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

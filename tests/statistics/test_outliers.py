@@ -1,7 +1,5 @@
 """Outliers are named by a rule; nothing is dropped."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Streams against windows: verdicts that agree with their intervals, and say when they cannot decide."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

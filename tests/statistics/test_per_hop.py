@@ -1,7 +1,5 @@
 """Capacity and latency per hop by simulation: do the intervals hold the truth as often as they say?"""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Cycles that a question needs: against R, and against campaigns drawn at the planned size."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

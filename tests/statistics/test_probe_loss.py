@@ -1,7 +1,5 @@
 """Loss of probes over trials: outages lose many of one trial together, so that trials are the samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """What must hold for every sample: shift, scale, order, bounds."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Median times to recover with trials that were not watched long enough, in simulation and by the book."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Values from R, from textbooks and from arithmetic by hand; the call or the sum stands beside each."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Whether the RTT still rises at the end of a trial: on a filling queue, not on noise or a saw-tooth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Saturation families: values of R, the right family named, bands that hold, and reasons."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Serial correlation: measured, and withstood by the intervals that say so."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

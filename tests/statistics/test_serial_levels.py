@@ -1,7 +1,5 @@
 """Mean, quantiles and distribution of trials in time order: their intervals hold as often as promised."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

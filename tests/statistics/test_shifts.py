@@ -1,7 +1,5 @@
 """Hodges-Lehmann shift, signed-rank test and Cliff's delta."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The stop rule stops when it may, not before, and its intervals are still worth something."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

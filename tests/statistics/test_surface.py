@@ -1,7 +1,5 @@
 """The response surface: values of R, limits recovered or left open, units and order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Intervals of a tail's quantiles over trials whose levels differ."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ Noise that is correlated is each technology's own here, and no matter of time: a
 nothing against it, so that such campaigns have a given order.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.study.analyses import Study

@@ -1,7 +1,5 @@
 """Mann-Kendall, Theil-Sen and the bound of what a factor changes."""
 
-from __future__ import annotations
-
 import math
 import random
 

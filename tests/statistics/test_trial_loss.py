@@ -1,7 +1,5 @@
 """Loss over trials: against exact intervals, by hand, and against losses drawn in bursts."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

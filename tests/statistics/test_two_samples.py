@@ -1,7 +1,5 @@
 """Groups that share nothing but their condition, against scipy, by hand, and in simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

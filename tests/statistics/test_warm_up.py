@@ -1,7 +1,5 @@
 """MSER-5 finds the end of a transient that is there, and little where there is none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

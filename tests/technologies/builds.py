@@ -1,7 +1,5 @@
 """Builds of adapters in C and C++ as their manifests say, each made once."""
 
-from __future__ import annotations
-
 import functools
 import subprocess
 from itertools import chain

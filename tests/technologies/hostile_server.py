@@ -1,7 +1,5 @@
 """A server that breaks a protocol, and the asking end of an adapter that meets it."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

@@ -1,7 +1,5 @@
 """Programs of the harnesses in C, Python and Java, and behind a pipe, with a stub that misbehaves."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import json

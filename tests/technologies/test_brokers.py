@@ -1,7 +1,5 @@
 """Technologies whose server stands between the two programs: a responder that does nothing, and the store."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

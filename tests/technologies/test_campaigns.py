@@ -1,7 +1,5 @@
 """Campaigns over technologies: what is stored, left out and tried again, and which port a server gets."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

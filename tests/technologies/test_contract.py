@@ -1,7 +1,5 @@
 """What every technology that ships must do, whatever it is: the contract of agents/adapters/CONTRACT.md."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import os

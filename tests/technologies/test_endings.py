@@ -1,7 +1,5 @@
 """However a technology ends, what goes wrong is named and nothing is ever left."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

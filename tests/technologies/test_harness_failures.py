@@ -3,8 +3,6 @@
 A stub without a network misbehaves after six good replies, the first of which the harness compares.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

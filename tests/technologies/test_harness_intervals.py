@@ -1,7 +1,5 @@
 """The harnesses in C, Python and Java make the same intervals and histograms of the same round trips."""
 
-from __future__ import annotations
-
 import base64
 import json
 import math

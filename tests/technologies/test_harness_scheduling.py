@@ -1,7 +1,5 @@
 """Cores and priority of technologies: what was requested is in force, and only what was granted is stated."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

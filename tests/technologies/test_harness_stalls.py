@@ -1,7 +1,5 @@
 """Streams without replies end the program in bounded time, in all harnesses and behind a pipe."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

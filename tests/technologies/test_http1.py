@@ -1,7 +1,5 @@
 """The HTTP/1.1 client against servers that break the protocol: each fault is named, none is measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

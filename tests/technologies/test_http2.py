@@ -1,7 +1,5 @@
 """The HTTP/2 client against servers that break the protocol: each fault is named, none is measured."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

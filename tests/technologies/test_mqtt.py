@@ -1,7 +1,5 @@
 """The MQTT client's first packet, which a broker keeps to."""
 
-from __future__ import annotations
-
 import json
 import socket
 import subprocess

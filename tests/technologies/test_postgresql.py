@@ -1,7 +1,5 @@
 """The PostgreSQL client against a server that does not let it in: now, or never."""
 
-from __future__ import annotations
-
 import json
 import struct
 import subprocess

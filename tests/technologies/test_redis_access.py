@@ -1,7 +1,5 @@
 """What a peer of the Redis server of a trial may do: what both ends and redis-benchmark send, and no more."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Technologies that cannot start are named by stage, and wrong options are refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """The RMI server against a peer that sends other objects than requests."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Adapters in C and C++ compile without warnings, where the libraries that they use are installed."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

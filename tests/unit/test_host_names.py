@@ -1,7 +1,5 @@
 """What no name of a host can look like is refused without a look-up."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.errors import UsageError

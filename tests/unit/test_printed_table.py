@@ -1,7 +1,5 @@
 """Printed tables: whole columns are left out, and no digit, unit or name is cut at any width."""
 
-from __future__ import annotations
-
 import io
 import re
 

@@ -1,7 +1,5 @@
 """Units: what people write, what is printed, and that both agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

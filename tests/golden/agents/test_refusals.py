@@ -1,7 +1,5 @@
 """What an agent refuses of requests and of manifests: each mistake by its name."""
 
-from __future__ import annotations
-
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -6,8 +6,6 @@ kernel's own output formats: arch/arm64/kernel/cpuinfo.c, arch/x86/kernel/cpu/pr
 drivers/net/bonding/bond_procfs.c.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What no estimator, fit, verdict or plan takes: one line that names it, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

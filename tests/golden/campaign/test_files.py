@@ -1,7 +1,5 @@
 """Files of campaigns, hosts and labs: every mistake at once, each with file, line and key."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

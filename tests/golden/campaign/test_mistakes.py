@@ -1,7 +1,5 @@
 """What is said of mistakes in a campaign: in factors, levels, designs, paths, conduct and searches."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

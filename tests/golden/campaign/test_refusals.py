@@ -1,7 +1,5 @@
 """Combinations, constraints, overrides and hosts that are refused: the fault, and what is expected."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

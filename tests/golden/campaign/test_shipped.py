@@ -1,7 +1,5 @@
 """What ships: settings and levels, which are those of the sources that each campaign file names."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.campaign.campaign_text import list_shipped

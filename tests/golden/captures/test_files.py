@@ -1,7 +1,5 @@
 """pcap and pcapng files: every byte order, resolution and block; scapy's raw readers are the reference."""
 
-from __future__ import annotations
-
 import os
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``pathlab campaigns new``: what the interview asks, and answers that it cannot use."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

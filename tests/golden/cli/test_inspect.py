@@ -1,7 +1,5 @@
 """``pathlab inspect``: what it prints and writes, and files, flows and trials that cannot be inspected."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

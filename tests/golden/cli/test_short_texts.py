@@ -1,7 +1,5 @@
 """Short texts of commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path

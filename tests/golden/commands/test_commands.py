@@ -1,7 +1,5 @@
 """What commands print at 80 columns, on results and on what ships; their help is kept in docs/cli."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the engine prints of arguments that it does not take: one line each, and exit status 2."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest

@@ -1,7 +1,5 @@
 """The lab in words: the verdict on a trial, links in words of netem, and a lab drawn as text."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What the engine says of flags that it refuses: one line each, with its exit status and its stage."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

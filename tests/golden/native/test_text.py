@@ -1,7 +1,5 @@
 """What the engine shows people of a flow. Numbers of the machine are a #, rows of intervals are left out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 

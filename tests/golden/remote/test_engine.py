@@ -1,7 +1,5 @@
 """Engines that cannot be used: one line each, and what to do."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -1,7 +1,5 @@
 """What a comparison says: its sentences and its notes."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

@@ -1,7 +1,5 @@
 """UDP flows in words: the facts and the limit of one flow, what the report opens with."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

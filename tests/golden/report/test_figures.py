@@ -1,7 +1,5 @@
 """Sentences of figures and chapters of paths and of single trials, each in a situation of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The limit of one trial in a sentence, and remarks on it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any

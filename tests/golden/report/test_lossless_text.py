@@ -1,7 +1,5 @@
 """The lossless rate on a terminal: the answer first, tables that fit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pathlab.study.analyses import StudiedResults

@@ -1,7 +1,5 @@
 """Messages and writes: sentences on rates by size, on batching, and on the latency of their round trips."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

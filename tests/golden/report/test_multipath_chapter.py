@@ -1,7 +1,5 @@
 """Several links in the report: the answer first, no wrong "no", each statement once."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache

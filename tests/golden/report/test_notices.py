@@ -1,7 +1,5 @@
 """Warnings: each is stated once, with its scope."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache

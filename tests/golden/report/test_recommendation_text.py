@@ -1,7 +1,5 @@
 """The recommendation in words: the same on the terminal and in the report, and no more than was measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

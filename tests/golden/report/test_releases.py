@@ -1,7 +1,5 @@
 """Chapters of builds and of recording: the answer first, the noise beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 import pytest

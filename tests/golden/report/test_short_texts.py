@@ -1,7 +1,5 @@
 """Short texts of the report: names, notes, reasons and errors, each in a situation of its own."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path

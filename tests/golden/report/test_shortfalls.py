@@ -1,7 +1,5 @@
 """Analyses with too few trials or levels: named once, with a command that decides them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

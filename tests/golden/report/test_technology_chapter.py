@@ -1,7 +1,5 @@
 """The chapter on round trips by technology and its part of the opening, in words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What is printed of results and of single trials: the answer first, no line too long, no markup."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

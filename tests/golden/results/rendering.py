@@ -1,7 +1,5 @@
 """One kind of results as golden files hold it: printed at 80 columns, as Markdown, and as short JSON."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

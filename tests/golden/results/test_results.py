@@ -1,7 +1,5 @@
 """Eight kinds of results, as a user sees them: printed at 80 columns, as Markdown and as JSON."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """What is found on hosts, in a line each: their facts, what keeps them busy, technologies that they lack."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Surveys of paths: what they report, and which differences count."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

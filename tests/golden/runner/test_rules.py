@@ -1,7 +1,5 @@
 """Failures, safety limits, schedule, cool-down, stop rule and changes, without a packet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.conduct_model import SafetyLimits

@@ -1,7 +1,5 @@
 """Short texts of a run: notices and reasons."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from pathlib import Path

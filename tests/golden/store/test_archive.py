@@ -1,7 +1,5 @@
 """Results among results: listed as they are, merged whole, thinned out on request, checked for damage."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Captures beside a results file: placed whole, found, checked, copied and removed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What goes out: every figure as it is stored, empty where nothing was measured, whole or not at all."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

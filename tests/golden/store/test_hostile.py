@@ -1,7 +1,5 @@
 """Results files that somebody made on purpose: each is named as damaged, by the check and by who reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

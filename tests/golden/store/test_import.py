@@ -1,7 +1,5 @@
 """What comes in: every figure as the other program counted it, nothing for what it did not."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Half-written and hostile files: one clear line that names the file, never a traceback, nothing stored."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random

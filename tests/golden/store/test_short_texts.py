@@ -1,7 +1,5 @@
 """Short texts of the store: what is wrong with a file."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 import sqlite3

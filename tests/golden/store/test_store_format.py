@@ -1,7 +1,5 @@
 """Everything in the results file of the released format."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Results against results: changes that were made are reported, and chance is not."""
 
-from __future__ import annotations
-
 import dataclasses
 
 from pathlab.errors import NotMeasurable, UsageError

@@ -1,7 +1,5 @@
 """The curves of a view: grouping, estimates, exclusions, limits and order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

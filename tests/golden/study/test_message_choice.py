@@ -1,7 +1,5 @@
 """The setup that meets targets with the least CPU time, and why others fail."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

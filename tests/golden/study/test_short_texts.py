@@ -1,7 +1,5 @@
 """Short texts of the analyses: reasons, notes and names."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

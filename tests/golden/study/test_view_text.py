@@ -1,7 +1,5 @@
 """What is wrong in the text of a view: one line, with the nearest name where there is one."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.errors import UsageError

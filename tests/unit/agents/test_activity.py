@@ -1,7 +1,5 @@
 """What a host's cores do, read from a /proc that the test makes."""
 
-from __future__ import annotations
-
 from itertools import count
 from pathlib import Path
 

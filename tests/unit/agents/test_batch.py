@@ -1,7 +1,5 @@
 """Requests to the prober. What is refused: tests/golden/agents/test_refusals.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.agents import limits

@@ -1,7 +1,5 @@
 """Bonds of a host. Their texts: tests/golden/agents/test_texts.py."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

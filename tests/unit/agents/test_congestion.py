@@ -1,7 +1,5 @@
 """Setting a congestion control is tried on a socket, here and by the agent alike."""
 
-from __future__ import annotations
-
 import socket
 
 import pytest

@@ -1,7 +1,5 @@
 """Interfaces, softnet and TCP: what two readings differ by. The texts: tests/golden/agents/test_texts.py."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

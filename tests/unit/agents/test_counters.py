@@ -1,7 +1,5 @@
 """CPU shares from /proc/stat, worked out by hand, and the watch that samples them beside other sources."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal

@@ -1,7 +1,5 @@
 """Where the agent zip is put: a refusal names the thing and the next step."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource

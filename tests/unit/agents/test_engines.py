@@ -3,8 +3,6 @@
 What is refused: tests/golden/agents/test_refusals.py.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from typing import Any

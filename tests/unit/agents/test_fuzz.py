@@ -3,8 +3,6 @@
 Every run is bounded and the same each time; what was once found stands among the examples.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """Facts of this host and of hosts that hide some. Texts of the kernel: tests/golden/agents/test_texts.py."""
 
-from __future__ import annotations
-
 import json
 import os
 import platform

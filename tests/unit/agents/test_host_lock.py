@@ -1,7 +1,5 @@
 """The host's lock between runs of anybody, and what strangers may have put in its place."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import fcntl

@@ -1,7 +1,5 @@
 """Whose socket listens: address, port and owner have to be right."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

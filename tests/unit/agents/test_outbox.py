@@ -1,7 +1,5 @@
 """Records that wait at the host keep their order, and nothing else waits with them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager

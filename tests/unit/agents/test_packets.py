@@ -1,7 +1,5 @@
 """Probes as bytes, held against scapy's, and what is read back from quotes that scapy makes."""
 
-from __future__ import annotations
-
 import struct
 import warnings
 

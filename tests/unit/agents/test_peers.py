@@ -1,7 +1,5 @@
 """Other programs on a host: how a server gets its port. Refused: tests/golden/agents/test_refusals.py."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

@@ -1,7 +1,5 @@
 """The prober's loop over real sockets on loopback, and over scripted flows for what loopback never does."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import socket

@@ -6,8 +6,6 @@ overlimits 9 requeues 0) backlog 3000b 3p". All other datagrams are made by hand
 gen_stats.h.
 """
 
-from __future__ import annotations
-
 import errno
 import struct
 import sys

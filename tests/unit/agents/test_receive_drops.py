@@ -3,8 +3,6 @@
 Messages are made by hand from linux/if_link.h; texts are of Linux 6.18.
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The knee of latency over the offered rate: where it lies, and when it is undecided."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every estimator on samples that hold nothing: one clear refusal, or an answer that is undecided."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass

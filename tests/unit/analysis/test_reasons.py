@@ -1,7 +1,5 @@
 """Samples that are missing, few, equal or odd: a reason instead of a number, a value without interval."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

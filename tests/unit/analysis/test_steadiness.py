@@ -1,7 +1,5 @@
 """Whether a trial has one rate: bursts, changes and outages against what TCP ordinarily does."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The tail of merged histograms: exact counts, how far it goes, and too few trials."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

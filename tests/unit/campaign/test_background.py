@@ -1,7 +1,5 @@
 """The table ``[background]`` and the factor ``background``: what they say, and what contradicts them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which levels of bonding a lab or a path can have, and what is said of the others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.bond_checks import changes_hosts, count_links

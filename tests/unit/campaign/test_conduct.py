@@ -1,7 +1,5 @@
 """Budgets, harm, the stop rule, rest and hours of the day: how they are read, and when they cannot be met."""
 
-from __future__ import annotations
-
 import datetime
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Constraints: what they mean, and that nothing else is ever evaluated."""
 
-from __future__ import annotations
-
 import contextlib
 from typing import Any
 

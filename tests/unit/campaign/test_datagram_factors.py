@@ -1,7 +1,5 @@
 """What a UDP flow excludes is refused with the plan, by file and key, and what it has reaches the engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.order import plan_rows

@@ -1,7 +1,5 @@
 """Designs: parts of all combinations, Latin hypercubes, lists; control rows; hours within cycles."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

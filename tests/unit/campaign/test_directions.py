@@ -1,7 +1,5 @@
 """What a plan expects of a line whose two directions carry different rates."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.campaign.budget import estimate_campaign, find_path_facts

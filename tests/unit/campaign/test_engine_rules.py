@@ -1,7 +1,5 @@
 """What an engine cannot do is refused with the plan, by file and key, before anything runs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

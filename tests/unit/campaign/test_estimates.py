@@ -1,7 +1,5 @@
 """What a plan will take, beyond the quickstart: pacing, caps, directions, rest; and a very long plan."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.campaign.budget import Estimator, estimate_campaign, find_path_facts

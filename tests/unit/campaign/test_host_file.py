@@ -1,7 +1,5 @@
 """Tables of hosts: their keys, the file that campaigns share, and what of them counts for a campaign."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

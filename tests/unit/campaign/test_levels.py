@@ -1,7 +1,5 @@
 """Levels of factors: single, lists, ranges; and what each factor takes."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

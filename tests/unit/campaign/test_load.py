@@ -1,7 +1,5 @@
 """Campaign files: every mistake at once, each with file, key and what was expected."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

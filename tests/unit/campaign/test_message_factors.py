@@ -1,7 +1,5 @@
 """What messages exclude is refused with the plan, by file and key, as the engine would refuse it later."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.campaign.order import plan_rows

@@ -1,7 +1,5 @@
 """Cells, their order, and what a plan will take."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

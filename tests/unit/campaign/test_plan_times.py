@@ -1,7 +1,5 @@
 """The times of a plan's rows as the journal keeps them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

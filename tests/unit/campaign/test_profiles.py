@@ -1,7 +1,5 @@
 """What changes a campaign before it is used: profiles, paths, single keys."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """The ready-made labs: each is sound, says what it is, and can be taken over by a campaign."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.campaign.lab_model import LabDirection, LabSettings

@@ -1,7 +1,5 @@
 """Which rows run at once and how long that takes, against a schedule that looks through all waiting rows."""
 
-from __future__ import annotations
-
 import heapq
 import itertools
 import random

@@ -1,7 +1,5 @@
 """The table ``[search]``: what it says, and what contradicts it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.analysis.planning.loss_search import TRIALS_BEFORE_VERDICT

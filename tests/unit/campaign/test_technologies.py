@@ -1,7 +1,5 @@
 """The user's own technologies beside those that ship, and the word for all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

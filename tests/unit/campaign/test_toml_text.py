@@ -1,7 +1,5 @@
 """The line of each key of a TOML file, and mistakes that name it."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Headers, options and flows of captures."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``pathlab plan`` and ``pathlab campaigns``: what they print, and the file that the interview writes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

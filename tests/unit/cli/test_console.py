@@ -1,7 +1,5 @@
 """The console of all subcommands: how wide its lines are."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.cli.console import UNLIMITED_WIDTH, WIDTH_MIN, TerminalConsole

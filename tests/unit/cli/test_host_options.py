@@ -1,7 +1,5 @@
 """Hosts on a command line, and the names that they get."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """The live view: plain lines where there is no terminal, a table and sparks where there is one."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import re

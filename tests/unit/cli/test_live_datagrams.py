@@ -1,7 +1,5 @@
 """The live view of UDP flows: loss instead of retransmissions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

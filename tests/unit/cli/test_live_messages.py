@@ -1,7 +1,5 @@
 """The live view of trials of messages."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Own results compared with a published table, on the terminal."""
 
-from __future__ import annotations
-
 import io
 
 from rich.console import Console

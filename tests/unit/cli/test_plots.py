@@ -1,7 +1,5 @@
 """``pathlab report RESULTS --figure NAME``: what it writes, prints and refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

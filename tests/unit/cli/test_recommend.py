@@ -1,7 +1,5 @@
 """``pathlab recommend``: what it prints, its exit status, and targets that cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How probing for capacity goes on and ends, over simulated paths whose rates are known."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided

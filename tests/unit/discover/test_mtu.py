@@ -1,7 +1,5 @@
 """The search for a path's MTU against paths that answer by a rule."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

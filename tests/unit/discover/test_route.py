@@ -1,7 +1,5 @@
 """What is concluded from a route's probes: verdicts, fingerprints, changes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """A path of one hop, whose end answers a closed port as rarely as Linux does, or always."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from types import SimpleNamespace

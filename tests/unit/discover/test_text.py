@@ -1,7 +1,5 @@
 """A path as text, as JSON and as a figure."""
 
-from __future__ import annotations
-
 import io
 import json
 import math

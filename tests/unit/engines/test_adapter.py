@@ -1,7 +1,5 @@
 """Technologies as engines: what both ends are started with, their records and their failures."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Records of several receivers as those of one: order of streams, sums, spans, and what is missing."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

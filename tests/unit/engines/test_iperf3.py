@@ -1,7 +1,5 @@
 """iperf3 as an engine: its arguments, and what its JSON becomes."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import itertools

@@ -1,7 +1,5 @@
 """PathLab's own engine: which end listens, what each end is started with, and what its records set off."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """What both ends state of the factors of messages, and which of them were not granted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.engines.settings import find_refused, flow_options, list_settings

@@ -1,7 +1,5 @@
 """A lab as text and as a picture: everything is there, and nothing lies upon anything else."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from itertools import combinations

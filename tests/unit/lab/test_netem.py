@@ -1,7 +1,5 @@
 """Links in netem's words; how the kernel behaves is tested where it has netem (tests/lab/test_netem.py)."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.lab.netem import UNLIMITED_PACKETS, format_netem, is_possible, limit_packets

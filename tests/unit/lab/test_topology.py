@@ -1,7 +1,5 @@
 """Addresses and words of a lab's links."""
 
-from __future__ import annotations
-
 import ipaddress
 import json
 from dataclasses import replace

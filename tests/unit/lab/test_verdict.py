@@ -1,7 +1,5 @@
 """The lab's verdict on a trial: each limit alone, and what is not reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

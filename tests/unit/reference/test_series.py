@@ -1,7 +1,5 @@
 """The published tables are in the package, whole and named."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.errors import UsageError

@@ -1,7 +1,5 @@
 """An agent that is scripted in memory: what it answers is a function of the request."""
 
-from __future__ import annotations
-
 import queue
 from collections.abc import Callable
 from typing import Any

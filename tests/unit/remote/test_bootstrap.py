@@ -1,7 +1,5 @@
 """What is sent to a host: bytes that depend on nothing but the sources, for the machine that it is."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -1,7 +1,5 @@
 """A capture is fetched within its limit, the size that its result states, and whole pieces."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

@@ -3,8 +3,6 @@
 Those that cannot be used: tests/golden/remote/test_engine.py.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform

@@ -1,7 +1,5 @@
 """The exchange with an agent: hello, requests, noise, and every end."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 

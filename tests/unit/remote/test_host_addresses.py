@@ -1,7 +1,5 @@
 """Between which addresses traffic goes, and what is said where it cannot."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """known_hosts: which lines are about a host, and what they say of the key that it shows."""
 
-from __future__ import annotations
-
 import base64
 import socket
 from concurrent.futures import ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """The machine that a program was built for, read from ELF headers as <elf.h> lays them out."""
 
-from __future__ import annotations
-
 import platform
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a session starts on a host: engines and counters, against an agent that is scripted in memory."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.errors import HostError

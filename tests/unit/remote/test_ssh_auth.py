@@ -1,7 +1,5 @@
 """Private keys of every kind that ssh-keygen writes, and secrets that are asked for once."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """~/.ssh/config as ssh reads it, below what a campaign says of a host."""
 
-from __future__ import annotations
-
 import socket
 from pathlib import Path
 

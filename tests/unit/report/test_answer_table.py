@@ -1,7 +1,5 @@
 """Tables of answers: words instead of reason codes, and each caveat once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Where probes are late, every text gives what an RTT or dRTT is above, and never a dash."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The chapter on the lossless rate, and its figure, which shows every rate."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Numbers, ranges, intervals and units that the terminal, the page and figures share."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.estimators.interval import IntervalBuilder

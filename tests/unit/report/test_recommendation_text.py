@@ -1,7 +1,5 @@
 """The recommendation in words: short sentences, and a table where there are many paths."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Columns of a table: empty ones are left out, constant ones are said once."""
 
-from __future__ import annotations
-
 from pathlab.report.tables import build_table
 
 COLUMNS = ("Window", "Streams", "granted", "jitter", "loss", "undecided")

@@ -1,7 +1,5 @@
 """The answer of a trial as one line and as the first part of a document."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, fields, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A history grows by one trial a measurement, whoever writes beside it; every reader of results reads it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import os

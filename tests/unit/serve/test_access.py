@@ -1,7 +1,5 @@
 """Secrets of a server: one-time tokens, sessions, the key for programs."""
 
-from __future__ import annotations
-
 import stat
 import threading
 from pathlib import Path

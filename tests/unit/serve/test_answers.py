@@ -1,7 +1,5 @@
 """What endpoints read from a request, and what they answer."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Server-sent events as text, and the events of a run for who follows it."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math

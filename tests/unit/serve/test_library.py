@@ -1,7 +1,5 @@
 """Results of a server: found on the command line or in a folder, kept open while they are used."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Results that are reached in several ways are one: in a catalogue, on a command line, in a view."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Where a server listens, and the names under which it may be addressed."""
 
-from __future__ import annotations
-
 import errno
 import os
 import socket

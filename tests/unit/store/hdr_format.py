@@ -1,7 +1,5 @@
 """A second reader of HdrHistogram's encoding and log, one byte after the other, as their descriptions say."""
 
-from __future__ import annotations
-
 import base64
 import struct
 import zlib

@@ -1,7 +1,5 @@
 """What the store accepts of a trial, every reader reads: records and series drawn at random."""
 
-from __future__ import annotations
-
 import dataclasses
 import warnings
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Results among results: listed as they are, merged whole, thinned out on request, checked for damage."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import datetime

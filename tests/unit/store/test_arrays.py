@@ -1,7 +1,5 @@
 """Arrays that are built and read by their buffers are those that Arrow's own conversion gives."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Histograms are those of HdrHistogram, add up exactly, and have quantiles at most 0.8 % too high."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """Results files that somebody made on purpose: what is odd but sound is read, or left out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

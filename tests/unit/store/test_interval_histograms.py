@@ -1,7 +1,5 @@
 """Series of histograms: exact sums of what was asked for, and damage that is named."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

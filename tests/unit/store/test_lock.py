@@ -1,7 +1,5 @@
 """The right to write a results folder, while others look who has it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import time

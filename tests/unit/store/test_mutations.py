@@ -1,7 +1,5 @@
 """Damaged results files: every command that reads them names the file and goes on, or ends with status 5."""
 
-from __future__ import annotations
-
 import shutil
 import warnings
 from collections.abc import Iterable

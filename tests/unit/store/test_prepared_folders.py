@@ -1,7 +1,5 @@
 """Folders that somebody else has prepared: nothing is written through what lies there, and nothing waits."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

@@ -1,7 +1,5 @@
 """Results on disk: one writer, and faults are named and lose nothing."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sqlite3

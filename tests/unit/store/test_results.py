@@ -1,7 +1,5 @@
 """Results on disk: what goes in comes out."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Saved views: nothing is lost by two writers, a full or read-only folder, or a file of somebody else."""
 
-from __future__ import annotations
-
 import json
 import os
 import tempfile

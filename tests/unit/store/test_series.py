@@ -1,7 +1,5 @@
 """Series as bytes."""
 
-from __future__ import annotations
-
 import random
 import struct
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Results files at a glance: counts, and the fault of those that cannot be read."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

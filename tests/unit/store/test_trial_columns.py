@@ -1,7 +1,5 @@
 """Many trials at once, column by column: the same values as one by one, and damage is named."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

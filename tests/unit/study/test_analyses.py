@@ -1,7 +1,5 @@
 """Every analysis of a file: what was put in comes out, per path and condition, on named trials."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Whatever a file holds, every analysis answers: never a traceback, never a confident verdict on nothing."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Batching: its gain against the right baseline, where it stops paying, and its delay."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

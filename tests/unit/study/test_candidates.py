@@ -1,7 +1,5 @@
 """What a combination is compared with, and whether it carries enough."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Conditions and cells have what the model of the results put in, and nothing that was not measured."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any

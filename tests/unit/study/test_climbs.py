@@ -1,7 +1,5 @@
 """Which probes say whether a round trip was rising, and what becomes of a series that cannot be read."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

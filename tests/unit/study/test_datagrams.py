@@ -1,7 +1,5 @@
 """UDP flows by combination: their rates, loss, who lost them, what limits them, and what offloads gain."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whether comparisons rest on the draw of the order, and what a plan can learn from earlier trials."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

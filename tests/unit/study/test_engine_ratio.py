@@ -1,7 +1,5 @@
 """The ratio of two engines that measured one path in turn."""
 
-from __future__ import annotations
-
 from pathlab.study.engine_ratio import compare_engines
 from tests.builders.trials import make_record
 

@@ -1,7 +1,5 @@
 """Fan-out: each sink, all sinks, and how evenly, by number of streams."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.builders.messages import carry, make_message_trials

@@ -1,7 +1,5 @@
 """Answers as data frames: what stands in a column is what the answer says, for every analysis."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The lossless rate over cycles: the bracket, the interval, hosts that limit, and what is not known."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The setup that meets targets with the least CPU time, why others fail, and the front."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

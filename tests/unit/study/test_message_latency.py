@@ -1,7 +1,5 @@
 """Latency of messages by size and offered rate, its knee, and the names of what carried them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Messages by size: their rates, their cost, which trials are taken, and published figures beside them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Several links together: verdicts, the collapse on unequal links, and what is left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

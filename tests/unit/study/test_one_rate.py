@@ -1,7 +1,5 @@
 """Imported runs whose median is no single rate: levels, slow hours, bursts and outages are said first."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 

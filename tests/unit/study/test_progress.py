@@ -1,7 +1,5 @@
 """What was excluded, and which combinations a reader must be warned of."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pathlab.study.analyses import Study

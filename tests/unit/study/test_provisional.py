@@ -1,7 +1,5 @@
 """Lab-limited trials are provisional: shown where nothing is usable, in no test, and never more than low."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """From series to a reading by hand: differences within the steady window, own threads, spread of rates."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The recommendation: as the rule says, decided only where the numbers decide."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

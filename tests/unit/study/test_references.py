@@ -1,7 +1,5 @@
 """A published table beside own results: level by level, with what is known of either."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Stored histograms of round trips: the tail of a load, the work that many samples take, and damage."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Progress of a run as it is read from its trials and its journal."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 

@@ -1,7 +1,5 @@
 """Bytes of each stream in the steady window: what was not measured is missing, not 0."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, cast
 

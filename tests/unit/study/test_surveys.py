@@ -1,7 +1,5 @@
 """Surveys of the journal: their hops, the capacity of each, and the narrowest one."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

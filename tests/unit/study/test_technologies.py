@@ -1,7 +1,5 @@
 """Round trips by technology: groups, order, overhead over the transport beneath, and load against none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What hosts counted during a trial, as tables: times from the side's own start, null for the unknown."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

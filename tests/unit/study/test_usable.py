@@ -1,7 +1,5 @@
 """``usable`` of tables and frames says the same as the medians of the report take."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Building technologies: what is missing is named, and what was built is kept while it starts."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Manifests of technologies. What is refused: tests/golden/agents/test_refusals.py."""
 
-from __future__ import annotations
-
 import json
 import os
 import zipfile

@@ -1,7 +1,5 @@
 """The sandbox of servers by itself: its folder is full at its limit, and nobody else sees it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

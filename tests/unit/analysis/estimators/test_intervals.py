@@ -1,7 +1,5 @@
 """Intervals that are cut at the range of the samples, and those without an upper end."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

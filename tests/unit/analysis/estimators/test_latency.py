@@ -1,7 +1,5 @@
 """Round trips that rise: measured queues, lost probes and reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The payload rate of a link, by the headers of RFC 791, 8200, 9293 and 7323."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Times to recover, of which some were not watched to the end."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.estimators.interval import Undecided

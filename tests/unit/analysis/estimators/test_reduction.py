@@ -1,7 +1,5 @@
 """Reduction of long series: no extreme is lost, gaps stay gaps, and few values reach the reader."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pathlab.analysis.estimators.reduction import reduce_bands, reduce_extremes

@@ -1,7 +1,5 @@
 """RFC 6349's metrics by the RFC's own examples."""
 
-from __future__ import annotations
-
 from dataclasses import fields, replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trends: slopes of pairs, reasons and wrong values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Breakpoints: reasons, wrong values, and trials in blocks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lines of CPU time: by hand, reasons and wrong values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

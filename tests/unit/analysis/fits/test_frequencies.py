@@ -1,7 +1,5 @@
 """Fits to frequencies: by hand, and reasons."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cost of a message: by hand, reasons and wrong values."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Averages of models: how resamples are shared."""
 
-from __future__ import annotations
-
 from pathlab.analysis.fits.model_average import share_resamples
 from pathlab.analysis.fits.models import Family
 

@@ -1,7 +1,5 @@
 """The table of families: published parameters mean what the formula says, and so does the capacity."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The optimal number of streams: by hand, what is left out, reasons and wrong values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

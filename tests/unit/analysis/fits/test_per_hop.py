@@ -1,7 +1,5 @@
 """Hops from exact times, floors by hand, and reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Saturation: a plain path by hand, reasons and wrong values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Retransmissions by cause, reordering, RTT, windows and notices of one direction of a connection."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 from typing import Any

@@ -1,7 +1,5 @@
 """Curves over a stretch of time."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

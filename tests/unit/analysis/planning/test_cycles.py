@@ -1,7 +1,5 @@
 """Cycles that are needed: the search, and reasons."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

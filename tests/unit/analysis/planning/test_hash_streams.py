@@ -1,7 +1,5 @@
 """Streams that a hash needs to use the links of a bond."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.planning.hash_streams import HashFields, NoStreams, plan_hash_streams, use_chance

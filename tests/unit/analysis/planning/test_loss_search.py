@@ -1,7 +1,5 @@
 """The steps of the search: each state from the trials alone, hosts that limit, rules that cannot be."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.planning.loss_search import (

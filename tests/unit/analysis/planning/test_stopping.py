@@ -1,7 +1,5 @@
 """The stop rule: reasons in turn, and wrong values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Bonds against their links: missing trials, small samples, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

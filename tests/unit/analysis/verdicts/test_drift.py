@@ -1,7 +1,5 @@
 """Drift: the likelihoods of changes by hand, long series, and a series that is one step."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Whether a queue builds, and which evidence outvotes which, where readings contradict each other."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Members of a bond against a good hash: small samples and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike

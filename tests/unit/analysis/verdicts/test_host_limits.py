@@ -1,7 +1,5 @@
 """When a busy host is blamed for a rate."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.verdicts.host_limits import (

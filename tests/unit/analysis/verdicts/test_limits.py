@@ -1,7 +1,5 @@
 """The limit of a stream and of a flow, from figures that real paths and emulated ones have shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pairs: missing trials, costs, reasons and wrong values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rates of simulated senders, round trip by round trip: losses by chance, and losses beyond a rate."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

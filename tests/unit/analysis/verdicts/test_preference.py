@@ -1,7 +1,5 @@
 """Which of several options is preferred: by delay and loss where they differ, else the smaller one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise, permutations

@@ -1,7 +1,5 @@
 """Two groups: reasons, halves, and groups that are all equal."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.analysis.verdicts.two_samples import split_halves

@@ -1,7 +1,5 @@
 """Warm-up: where it is cut, and reasons."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pathlab.analysis.verdicts.warm_up import find_truncation

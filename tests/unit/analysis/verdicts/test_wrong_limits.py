@@ -1,7 +1,5 @@
 """Situations in which a limit would be wrong, and that no limit contradicts the figures of its own trial."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -3,8 +3,6 @@
 That a browser shows it is tested in ``tests/browser/test_exported.py``.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

@@ -1,7 +1,5 @@
 """An exploration as a figure for print: panels, marks, places and texts."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """The packed table: its bytes, what is read back, and how far rounded numbers are off."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Callable

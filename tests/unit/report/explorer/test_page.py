@@ -1,7 +1,5 @@
 """The explorer's page for a server and as one file: what it loads, and what its policy allows."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """Published tables in the units of the explorer's columns."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

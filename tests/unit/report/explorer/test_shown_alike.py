@@ -1,7 +1,5 @@
 """A file of a view shows what its page shows: axes, marks, legend and what is not shown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

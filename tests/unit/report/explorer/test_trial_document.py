@@ -1,7 +1,5 @@
 """The details of a trial in the explorer: the same texts as `pathlab measure` prints, and its neighbours."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from contextlib import closing

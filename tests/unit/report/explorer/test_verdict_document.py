@@ -1,7 +1,5 @@
 """The verdicts of a view: those of `pathlab compare` and of levels in pairs of a cycle, in the same words."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The report's other forms, and its file: whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import importlib
 import os

@@ -1,7 +1,5 @@
 """The page: the answer first, complete, self-contained, safe to open, and honest where there is nothing."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """Texts inside a panel: beside a ringed point, above a line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

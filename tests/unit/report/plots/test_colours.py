@@ -1,7 +1,5 @@
 """Colours: contrast on paper and on the dark page, and distance with every kind of colour vision."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Figures for a paper: size, title, labels and style; no text is cut, and none covers another."""
 
-from __future__ import annotations
-
 import functools
 import struct
 from collections.abc import Callable

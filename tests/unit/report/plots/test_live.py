@@ -1,7 +1,5 @@
 """Figures in the page: what the script draws from, small and sealed against the page; their tables."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Numbers that no screen can hold: which are drawn, and the remarks on the others."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

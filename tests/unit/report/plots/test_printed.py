@@ -1,7 +1,5 @@
 """Printed figures: valid, named, in the page's ink, without a warning whatever they show."""
 
-from __future__ import annotations
-
 import json
 import re
 import struct

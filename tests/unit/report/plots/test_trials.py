@@ -1,7 +1,5 @@
 """Figures of single trials: what they draw is what the series hold, however large or poor those are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

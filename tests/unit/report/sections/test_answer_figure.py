@@ -1,7 +1,5 @@
 """The figure of the first screen: medians, intervals, reference lines and the recommended combination."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

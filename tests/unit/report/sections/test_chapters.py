@@ -1,7 +1,5 @@
 """Chapters as a whole: which there are, their order and names, what is made for a single figure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

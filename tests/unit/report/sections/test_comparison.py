@@ -1,7 +1,5 @@
 """A comparison as a page; delay and loss, which may be 0, compared by their difference."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a comparison says: its table at every width, its JSON, its printed intervals."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

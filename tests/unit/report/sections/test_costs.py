@@ -1,7 +1,5 @@
 """Cells and pairs, CPU time, durations, limits: tables and figures hold the trials' own figures."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -1,7 +1,5 @@
 """The chapter of UDP flows and the terminal's table, from flows with known losses."""
 
-from __future__ import annotations
-
 from pathlab.report.blocks import TableBlock
 from pathlab.report.datagram_answers import describe_flows
 from pathlab.report.datagram_table import ROWS_MAX, count_flows_left

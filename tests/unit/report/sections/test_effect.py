@@ -1,7 +1,5 @@
 """What throughput does to round trips: breakpoints, agreement, distributions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

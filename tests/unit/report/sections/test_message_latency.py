@@ -1,7 +1,5 @@
 """The chapter on the latency of messages: its figures and tables."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Messages and writes by size, batching and fan-out: figures and sentences hold the trials' own figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The chapter on several links: its tables and figures, and results that have none."""
 
-from __future__ import annotations
-
 from pathlab.report.blocks import TableBlock, list_blocks, list_figures
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.multipath_text import describe_multipath

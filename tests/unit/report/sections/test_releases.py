@@ -1,7 +1,5 @@
 """Figures and tables of builds and of recording."""
 
-from __future__ import annotations
-
 from pathlab.report.plots.model import Plot, Points, Rule
 from tests.builders.levels import measure_levels
 from tests.builders.sections import find_layers, find_section, find_table, list_blocks, make_inputs

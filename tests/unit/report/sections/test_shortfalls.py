@@ -1,7 +1,5 @@
 """Analyses with too few trials or levels: not drawn, named once, with a command that decides them."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

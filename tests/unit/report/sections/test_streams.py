@@ -1,7 +1,5 @@
 """Figures over streams and windows: medians, intervals, outliers and fits are those of the trials."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

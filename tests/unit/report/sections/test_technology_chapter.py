@@ -1,7 +1,5 @@
 """The chapter on round trips by technology and its part of the opening: figures and tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bytes, hours and slots: when a trial may start, on clocks that the tests set."""
 
-from __future__ import annotations
-
 import datetime
 from dataclasses import replace
 from pathlib import Path

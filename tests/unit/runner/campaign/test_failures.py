@@ -1,7 +1,5 @@
 """Failures that quarantine a host, a pair of hosts or the lab, those that do not, and what is tried again."""
 
-from __future__ import annotations
-
 import pytest
 
 from pathlab.runner.campaign.failures import Failures

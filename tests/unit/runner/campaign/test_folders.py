@@ -1,7 +1,5 @@
 """Which folder a run writes to."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pathlab.campaign.load import load_campaign

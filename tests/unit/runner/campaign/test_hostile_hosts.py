@@ -3,8 +3,6 @@
 What the store took of it, every reader reads.
 """
 
-from __future__ import annotations
-
 import random
 import resource
 import warnings

@@ -1,7 +1,5 @@
 """Before the first trial: busy hosts are waited for as long as requested, and said to be busy."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 from typing import Any, cast

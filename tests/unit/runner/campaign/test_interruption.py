@@ -1,7 +1,5 @@
 """A signal ends a run where it waits, and never while results are stored."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

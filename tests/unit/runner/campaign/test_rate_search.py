@@ -1,7 +1,5 @@
 """Searches at work: rows planned as they go, continued from what is stored, left alone where trials fail."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

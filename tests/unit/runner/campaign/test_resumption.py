@@ -1,7 +1,5 @@
 """A results folder is continued only with the plan that it was begun with."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Readings of single streams: all of few, the extremes of many, not more often than people read."""
 
-from __future__ import annotations
-
 import math
 
 from pathlab.runner.campaign.stream_readings import REPORT_S, STREAMS_SHOWN, StreamReadings

@@ -1,7 +1,5 @@
 """What the engine says of a host becomes its ceilings."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What `pathlab hosts check` makes of a host's facts. Its lines: tests/golden/runner/test_host_lines.py."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

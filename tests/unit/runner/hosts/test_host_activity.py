@@ -1,7 +1,5 @@
 """Whether a host is busy: by its cores, by stolen time, by waiting; two looks before it is said."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Settings of a running link, changed in the words of the file."""
 
-from __future__ import annotations
-
 from pathlab.lab.topology import Link, LinkSettings
 from pathlab.runner.hosts.lab_changes import change_settings
 

@@ -1,7 +1,5 @@
 """Surveys of paths: what they report, and which differences count."""
 
-from __future__ import annotations
-
 from pathlab.discover.mtu import PathMtu
 from pathlab.runner.hosts.path_surveys import list_changes
 from tests.builders.paths import sample_capacity, sample_report

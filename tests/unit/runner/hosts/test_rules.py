@@ -1,7 +1,5 @@
 """Safety limits, schedule, cool-down, stop rule and changes, without a packet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

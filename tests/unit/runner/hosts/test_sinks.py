@@ -1,7 +1,5 @@
 """Further receivers of a path, and trials on one host: hosts, shares of links, limits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

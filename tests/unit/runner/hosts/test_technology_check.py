@@ -1,7 +1,5 @@
 """Which rows a campaign leaves out since a host lacks their technology. The lines: tests/golden/runner."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Rates of a background load from its records: the window, the least of several hosts, what is weak."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

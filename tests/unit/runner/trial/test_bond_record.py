@@ -1,7 +1,5 @@
 """What each member carried in the steady window, and which bond of a host is meant."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.runner.trial.bond_record import BondReading, MemberLink, count_members

@@ -1,7 +1,5 @@
 """Records wait on hosts whose path may be too slow for them, and what is said meanwhile is counted."""
 
-from __future__ import annotations
-
 from typing import Any, cast
 
 import pytest

@@ -1,7 +1,5 @@
 """Series of what hosts count: parts of samples that belong together, and spans that were not read."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pathlab.runner.trial.choreography import TrialData

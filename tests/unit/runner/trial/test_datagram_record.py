@@ -1,7 +1,5 @@
 """Columns, series and flags of UDP flows, from what engines and agents state."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 
 import pytest

@@ -1,7 +1,5 @@
 """A link that fails: the columns of its dip from interval records whose answer is known, and its thread."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What an end's cores and the engine's threads did in the steady window, and when a trial is the host's."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A probe that is answered late has a round trip; one that may still be is above a time, not lost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

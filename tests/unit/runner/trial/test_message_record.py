@@ -1,7 +1,5 @@
 """Columns, series and flags of trials of messages, from what the engines state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

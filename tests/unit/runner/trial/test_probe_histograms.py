@@ -1,7 +1,5 @@
 """Very many probes are kept as histograms, and the columns of a trial come from these."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is stored of a trial: the way back, flags, undelivered bytes; nothing where not measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Retransmissions and reordering as TCP saw them: streams summed up, MPTCP by subflow, what is not stated."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A program that did not run flags its trial; a path that delivered nothing does not."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from typing import Any

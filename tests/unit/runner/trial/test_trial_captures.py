@@ -1,7 +1,5 @@
 """What comes of the captures of a trial's two ends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace

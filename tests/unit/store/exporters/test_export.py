@@ -1,7 +1,5 @@
 """What goes out is what other programs read, whole or not at all; ``tests/golden/store`` has whole files."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import gzip

@@ -1,7 +1,5 @@
 """HdrHistogram logs of trials that kept histograms."""
 
-from __future__ import annotations
-
 import datetime
 from pathlib import Path
 

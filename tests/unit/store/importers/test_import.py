@@ -1,7 +1,5 @@
 """What comes in is stored with its origin; its figures are in ``tests/golden/store``."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Every setting in a file is part of the condition: different tests share no cell, no median, no row."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

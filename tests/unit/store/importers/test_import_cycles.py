@@ -1,7 +1,5 @@
 """Cycles of imported trials: neighbours in time, and never trials of days apart."""
 
-from __future__ import annotations
-
 import datetime
 import json
 from pathlib import Path

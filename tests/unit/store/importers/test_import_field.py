@@ -1,7 +1,5 @@
 """Files as people have them: of older versions, within logs, with totals that are missing or contradict."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -5,8 +5,6 @@ host's name and kernel in ``system_info`` were replaced. ``server.json`` is the 
 the other three, one after the other.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What is exported and imported again is the same trial, in every format that goes both ways."""
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json

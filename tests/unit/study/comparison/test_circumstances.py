@@ -1,7 +1,5 @@
 """What differs besides what is compared: times, hosts, and settings that were changed on purpose."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """Levels of one factor against its first, in pairs of a cycle."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Curves against a baseline: pairs of the same cycles, else independent groups."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

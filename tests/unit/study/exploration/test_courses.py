@@ -1,7 +1,5 @@
 """A trial's series over its time: the rates of the report, gaps of lost probes, bands, closer looks."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

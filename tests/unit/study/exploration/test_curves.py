@@ -1,7 +1,5 @@
 """The curves of a view: grouping, estimates, exclusions, limits and order."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Figures that follow from several columns: those that the analyses state for the same trials."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache

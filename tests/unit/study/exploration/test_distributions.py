@@ -1,7 +1,5 @@
 """Distributions of selected trials: shares, their band, and bins."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Trials of results as columns: values, levels, what counts, several results, results that grow."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path

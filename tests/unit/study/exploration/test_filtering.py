@@ -1,7 +1,5 @@
 """Which trials a view shows and how many each choice has, held against one trial after the other."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the series of a trial say in a few rows: grants, TCP_INFO, cores, route, captures."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What a view says of trials that do not count, also where they are counted all the same."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Views over the Python API: of one results folder, of several, and of one that grows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

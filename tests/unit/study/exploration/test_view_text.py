@@ -1,7 +1,5 @@
 """A view as text: it reads back, says what is unknown, and its numbers and times are those of browsers."""
 
-from __future__ import annotations
-
 import datetime
 import math
 import re
