@@ -25,13 +25,13 @@ def opened() -> Iterator[tuple[Outbox, int]]:
 
 def read(outbox: Outbox, reading: int) -> bytes:
     """All that goes out, however often it has to be flushed."""
-    found = b""
+    found = bytearray()
     while True:
         outbox.flush()
         try:
             found += os.read(reading, 1 << 16)
         except BlockingIOError:
-            return found
+            return bytes(found)
 
 
 def test_held_records_wait_in_order_and_a_job_does_not_end_before_them() -> None:

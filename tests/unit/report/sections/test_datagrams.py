@@ -1,12 +1,9 @@
 """The chapter of UDP flows and the terminal's table, from flows with known losses."""
 
 from pathlab.report.blocks import TableBlock
-from pathlab.report.datagram_answers import describe_flows
 from pathlab.report.datagram_table import ROWS_MAX, count_flows_left
-from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Plot
 from pathlab.report.report_builder import build_document
-from pathlab.report.sections.chapters import build_sections
 from pathlab.study.analyses import Study
 from tests.builders.datagrams import carry_flow, make_udp_trials
 
@@ -27,12 +24,6 @@ def test_the_chapter_has_its_tables_and_figures() -> None:
     plots = [block for part in (report.opening, section) for block in part.blocks if isinstance(block, Plot)]
     assert [plot.name for plot in plots] == ["datagram-loss-1", "datagram-runs-1", "reorder-density-1"]
     assert all(plot.panels for plot in plots)
-
-
-def test_results_without_udp_have_no_such_chapter() -> None:
-    results = make_udp_trials([{**one, "transport": "tcp"} for one in RATES], carry_flow, cycles=2)
-    assert "datagrams" not in {one.key for one in build_sections(ReportInputs(Study(results)))}
-    assert describe_flows(Study(results)) == ()
 
 
 def test_rows_beyond_the_table_are_counted() -> None:

@@ -7,12 +7,11 @@ from pathlab.report.blocks import TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Area, Curve, Points
 from pathlab.report.sections import message_latency
-from pathlab.report.sections.chapters import build_sections, list_lazy_plots
+from pathlab.report.sections.chapters import list_lazy_plots
 from pathlab.report.sections.latency_figures import build_rate_axis
 from pathlab.study.analyses import Study
 from tests.builders.messages import RATES, SETUPS, TCP, Setup, make_message_results
-from tests.builders.results import make_quickstart
-from tests.builders.sections import draw, find_layers, find_section, find_table, list_blocks
+from tests.builders.sections import draw, find_layers, find_section, find_table
 
 
 @pytest.fixture(scope="module")
@@ -69,15 +68,6 @@ def test_the_front_joins_what_no_other_load_beats(inputs: ReportInputs) -> None:
     assert curves["front"].y == pytest.approx(curves["shared-memory"].y)
 
 
-def test_tables_state_the_cost_of_measuring_once(inputs: ReportInputs) -> None:
-    section = find_section(inputs, "message-latency")
-    tables = {one.name: one for one in list_blocks([section]) if isinstance(one, TableBlock)}
-    assert list(tables) == ["message-front-1", "message-knee-1", "message-latency-1", "message-tails-1"]
-    note = tables["message-latency-1"].note or ""
-    assert "excluded: 8 rate-missed" in note
-    assert len(tables["message-latency-1"].rows) == len(SETUPS) * 2 * (len(RATES) + 1)
-
-
 def list_missing(inputs: ReportInputs) -> list[str]:
     """The analyses that are not shown."""
     table = find_table(iter(find_section(inputs, "not-decided").blocks), "undecided")
@@ -98,9 +88,3 @@ def test_many_setups_are_split_into_figures() -> None:
     for part, count in (("-1", 8), ("-2", 2)):
         panel = draw(split, f"latency-by-rate-1-64B{part}").panels[0]
         assert len(find_layers(panel, Curve)) == count
-
-
-def test_results_without_messages_have_no_such_chapter() -> None:
-    plain = ReportInputs(Study(make_quickstart()))
-    assert "message-latency" not in {one.key for one in build_sections(plain)}
-    assert not any("Latency of messages" in title for title in list_missing(plain))

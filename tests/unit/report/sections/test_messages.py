@@ -181,11 +181,3 @@ def test_writes_of_several_cells_are_curves() -> None:
     plot = draw(make_inputs(make_writes(1.0, [(1, 65536), (4, 65536)])), "writes-1")
     few, many = find_curve(plot, "1 stream"), find_curve(plot, "4 streams")
     assert many.y == pytest.approx(4 * few.y, rel=1e-6)
-
-
-def test_results_of_messages_alone_have_no_chapter_of_paths(both: ReportInputs, chapter: list[Block]) -> None:
-    keys = [section.key for section in chapters.build_sections(both)]
-    assert keys[0] == "message-size"
-    assert "combinations" not in keys
-    assert both.study.recommend() == ()
-    assert "RFC 6349" not in str([block for block in chapter if isinstance(block, TableBlock)])

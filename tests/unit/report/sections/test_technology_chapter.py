@@ -5,19 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pathlab.report.blocks import Bullets, Paragraph, TableBlock
+from pathlab.report.blocks import TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.sections.chapters import build_sections, list_lazy_plots
 from pathlab.report.sections.opening import build_opening
 from pathlab.report.technology_text import describe_technologies
-from pathlab.study.analyses import Study
-from tests.builders.messages import make_message_results
 from tests.builders.sections import draw, find_layers, find_section, find_table, list_blocks
 from tests.builders.technologies import (
     FACTS,
     LOADS,
-    TECHNOLOGIES,
     Facts,
     Technology,
     make_adapter,
@@ -37,14 +34,6 @@ def inputs() -> ReportInputs:
     return make_technology_inputs(make_technology_results(settings=settings, cycles=8, samples=2000))
 
 
-def test_the_opening_has_the_answer_the_picture_and_the_table(inputs: ReportInputs) -> None:
-    opening = build_opening(inputs)
-    assert [type(one) for one in opening.blocks] == [Paragraph, Bullets, Plot, TableBlock, Plot]
-    assert [getattr(one, "name", "") for one in opening.blocks[2:]] == [
-        *("technologies-1-64B", "round-trips-1-64B", "technology-overhead-1-64B")
-    ]
-
-
 def test_ranges_are_drawn_from_low_to_high(inputs: ReportInputs) -> None:
     (panel,) = draw(inputs, "technologies-1-64B").panels
     assert panel.y.rows
@@ -57,17 +46,6 @@ def test_ranges_are_drawn_from_low_to_high(inputs: ReportInputs) -> None:
     low, high = line.x[0::3], line.x[1::3]
     assert (low < points["median"].x).all()
     assert (points["p99"].x < high).all()
-
-
-def test_the_table_has_every_quantile_that_ten_samples_carry(inputs: ReportInputs) -> None:
-    table = next(one for one in build_opening(inputs).blocks if isinstance(one, TableBlock)).narrow()
-    labels = [one.label for one in table.headings]
-    assert labels[:7] == ["Technology", "Minimum", "Mean", "Maximum", "p50", "p90", "p99"]
-    assert "p99.9" in labels
-    assert "p99.99" not in labels  # 1.6 samples beyond it
-    assert {"CPU, asking", "CPU, answering", "Language"} <= set(labels)
-    assert len(table.rows) == len(TECHNOLOGIES)
-    assert "tcp-pipe: 2.2 µs of each round trip, 27." in (table.note or "")
 
 
 def test_a_quantile_that_some_lack_is_blank_there() -> None:
@@ -179,9 +157,3 @@ def test_thirty_technologies_fit() -> None:
     assert len(panel.y.ticks or ()) == 31
     tails = [one.name for one in list_lazy_plots(inputs) if one.name.startswith("technology-tail")]
     assert tails == [f"technology-tail-1-64B-{part}" for part in (1, 2, 3, 4)]
-
-
-def test_results_without_technologies_have_no_such_chapter() -> None:
-    inputs = ReportInputs(Study(make_message_results(cycles=2)))
-    assert describe_technologies(inputs.study) == ()
-    assert "technologies" not in {one.key for one in build_sections(inputs)}
