@@ -62,6 +62,7 @@ static const struct pl_kind_counts counts = {
 const struct pl_flow_kind pl_datagram_kind = {
     .protocol = "datagrams",
     .transport = "udp",
+    .long_calls = true,
     .derive = pl_datagram_flow_derive,
     .count_threads = pl_datagram_threads,
     .prepare_worker = pl_datagram_prepare,

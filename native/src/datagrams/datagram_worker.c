@@ -48,7 +48,7 @@ static void watch(struct pl_worker *worker)
     }
 }
 
-static void run(struct pl_worker *worker)
+void pl_datagram_worker_run(struct pl_worker *worker)
 {
     static const struct pl_statement start = {.kind = PL_STATEMENT_START};
     watch(worker);
@@ -58,10 +58,4 @@ static void run(struct pl_worker *worker)
         pl_datagram_sink_run(worker);
     else
         pl_datagram_source_run(worker);
-}
-
-void *pl_datagram_worker_run(void *worker)
-{
-    pl_worker_run_role(worker, run);
-    return NULL;
 }

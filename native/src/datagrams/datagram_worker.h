@@ -16,8 +16,8 @@ uint32_t pl_datagram_threads(const struct pl_flow *flow);
 /* Before a worker's thread starts: gives worker `number` of `lanes` its role. False with `error` set. */
 bool pl_datagram_prepare(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number,
                          uint32_t lanes, struct pl_error *error);
-/* The thread's body; `worker` is a struct pl_worker. */
-void *pl_datagram_worker_run(void *worker);
+/* What a worker does from the start of the trial on. */
+void pl_datagram_worker_run(struct pl_worker *worker);
 
 /* The bodies of the roles. */
 void pl_datagram_source_run(struct pl_worker *worker);

@@ -49,7 +49,8 @@ struct pl_flow_kind {
                         data */
     bool
         one_role; /* a thread has one role: it only sleeps before the start, and its first data may be late */
-    bool own_data; /* what it sends has a content: the pool prepares no bytes to send */
+    bool long_calls; /* a thread sleeps for intended times, and publishes nothing while it waits in a call */
+    bool own_data;   /* what it sends has a content: the pool prepares no bytes to send */
 
     /* Derives what follows from the settings; called again once the number of streams is known. */
     void (*derive)(struct pl_flow *flow);
@@ -60,8 +61,8 @@ struct pl_flow_kind {
     /* Before the thread of worker `number` starts; the flow has `lanes` workers. False with `error` set. */
     bool (*prepare_worker)(struct pl_worker *worker, const struct pl_flow *flow, uint32_t number,
                            uint32_t lanes, struct pl_error *error);
-    /* The thread's body; its argument is a struct pl_worker. */
-    void *(*run)(void *worker);
+    /* What a worker's thread does from the start of the trial on. */
+    void (*run)(struct pl_worker *worker);
     /* Ends the wait of a worker's thread, which then looks at the mode. A thread that is just about to wait
      * misses it. */
     void (*kick)(const struct pl_worker *worker);

@@ -66,7 +66,7 @@ static bool start_thread(struct pl_worker *worker)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     (void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    int failure = pthread_create(&worker->thread, &attributes, worker->shared->kind->run, worker);
+    int failure = pthread_create(&worker->thread, &attributes, pl_worker_main, worker);
     (void)pthread_attr_destroy(&attributes);
     errno = failure;
     return failure == 0;

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "flow/flow_kind.h"
 #include "flow/run_queue.h"
 
 void pl_wake(int event_fd)
@@ -32,11 +33,6 @@ void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns)
     worker->published_ns = now_ns;
 }
 
-void pl_worker_open_schedule(struct pl_worker *worker)
-{
-    worker->schedule_fd = pl_run_queue_open();
-}
-
 /* Lets the main thread read the CPU time of this thread, which publishes nothing while it waits in a call. */
 static void show_cpu_clock(struct pl_worker *worker)
 {
@@ -45,22 +41,29 @@ static void show_cpu_clock(struct pl_worker *worker)
         atomic_store(&worker->cpu_clock, clock);
 }
 
-void pl_worker_run_role(struct pl_worker *worker, void (*body)(struct pl_worker *worker))
+void *pl_worker_main(void *argument)
 {
+    struct pl_worker *worker = argument;
+    const struct pl_flow_kind *kind = worker->shared->kind;
     struct pollfd wake = {.fd = worker->wake_fd, .events = POLLIN};
     int mode;
     while ((mode = atomic_load(&worker->shared->mode)) == PL_MODE_WAIT)
         (void)poll(&wake, 1, -1);
     if (mode == PL_MODE_QUIT)
-        return;
-    /* Sleeps for intended times end within a microsecond instead of 50. */
-    (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    pl_worker_open_schedule(worker);
+        return NULL;
+    /* Opened as late as this, because the other workers' pipes have precedence where descriptors are scarce.
+     */
+    worker->schedule_fd = pl_run_queue_open();
     pl_worker_publish(worker, pl_now_ns());
-    show_cpu_clock(worker);
-    body(worker);
+    if (kind->long_calls) {
+        /* Sleeps for intended times end within a microsecond instead of 50. */
+        (void)prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+        show_cpu_clock(worker);
+    }
+    kind->run(worker);
     pl_worker_publish(worker, pl_now_ns());
     atomic_store(&worker->cpu_clock, 0);
+    return NULL;
 }
 
 void pl_worker_clear_wake(struct pl_worker *worker)

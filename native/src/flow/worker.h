@@ -95,15 +95,14 @@ struct pl_worker {
 /* Makes an eventfd readable. */
 void pl_wake(int event_fd);
 
-/* For the bodies of threads. */
+/* The body of every thread; its argument is a struct pl_worker. Waits until the trial runs, and runs what the
+ * kind does unless the trial is given up before. */
+void *pl_worker_main(void *argument);
+
+/* For what the kinds do in it. */
 
 /* Lets the main thread see this thread's usage; to be called from time to time, and at its end. */
 void pl_worker_publish(struct pl_worker *worker, pl_ns now_ns);
-/* The whole life of a thread that has one role: waits until the trial runs, and runs `body` unless the trial
- * is given up before. */
-void pl_worker_run_role(struct pl_worker *worker, void (*body)(struct pl_worker *worker));
-/* Begins to read the time that this thread waits for a core. */
-void pl_worker_open_schedule(struct pl_worker *worker);
 /* Makes the worker's wake-up unreadable again. */
 void pl_worker_clear_wake(struct pl_worker *worker);
 /* The first byte of the flow has come at `now_ns`; later calls have no effect. */

@@ -1,7 +1,7 @@
 #include "messages/message_flow.h"
 
+#include "messages/message_reader.h"
 #include "messages/message_worker.h"
-#include "messages/roles.h"
 #include "streams/stream_flow.h"
 
 bool pl_message_flow_check(struct pl_flow *flow, struct pl_error *error)

@@ -54,6 +54,7 @@ const struct pl_flow_kind pl_message_kind = {
     .by_streams = true,
     .one_role = true,
     .own_data = true,
+    .long_calls = true,
     .derive = pl_message_flow_derive,
     .prepare_worker = pl_message_prepare,
     .run = pl_message_worker_run,

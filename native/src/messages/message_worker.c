@@ -100,7 +100,7 @@ static bool exchange_start(struct pl_worker *worker)
     return true;
 }
 
-static void run(struct pl_worker *worker)
+void pl_message_worker_run(struct pl_worker *worker)
 {
     static void (*const bodies[])(struct pl_worker *) = {
         [PL_ROLE_SOURCE] = pl_source_run, [PL_ROLE_SINK] = pl_sink_run,
@@ -111,10 +111,4 @@ static void run(struct pl_worker *worker)
     if (exchange_start(worker))
         bodies[worker->role](worker);
     pl_role_publish(worker, pl_now_ns());
-}
-
-void *pl_message_worker_run(void *worker)
-{
-    pl_worker_run_role(worker, run);
-    return NULL;
 }

@@ -18,7 +18,7 @@ bool pl_message_prepare(struct pl_worker *worker, const struct pl_flow *flow, ui
  * misses it. */
 void pl_message_kick(const struct pl_worker *worker);
 
-/* The thread's body; `worker` is a struct pl_worker. */
-void *pl_message_worker_run(void *worker);
+/* What a worker does from the start of the trial on. */
+void pl_message_worker_run(struct pl_worker *worker);
 
 #endif

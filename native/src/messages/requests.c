@@ -1,11 +1,7 @@
 /* The roles of an end whose messages are returned: one at a time, or at an offered rate with many under way.
  */
-#include <errno.h>
-#include <string.h>
-
-#include "base/bytes.h"
-#include "messages/breach.h"
 #include "messages/message_pace.h"
+#include "messages/message_reader.h"
 #include "messages/roles.h"
 
 /* A datagram without an answer for this time is lost; streams lose none. */
@@ -88,56 +84,27 @@ void pl_asker_run(struct pl_worker *worker)
     pl_role_end_stream(worker, stream, cause);
 }
 
-/* What has come of returned messages: counts and times the whole ones. The bytes used, or -1 with errno. */
-static ssize_t take_answers(struct pl_worker *worker, struct pl_endpoint *endpoint,
-                            const struct pl_schedule *schedule, const uint8_t *data, size_t have,
-                            pl_ns now_ns)
+/* Counts and times a message that has returned; the reader's context is the schedule. */
+static int take_answer(const struct pl_message_reader *reader, uint32_t number, const uint8_t *content,
+                       pl_ns now_ns)
 {
-    const struct pl_message_settings *messages = worker->shared->messages;
-    size_t used = 0;
-    while (used < have) {
-        uint32_t number;
-        const uint8_t *content;
-        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, (size_t)messages->bytes,
-                                  &number, &content);
-        if (bytes < 0) {
-            errno = PL_BREACH_MESSAGE;
-            return -1;
-        }
-        if (bytes == 0)
-            break;
-        /* The whole number: the nearest to the one that is expected, of which the message carries 32 bits. */
-        uint64_t whole =
-            endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
-        pl_ns due_ns = (int64_t)whole < 0 ? PL_NEVER : pl_schedule_due_ns(schedule, whole);
-        if (due_ns > now_ns) { /* it was never sent */
-            errno = PL_BREACH_ANSWER;
-            return -1;
-        }
-        if (whole >= endpoint->answered)
-            endpoint->answered = whole + 1;
-        pl_latency_log_add(endpoint->round_trips, due_ns - schedule->start_ns, now_ns - due_ns);
-        pl_sequence_add(&endpoint->sequence, number);
-        used += (size_t)bytes;
-    }
-    return (ssize_t)used;
+    struct pl_endpoint *endpoint = reader->stream->endpoint;
+    const struct pl_schedule *schedule = reader->context;
+    /* The whole number: the nearest to the one that is expected, of which the message carries 32 bits. */
+    uint64_t whole = endpoint->answered + (uint64_t)(int64_t)(int32_t)(number - (uint32_t)endpoint->answered);
+    pl_ns due_ns = (int64_t)whole < 0 ? PL_NEVER : pl_schedule_due_ns(schedule, whole);
+    if (due_ns > now_ns) /* it was never sent */
+        return PL_BREACH_ANSWER;
+    if (whole >= endpoint->answered)
+        endpoint->answered = whole + 1;
+    pl_latency_log_add(endpoint->round_trips, due_ns - schedule->start_ns, now_ns - due_ns);
+    return pl_count_message(reader, number, content, now_ns);
 }
 
-/* Handles `count` further bytes behind the `have` ones that are kept. 0, or an errno. */
-static int on_bytes(struct pl_worker *worker, struct pl_stream *stream, const struct pl_schedule *schedule,
-                    size_t count, size_t *have)
+static ssize_t take_answers(const struct pl_message_reader *reader, const uint8_t *data, size_t have,
+                            pl_ns now_ns)
 {
-    struct pl_endpoint *endpoint = stream->endpoint;
-    uint8_t *data = worker->read_buffer;
-    pl_ns now_ns = pl_now_ns();
-    *have += count;
-    ssize_t used = take_answers(worker, endpoint, schedule, data, *have, now_ns);
-    if (used < 0)
-        return errno;
-    pl_role_count_received(worker, stream, count, now_ns);
-    pl_role_publish_sequence(endpoint);
-    pl_role_tick(worker, now_ns);
-    return pl_role_is_over(worker) ? ECANCELED : pl_role_keep_rest(worker, data, (size_t)used, have);
+    return pl_read_messages(reader, data, have, now_ns, take_answer);
 }
 
 void pl_receiver_run(struct pl_worker *worker)
@@ -145,17 +112,16 @@ void pl_receiver_run(struct pl_worker *worker)
     struct pl_stream *stream = worker->streams[0];
     struct pl_endpoint *endpoint = stream->endpoint;
     const struct pl_schedule schedule = pl_pace_begin(worker).schedule;
+    struct pl_message_reader reader = {
+        .worker = worker, .stream = stream, .handle = take_answers, .context = &schedule};
     int cause = 0;
-    size_t have = 0;
     while (cause == 0) {
         bool over = atomic_load(&endpoint->sends_over);
-        ssize_t count = pl_channel_read(&endpoint->channel, worker->read_buffer + have,
-                                        PL_MESSAGE_READ_BYTES - have, pl_now_ns() + LOST_NS);
-        if (count > 0)
-            cause = on_bytes(worker, stream, &schedule, (size_t)count, &have);
-        else if (count < 0 && errno != EAGAIN)
+        int step = pl_reader_step(&reader, pl_now_ns() + LOST_NS);
+        if (step < 0 && errno != EAGAIN)
             cause = errno;
-        else if (count == 0 || over) /* nothing for a second after the last message: the rest is lost */
+        else if (step == 0 ||
+                 (step < 0 && over)) /* nothing for a second after the last one: the rest is lost */
             break;
     }
     if (cause == 0)
@@ -166,30 +132,27 @@ void pl_receiver_run(struct pl_worker *worker)
 
 /* One thread that sends, receives and spins. */
 struct poller {
-    struct pl_worker *worker;
-    struct pl_stream *stream;
+    struct pl_message_reader reader;
     struct pl_pace pace;
-    size_t have; /* bytes of a message that has come in part */
 };
 
 /* Reads what has returned. While there is no room to write it goes on reading as well, since the relay may
  * wait for just that before it reads. 0, or an errno. */
 static int poll_answers(void *context)
 {
-    struct poller *poller = context;
-    struct pl_worker *worker = poller->worker;
+    struct pl_message_reader *reader = &((struct poller *)context)->reader;
     ssize_t count =
-        pl_channel_try_read(&poller->stream->endpoint->channel, worker->read_buffer + poller->have,
-                            PL_MESSAGE_READ_BYTES - poller->have);
+        pl_channel_try_read(&reader->stream->endpoint->channel, reader->worker->read_buffer + reader->have,
+                            PL_MESSAGE_READ_BYTES - reader->have);
     if (count > 0)
-        return on_bytes(worker, poller->stream, &poller->pace.schedule, (size_t)count, &poller->have);
+        return pl_reader_take(reader, (size_t)count);
     return count == 0 ? EPIPE : errno == EAGAIN || errno == EINTR ? 0 : errno;
 }
 
 /* Late messages are sent one between two reads, so that sending delays no round trip. 0, or an errno. */
 static int send_and_poll(struct poller *poller)
 {
-    struct pl_worker *worker = poller->worker;
+    struct pl_worker *worker = poller->reader.worker;
     pl_ns next_ns = 0;
     uint32_t failed = 0;
     int cause = 0;
@@ -207,22 +170,20 @@ void pl_poller_run(struct pl_worker *worker)
 {
     struct pl_stream *stream = worker->streams[0];
     struct pl_channel *channel = &stream->endpoint->channel;
-    struct poller poller = {.worker = worker, .stream = stream, .pace = pl_pace_begin(worker)};
+    struct poller poller = {.reader = {.worker = worker, .stream = stream, .handle = take_answers},
+                            .pace = pl_pace_begin(worker)};
+    poller.reader.context = &poller.pace.schedule;
     channel->meanwhile = poll_answers;
     channel->meanwhile_context = &poller;
     int cause = send_and_poll(&poller);
     channel->meanwhile = NULL;
     if (cause == 0)
         pl_channel_end_writing(channel);
-    while (cause == 0) {
-        ssize_t count = pl_channel_read(channel, worker->read_buffer + poller.have,
-                                        PL_MESSAGE_READ_BYTES - poller.have, pl_now_ns() + LOST_NS);
-        if (count <= 0) {
-            cause = count == 0 || errno == EAGAIN ? 0 : errno;
-            break;
-        }
-        cause = on_bytes(worker, stream, &poller.pace.schedule, (size_t)count, &poller.have);
-    }
+    int step = cause == 0 ? 1 : 0;
+    while (step > 0)
+        step = pl_reader_step(&poller.reader, pl_now_ns() + LOST_NS);
+    if (step < 0 && errno != EAGAIN)
+        cause = errno;
     pl_latency_log_finish(stream->endpoint->round_trips);
     pl_role_end_stream(worker, stream, cause);
 }

@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/bytes.h"
 #include "base/message.h"
-#include "messages/breach.h"
 
 #define CONFIRMATION_POLL_MS 100
 
@@ -96,13 +94,6 @@ void pl_role_count_received(struct pl_worker *worker, struct pl_stream *stream, 
     atomic_store_explicit(&endpoint->last_arrival_ns, now_ns, memory_order_relaxed);
     add(&stream->received_bytes, bytes);
     (void)pl_worker_count(worker, bytes);
-}
-
-int pl_role_keep_rest(const struct pl_worker *worker, uint8_t *data, size_t used, size_t *have)
-{
-    *have -= used;
-    memmove(data, data + used, *have);
-    return *have > 0 && pl_carrier_is_datagram(worker->shared->messages->carrier) ? PL_BREACH_PART : 0;
 }
 
 void pl_role_publish_sequence(struct pl_endpoint *endpoint)

@@ -10,9 +10,6 @@
 #include "flow/worker.h"
 #include "messages/endpoint.h"
 
-/* Bytes read in one call. */
-#define PL_MESSAGE_READ_BYTES (256 << 10)
-
 enum pl_role {
     PL_ROLE_SOURCE,   /* sends, in rounds over its streams */
     PL_ROLE_SINK,     /* receives and checks */
@@ -53,9 +50,6 @@ void pl_role_count_sent(struct pl_stream *stream, size_t bytes, uint64_t message
 uint64_t pl_role_find_quota(const struct pl_worker *worker, const struct pl_stream *stream);
 /* Counts data that was received, and the arrival. */
 void pl_role_count_received(struct pl_worker *worker, struct pl_stream *stream, size_t bytes, pl_ns now_ns);
-/* Moves what is left behind the `used` of `have` bytes, a part of a message, to the front. 0, or
- * PL_BREACH_PART: a datagram has whole messages. */
-int pl_role_keep_rest(const struct pl_worker *worker, uint8_t *data, size_t used, size_t *have);
 /* Lets the main thread see the counts of the sequence. */
 void pl_role_publish_sequence(struct pl_endpoint *endpoint);
 /* The end of a sink's data: confirms the bytes received to the sender. */

@@ -39,23 +39,10 @@ static bool apply_mode(struct pl_worker *worker)
     int mode = atomic_load(&worker->shared->mode);
     if (mode == worker->applied_mode)
         return true;
-    bool never_ran = worker->applied_mode == PL_MODE_WAIT;
     worker->applied_mode = mode;
-    if (mode == PL_MODE_QUIT)
-        return false;
-    /* Opened as late as this, because the other workers' pipes have precedence where descriptors are scarce.
-     */
-    if (never_ran) {
-        pl_worker_open_schedule(worker);
-        pl_worker_publish(worker, pl_now_ns());
-    }
-    for (uint32_t i = 0; i < worker->count; i++) {
-        if (never_ran)
-            begin_stream(worker, worker->streams[i]);
-        if (mode == PL_MODE_SHUT)
-            pl_stream_shut(worker, worker->streams[i]);
-    }
-    return true;
+    for (uint32_t i = 0; mode == PL_MODE_SHUT && i < worker->count; i++)
+        pl_stream_shut(worker, worker->streams[i]);
+    return mode != PL_MODE_QUIT;
 }
 
 /* Where the other end shares this core it runs now, while the written data is still in the caches: with many
@@ -86,11 +73,12 @@ static void serve(struct pl_worker *worker, const struct epoll_event *event)
         write_turn(worker, stream);
 }
 
-void *pl_stream_worker_run(void *argument)
+void pl_stream_worker_run(struct pl_worker *worker)
 {
-    struct pl_worker *worker = argument;
     struct epoll_event events[BATCH];
     bool stale = false;
+    for (uint32_t i = 0; i < worker->count; i++)
+        begin_stream(worker, worker->streams[i]);
     while (apply_mode(worker)) {
         /* Blocks without a time-out only when the published usage is up to date. */
         int timeout_ms = worker->paused > 0 ? PL_PAUSE_MS : stale ? (int)(PL_PUBLISH_NS / PL_NS_PER_MS) : -1;
@@ -107,6 +95,4 @@ void *pl_stream_worker_run(void *argument)
         if (!stale)
             pl_worker_publish(worker, now_ns);
     }
-    pl_worker_publish(worker, pl_now_ns());
-    return NULL;
 }

@@ -2,7 +2,9 @@
 #ifndef PL_STREAM_WORKER_H
 #define PL_STREAM_WORKER_H
 
-/* The thread's body; `worker` is a struct pl_worker. */
-void *pl_stream_worker_run(void *worker);
+#include "flow/worker.h"
+
+/* What a worker does from the start of the trial on. */
+void pl_stream_worker_run(struct pl_worker *worker);
 
 #endif

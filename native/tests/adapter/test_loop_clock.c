@@ -1,7 +1,7 @@
 /* The engine's round trips and the harness's loop, by one scripted clock: the same durations make the same
  * intervals and histograms, one after the other and at an offered rate. Time passes in the transport alone.
  *
- * Both sources are part of this file, so that their clock, their transport and their waits are the scripted
+ * The sources are part of this file, so that their clock, their transport and their waits are the scripted
  * ones. */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,6 @@
 #define pl_role_tick scripted_tick
 #define pl_role_count_received scripted_count_received
 #define pl_role_publish_sequence scripted_publish_sequence
-#define pl_role_keep_rest scripted_keep_rest
 #define pl_role_end_stream scripted_end_stream
 #define pl_pace_begin scripted_pace_begin
 #define pl_pace_step scripted_pace_step
@@ -28,11 +27,15 @@
 #define pl_asker_run engine_asker_run
 #define pl_receiver_run engine_receiver_run
 #define pl_poller_run engine_poller_run
+#define pl_reader_take engine_reader_take
+#define pl_reader_step engine_reader_step
+#define pl_reader_run engine_reader_run
 #define pl_loop_prepare harness_loop_prepare
 #define pl_loop_release harness_loop_release
 #define pl_loop_run harness_loop_run
 #define pl_loops_enter harness_loops_enter
 #define ask engine_ask
+#include "messages/message_reader.c"
 #include "messages/requests.c"
 #undef ask
 #undef FIRST_NUMBER
@@ -161,15 +164,6 @@ void scripted_count_received(struct pl_worker *worker, struct pl_stream *stream,
 void scripted_publish_sequence(struct pl_endpoint *endpoint)
 {
     CHECK_EQUAL(endpoint->sequence.missing, 0);
-}
-
-int scripted_keep_rest(const struct pl_worker *worker, uint8_t *data, size_t used, size_t *have)
-{
-    (void)worker;
-    (void)data;
-    CHECK_EQUAL(used, *have);
-    *have = 0;
-    return 0;
 }
 
 void scripted_end_stream(struct pl_worker *worker, struct pl_stream *stream, int cause)
