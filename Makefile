@@ -188,6 +188,7 @@ pages: $(INSTALLED)
 	@$(BIN)/python docs/technologies_table.py
 	@$(BIN)/python docs/cli_pages.py
 	@$(BIN)/python docs/engine_page.py
+	@$(BIN)/python docs/engine_records.py
 
 screenshots: dev
 	@$(BIN)/python -m docs.screenshots $(RESULTS) $(OTHER)

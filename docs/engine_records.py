@@ -1,0 +1,245 @@
+"""Writes what follows from native/records.toml, the table of the fields of the engine's records.
+
+Run it after a change: ``python docs/engine_records.py``. The table says which files these are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "native" / "records.toml"
+TYPES = ROOT / "pathlab" / "remote" / "engine_records.py"
+SCHEMA = ROOT / "docs" / "engine-records.schema.json"
+MADE_BY = "native/records.toml by docs/engine_records.py"
+#: A scalar of the table: its JSON Schema.
+SCALARS: Mapping[str, Mapping[str, Any]] = {
+    "Count": {"type": "integer", "minimum": 0},
+    "Whole": {"type": "integer"},
+    "Port": {"type": "integer", "minimum": 0, "maximum": 65535},
+    "Stream": {"type": "integer", "minimum": 0, "maximum": 4095},
+    "Streams": {"type": "integer", "minimum": 1, "maximum": 4096},
+    "Size": {"type": "integer", "minimum": 0, "maximum": 4095},
+    "Figure": {"type": "number"},
+    "Name": {"type": "string", "maxLength": 4096},
+    "Text": {"type": "string"},
+    "Flag": {"type": "boolean"},
+    "Histogram": {"type": "string", "contentEncoding": "base64"},
+    "Structures": {"type": "string", "contentEncoding": "base64"},
+}
+
+OPTIONAL = "optional "
+#: A list with a value for each stream.
+PER_STREAM = "streams"
+#: The key that stands for all other keys of an object.
+FURTHER = "*"
+_TOKEN = re.compile(r"\{|\}|\?|\[(?:\d+|streams)\]|\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldType:
+    """A type. ``of``: None of a scalar or an object, which ``name`` names; else that of the values.
+
+    ``most`` is None of an object with free keys, 0 of a list with a value for each stream, else the longest
+    length of a list.
+    """
+
+    name: str = ""
+    of: FieldType | None = None
+    most: int | None = None
+    null: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        return self.of is not None and self.most is not None
+
+
+def parse_field(text: str) -> tuple[FieldType, bool]:
+    """The type of a field, and whether the field may be left out. Raises ValueError for another notation."""
+    rest = text.removeprefix(OPTIONAL)
+    tokens = _TOKEN.findall(rest)
+    if "".join(tokens) != rest:
+        raise ValueError(f"'{text}' is not a field's type")
+    tokens.reverse()
+    found = _parse_type(tokens)
+    if tokens:
+        raise ValueError(f"'{text}' has a stray '{tokens[-1]}'")
+    return found, rest != text
+
+
+def _parse_type(tokens: list[str]) -> FieldType:
+    """Take a type from the end of the reversed tokens."""
+    token = tokens.pop()
+    if token == "{":
+        found = FieldType(of=_parse_type(tokens))
+        if not tokens or tokens.pop() != "}":
+            raise ValueError("'{' without '}'")
+    else:
+        found = FieldType(token)
+    while tokens and tokens[-1] != "}":
+        token = tokens.pop()
+        if token == "?":
+            found = replace(found, null=True)
+        else:
+            length = token.strip("[]")
+            found = FieldType(of=found, most=0 if length == PER_STREAM else int(length))
+    return found
+
+
+Objects = Mapping[str, Mapping[str, str]]
+
+
+def read_table() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """The programs, and all objects and records: ``Worker``, ``ping.probe``."""
+    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    programs = table.pop("programs")
+    objects: dict[str, dict[str, str]] = {}
+    for name, content in table.items():
+        if name[0].isupper():
+            objects[name] = content
+        else:
+            objects.update({f"{name}.{kind}": fields for kind, fields in content.items()})
+    return programs, objects
+
+
+def make_files() -> dict[Path, str]:
+    """The text of each file."""
+    programs, objects = read_table()
+    return {
+        TYPES: "\n".join(_format_types(programs, objects)) + "\n",
+        SCHEMA: json.dumps(_build_schema(programs, objects), indent=2) + "\n",
+    }
+
+
+def _name_class(name: str) -> str:
+    """``ping.round_trips`` as ``PingRoundTrips``."""
+    return re.sub(r"(?:^|[._])(\w)", lambda found: found[1].upper(), name)
+
+
+def _format_types(programs: Mapping[str, str], objects: Objects) -> Iterator[str]:
+    yield from (
+        '"""Types of the records that the engine writes; native/PROTOCOL.md says what each value means.',
+        "",
+        f"Generated from {MADE_BY}: not to be edited.",
+        '"""',
+        "",
+        "from collections.abc import Mapping",
+        "from typing import Annotated, Any, Literal, NotRequired, TypedDict",
+        "",
+        "from pathlab.remote.field_types import (",
+    )
+    yield from (f"    {name}," for name in sorted((*SCALARS, "Most")))
+    yield ")"
+    for name, fields in objects.items():
+        yield from _format_class(name, fields)
+    yield from ("", "", "#: The types of other keys of an object.", "FURTHER: Mapping[type, Any] = {")
+    for name, fields in objects.items():
+        if FURTHER in fields:
+            yield f"    {_name_class(name)}: {_format_python(parse_field(fields[FURTHER])[0])},"
+    yield from (
+        "}",
+        "#: The records of a program, by type.",
+        "ENGINE_RECORDS: Mapping[str, Mapping[str, type]] = {",
+    )
+    for program, group in programs.items():
+        yield f'    "{program}": {{'
+        for name in objects:
+            owner, _, kind = name.partition(".")
+            if kind and owner in (group, "common"):
+                yield f'        "{kind}": {_name_class(name)},'
+        yield "    },"
+    yield "}"
+
+
+def _format_class(name: str, fields: Mapping[str, str]) -> Iterator[str]:
+    program, _, kind = name.partition(".")
+    title = f"Record ``{kind}`` of ``{program}``." if kind else "An object within records."
+    yield from ("", "", f"class {_name_class(name)}(TypedDict):", f'    """{title}"""', "")
+    if kind:
+        yield f'    type: Literal["{kind}"]'
+    for key, text in fields.items():
+        found, optional = parse_field(text)
+        if key != FURTHER:
+            python = _format_python(found)
+            yield f"    {key}: NotRequired[{python}]" if optional else f"    {key}: {python}"
+
+
+def _format_python(kind: FieldType) -> str:
+    text = kind.name
+    if kind.of is not None:
+        inner = _format_python(kind.of)
+        text = f"list[{inner}]" if kind.is_list else f"dict[str, {inner}]"
+        if kind.most:
+            text = f"Annotated[{text}, Most({kind.most})]"
+    return f"{text} | None" if kind.null else text
+
+
+def _build_schema(programs: Mapping[str, str], objects: Objects) -> dict[str, Any]:
+    groups = sorted(set(programs.values()))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Records of pathlab-engine, one JSON object a line",
+        "$comment": f"Generated from {MADE_BY}. '#/$defs/ping' is any record of `pathlab-engine ping`.",
+        "$defs": {
+            **{name: _describe_object(name, fields) for name, fields in objects.items()},
+            **{
+                group: {
+                    "anyOf": [
+                        {"$ref": f"#/$defs/{name}"}
+                        for name in objects
+                        if name.partition(".")[0] in (group, "common") and "." in name
+                    ]
+                }
+                for group in groups
+            },
+        },
+        "anyOf": [{"$ref": f"#/$defs/{group}"} for group in groups],
+    }
+
+
+def _describe_object(name: str, fields: Mapping[str, str]) -> dict[str, Any]:
+    parsed = {key: parse_field(text) for key, text in fields.items()}
+    required = [key for key, (_, optional) in parsed.items() if not optional and key != FURTHER]
+    properties = {key: _describe_type(kind) for key, (kind, _) in parsed.items() if key != FURTHER}
+    if "." in name:
+        properties = {"type": {"const": name.partition(".")[2]}, **properties}
+        required = ["type", *required]
+    further = _describe_type(parsed[FURTHER][0]) if FURTHER in parsed else False
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": further,
+    }
+
+
+def _describe_type(kind: FieldType) -> dict[str, Any]:
+    if kind.of is not None:
+        inner = _describe_type(kind.of)
+        found: dict[str, Any] = (
+            {"type": "array", "items": inner, **({"maxItems": kind.most} if kind.most else {})}
+            if kind.is_list
+            else {"type": "object", "additionalProperties": inner}
+        )
+    elif kind.name in SCALARS:
+        found = dict(SCALARS[kind.name])
+    else:
+        found = {"$ref": f"#/$defs/{kind.name}"}
+    if not kind.null:
+        return found
+    return (
+        {**found, "type": [found["type"], "null"]}
+        if "type" in found
+        else {"anyOf": [found, {"type": "null"}]}
+    )
+
+
+if __name__ == "__main__":
+    for path, text in make_files().items():
+        path.write_text(text, encoding="utf-8")

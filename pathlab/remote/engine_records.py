@@ -1,0 +1,645 @@
+"""Types of the records that the engine writes; native/PROTOCOL.md says what each value means.
+
+Generated from native/records.toml by docs/engine_records.py: not to be edited.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+from pathlab.remote.field_types import (
+    Count,
+    Figure,
+    Flag,
+    Histogram,
+    Most,
+    Name,
+    Port,
+    Size,
+    Stream,
+    Streams,
+    Structures,
+    Text,
+    Whole,
+)
+
+
+class CommonHello(TypedDict):
+    """Record ``hello`` of ``common``."""
+
+    type: Literal["hello"]
+    program: NotRequired[Name]
+    version: NotRequired[Name]
+    protocol: NotRequired[Count]
+    record: NotRequired[Count]
+    control: NotRequired[Count]
+    subcommand: NotRequired[Name]
+    pid: NotRequired[Count]
+
+
+class CommonError(TypedDict):
+    """Record ``error`` of ``common``."""
+
+    type: Literal["error"]
+    stage: Name
+    errno: NotRequired[Whole | None]
+    errno_name: NotRequired[Name | None]
+    text: Text
+
+
+class Quantiles(TypedDict):
+    """An object within records."""
+
+    median: NotRequired[Figure | None]
+    p99: NotRequired[Figure | None]
+    max: NotRequired[Figure | None]
+
+
+class RoundTrips(TypedDict):
+    """An object within records."""
+
+    count: Count
+    min: Figure | None
+    max: Figure | None
+    mean: Figure | None
+    hdr: Histogram | None
+
+
+class Worker(TypedDict):
+    """An object within records."""
+
+    user_ns: Count
+    system_ns: Count
+    waiting_ns: NotRequired[Count | None]
+    spun_ns: NotRequired[Count | None]
+    wake_ups: NotRequired[Count | None]
+    system_calls: NotRequired[Count | None]
+
+
+class Raw(TypedDict):
+    """An object within records."""
+
+    bytes: Size
+    base64: Structures
+
+
+class Subflow(TypedDict):
+    """An object within records."""
+
+    stream: Stream
+    id: Count | None
+    local: Name
+    local_port: Port | None
+    remote: Name
+    remote_port: Port | None
+
+
+class Socket(TypedDict):
+    """An object within records."""
+
+    stream: NotRequired[Stream]
+    sndbuf_bytes: NotRequired[Count | None]
+    rcvbuf_bytes: NotRequired[Count | None]
+    congestion: NotRequired[Name | None]
+    mss_bytes: NotRequired[Count | None]
+    traffic_class: NotRequired[Count | None]
+    max_pacing_bytes_per_s: NotRequired[Count | None]
+    local_port: NotRequired[Port | None]
+    remote_port: NotRequired[Port | None]
+
+
+class Transfer(TypedDict):
+    """An object within records."""
+
+    requested: NotRequired[Name | None]
+    send: NotRequired[Name | None]
+    receive: NotRequired[Name | None]
+    reason: NotRequired[Name | None]
+
+
+class Window(TypedDict):
+    """An object within records."""
+
+    requested_bytes: NotRequired[Count | None]
+    sndbuf_bytes: NotRequired[Count | None]
+    rcvbuf_bytes: NotRequired[Count | None]
+
+
+class Pacing(TypedDict):
+    """An object within records."""
+
+    requested_bits_per_s: NotRequired[Figure | None]
+    stream_bits_per_s: NotRequired[Figure | None]
+    by: NotRequired[Name | None]
+
+
+class MessageSettings(TypedDict):
+    """An object within records."""
+
+    bytes: NotRequired[Count | None]
+    encoding: NotRequired[Name | None]
+    carrier: NotRequired[Name | None]
+    placement: NotRequired[Name | None]
+    replies: NotRequired[Flag | None]
+    wait: NotRequired[Name | None]
+    priority: NotRequired[Count | None]
+    queue_bytes: NotRequired[Count | None]
+    offered_per_s: NotRequired[Figure | None]
+    batch_bytes: NotRequired[Count | None]
+    batch_min_delay_ns: NotRequired[Count | None]
+    batch_max_delay_ns: NotRequired[Count | None]
+    cork: NotRequired[Flag | None]
+    clock_ns: NotRequired[Figure | None]
+    record_ns: NotRequired[Figure | None]
+
+
+class DatagramSettings(TypedDict):
+    """An object within records."""
+
+    bytes: NotRequired[Count | None]
+    gso: NotRequired[Flag | None]
+    segments: NotRequired[Count | None]
+    pacing: NotRequired[Name | None]
+    offered_packets_per_s: NotRequired[Figure | None]
+    gro: NotRequired[Flag | None]
+
+
+class IntervalDatagrams(TypedDict):
+    """An object within records."""
+
+    sent: NotRequired[list[Count]]
+    refused: NotRequired[list[Count]]
+    given_up: NotRequired[list[Count]]
+    received: NotRequired[list[Count]]
+    lost: NotRequired[list[Whole]]
+    duplicate: NotRequired[list[Count]]
+    reordered: NotRequired[list[Count]]
+    socket_dropped: NotRequired[list[Count | None] | None]
+    peer_sent: NotRequired[list[Count | None] | None]
+    jitter_ns: NotRequired[list[Figure | None]]
+
+
+class PhaseDatagrams(TypedDict):
+    """An object within records."""
+
+    sent: NotRequired[list[Count]]
+    refused: NotRequired[list[Count]]
+    given_up: NotRequired[list[Count]]
+    received: NotRequired[list[Count]]
+    lost: NotRequired[list[Whole | None] | None]
+    duplicate: NotRequired[list[Count]]
+    reordered: NotRequired[list[Count]]
+    socket_dropped: NotRequired[list[Count | None] | None]
+    peer_sent: NotRequired[list[Count | None] | None]
+    jitter_ns: NotRequired[list[Figure | None]]
+
+
+class HostLost(TypedDict):
+    """An object within records."""
+
+    socket: NotRequired[Count | None]
+
+
+class Reordering(TypedDict):
+    """An object within records."""
+
+    reorder_extents: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
+    late_times_ns: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
+    n_reordering: NotRequired[Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)]]
+    reorder_density: NotRequired[Annotated[list[Annotated[list[Whole], Most(2)]], Most(1000000)]]
+    displaced_beyond: NotRequired[Count]
+    buffer_density: NotRequired[Annotated[list[Annotated[list[Whole], Most(2)]], Most(1000000)]]
+    occupied_beyond: NotRequired[Count]
+
+
+class DatagramTotals(TypedDict):
+    """An object within records."""
+
+    sent: NotRequired[list[Count]]
+    refused: NotRequired[list[Count]]
+    given_up: NotRequired[list[Count]]
+    pacing_error_ns: NotRequired[Quantiles | None]
+    send_call_ns: NotRequired[Quantiles | None]
+    icmp_unreachable: NotRequired[Count | None]
+    confirmed: NotRequired[dict[str, list[Whole | None] | None] | None]
+    host_lost: NotRequired[HostLost | None]
+    foreign: NotRequired[Count | None]
+    unclassified: NotRequired[Count | None]
+    ecn: NotRequired[dict[str, Count | None] | None]
+    histograms: NotRequired[Reordering | None]
+
+
+class MessageTotals(TypedDict):
+    """An object within records."""
+
+    sent: NotRequired[list[Count | None]]
+    send_calls: NotRequired[list[Count | None]]
+    received: NotRequired[list[Count | None]]
+    missing: NotRequired[list[Count | None]]
+    out_of_order: NotRequired[list[Count | None]]
+    first_arrival_ns: NotRequired[list[Count | None]]
+    last_arrival_ns: NotRequired[list[Count | None]]
+    send_error_ns: NotRequired[Quantiles | None]
+    round_trip_ns: NotRequired[RoundTrips | None]
+
+
+class FlowPhase(TypedDict):
+    """An object within records."""
+
+    start_ns: Count
+    end_ns: Count
+    bytes: list[Count]
+    sent_bytes: NotRequired[list[Count]]
+    messages: NotRequired[list[Count]]
+    datagrams: NotRequired[PhaseDatagrams | None]
+
+
+class Phases(TypedDict):
+    """An object within records."""
+
+    warmup: NotRequired[FlowPhase]
+    steady: NotRequired[FlowPhase]
+    drain: NotRequired[FlowPhase]
+
+
+class FlowListening(TypedDict):
+    """Record ``listening`` of ``flow``."""
+
+    type: Literal["listening"]
+    address: NotRequired[Name]
+    port: Port | None
+
+
+class FlowReady(TypedDict):
+    """Record ``ready`` of ``flow``."""
+
+    type: Literal["ready"]
+    streams: Streams
+    rejected: NotRequired[Count | None]
+    workers: NotRequired[Count | None]
+    cores: NotRequired[Annotated[list[Count | None], Most(8192)]]
+    transport: NotRequired[Name | None]
+    direction: NotRequired[Name | None]
+    warmup_ns: NotRequired[Count | None]
+    duration_ns: NotRequired[Count | None]
+    bytes: NotRequired[Count | None]
+    write_bytes: NotRequired[Count | None]
+    read_bytes: NotRequired[Count | None]
+    unsent_limited: NotRequired[Flag | None]
+    no_delay: NotRequired[Flag | None]
+    transfer: NotRequired[Transfer | None]
+    pacing: NotRequired[Pacing | None]
+    messages: NotRequired[MessageSettings | None]
+    datagrams: NotRequired[DatagramSettings | None]
+    window: NotRequired[Window | None]
+    congestion: NotRequired[Name | None]
+    sockets: NotRequired[Annotated[list[Socket], Most(4096)]]
+
+
+class FlowStart(TypedDict):
+    """Record ``start`` of ``flow``."""
+
+    type: Literal["start"]
+    monotonic_ns: Count
+    realtime_ns: Count | None
+
+
+class FlowInterval(TypedDict):
+    """Record ``interval`` of ``flow``."""
+
+    type: Literal["interval"]
+    index: Count
+    phase: Name
+    start_ns: Count
+    end_ns: Count
+    late_ns: NotRequired[Count | None]
+    bytes: list[Count]
+    sent_bytes: NotRequired[list[Count]]
+    messages: NotRequired[list[Count]]
+    datagrams: NotRequired[IntervalDatagrams | None]
+    tcp_info: NotRequired[dict[str, list[Count | None]]]
+    subflows: NotRequired[Annotated[list[Subflow], Most(65536)] | None]
+    tcp_info_raw: NotRequired[Raw | None]
+    workers: Annotated[list[Worker], Most(8192)]
+
+
+class FlowRoundTrips(TypedDict):
+    """Record ``round_trips`` of ``flow``."""
+
+    type: Literal["round_trips"]
+    phase: Name
+    stream: Stream
+    start_ns: Count
+    end_ns: Count
+    round_trip_ns: RoundTrips
+
+
+class FlowResult(TypedDict):
+    """Record ``result`` of ``flow``."""
+
+    type: Literal["result"]
+    complete: Flag
+    reason: Text | None
+    phases: Phases
+    total_bytes: list[Count]
+    total_sent_bytes: NotRequired[list[Count]]
+    confirmed_bytes: NotRequired[list[Count | None] | None]
+    undelivered_bytes: NotRequired[list[Count | None] | None]
+    reset_streams: NotRequired[Count | None]
+    effective_window_bytes: NotRequired[list[Figure | None] | None]
+    rejected: NotRequired[Count | None]
+    messages: NotRequired[MessageTotals | None]
+    datagrams: NotRequired[DatagramTotals | None]
+    transfer: NotRequired[Transfer | None]
+    workers: Annotated[list[Worker], Most(8192)]
+    tcp_info: NotRequired[dict[str, list[Count | None]]]
+    subflows: NotRequired[Annotated[list[Subflow], Most(65536)] | None]
+    tcp_info_raw: NotRequired[Raw | None]
+
+
+class PingStart(TypedDict):
+    """Record ``start`` of ``ping``."""
+
+    type: Literal["start"]
+    method: Name
+    stamps: NotRequired[Name | None]
+    address: NotRequired[Name]
+    payload_bytes: NotRequired[Count]
+    monotonic_ns: Count
+    realtime_ns: Count | None
+
+
+class PingProbe(TypedDict):
+    """Record ``probe`` of ``ping``."""
+
+    type: Literal["probe"]
+    sequence: Count
+    intended_ns: Count
+    sent_ns: Count | None
+    rtt_ns: Count | None
+    stamps: Name | None
+    held_ns: NotRequired[Count | None]
+    reordered: NotRequired[Flag]
+
+
+class PingLate(TypedDict):
+    """Record ``late`` of ``ping``."""
+
+    type: Literal["late"]
+    sequence: Count
+    intended_ns: Count
+    sent_ns: Count
+    rtt_ns: Count
+    stamps: Name | None
+
+
+class PingOverdue(TypedDict):
+    """Record ``overdue`` of ``ping``."""
+
+    type: Literal["overdue"]
+    sequence: Count
+    sent_ns: Count
+    waited_ns: Count
+
+
+class PingRoundTrips(TypedDict):
+    """Record ``round_trips`` of ``ping``."""
+
+    type: Literal["round_trips"]
+    start_ns: Count
+    end_ns: Count
+    sent: Count
+    lost: Count
+    reordered: Count
+    round_trip_ns: RoundTrips
+
+
+class PingResult(TypedDict):
+    """Record ``result`` of ``ping``."""
+
+    type: Literal["result"]
+    complete: Flag
+    reason: Text | None
+    method: NotRequired[Name]
+    sent: Count
+    received: Count
+    duplicates: NotRequired[Count | None]
+    late: NotRequired[Count | None]
+    reordered: NotRequired[Count | None]
+    send_errors: NotRequired[Count | None]
+    timeout_ns: NotRequired[Count]
+    ended_ns: NotRequired[Count]
+    send_error_ns: NotRequired[Quantiles | None]
+
+
+class EchoListening(TypedDict):
+    """Record ``listening`` of ``echo``."""
+
+    type: Literal["listening"]
+    address: NotRequired[Name]
+    port: Port
+    transport: NotRequired[Name]
+
+
+class EchoResult(TypedDict):
+    """Record ``result`` of ``echo``."""
+
+    type: Literal["result"]
+    complete: Flag
+    reason: Text | None
+    echoed: NotRequired[Count]
+    refused: NotRequired[Count]
+    other_version: NotRequired[Count]
+
+
+class Disk(TypedDict):
+    """An object within records."""
+
+    file_bytes: NotRequired[Count]
+    write_bytes: NotRequired[Count]
+    reads: NotRequired[Flag]
+
+
+class DiskWork(TypedDict):
+    """An object within records."""
+
+    written_bytes: Count
+    read_bytes: Count | None
+    syncs: NotRequired[Count | None]
+    sync_ns: NotRequired[Quantiles | None]
+
+
+class LoadReady(TypedDict):
+    """Record ``ready`` of ``load``."""
+
+    type: Literal["ready"]
+    cpu_threads: NotRequired[Count]
+    nice: NotRequired[Whole]
+    disk: NotRequired[Disk | None]
+
+
+class LoadStart(TypedDict):
+    """Record ``start`` of ``load``."""
+
+    type: Literal["start"]
+    monotonic_ns: Count
+    realtime_ns: Count | None
+
+
+class LoadLoad(TypedDict):
+    """Record ``load`` of ``load``."""
+
+    type: Literal["load"]
+    start_ns: Count
+    end_ns: Count
+    cpu_ns: Annotated[list[Count], Most(4096)]
+    disk: DiskWork | None
+
+
+class LoadResult(TypedDict):
+    """Record ``result`` of ``load``."""
+
+    type: Literal["result"]
+    complete: Flag
+    reason: Text | None
+    start_ns: Count
+    end_ns: Count
+    cpu_ns: Annotated[list[Count], Most(4096)]
+    disk: DiskWork | None
+    quiet: NotRequired[Flag | None]
+    quiet_after_ns: NotRequired[Count | None]
+
+
+class CaptureReady(TypedDict):
+    """Record ``ready`` of ``capture``."""
+
+    type: Literal["ready"]
+    interfaces: NotRequired[Annotated[list[Name], Most(4096)]]
+    snap_bytes: NotRequired[Count]
+    ring_bytes: NotRequired[Count]
+    limit_bytes: NotRequired[Count]
+    monotonic_ns: NotRequired[Count]
+    realtime_ns: NotRequired[Count]
+
+
+class CaptureResult(TypedDict):
+    """Record ``result`` of ``capture``."""
+
+    type: Literal["result"]
+    complete: Flag
+    reason: Text | None
+    captured_packets: Count
+    dropped_packets: Count
+    file_bytes: Count
+    cpu_ns: NotRequired[Count | None]
+
+
+class CalibrateClock(TypedDict):
+    """Record ``clock`` of ``calibrate``."""
+
+    type: Literal["clock"]
+    clock: NotRequired[Name]
+    resolution_ns: Count
+    step_ns: NotRequired[Count]
+    read_ns: Figure | None
+
+
+class CalibrateTimer(TypedDict):
+    """Record ``timer`` of ``calibrate``."""
+
+    type: Literal["timer"]
+    interval_ns: NotRequired[Count]
+    wake_ups: NotRequired[Count]
+    late_ns: Quantiles | None
+
+
+class CalibrateLoopback(TypedDict):
+    """Record ``loopback`` of ``calibrate``."""
+
+    type: Literal["loopback"]
+    streams: Count
+    transfer: Name
+    congestion: Name | None
+    sender_workers: NotRequired[Count]
+    receiver_workers: NotRequired[Count]
+    bytes: NotRequired[Count]
+    length_ns: NotRequired[Count]
+    bits_per_s: Figure
+    cpu_s_per_gb: NotRequired[Figure | None]
+    tcp_info_read_ns: Figure | None
+
+
+class CalibrateResult(TypedDict):
+    """Record ``result`` of ``calibrate``."""
+
+    type: Literal["result"]
+    complete: Flag
+
+
+#: The types of other keys of an object.
+FURTHER: Mapping[type, Any] = {
+    Subflow: Count | None,
+    Transfer: Name | None,
+    Window: Count | None,
+    Reordering: Annotated[list[Annotated[list[Count], Most(3)]], Most(1000000)],
+}
+#: The records of a program, by type.
+ENGINE_RECORDS: Mapping[str, Mapping[str, type]] = {
+    "send": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "listening": FlowListening,
+        "ready": FlowReady,
+        "start": FlowStart,
+        "interval": FlowInterval,
+        "round_trips": FlowRoundTrips,
+        "result": FlowResult,
+    },
+    "receive": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "listening": FlowListening,
+        "ready": FlowReady,
+        "start": FlowStart,
+        "interval": FlowInterval,
+        "round_trips": FlowRoundTrips,
+        "result": FlowResult,
+    },
+    "ping": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "start": PingStart,
+        "probe": PingProbe,
+        "late": PingLate,
+        "overdue": PingOverdue,
+        "round_trips": PingRoundTrips,
+        "result": PingResult,
+    },
+    "echo": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "listening": EchoListening,
+        "result": EchoResult,
+    },
+    "load": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "ready": LoadReady,
+        "start": LoadStart,
+        "load": LoadLoad,
+        "result": LoadResult,
+    },
+    "capture": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "ready": CaptureReady,
+        "result": CaptureResult,
+    },
+    "calibrate": {
+        "hello": CommonHello,
+        "error": CommonError,
+        "clock": CalibrateClock,
+        "timer": CalibrateTimer,
+        "loopback": CalibrateLoopback,
+        "result": CalibrateResult,
+    },
+}
