@@ -17,8 +17,8 @@ bool pl_output_parse(const char *text, bool *human, struct pl_error *error)
     int chosen = pl_parse_choice("output", text, names, error);
     /* `send | tee log`: who sits there may have expected text. */
     if (chosen == AUTO && isatty(STDOUT_FILENO) != 1 && isatty(STDERR_FILENO) == 1)
-        fputs("pathlab-engine: writes JSON lines, as its output is no terminal; text: --output human\n",
-              stderr);
+        (void)fputs("pathlab-engine: writes JSON lines, as its output is no terminal; text: --output human\n",
+                    stderr);
     *human = chosen == HUMAN || (chosen == AUTO && isatty(STDOUT_FILENO) == 1);
     return chosen >= 0;
 }
