@@ -147,7 +147,7 @@ mutants: dev
 	@$(PIP) --upgrade --no-deps --target $(MUTANTS) cosmic-ray==8.7.0 parso==0.8.7 decorator==5.3.1
 	@PYTHONPATH=$(MUTANTS) $(BIN)/python -m tests.mutants --out build/mutants.json $(MUTANT_ARGS)
 
-SCRIPTS := $(addprefix pathlab/report/,explorer/static/*.js templates/*.js) tests/scripts/*.js
+SCRIPTS := $(addprefix pathlab/,web/core/*.js web/page/*.js report/templates/*.js) tests/scripts/*.js
 
 golden: dev
 	@find tests/golden -name '*.txt' -o -name '*.md' -o -name '*.json' | xargs rm -f

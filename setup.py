@@ -167,7 +167,7 @@ setup(
         "pathlab.campaigns": ["*.toml", "*.md", "*.json", "labs/*.toml"],
         "pathlab.reference": ["*.csv", "README.md"],
         "pathlab.report": ["templates/*", "plotly/*"],
-        "pathlab.report.explorer": ["static/*", "uplot/*"],
+        "pathlab.web": ["core/*", "page/*", "uplot/*"],
     },
     data_files=[("share/man", [])],  # InstallWithManual puts the real ones in their place
     install_requires=[

@@ -51,7 +51,7 @@ WAIT = "() => window.pathlabMarks.page.length && window.pathlabMarks.figure.leng
 CHANGE = """(change) => new Promise((resolve) => {
     const marks = window.pathlabMarks = { figure: [], page: [] };
     const from = performance.now();
-    window.pathlabExplorer.app.setView(change, { replace: true });
+    window.pathlabExplorer.app.app.setView(change, { replace: true });
     const look = () => marks.figure.length && marks.page.length
         ? resolve([marks.figure[0] - from, marks.page[0] - from]) : window.setTimeout(look, 1);
     look();
@@ -216,11 +216,11 @@ def measure_course(bench: Bench, folder: Path) -> None:
         page.on("response", lambda answer: sizes.extend(count_points(answer)))
         times = []
         for _ in range(bench.repetitions):
-            page.evaluate("window.pathlabExplorer.app.setView({ trial: null, series: null })")
+            page.evaluate("window.pathlabExplorer.app.app.setView({ trial: null, series: null })")
             page.wait_for_selector(COURSE, state="detached")
             began = time.perf_counter()
             page.evaluate(
-                "window.pathlabExplorer.app.setView({ trial: 'A:1', series: 'loaded_probes.rtt_ns' })"
+                "window.pathlabExplorer.app.app.setView({ trial: 'A:1', series: 'loaded_probes.rtt_ns' })"
             )
             page.wait_for_selector(COURSE)
             times.append(1000 * (time.perf_counter() - began))
@@ -307,7 +307,7 @@ def time_live(bench: Bench, folder: Path, name: str) -> None:
             delays = []
             for number in range(3 * bench.repetitions):
                 time.sleep(TRIAL_S + number * ODD_S % 1)  # trials take seconds; the page rests between them
-                count = page.evaluate("window.pathlabExplorer.app.table.count")
+                count = page.evaluate("window.pathlabExplorer.app.app.table.count")
                 shown = page.evaluate_handle(AWAIT_MORE, count)
                 writer.stdin.write("go\n")
                 writer.stdin.flush()

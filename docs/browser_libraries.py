@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-REPORT = Path(__file__).resolve().parents[1] / "pathlab" / "report"
+PRODUCT = Path(__file__).resolve().parents[1] / "pathlab"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,12 +34,12 @@ LIBRARIES = {
     "plotly": BrowserLibrary(
         package="plotly.js-basic-dist-min",
         members=("plotly-basic.min.js", "LICENSE"),
-        folder=REPORT / "plotly",
+        folder=PRODUCT / "report" / "plotly",
     ),
     "uplot": BrowserLibrary(
         package="uplot",
         members=("dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"),
-        folder=REPORT / "explorer" / "uplot",
+        folder=PRODUCT / "web" / "uplot",
     ),
 }
 

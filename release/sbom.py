@@ -22,7 +22,7 @@ from release.commit import Commit
 from release.lock_files import FOLDER, read_pins
 
 NAME = "pathlab-analyzer"  # of the distribution
-_BUNDLES = ("pathlab/report/plotly/bundle.toml", "pathlab/report/explorer/uplot/bundle.toml")
+_BUNDLES = ("pathlab/report/plotly/bundle.toml", "pathlab/web/uplot/bundle.toml")
 _REQUIREMENT = re.compile(r"([A-Za-z0-9_.-]+)==")
 _STATUS = "./var/lib/dpkg/status"
 

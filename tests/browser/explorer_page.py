@@ -40,7 +40,9 @@ class ExplorerPage:
 
     def evaluate(self, script: str, argument: Any = None) -> Any:
         """The value of ``(app, argument) => ...``."""
-        return self.page.evaluate(f"(argument) => ({script})(window.pathlabExplorer.app, argument)", argument)
+        return self.page.evaluate(
+            f"(argument) => ({script})(window.pathlabExplorer.app.app, argument)", argument
+        )
 
     @property
     def address(self) -> str:

@@ -131,7 +131,9 @@ def test_the_figure_is_walked_and_a_trial_opened_with_keys(page: Page, open_resu
     assert explorer.evaluate("(app) => app.view.trial") is None
     for levels in ([1], []):  # a change is said with what the figure shows
         explorer.set_view(where={"streams": {"levels": levels, "except": False}})
-        assert said.inner_text() == explorer.evaluate("(app) => window.pathlabExplorer.reading.describe(app)")
+        assert said.inner_text() == explorer.evaluate(
+            "(app) => window.pathlabExplorer.reading.describeInWords(app)"
+        )
 
 
 def test_tables_have_every_number_of_the_figure_and_pages(page: Page, open_results: OpenResults) -> None:
@@ -141,7 +143,8 @@ def test_tables_have_every_number_of_the_figure_and_pages(page: Page, open_resul
     tables = page.locator("[data-panel=figure-table] table")
     assert tables.count() == 2
     table = page.get_by_role("table").first
-    captions = "(app) => window.pathlabExplorer.figureTable.list(app.exploration).map((one) => one.caption)"
+    captions = """(app) => window.pathlabExplorer.figureTable.listFigureTables(app.exploration)
+      .map((table) => table.caption)"""
     assert tables.locator("caption").all_inner_texts() == explorer.evaluate(captions)
     assert table.get_by_role("columnheader").all_inner_texts() == ["Streams", "64 KiB", "256 KiB"]
     assert table.get_by_role("rowheader").all_inner_texts() == ["1", "2", "4", "8"]

@@ -100,7 +100,8 @@ def test_choices_change_view_address_and_figure(
     find(explorer, "reset").click()
     explorer.settle()
     assert explorer.evaluate(
-        "(app) => app.text === pathlabExplorer.view.format(pathlabExplorer.view.preset(app.table), app.table)"
+        """(app) => { const { formatView, presetView } = pathlabExplorer.view;
+          return app.text === formatView(presetView(app.table)); }"""
     )
 
 

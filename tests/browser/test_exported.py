@@ -39,7 +39,7 @@ def test_a_file_shows_what_the_server_would_and_asks_nobody(
     assert page.locator("html").get_attribute("data-mode") == "exported"
     expect(page.locator("[data-panel=notice]")).to_contain_text("4 significant digits")
     expect(page.locator("[data-panel=live]")).to_be_hidden()
-    assert page.evaluate("pathlabExplorer.live.state.link") == "closed"
+    assert page.evaluate("pathlabExplorer.runs.liveState.link") == "closed"
     explorer.open_folds()
     check_accessibility(page)
     check_pictures(page)

@@ -61,9 +61,9 @@ def test_a_link_opens_its_view_and_a_hostile_one_the_default(
     explorer.set_view(colour="path")
     page.go_back()
     page.go_back()
-    page.wait_for_function("text => window.pathlabExplorer.app.text === text", arg=text)
+    page.wait_for_function("text => window.pathlabExplorer.app.app.text === text", arg=text)
     page.go_forward()
-    page.wait_for_function("() => window.pathlabExplorer.app.text.includes('stat=mean')")
+    page.wait_for_function("() => window.pathlabExplorer.app.app.text.includes('stat=mean')")
     page.reload()
     page.wait_for_selector("figure.explored[data-state=drawn]")
     assert "stat=mean" in explorer.text

@@ -53,12 +53,12 @@ def held_folder(make_folder: Callable[..., Path]) -> Path:
 
 def list_trials(page: Page) -> list[int]:
     """The numbers of the trials in the page's table, in the order in which they came."""
-    return list(page.evaluate("[...pathlabExplorer.app.table.column('trial').values]"))
+    return list(page.evaluate("[...pathlabExplorer.app.app.table.column('trial').values]"))
 
 
 def wait_for_trials(page: Page, count: int) -> None:
     page.wait_for_function(
-        "(count) => pathlabExplorer.app.table && pathlabExplorer.app.table.count >= count", arg=count
+        "(count) => pathlabExplorer.app.app.table && pathlabExplorer.app.app.table.count >= count", arg=count
     )
 
 
@@ -158,7 +158,7 @@ def test_a_live_run_from_start_to_end_in_two_browsers(
 
 #: A trial with a million streams, and many events of which one could be markup.
 TELL = """() => {
-    const { app } = pathlabExplorer;
+    const { app } = pathlabExplorer.app;
     const told = { results: "A", time_utc: new Date().toISOString(), row: 0 };
     const text = "<img src=x onerror=alert(1)>";
     app.emit("live", { ...told, event: "trial-started", attempt: 1, source: text, destination: "b",
@@ -205,7 +205,7 @@ def test_what_a_page_missed_comes_once_and_in_order(page: Page, held_folder: Pat
     with serving(held_folder) as server:
         page.clock.install()
         ExplorerPage(page).open(server.address)
-        page.wait_for_function("() => pathlabExplorer.live.runs.size === 1")  # it has heard of the results
+        page.wait_for_function("() => pathlabExplorer.runs.runs.size === 1")  # it has heard of the results
         first = len(list_trials(page))
         assert count_connections() == 1
         with page.expect_request("**/events?*"):
@@ -219,7 +219,7 @@ def test_what_a_page_missed_comes_once_and_in_order(page: Page, held_folder: Pat
             store_trials(held_folder, 30)
             wait_for_trials(page, first + 5 + 30 * turn)
         assert list_trials(page) == [*range(1, first + 96)]
-        assert page.evaluate("pathlabExplorer.app.notices.size") == 0
+        assert page.evaluate("pathlabExplorer.app.app.notices.size") == 0
     expect(page.locator("[data-panel=notice]")).to_contain_text("The server does not answer")
     assert len(list_trials(page)) == first + 95
     page.close()  # it would try again, and complain again

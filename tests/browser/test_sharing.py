@@ -15,8 +15,8 @@ from tests.browser.explorer_page import ExplorerPage, check_pictures, download
 
 #: What is said of the view outside its picture.
 SAID = """(app) => {
-    const { chosen, facts } = pathlabExplorer.titlePanel.describe(app);
-    const headline = pathlabExplorer.titlePanel.headline(app);
+    const { chosen, facts } = pathlabExplorer.titlePanel.describeView(app);
+    const headline = pathlabExplorer.titlePanel.writeHeadline(app);
     const { notes, statistic, range } = app.exploration;
     return [headline, `Only: ${chosen}.`, statistic.slice(1), range, "undecided", ...facts, ...notes];
 }"""

@@ -54,7 +54,7 @@ def list_texts() -> Iterator[tuple[str, str]]:
         for path in sorted((ROOT / package).rglob("*.py")):
             for line, text in list_python_texts(path):
                 yield f"{path.relative_to(ROOT)}:{line}", text
-    scripts = sorted((ROOT / "pathlab" / "report" / "explorer" / "static").glob("*.js"))
+    scripts = sorted((ROOT / "pathlab" / "web").glob("[cp]*/*.js"))
     sources = sorted((ROOT / "native" / "src").rglob("*.c"))
     for path in (*scripts, *sources):
         for number, code in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):

@@ -13,7 +13,7 @@ from tests.checkout import list_tracked_files
 #: Folders of the checkout that are packages inside ``pathlab``.
 LINKED = {"agents", "analysis", "campaigns"}
 #: What only `make check` reads.
-CHECKED_ALONE = {"pathlab/report/explorer/types.d.ts"}
+CHECKED_ALONE = {"pathlab/web/types.d.ts"}
 
 
 def check_sources(distribution: Path) -> None:

@@ -18,15 +18,16 @@ from tests.scripts.host import ScriptHost
 #: ``table`` is what scripts read; ``explore(text)`` is the page's state at the text of a view.
 _OPEN = """(text) => {
   const { packed, view, filter, curves } = pathlabExplorer;
-  globalThis.table = packed.read(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
+  globalThis.table = packed.readTable(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)).buffer);
   globalThis.explore = (text) => {
-    const shown = view.parse(text, table).view;
-    const rows = filter.select(table, shown);
-    return { table, view: shown, rows, exploration: curves.build(table, shown, rows), overlays: [] };
+    const shown = view.parseView(text, table).view;
+    const rows = filter.selectRows(table, shown);
+    const exploration = curves.buildExploration(table, shown, rows);
+    return { table, view: shown, rows, exploration, overlays: [] };
   };
 }"""
 _BUILD = """(views) => views.map(({ view, rows }) =>
-  pathlabExplorer.curves.build(table, view, Uint32Array.from(rows)))"""
+  pathlabExplorer.curves.buildExploration(table, view, Uint32Array.from(rows)))"""
 #: Numbers are equal that differ by this share at most.
 RELATIVE = 1e-9
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pathlab import web
 from pathlab.report.explorer.page import BUNDLE, read_assets
 
-HOST = Path(__file__).with_name("host.js")
+HOST, WEB = Path(__file__).with_name("host.js"), Path(web.__file__).parent
 NUMBERS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -25,7 +26,7 @@ class ScriptHost:
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "deno", "run", "--quiet", "--no-remote", str(HOST)],
+            [sys.executable, "-m", "deno", "run", "--quiet", "--no-remote", f"--allow-read={WEB}", str(HOST)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )

@@ -124,7 +124,8 @@ def test_a_value_is_searched_as_numpy_does(scripts: ScriptHost, after: bool) -> 
     values = sorted([1.0, 2.0, 2.0, 2.0, 5.5, 7.0])
     wanted = [0.0, 1.0, 2.0, 3.0, 7.0, 8.0]
     found = scripts.evaluate(
-        "([sorted, all, after]) => all.map((one) => pathlabExplorer.serialOrder.search(sorted, one, after))",
+        """([sorted, all, after]) =>
+          all.map((value) => pathlabExplorer.serialOrder.searchSorted(sorted, value, after))""",
         [values, wanted, after],
     )
     assert found == np.searchsorted(values, wanted, side="right" if after else "left").tolist()
@@ -188,7 +189,8 @@ def test_statistics_and_ranges_are_named_alike(scripts: ScriptHost) -> None:
 def compare(scripts: ScriptHost, first: Any, second: Any, *, ratio: bool) -> dict[str, float | None]:
     found: dict[str, float | None] = scripts.evaluate(
         f"""([first, second, ratio]) => {{ {SPREAD}
-          return pathlabExplorer.shifts.compare(list(first), list(second), {{ paired: false, ratio }}); }}""",
+          const {{ estimateShift }} = pathlabExplorer.shifts;
+          return estimateShift(list(first), list(second), {{ paired: false, ratio }}); }}""",
         [first.tolist(), second.tolist(), ratio],
     )
     return found

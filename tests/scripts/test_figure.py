@@ -36,7 +36,7 @@ VIEWS = (
 DRAW = """([text, overlays]) => {
   const { view, rows, exploration } = explore(text);
   const how = { view, table, overlays, width: 900, height: 500, ink: "#000000" };
-  const { panels, count } = pathlabExplorer.figure.describe(exploration, how);
+  const { panels, count } = pathlabExplorer.figure.describeFigure(exploration, how);
   const facts = (layer) => (layer.points || []).map((one) => one.facts());
   return {
     count, rows, counted: [...rows].filter((row) => table.counted[row]).length,
@@ -79,7 +79,7 @@ def test_the_numbers_of_a_view_are_those_of_the_command_line(usual: ScriptHost, 
     expected = write_figure_csv(build_curves(results, parse_view(text, results)))
     assert len(expected.splitlines()) > 2
     assert (
-        usual.evaluate("(text) => pathlabExplorer.figureCsv.write(explore(text).exploration)", text)
+        usual.evaluate("(text) => pathlabExplorer.figureCsv.writeCsv(explore(text).exploration)", text)
         == expected
     )
 

@@ -47,7 +47,9 @@ def exploration() -> Exploration:
 
 
 def write_in_script(scripts: ScriptHost, exploration: Exploration) -> str:
-    found: str = scripts.evaluate("one => window.pathlabExplorer.figureCsv.write(one)", exploration.to_json())
+    found: str = scripts.evaluate(
+        "one => window.pathlabExplorer.figureCsv.writeCsv(one)", exploration.to_json()
+    )
     return found
 
 
@@ -108,7 +110,7 @@ def test_any_number_is_written_alike(scripts: ScriptHost) -> None:
     special = [1e16, 1e22, -0.0, 1e-4, 1e-5, 0.00012345, 5e-324, math.nan, math.inf]
     values = [*bits, *rounded, *map(float, usual), *ties, *special]
     shown = scripts.evaluate(
-        "values => values.map(text => window.pathlabExplorer.figureCsv.formatNumber(Number(text)))",
+        "values => values.map(text => window.pathlabExplorer.figureCsv.formatCsvNumber(Number(text)))",
         [repr(value).replace("inf", "Infinity") for value in values],
     )
     differing = [

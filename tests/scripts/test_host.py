@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
+from pathlab import web
+from pathlab.report.explorer.page import MAIN, read_module
+from pathlab.web.modules import list_modules
 from tests.scripts.host import ScriptError, ScriptHost
 
 
@@ -24,11 +28,27 @@ def test_what_a_script_throws_is_raised(scripts: ScriptHost) -> None:
         scripts.evaluate("() => Promise.reject(new Error('later'))")
 
 
+def test_the_joined_script_offers_what_its_modules_export(scripts: ScriptHost) -> None:
+    modules = {module.name: module.path for module in list_modules(MAIN, read_module)}
+    core = {
+        name: (Path(web.__file__).parent / path).as_uri()
+        for name, path in modules.items()
+        if path.startswith("core/")
+    }
+    differ = """async (core) => {
+      const pairs = await Promise.all(Object.entries(core).map(async ([name, file]) =>
+        [Object.keys(await import(file)).sort().join(), Object.keys(pathlabExplorer[name]).sort().join()]));
+      return pairs.filter(([own, joined]) => own !== joined);
+    }"""
+    assert core
+    assert scripts.evaluate(differ, core) == []
+
+
 def test_scripts_begin_anew_for_each_test(script_host: ScriptHost) -> None:
     script_host.load()
     script_host.evaluate("() => { pathlabExplorer.mark = 1; }")
     script_host.load()
-    assert script_host.evaluate("() => [pathlabExplorer.mark, pathlabExplorer.panels.length > 10]") == [
+    assert script_host.evaluate("() => [pathlabExplorer.mark, Object.keys(pathlabExplorer).length > 10]") == [
         None,
         True,
     ]

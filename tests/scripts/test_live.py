@@ -12,8 +12,8 @@ from tests.scripts.host import ScriptHost
 TAKE = """(events) => {
   const { trialsNow } = pathlabExplorer;
   const told = { results: "A", row: 0, time_utc: "2026-01-01T00:00:00Z" };
-  for (const one of events) trialsNow.take({ ...told, ...one });
-  return Object.fromEntries(trialsNow.trials);
+  for (const one of events) trialsNow.takeEvent({ ...told, ...one });
+  return Object.fromEntries(trialsNow.trialsUnderWay);
 }"""
 STARTED = {"event": "trial-started", "attempt": 1, "estimate_ns": 2e9}
 RUN = {"results": "A", "state": "running", "left": {"expected_ns": 250e9, "at_most_ns": 390e9}}

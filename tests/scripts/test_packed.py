@@ -23,7 +23,7 @@ COLUMNS = (
 )
 READ = """(text) => {
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  window.table = window.pathlabExplorer.packed.read(bytes.buffer);
+  window.table = window.pathlabExplorer.packed.readTable(bytes.buffer);
   return describe();
 }"""
 DESCRIBE = """() => {

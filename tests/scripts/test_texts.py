@@ -18,13 +18,14 @@ from tests.scripts.host import ScriptHost
 SHOW = """(text) => {
   const { titlePanel, reading, figureTable, filterText } = pathlabExplorer;
   const app = explore(text);
-  const tables = figureTable.list(app.exploration);
+  const tables = figureTable.listFigureTables(app.exploration);
   return {
-    ...titlePanel.describe(app), headline: titlePanel.headline(app), said: reading.describe(app),
+    ...titlePanel.describeView(app), headline: titlePanel.writeHeadline(app),
+    said: reading.describeInWords(app),
     captions: tables.map((one) => one.caption),
     cells: tables.map((one) => one.curves.map((curve) => figureTable.formatCell(curve.points[0]))),
     filters: Object.entries(app.view.where).map(([name, one]) =>
-      filterText.describe(table.column(name), one)),
+      filterText.describeFilter(table.column(name), one)),
   };
 }"""
 PLAIN = "x=streams&y=throughput_bits_per_s&colour=window_bytes&facet=path"
@@ -42,7 +43,7 @@ def test_a_level_is_written_alike(scripts: ScriptHost, unit: str, kind: str) -> 
     numbers = [one for one in list_numbers() if kind != "time" or 0 <= one < 2e11]
     levels: list[str | float | bool] = [*numbers, "text", True, False]
     found = scripts.evaluate(
-        "([column, levels]) => levels.map((one) => pathlabExplorer.labels.formatLevel(column, one))",
+        "([column, levels]) => levels.map((one) => pathlabExplorer.levelText.formatLevel(column, one))",
         [{"unit": unit, "kind": kind}, levels],
     )
     column = MadeColumn(name="x", unit=unit, kind=kind)
@@ -53,8 +54,8 @@ def test_rates_and_times_of_a_run_are_written_as_the_command_line_does(scripts: 
     numbers = [1.0, 12.0, 950.0, 1234.0, 38_600_000.0, 2.5e9, 119e9]
     found = scripts.evaluate(
         """(all) => {
-          const { formatRate, formatTime } = pathlabExplorer.quantities;
-          return all.map((one) => [formatRate(one), formatTime(one)]);
+          const { formatRate, formatDuration } = pathlabExplorer.quantities;
+          return all.map((one) => [formatRate(one), formatDuration(one)]);
         }""",
         numbers,
     )
@@ -74,7 +75,7 @@ def test_what_is_not_known_of_a_run_is_a_dash(scripts: ScriptHost) -> None:
 def build_axis(scripts: ScriptHost, axis: dict[str, Any], values: list[float], **how: Any) -> Any:
     described = {"column": "x", "label": "x", "unit": None, "scale": "linear", "kind": "number"}
     return scripts.evaluate(
-        "([axis, values, how]) => pathlabExplorer.axes.build(axis, values, how)",
+        "([axis, values, how]) => pathlabExplorer.axes.buildAxis(axis, values, how)",
         [{"ticks": None, "levels": [], **described, **axis}, values, {"px": 500, **how}],
     )
 
@@ -175,7 +176,9 @@ def test_a_filter_is_said_in_words(scripts: ScriptHost) -> None:
         [flags, {"levels": [None], "except": False}],
         [None, {"levels": ["a"], "except": False}],
     ]
-    found = scripts.evaluate("(all) => all.map((one) => pathlabExplorer.filterText.describe(...one))", asked)
+    found = scripts.evaluate(
+        "(all) => all.map((one) => pathlabExplorer.filterText.describeFilter(...one))", asked
+    )
     assert found == [
         "Streams is 4",
         "Streams is not 1, 2, 4 or 2 more",

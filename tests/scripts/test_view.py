@@ -39,12 +39,12 @@ BATCH = settings(
     ],
 )
 READ = """(texts) => texts.map((text) => {
-  const { view, filter } = window.pathlabExplorer;
-  const found = view.parse(text, table);
+  const { view, filter } = pathlabExplorer;
+  const found = view.parseView(text, table);
   return {
-    view: found.view, mistakes: found.mistakes, text: view.format(found.view, table),
-    rows: Array.from(filter.select(table, found.view)),
-    counts: Object.fromEntries(filter.counts(table, found.view)),
+    view: found.view, mistakes: found.mistakes, text: view.formatView(found.view),
+    rows: Array.from(filter.selectRows(table, found.view)),
+    counts: Object.fromEntries(filter.countByLevel(table, found.view)),
   };
 })"""
 
@@ -159,7 +159,7 @@ def test_hard_levels_read_back(hard: ScriptHost) -> None:
 def test_it_begins_with_the_view_of_python(scripts: ScriptHost, make: Callable[[], list[Any]]) -> None:
     found = ExploredResults.of(*(Study(one) for one in make()))
     open_table(scripts, found)
-    assert scripts.evaluate("() => window.pathlabExplorer.view.preset(table)") == describe_view(
+    assert scripts.evaluate("() => window.pathlabExplorer.view.presetView(table)") == describe_view(
         default_view(found)
     )
     check_texts(scripts, found, ["", "x=window_bytes", "colour=path", "facet=none"])

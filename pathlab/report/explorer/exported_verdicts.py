@@ -36,7 +36,7 @@ def collect_verdicts(results: ExploredResults, saved: Sequence[str]) -> dict[str
 
 
 def strip_view(view: View) -> View:
-    """The view without what changes no verdict; ``static/verdicts.js`` strips the same."""
+    """The view without what changes no verdict; ``web/page/verdicts.js`` strips the same."""
     return View(
         x=view.x,
         y=view.y,

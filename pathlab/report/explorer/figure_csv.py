@@ -1,6 +1,6 @@
 """The numbers of an explored figure as CSV: one row for each point.
 
-``static/figure_csv.js`` writes the same bytes in the browser.
+``web/core/figure_csv.js`` writes the same bytes in the browser.
 """
 
 from __future__ import annotations

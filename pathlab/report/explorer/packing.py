@@ -1,4 +1,4 @@
-"""Trials as one packed table of columns, which ``static/packed.js`` reads in the browser.
+"""Trials as one packed table of columns, which ``web/core/packed.js`` reads in the browser.
 
 The table: the length of the header (u32, little-endian), the header (JSON in UTF-8, padded with spaces so
 that the body begins at a multiple of 8), and the body: one array after the other, each at a multiple of 8,

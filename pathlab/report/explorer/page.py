@@ -1,6 +1,6 @@
 """The explorer's page: for a server, which sends its scripts as files, and as one file with all inside.
 
-Both have the same body, ``static/explorer.html``, and run the same scripts in the same order. Neither needs
+Both have the same body, ``explorer.html``, and run the same scripts in the same order. Neither needs
 inline scripts, inline styles or ``eval``, so that a strict content security policy holds for both.
 """
 
@@ -18,46 +18,27 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from pathlab.escaping import escape_controls
-from pathlab.report.plots.live import seal_json, seal_script
+from pathlab.report.plots.live import SCRIPT, seal_json, seal_script
+from pathlab.web.modules import join_modules
 
 #: What a served page runs first.
 BEGIN = "begin.js"
 #: Libraries, which run before the page's own scripts.
 LIBRARIES = ("plotly-basic.min.js", "uPlot.iife.min.js")
-#: The page's own scripts in the order in which they run: what computes, what draws, panels, and the start.
-#: They are one file, BUNDLE: 40 requests would take longer than all else before the first figure.
-SCRIPTS = (
-    *("page.js", "report.js", "dom.js"),
-    *("packed.js", "number_levels.js", "view.js", "filter.js", "source.js"),
-    *("distribution_functions.js", "serial_order.js", "estimates.js", "labels.js", "grouping.js"),
-    *("figure_axes.js", "distributions.js", "shifts.js", "baselines.js", "curves.js"),
-    *("axes.js", "figure.js", "figure_layout.js", "figure_picture.js", "filter_text.js", "column_choice.js"),
-    *("legend.js", "figure_keys.js", "empty_figure.js", "app.js", "notice.js", "sources.js"),
-    *("title_panel.js", "figure_panel.js", "controls.js", "filters_panel.js"),
-    *("details.js", "course.js", "verdicts.js", "overlay.js"),
-    *(
-        "quantities.js",
-        "live.js",
-        "run_end.js",
-        "progress.js",
-        "trials_now.js",
-        "plan_rows.js",
-        "live_cells.js",
-    ),
-    "control.js",
-    *("figure_csv.js", "figure_table.js", "share.js", "saved.js", "reading.js"),
-)
-BUNDLE = "explorer.js"
-#: Scripts of the page that lists results.
-CATALOGUE_SCRIPTS = ("dom.js", "catalogue.js")
+#: The page's own scripts as one file: 60 requests would take longer than all else before the first figure.
+BUNDLE, MAIN = "explorer.js", "page/main.js"
+#: The script of the page that lists results.
+CATALOGUE, CATALOGUE_MAIN = "catalogue.js", "page/catalogue.js"
+#: The global that offers what the modules of the bundle export, for consoles and tests.
+MODULES = "pathlabExplorer"
 #: Style sheets in their order. plotly.js adds its rules to the element with PLOTLY_SHEET_ID.
 SHEETS = ("uPlot.min.css", "report.css", "plot.css", "explorer.css")
 PLOTLY_SHEET, PLOTLY_SHEET_ID = "plot.css", "plotly.js-style-global"
 #: Ids of the elements that hold the data of an exported page; ``source.js`` reads them.
 TABLE_ID, DOCUMENTS_ID, LEFT_OUT_ID = "pathlab-table", "pathlab-documents", "pathlab-left-out"
 PACKED_TYPE, TOLD_TYPE = "application/octet-stream", "application/json"
-_REPORT = resources.files("pathlab.report")
-_FOLDERS = ("explorer/static", "explorer/uplot", "plotly", "templates")
+_WEB, _REPORT = resources.files("pathlab.web"), resources.files("pathlab.report")
+_FOLDERS = (_WEB / "page", _WEB / "uplot", _REPORT / "plotly", _REPORT / "templates")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 
@@ -74,10 +55,17 @@ class Asset:
 def read_assets() -> Mapping[str, Asset]:
     """Every script and style sheet of the page by its file name: what a server sends under ``static/``."""
     assets: dict[str, Asset] = {}
-    for name in (*SHEETS, BEGIN, *LIBRARIES, *CATALOGUE_SCRIPTS):
+    for name in (*SHEETS, BEGIN, *LIBRARIES):
         assets[name] = _make_asset(name, _read_file(name))
-    assets[BUNDLE] = _make_asset(BUNDLE, b"\n".join(map(_read_file, SCRIPTS)))
+    bundle = SCRIPT + join_modules(MAIN, read_module, offered_as=MODULES)
+    assets[BUNDLE] = _make_asset(BUNDLE, bundle.encode())
+    assets[CATALOGUE] = _make_asset(CATALOGUE, join_modules(CATALOGUE_MAIN, read_module).encode())
     return assets
+
+
+def read_module(path: str) -> str:
+    """A module of the explorer's scripts by its path, such as ``core/view.js``."""
+    return _WEB.joinpath(path).read_text(encoding="utf-8")
 
 
 def _make_asset(name: str, content: bytes) -> Asset:
@@ -85,7 +73,7 @@ def _make_asset(name: str, content: bytes) -> Asset:
 
 
 def _read_file(name: str) -> bytes:
-    files = (_REPORT.joinpath(*folder.split("/"), name) for folder in _FOLDERS)
+    files = (folder / name for folder in _FOLDERS)
     return next(file for file in files if file.is_file()).read_bytes()
 
 
@@ -100,7 +88,7 @@ def render_catalogue(title: str) -> str:
         title,
         mode="served",
         head=_link_sheets(),
-        tail=_link_scripts(CATALOGUE_SCRIPTS),
+        tail=_link_scripts((CATALOGUE,)),
         template="catalogue.html",
     )
 
@@ -153,7 +141,7 @@ def _render(
     template: str = "explorer.html",
 ) -> str:
     environment = Environment(
-        loader=PackageLoader("pathlab.report", "explorer/static"), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader("pathlab.web", "page"), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template(template).render(
         title=escape_controls(title), mode=mode, head=Markup("\n").join(head), tail=Markup("\n").join(tail)

@@ -1,6 +1,6 @@
 """What one view of results shows: axes, curves of points with intervals, and the trials behind them.
 
-The browser builds the same from the same table (``report/explorer/static/curves.js``); the JSON of both is
+The browser builds the same from the same table (``web/core/curves.js``); the JSON of both is
 equal, field by field.
 """
 

@@ -9,21 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from pathlab.report import explorer
+from pathlab import web
 from pathlab.report.explorer.page import (
     BEGIN,
-    BUNDLE,
-    CATALOGUE_SCRIPTS,
+    CATALOGUE,
+    CATALOGUE_MAIN,
     DOCUMENTS_ID,
     LEFT_OUT_ID,
+    MAIN,
     PACKED_TYPE,
-    SCRIPTS,
     TABLE_ID,
     TOLD_TYPE,
     read_assets,
+    read_module,
     render_exported,
     render_served,
 )
+from pathlab.web.modules import list_modules
 from tests.builders.pages import PageReader
 
 TITLE = '</title></script><script>alert("1")</script>\u2028 <b>'
@@ -40,15 +42,21 @@ def test_the_served_page_has_neither_scripts_nor_styles_inside() -> None:
     assert reader.list_texts("style") == []
     loaded = [have for tag, have in reader.elements if tag == "script" or have.get("rel") == "stylesheet"]
     names = {(have.get("src") or have.get("href") or "").removeprefix("static/") for have in loaded}
-    assert names | set(CATALOGUE_SCRIPTS) == set(read_assets())
+    assert names | {CATALOGUE} == set(read_assets())
 
 
-def test_every_script_of_the_folder_is_part_of_a_page() -> None:
-    static = Path(explorer.__file__).parent / "static"
-    listed = {*SCRIPTS, *CATALOGUE_SCRIPTS, BEGIN}
-    assert {file.name for file in static.glob("*.js")} <= listed
-    bundle = read_assets()[BUNDLE].content
-    assert all(file.read_bytes() in bundle for file in static.glob("*.js") if file.name in SCRIPTS)
+def test_every_script_of_the_folders_is_part_of_a_page_and_core_needs_no_page() -> None:
+    modules = {
+        module.path: module for main in (MAIN, CATALOGUE_MAIN) for module in list_modules(main, read_module)
+    }
+    folder = Path(web.__file__).parent
+    files = {
+        str(file.relative_to(folder)) for part in ("core", "page") for file in (folder / part).glob("*.js")
+    }
+    assert files == {*modules, f"page/{BEGIN}"}
+    core = [module for path, module in modules.items() if path.startswith("core/")]
+    assert not {path for module in core for path in module.imports if not path.startswith("core/")}
+    assert not [module.path for module in core if re.search(r"\b(window|document)\.", module.body)]
 
 
 def test_the_policy_of_the_exported_page_names_its_scripts_and_styles_by_digest(exported: str) -> None:

@@ -124,10 +124,10 @@ def test_csv_names_what_x_is_and_quotes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("folder", "script"), [("plotly", "plotly-basic.min.js"), ("explorer/uplot", "uPlot.iife.min.js")]
+    ("folder", "script"), [("report/plotly", "plotly-basic.min.js"), ("web/uplot", "uPlot.iife.min.js")]
 )
 def test_a_library_is_the_published_one_with_its_licence(folder: str, script: str) -> None:
-    files = {item.name: item.read_bytes() for item in (resources.files("pathlab.report") / folder).iterdir()}
+    files = {item.name: item.read_bytes() for item in (resources.files("pathlab") / folder).iterdir()}
     stated = tomllib.loads(files.pop("bundle.toml").decode())
     assert {name: hashlib.sha256(content).hexdigest() for name, content in files.items()} == stated["sha256"]
     assert re.search(rf"\bv{re.escape(stated['version'])}\b", files[script][:80].decode())

@@ -1,0 +1,1 @@
+"""The explorer's pages: ``core`` computes without a page; ``page`` has the page's scripts and documents."""

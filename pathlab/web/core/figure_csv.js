@@ -1,0 +1,127 @@
+// The numbers of a figure as CSV, byte for byte as pathlab.report.explorer.figure_csv writes them.
+const DIGITS = 10;
+const WHOLE_MAX = 1e15;
+// Decimal exponents that Python writes without an exponent.
+const EXPONENT_MIN = -4;
+const EXPONENT_MAX = 15;
+const BEFORE_X = ["facet", "measure", "curve", "statistic"];
+const AFTER_X = ["value", "range", "low", "high", "state", "trials", "baseline_trials"];
+// As in pathlab/escaping.py.
+const UNSAFE = new RegExp(
+  "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff" +
+    "\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}]|\\r(?!\\n)",
+  "gu",
+);
+const FORMULA = /^(?:[\t\r\n ]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])/;
+const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
+
+/**
+ * The figure as CSV text.
+ * @param {Exploration} exploration
+ */
+export function writeCsv(exploration) {
+  const rows = [[...BEFORE_X, nameAxis(exploration.x), ...AFTER_X], ...listRows(exploration)];
+  return rows.map((row) => row.map((cell) => quote(escapeCell(cell))).join(",")).join("\n") + "\n";
+}
+
+/**
+ * The label of an axis with its unit.
+ * @param {Axis} axis
+ */
+export function nameAxis(axis) {
+  return axis.unit ? axis.label + " (" + axis.unit + ")" : axis.label;
+}
+
+/**
+ * A number with ten significant digits, as Python's repr writes it; empty for none.
+ * @param {number | null | undefined} value
+ */
+export function formatCsvNumber(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "";
+  const rounded = Number(value.toPrecision(DIGITS));
+  if (Number.isInteger(rounded) && Math.abs(rounded) < WHOLE_MAX) return String(rounded + 0);
+  const [digits, exponent] = rounded.toExponential().split("e");
+  const place = Number(exponent);
+  if (place >= EXPONENT_MIN && place <= EXPONENT_MAX) {
+    return Number.isInteger(rounded) ? rounded + ".0" : String(rounded);
+  }
+  return digits + "e" + (place < 0 ? "-" : "+") + String(Math.abs(place)).padStart(2, "0");
+}
+
+/**
+ * A place on the x axis: the name of a level, a time in UTC or a number.
+ * @param {Axis} axis
+ * @param {number} value
+ */
+export function formatPlace(axis, value) {
+  if (axis.levels && axis.levels.length) return String(axis.levels[value]);
+  return axis.kind === "time"
+    ? new Date(Math.floor(value * 1000 + 0.5)).toISOString()
+    : formatCsvNumber(value);
+}
+
+/** @param {Exploration} exploration */
+function listRows(exploration) {
+  const measures = new Map(exploration.ys.map((axis) => [axis.column, nameAxis(axis)]));
+  const rows = [];
+  for (const facet of exploration.facets) {
+    for (const curve of facet.curves) {
+      for (const point of curve.points) {
+        rows.push([
+          facet.name,
+          measures.get(curve.yColumn) || "",
+          curve.name,
+          exploration.statistic,
+          formatPlace(exploration.x, point.x),
+          formatCsvNumber(point.y),
+          exploration.range,
+          formatCsvNumber(point.low),
+          formatCsvNumber(point.high),
+          point.state,
+          String(point.trials),
+          "",
+        ]);
+      }
+    }
+  }
+  for (const curve of exploration.against || []) {
+    for (const change of curve.points) {
+      rows.push([
+        curve.facet,
+        measures.get(curve.yColumn) || "",
+        curve.name,
+        "against the baseline",
+        formatPlace(exploration.x, change.x),
+        formatCsvNumber(change.y),
+        "95 % confidence interval",
+        formatCsvNumber(change.low),
+        formatCsvNumber(change.high),
+        change.state,
+        String(change.trials),
+        String(change.baselineTrials),
+      ]);
+    }
+  }
+  return rows;
+}
+
+/**
+ * A cell that acts on no terminal and that no spreadsheet takes for a formula.
+ * @param {string} text
+ */
+function escapeCell(text) {
+  const safe = text.replace(
+    UNSAFE,
+    (found) =>
+      Array.from(
+        { length: found.length },
+        (_, place) => "\\u" + found.charCodeAt(place).toString(16).padStart(4, "0"),
+      ).join(""),
+  );
+  return FORMULA.test(text) && !NUMBER.test(text) ? "'" + safe : safe;
+}
+
+/** @param {string} cell */
+function quote(cell) {
+  return /[",\n\r]/.test(cell) ? '"' + cell.replace(/"/g, '""') + '"' : cell;
+}
