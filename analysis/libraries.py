@@ -13,7 +13,7 @@ class LazyModule:
         self.module = module
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # read by tools that inspect what a module holds
+        if name.startswith("_"):  # read by tools that inspect what a module holds
             raise AttributeError(name)
         found = getattr(importlib.import_module(self.module), name)
         setattr(self, name, found)
