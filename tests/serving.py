@@ -92,7 +92,6 @@ class ServedExplorer:
                 act(connection)
             done.set()
 
-        assert loop is not None
         loop.call_soon_threadsafe(visit)
         assert done.wait(PATIENCE_S)
 

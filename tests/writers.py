@@ -18,7 +18,6 @@ def hold_results(folder: Path) -> subprocess.Popen[bytes]:
     """Start it; it ends with its standard input, or when it is killed."""
     words = [sys.executable, "-c", PROGRAM, str(folder)]
     holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    assert holder.stdout is not None
     if holder.stdout.readline() != b"locked\n":
         with holder:
             holder.kill()

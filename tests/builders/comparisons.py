@@ -28,8 +28,6 @@ def make_results(
 
     def change(record: TrialRecord) -> TrialRecord:
         base, rtt_ns = record.throughput_bits_per_s, record.loaded_rtt_median_ns
-        assert base is not None
-        assert rtt_ns is not None
         return dataclasses.replace(
             record,
             throughput_bits_per_s=base * rate * float(np.exp(rng.normal(0, noise))),

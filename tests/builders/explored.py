@@ -100,8 +100,6 @@ def _list_cells(
 def _measure(row: PlanRecord, destinations: Sequence[str], speed: float, seed: int) -> TrialRecord:
     trial = measure_row(row, seed=seed)
     share = speed / (1 + list(destinations).index(row.path_destination))
-    assert trial.throughput_bits_per_s is not None
-    assert trial.received_steady_bytes is not None
     return replace(
         trial,
         throughput_bits_per_s=trial.throughput_bits_per_s * share,
@@ -124,8 +122,6 @@ def _vary(trial: TrialRecord, *, hostile: bool = False) -> TrialRecord:
 
 
 def _scatter(sample: TrialRecord, row: PlanRecord, rng: np.random.Generator) -> TrialRecord:
-    assert sample.throughput_bits_per_s is not None
-    assert sample.loaded_rtt_mean_ns is not None
     return _vary(
         replace(
             sample,

@@ -282,7 +282,6 @@ class ReplayingHost:
         program = request["subcommand"]
         stated = [{"type": "engine", "job": self._jobs, "record": one} for one in self.conversation[program]]
         if program in self.raw:
-            assert self._agent is not None
             self._agent.say(started)
             body = b'{"type":"engine","job":%d,"record":%b}' % (self._jobs, self.raw[program])
             self._agent.say_bytes(MAGIC + struct.pack(">I", len(body)) + body)

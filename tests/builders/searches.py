@@ -113,7 +113,6 @@ def run_searches(
     results: Results, campaign: Campaign, truth: Truth, stop_after: int | None = None
 ) -> tuple[str | None, FakeCycles, RateSearches, list[Event]]:
     """One run of the campaign's searches."""
-    assert campaign.search is not None
     events: list[Event] = []
     cycles = FakeCycles(results, truth, stop_after)
     searches = RateSearches(RunParts(campaign, results, events.append), campaign.search.rule, ())

@@ -72,7 +72,6 @@ class Cast:
     def hang_up(self) -> None:
         """Close the agent's stdin while everybody lives."""
         stdin: IO[str] | None = self.controller.stdin
-        assert stdin is not None
         stdin.close()
 
 
@@ -107,7 +106,6 @@ def _stage(stage: str, agent_zip: Path, folder: Path) -> Iterator[Cast]:
         text=True,
     ) as controller:
         try:
-            assert controller.stdout is not None
             said = json.loads(controller.stdout.readline())
             yield Cast(
                 controller=controller, agent=said["agent"], engines=tuple(said["engines"]), port=said["port"]

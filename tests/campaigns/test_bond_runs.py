@@ -58,9 +58,6 @@ def test_members_settings_and_the_failure_of_a_link_are_stored(tmp_path: Path) -
         assert "bond-changed" not in record.flags
     failed = found["round-robin", "silent"][0]
     assert failed.failover_member in ("wan0", "wan1")
-    assert failed.failover_at_ns is not None
-    assert failed.failover_returned_at_ns is not None
-    assert failed.failover_dip_ratio is not None
     assert 450_000_000 <= failed.failover_at_ns < failed.failover_returned_at_ns  # at 30 %, or later
     assert 0 <= failed.failover_dip_ratio < 1
     assert (failed.failover_recovery_ns is None) == (failed.failover_censored is not None)

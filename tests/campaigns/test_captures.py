@@ -207,7 +207,6 @@ def test_a_disk_that_fills_ends_the_capture_and_leaves_whole_blocks(link: Wires,
     script = f'{mount}; "$@"; status=$?; cp /mnt/x.pcapng {copy}; exit $status'
     command = link.b.command("unshare", "--mount", "sh", "-c", script, "sh", *engine)
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
         while '"ready"' not in process.stdout.readline():
             assert process.poll() is None
         transfer(link, mss_bytes=100, streams=8, duration_ns=1000 * MS)

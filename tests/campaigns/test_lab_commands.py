@@ -84,7 +84,6 @@ def topology(tmp_path: Path) -> str:
 
 
 def read_line(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
     return process.stdout.readline().strip()
 
 

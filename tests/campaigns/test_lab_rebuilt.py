@@ -36,7 +36,6 @@ def kill_emulator(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
     def kill() -> None:
         process = links[-1]._process
-        assert process is not None
         process.send_signal(signal.SIGKILL)
         assert process.wait(PATIENCE_S) == -signal.SIGKILL
 

@@ -77,6 +77,5 @@ def test_two_configurations_are_compared_with_a_noise_floor(tmp_path: Path) -> N
     measure("releases", tmp_path / "out", *levels, *fewer)
     with pathlab.open(tmp_path / "out") as results:
         found = results.compare_releases()
-        assert found is not None
         assert (found.baseline, {row.label for row in found.found.rows}) == ("no", {"yes"})
         assert {"throughput", "messages", "round-trip-p99"} <= set(found.floors)

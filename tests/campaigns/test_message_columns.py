@@ -74,8 +74,6 @@ def test_messages_that_return(tmp_path: Path) -> None:
             rate = rates[record.plan_row]
             check_counts(record)
             histogram = read_round_trips(results, number)
-            assert histogram is not None
-            assert histogram.exact is not None
             assert (record.round_trips, record.round_trip_min_ns) == (histogram.count, histogram.exact.min_ns)
             assert record.round_trip_max_ns == histogram.exact.max_ns
             assert record.round_trip_mean_ns == pytest.approx(histogram.exact.mean_ns)
@@ -87,7 +85,6 @@ def test_messages_that_return(tmp_path: Path) -> None:
             assert (record.send_late_max_ns is None) == (rate is None)
             assert rate is not None or "rate-missed" not in record.flags
             window = read_window(results, number)
-            assert window is not None
             rows = results.series_table(number, "round_trips").to_pylist()
             inside = [row for row in rows if row["phase"] == "steady"]
             assert inside[0]["start_ns"] == pytest.approx(window[0], abs=1e8)
@@ -133,7 +130,6 @@ def test_many_probes_are_kept_as_histograms(tmp_path: Path, monkeypatch: pytest.
         window = read_window(results, 1)
     assert {"loaded_probes", "unloaded_probes"}.isdisjoint(kinds)
     assert sum(row["sent"] for row in unloaded) == record.unloaded_sent == 100
-    assert window is not None
     inside = [row for row in loaded if window[0] <= row["start_ns"] and row["end_ns"] <= window[1]]
     assert inside
     assert sum(row["sent"] for row in inside) == record.loaded_sent
@@ -143,6 +139,4 @@ def test_many_probes_are_kept_as_histograms(tmp_path: Path, monkeypatch: pytest.
         (record.loaded_rtt_min_ns, record.loaded_rtt_median_ns),
         (record.unloaded_rtt_min_ns, record.unloaded_rtt_mean_ns),
     ):
-        assert low is not None
-        assert high is not None
         assert 0 < low <= high

@@ -38,7 +38,6 @@ def choose_port() -> int:
 def serve(command: Sequence[str], listening: str) -> Iterator[None]:
     """Run a server until the block ends; it is up once it has printed ``listening``."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        assert server.stdout is not None
         try:
             seen = []
             for line in server.stdout:

@@ -27,7 +27,6 @@ def start(subcommand: str, *flags: str) -> Iterator[tuple[subprocess.Popen[str],
     require_engine()
     words = [str(find_engine()), subcommand, "--bind", HOST, "--output", "json", *flags]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as engine:
-        assert engine.stdout is not None
         try:
             listening = next(line for line in engine.stdout if '"listening"' in line)
             yield engine, int(json.loads(listening)["port"])

@@ -63,5 +63,4 @@ def test_subflows_are_stored_with_the_link_that_each_uses(tmp_path: Path) -> Non
     last = sent.groupby("id").last()
     assert len(last) == last["local"].nunique() == received["id"].nunique() == 2
     assert last["bytes_sent"].min() > 0  # how much of it each carries is for MPTCP's scheduler to say
-    assert record.retransmitted_segments is not None
     assert record.retransmitted_segments >= last["total_retrans_segments"].max()

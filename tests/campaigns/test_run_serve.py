@@ -83,7 +83,6 @@ def test_a_program_follows_the_run_with_its_readings_to_the_end(tmp_path: Path) 
     with subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as run:
-        assert run.stderr is not None
         browser = Browser(next(line for line in run.stderr if "token=" in line))
         connection = http.client.HTTPConnection("127.0.0.1", browser.port, timeout=PATIENCE_S)
         with contextlib.closing(connection):

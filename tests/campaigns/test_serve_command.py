@@ -65,7 +65,6 @@ def test_results_that_are_still_read_do_not_hold_up_the_end(results: Path, tmp_p
 
 def test_the_server_goes_on_where_nobody_reads_what_it_prints(results: Path, tmp_path: Path) -> None:
     with run_server(str(results), cwd=tmp_path) as serving:
-        assert serving.process.stdout is not None
         serving.process.stdout.close()
         serving.process.stdout = None
         assert serving.request(serving.url.removeprefix(f"http://127.0.0.1:{serving.port}")).status == 303

@@ -233,7 +233,6 @@ def test_the_document_names_every_operation_and_the_version() -> None:
 def test_a_counters_sample_has_the_fields_that_the_document_shows() -> None:
     text = (AGENT_ROOT / "PROTOCOL.md").read_text(encoding="utf-8")
     shown = re.search(r"## A counters sample\n\n```\n(.*?)```", text, re.DOTALL)
-    assert shown is not None
     documented = json.loads(shown.group(1).replace("…", "0"))
     assert list(documented) == ["time_ns", "span_ns", "cores", *(source.name for source in SOURCES)]
     assert list(documented["cores"][0]) == ["core", *SHARES]
@@ -242,7 +241,6 @@ def test_a_counters_sample_has_the_fields_that_the_document_shows() -> None:
     assert list(documented["nic_drops"][0]) == ["interface", *nic_drops.COUNTERS]
     lines = softnet.parse_softnet("0 " * 13)
     compared = softnet.compare_softnet(lines, lines)
-    assert compared is not None
     assert list(documented["softnet"]) == list(compared)
     assert list(documented["softnet"]["cores"][0]) == list(compared["cores"][0])
     identity = qdiscs.QdiscId(interface_index=1, handle=0, parent=0)

@@ -73,7 +73,6 @@ def test_every_command_line_of_the_documentation_parses(line: str) -> None:
         command = command.get_command(context, name)
         assert command is not None, f"no command '{name}'"
         context = click.Context(command, info_name=name, parent=context)
-    assert command is not None
     command.make_context(command.name, rest, parent=context.parent)
 
 

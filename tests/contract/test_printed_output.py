@@ -163,8 +163,6 @@ def test_a_closed_pipe_ends_a_command_without_a_word(
 def test_a_process_whose_reader_has_ended_complains_of_nothing() -> None:
     command = [sys.executable, "-m", "pathlab", "campaigns", "schema"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141

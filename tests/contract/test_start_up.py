@@ -155,10 +155,10 @@ def list_commands(group: click.Group) -> Iterator[click.Command]:
 
 
 def test_every_command_gives_its_action_what_that_takes() -> None:
-    declared = [command for command in list_commands(pathlab) if "." in command.callback.__name__]  # type: ignore[union-attr]
+    declared = [command for command in list_commands(pathlab) if "." in command.callback.__name__]
     assert len(declared) > 25
     for command in declared:
-        module, _, function = command.callback.__name__.rpartition(".")  # type: ignore[union-attr]
+        module, _, function = command.callback.__name__.rpartition(".")
         action = getattr(importlib.import_module(f"pathlab.cli.{module}"), function)
         taken = inspect.signature(action).parameters.values()
         required = {one.name for one in taken if one.kind is not inspect.Parameter.VAR_KEYWORD}

@@ -46,8 +46,6 @@ def run_server(*arguments: str, cwd: Path, program: tuple[str, ...] = ("-m", "pa
         preexec_fn=heed_signals,  # noqa: PLW1509 -- one thread starts processes here
     )
     try:
-        assert process.stdout is not None
-        assert process.stderr is not None
         url = process.stdout.readline().strip()
         notes = ""
         while "curl" not in notes:

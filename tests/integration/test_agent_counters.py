@@ -97,7 +97,6 @@ def test_a_shaper_of_a_lab_node_shows_its_drops_and_its_backlog() -> None:
     assert shaper["bytes"] == shaper["packets"] * (PAYLOAD_BYTES + 42)
     assert shapers[-1]["backlog_bytes"] == shapers[-1]["qlen"] * (PAYLOAD_BYTES + 42)
     dropped = re.search(r"\(dropped (\d+),", reported)
-    assert dropped is not None
     assert shaper["drops"] == int(dropped.group(1))
     names = {part["interface"] for sample in samples for part in sample["nics"]}
     assert names - {"lo"} == {"v0", "v1"}  # the others are down

@@ -72,7 +72,6 @@ def test_an_endless_line_ends_the_engine(session: Session) -> None:
     job = session.start_engine("endless", {}, seconds=60)
     end = job.wait(PATIENCE_S)
     assert end.signal == "SIGKILL"
-    assert end.fault is not None
     assert f"more than {limits.MAX_LINE_BYTES} bytes" in end.fault
 
 

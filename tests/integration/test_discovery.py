@@ -72,7 +72,6 @@ def test_loopback_is_one_hop_by_udp(discoverer: Session, address: str) -> None:
     assert [flow.hops for flow in route.flows] == [((address,),)] * 3
     (hop,) = route.hops
     assert (hop.loss.sent, hop.loss.lost, hop.verdict) == (15, 0, HopVerdict.ANSWERS)
-    assert hop.rtt_min_ns is not None
     assert hop.rtt_min_ns > 0
     assert route.privilege == "ordinary"
 
@@ -95,7 +94,6 @@ def test_link_local_addresses_are_found_by_all_methods(agent_zip: Path) -> None:
             report = discover_path(opened, there, options)
     assert [route.reached for route in report.routes] == [True] * 3
     assert [hop.addresses for hop in report.route.hops] == [(there,)]
-    assert report.mtu is not None
     assert report.mtu.mtu_bytes == 1500
 
 
@@ -122,7 +120,6 @@ def test_an_ordinary_user_gets_udp_and_learns_what_is_lost(unprivileged: Session
     report = discover_path(unprivileged, "127.0.0.1", options)
     assert "udp" in {route.method for route in report.routes}
     assert report.route.reached
-    assert report.mtu is not None
     assert report.mtu.mtu_bytes == 65535
     lost = {one.part: one.reason for one in report.lost}
     assert "CAP_NET_RAW" in lost["route by tcp"]

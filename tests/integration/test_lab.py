@@ -46,7 +46,6 @@ def test_a_dead_emulator_is_named() -> None:
         link = lab._links[0]
         assert isinstance(link, EmulatedLink)
         process = link._process
-        assert process is not None
         process.send_signal(signal.SIGKILL)
         assert process.wait(PATIENCE_S) == -signal.SIGKILL
         with pytest.raises(HostError, match=r"^lab: link a-b: the emulator was killed by SIGKILL$"):

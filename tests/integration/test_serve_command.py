@@ -20,7 +20,6 @@ def test_a_process_serves_until_a_signal_ends_it(results: Path, tmp_path: Path) 
     with run_server(str(results.parent), cwd=tmp_path) as serving:
         assert serving.url.startswith("http://127.0.0.1:")
         assert serving.request(serving.url.removeprefix(f"http://127.0.0.1:{serving.port}")).status == 303
-        assert serving.process.stdout is not None
         fresh = serving.process.stdout.readline().strip()
         assert fresh.startswith(f"http://127.0.0.1:{serving.port}/?token=")
         assert fresh != serving.url  # each URL opens the page once

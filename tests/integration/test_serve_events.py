@@ -110,7 +110,6 @@ def test_curl_reads_the_events(tmp_path: Path) -> None:
         address = f"http://127.0.0.1:{served.port}/events?after=0.0"
         command = ["curl", "-sN", "-H", f"@{heads}", address]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as curl:
-            assert curl.stdout is not None
             lines = []
             for line in curl.stdout:
                 lines.append(line.rstrip())

@@ -121,7 +121,6 @@ def test_readers_beside_a_writer_see_whole_trials(tmp_path: Path) -> None:
         text=True,
         cwd=Path(pathlab.__file__).parents[1],
     ) as writer:
-        assert writer.stdout is not None
         assert writer.stdout.readline() == "open\n"
         seen = 0
         while writer.poll() is None:

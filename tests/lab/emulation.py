@@ -119,7 +119,6 @@ def carry_traffic(
         stdout=subprocess.PIPE,
         text=True,
     ) as listener:
-        assert listener.stdout is not None
         try:
             word, port = listener.stdout.readline().split()
             assert word == "ready"

@@ -35,7 +35,6 @@ def test_each_hop_of_a_chain_is_recovered(backend: str, ends: str) -> None:
         # A late emulator shifts even the quickest answers by a few microseconds.
         assert estimate.capacity_interval.contains(rate * 10**6) or not verdict.trusted
         assert estimate.latency_ns == pytest.approx(delay_ns, abs=LATENCY_SLACK_NS)
-        assert estimate.r_squared is not None
         assert estimate.r_squared > 0.9
         assert hop.answered + 5 >= hop.sent  # nothing rations its answers here
 

@@ -212,7 +212,6 @@ def _floods() -> Iterator[list[subprocess.Popen[str]]]:
             floods.append(stack.enter_context(flood))
             stack.callback(flood.kill)
         for flood in floods:
-            assert flood.stdout is not None
             assert flood.stdout.readline() == "here\n"
         yield floods
 
@@ -220,7 +219,6 @@ def _floods() -> Iterator[list[subprocess.Popen[str]]]:
 def test_flood_of_connects_from_several_processes() -> None:
     with _floods() as floods, _running_trial() as trial:
         for flood in floods:
-            assert flood.stdin is not None
             flood.stdin.write(f"{trial.port}\n")
             flood.stdin.flush()
         trial.each_interval()

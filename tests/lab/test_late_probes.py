@@ -43,13 +43,9 @@ def test_probes_behind_a_queue_deeper_than_their_time_out_are_late_and_not_lost(
     with Results.open(tmp_path) as results:
         for trial_id, record in results.records_by_id().items():
             assert record.status == Status.COMPLETE
-            assert record.loaded_sent is not None
-            assert record.loaded_received is not None
-            assert record.loaded_rtt_median_ns is not None
             probes = results.series(trial_id, "loaded_probes")
             assert (probes["rtt_ns"] > TIMEOUT_NS).any()
             assert record.loaded_rtt_median_ns > TIMEOUT_NS
-            assert record.probe_timeout_ns is not None
             assert record.probe_timeout_ns > 3 * TIMEOUT_NS
             links = results.series(trial_id, "lab_links")
             dropped = int(links.loc[links["name"].str.contains("dropped|lost"), "value"].sum())

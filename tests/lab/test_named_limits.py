@@ -95,7 +95,6 @@ def test_few_losses_are_no_limit(tmp_path: Path) -> None:
     link = {"rate": "60Mbit/s", "delay": "10ms", "queue": "500kB", "loss": "0.02%"}
     for trial in run(tmp_path / "results", link, {"window": "256KiB"}):
         lost = trial.limit.reading.lost_segments
-        assert lost is not None
         assert lost <= trial.links["forward", "lost_packets"] + 1
         if lost < 10:
             assert trial.limit.verdict.limit is not Limit.CONGESTION

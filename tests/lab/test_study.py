@@ -90,7 +90,6 @@ def test_small_windows_carry_themselves_once_a_round_trip(folder: Path) -> None:
     study = run(folder, cells=cells, delay=50, cycles=3)
     (cell,) = study.cells()
     rtt_ns = cell.result.loaded_rtt_mean_ns.median
-    assert rtt_ns is not None
     # No queue, so the set round trip, unless the machine has other work and the link is late
     assert 100e6 <= rtt_ns < 110e6
     assert cell.result.throughput_bits_per_s.median == pytest.approx(2 * 65536 * 8e9 / rtt_ns, rel=0.08)
@@ -112,7 +111,6 @@ def test_random_loss_makes_many_streams_beat_one_window(folder: Path) -> None:
     study = run(folder, cells=LOSSY, design="explicit", rate=80, loss=2, duration="8s")
     (pair,) = study.streams_vs_windows()
     assert (pair.result.many_streams, pair.result.large_streams) == (8, 1)
-    assert pair.result.comparison.ratio is not None
     assert pair.result.comparison.ratio > 1.5
     assert pair.result.comparison.verdict is PairVerdict.UNDECIDED  # one cycle
     limits = {(one.streams, one.window_bytes): one.result.limit for one in study.limits()}
@@ -132,7 +130,6 @@ def test_random_loss_on_many_streams_is_no_full_path(folder: Path) -> None:
         steadiness_ratio = verdict.flow.find("loss_steadiness_ratio").value
         if verdict.flow.limit is None:  # the rate may be as steady as a policer's by chance
             assert verdict.flow.undecided is Undecided.CONFLICTING_EVIDENCE
-            assert steadiness_ratio is not None
             assert STEADINESS_RATIO < steadiness_ratio < INDEPENDENT_RATIO
             by_chance.append(count)
         else:
@@ -155,7 +152,6 @@ def keep_busy(core: int, programs: int) -> Iterator[None]:
             program = subprocess.Popen([sys.executable, "-I", "-c", spin], stdout=subprocess.PIPE)
             stack.enter_context(program)
             stack.callback(program.kill)
-            assert program.stdout is not None
             assert program.stdout.readline()
         yield
 
@@ -182,5 +178,4 @@ def test_the_verdict_on_random_loss_is_more_streams(folder: Path) -> None:
     study = run(folder, cells=LOSSY, design="explicit", rate=80, loss=2, cycles=8)
     (pair,) = study.streams_vs_windows()
     assert pair.result.comparison.verdict is PairVerdict.STREAMS
-    assert pair.result.comparison.ratio_interval.low is not None
     assert pair.result.comparison.ratio_interval.low > 1

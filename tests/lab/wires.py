@@ -78,8 +78,6 @@ def _held_namespace(owner: Namespace | None) -> Iterator[Namespace]:
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdin is not None
-        assert holder.stdout is not None
-        assert holder.stderr is not None
         try:
             made = holder.stdout.readline() == "inside\n"
             require(made, f"network namespaces: {'' if made else holder.stderr.read().strip()}")

@@ -157,8 +157,6 @@ def _namespace() -> Iterator[list[str]]:
     owner = [*unshare, sys.executable, "-c", LINK_LOCAL, "/bin/cat"]
     with subprocess.Popen(owner, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
-            assert process.stdin is not None
-            assert process.stdout is not None
             process.stdin.write(b"x")
             process.stdin.flush()
             assert process.stdout.read(1) == b"x"  # it runs, so the namespace is ready

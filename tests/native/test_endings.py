@@ -233,7 +233,6 @@ def test_output_that_goes_in_mid_trial() -> None:
         with subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         ) as sender:
-            assert sender.stdout is not None
             kinds = [json.loads(sender.stdout.readline())["type"] for _ in range(4)]
             assert kinds == ["hello", "ready", "start", "interval"]
             sender.stdout.close()

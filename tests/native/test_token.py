@@ -98,7 +98,6 @@ def test_an_invalid_token_ends_the_engine_unquoted(subcommand: str, said: str, s
     flags: dict[str, Flag] = {"address": "127.0.0.1"} if subcommand in ("send", "ping") else {}
     with start(subcommand, port=1 if flags else 0, token="stdin", **flags) as engine:
         stdin = engine.process.stdin
-        assert stdin is not None
         stdin.write(said)
         engine.close_stdin()
         ended = engine.finish()

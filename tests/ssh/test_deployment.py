@@ -160,7 +160,6 @@ def test_old_files_go_unless_they_are_in_use(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (now_s - age_days * 86400, now_s - age_days * 86400))
     held = hold_file(str(tmp_path / "agent-held.zip"))
-    assert held is not None
     os.utime(tmp_path / "agent-held.zip", (0, 0))
     try:
         assert prune_folder(str(tmp_path), now_s) == ["agent-old.zip"]

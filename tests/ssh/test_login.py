@@ -139,7 +139,6 @@ def test_keys_of_an_ssh_agent_are_used(reach: Reach, monkeypatch: pytest.MonkeyP
     words = ["ssh-agent", "-D", "-a", str(place)]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as agent:
         try:
-            assert agent.stdout is not None
             assert agent.stdout.readline()  # it listens
             monkeypatch.setenv("SSH_AUTH_SOCK", str(place))
             settings = replace(reach.settings(key=None), identity_files=())

@@ -96,9 +96,6 @@ def test_verdicts_follow_from_the_intervals() -> None:
         batch = [simulate(rng, (50.0 * scale, (50.0, 45.0)), 9, 0.3) for _ in range(10)]
         for one in (*batch, *correct_bonds(batch)):
             low, high = one.gain_interval.low, one.gain_interval.high
-            assert low is not None
-            assert high is not None
-            assert one.gain is not None
             assert low <= one.gain <= high
             alike = low > 1 / 1.05 and high < 1.05
             expected = (

@@ -72,7 +72,6 @@ def test_no_break_leaves_one_line() -> None:
     assert found.breakpoint.interval.undecided is Undecided.NO_BREAK
     assert found.slope.value == pytest.approx(2, abs=0.02)
     assert found.slope.interval.contains(2.0)
-    assert found.break_p is not None
     assert found.break_p > 0.05
     ends = np.array([x.min(), x.max()])
     assert np.array(found.corners) == pytest.approx(np.stack([ends, np.polyval(np.polyfit(x, y, 1), ends)]).T)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pathlab.analysis.fits.cpu_cost import CENTRED, UNCENTRED, fit_cpu_cost
-from tests.known import known
 from tests.statistics.r_values import read_columns, read_r
 
 
@@ -21,7 +20,7 @@ def test_lines_are_rs() -> None:
         assert interval.high == pytest.approx(expected["slope_high"], rel=1e-9)
         assert line.r_squared_ratio == pytest.approx(expected["r2"], rel=1e-9)
     expected = read_r("cpu-intercept")
-    intercept = known(found.with_intercept.intercept_interval_percent)
+    intercept = found.with_intercept.intercept_interval_percent
     assert found.with_intercept.intercept_percent == pytest.approx(expected["intercept"], rel=1e-9)
     assert (intercept.low, intercept.high) == pytest.approx(
         (expected["intercept_low"], expected["intercept_high"]), rel=1e-9
@@ -43,7 +42,7 @@ def test_lines_follow_the_units_and_ignore_the_order(seed: int, fast: float, hea
         (before.with_intercept, after.with_intercept),
         (before.through_origin, after.through_origin),
     ):
-        slope = known(first.slope_percent_per_gbit_s) * heavy / fast
+        slope = first.slope_percent_per_gbit_s * heavy / fast
         assert second.slope_percent_per_gbit_s == pytest.approx(slope, rel=1e-6)
         assert second.r_squared_ratio == pytest.approx(first.r_squared_ratio, rel=1e-6)
-    assert after.cpu_s_per_gb == pytest.approx(known(before.cpu_s_per_gb) * heavy / fast, rel=1e-9)
+    assert after.cpu_s_per_gb == pytest.approx(before.cpu_s_per_gb * heavy / fast, rel=1e-9)

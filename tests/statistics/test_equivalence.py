@@ -61,8 +61,6 @@ def test_ratio_ignores_scale_and_mirrors(values: list[int], scale: int) -> None:
         return
     assert scaled.p_value == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
     assert swapped.p_value == pytest.approx(found.p_value, rel=1e-6, abs=1e-12)
-    assert found.interval.low is not None
-    assert found.interval.high is not None
     inside = found.margin_low < found.interval.low and found.interval.high < found.margin_high
     assert found.equivalent is inside
     assert found.bound == pytest.approx(max(-found.interval.low, found.interval.high))

@@ -55,7 +55,6 @@ def test_fits_follow_the_unit_and_ignore_the_order(seed: int, scale: int) -> Non
         fit_frequency_decline(samples, EDGES),
         fit_frequency_decline(samples[::-1] * scale, EDGES * scale),
     )
-    assert before.scale is not None
     assert after.scale == pytest.approx(before.scale * scale, rel=1e-6)
     first, second = (
         fit_cumulative_climb(samples, EDGES),

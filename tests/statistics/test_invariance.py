@@ -23,7 +23,6 @@ def test_the_ratio_of_groups_ignores_unit_and_order_and_mirrors(
     first: list[int], second: list[int], scale: int, shuffler: random.Random
 ) -> None:
     found = compare_groups(first, second)
-    assert found.ratio is not None
     mixed = [value * scale for value in second]
     if len(mixed) < 10:  # from there on the order tells the correlation
         shuffler.shuffle(mixed)
@@ -80,7 +79,6 @@ def test_a_hops_capacity_ignores_a_longer_path_and_follows_the_unit(
     sizes = np.tile(np.linspace(64, 1500, 12), 20)
     rtts = 1e6 + 800 * sizes + rng.exponential(2e4, sizes.size)  # 10 Mbit/s
     (plain,) = estimate_hops([HopSamples(hop=1, sizes_bytes=sizes, rtt_ns=rtts)]).hops
-    assert plain.capacity_bits_per_s is not None
     order = rng.permutation(sizes.size)
     (farther,) = estimate_hops(
         [HopSamples(hop=1, sizes_bytes=sizes[order], rtt_ns=rtts[order] + away_ns)]

@@ -99,8 +99,6 @@ def test_capacity_of_a_link_is_found(capacity: int, scale: Literal["log", "linea
     rule = dataclasses.replace(RULE, scale=scale, trials_max=8)
     state = run_search(rule, link(np.random.default_rng(capacity), capacity, 0.0))
     assert state.ending == SearchEnding.FOUND
-    assert state.below_bits_per_s is not None
-    assert state.above_bits_per_s is not None
     assert state.below_bits_per_s <= capacity * 1.0011  # what is at most p above is no loss > p
     assert state.above_bits_per_s >= capacity
     assert state.above_bits_per_s <= state.below_bits_per_s * 1.0201
@@ -144,8 +142,6 @@ def test_loss_at_the_limit_is_undecided() -> None:
     # Where the loss grows slowly through the limit, the bracket holds what is not distinguished from it.
     slow = run_search(RULE, lambda rate: (40_000, round(40 * (rate / 3e7) ** 2)))
     assert slow.ending == SearchEnding.UNDECIDED
-    assert slow.below_bits_per_s is not None
-    assert slow.above_bits_per_s is not None
     assert slow.below_bits_per_s < 3e7 < slow.above_bits_per_s
     assert slow.above_bits_per_s > slow.below_bits_per_s * 1.02
     undecided = [rate for rate in slow.rates if rate.verdict == RateVerdict.UNDECIDED]

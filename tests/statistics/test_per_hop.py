@@ -88,7 +88,6 @@ def test_a_line_is_scipys() -> None:
     times = 3e6 + 400.0 * SIZES + rng.normal(0, 1e4, SIZES.size)
     line = fit_line(Floors(sizes_bytes=SIZES, rtt_ns=times, samples=SIZES.size))
     expected = stats.linregress(SIZES, times)
-    assert line is not None
     assert line.slope_ns_per_byte == pytest.approx(expected.slope, rel=1e-10)
     assert line.intercept_ns == pytest.approx(expected.intercept, rel=1e-10)
     assert line.slope_variance == pytest.approx(expected.stderr**2, rel=1e-8)

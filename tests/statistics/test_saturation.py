@@ -11,7 +11,6 @@ from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.curve_fit import FitOptions, Noise
 from pathlab.analysis.fits.models import MODELS, Family
 from pathlab.analysis.fits.saturation import Saturation, fit_saturation
-from tests.known import known
 from tests.length import choose_runs
 from tests.statistics.noise import check_share
 from tests.statistics.r_values import read_columns, read_r
@@ -47,7 +46,7 @@ def test_fits_are_rs(family: Family) -> None:
         assert value == pytest.approx(expected[name], rel=2e-3), name
     rmse, data = found[family].rmse_ratio, read_columns("sweep.csv")
     most = max(data["throughput_mbits_per_s"][data["streams"] == n].mean() for n in STREAMS)
-    rss = (known(rmse) * most) ** 2 * (70 - len(MODELS[family].symbols))  # of 70 trials
+    rss = (rmse * most) ** 2 * (70 - len(MODELS[family].symbols))  # of 70 trials
     assert rss == pytest.approx(expected["rss"], rel=1e-5)
 
 
@@ -82,7 +81,7 @@ def test_band_holds_new_trials_and_the_curve() -> None:
     inside, means = [], []
     truth = true_rates(Family.LU)
     for _ in range(choose_runs(30, short=12)):
-        band = known(simulate(Family.LU, "normal", 21, rng, only=True).band)
+        band = simulate(Family.LU, "normal", 21, rng, only=True).band
         at = [band.streams.index(n) for n in STREAMS]
         low, high = np.array(band.trial_low_bits_per_s)[at], np.array(band.trial_high_bits_per_s)[at]
         fresh = truth * draw_factors("normal", rng, 1)

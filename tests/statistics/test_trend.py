@@ -49,9 +49,6 @@ def test_slope_is_scipys_and_its_interval_inverts_the_test() -> None:
     assert found.change == pytest.approx(11 * (found.slope or 0.0))
     interval = found.slope_interval
     low, high, coverage = interval.low, interval.high, interval.coverage_ratio
-    assert low is not None
-    assert high is not None
-    assert coverage is not None
     assert 0.95 <= coverage < 0.97
 
     def p_value(slope: float) -> float:

@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
-from tests.known import known
 from tests.patience import PATIENCE_S
 
 BYTES = 64
@@ -80,7 +79,7 @@ def ask_once(program: Path, server: HostileServer) -> dict[str, Any]:
     settings = json.dumps({"port": server.port, "bytes": BYTES, "stall_ns": 60_000_000_000})
     words = [str(program), "ask", settings]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        records = map(json.loads, known(process.stdout))
+        records = map(json.loads, process.stdout)
         found: dict[str, Any] = next(record for record in records if record["type"] in ("ready", "error"))
-        known(process.stdin).close()
+        process.stdin.close()
     return found

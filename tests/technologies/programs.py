@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from tests.built import build_once
-from tests.known import known
 from tests.machines.engines import NATIVE, make_native
 from tests.patience import PATIENCE_S
 from tests.require import require, require_engine
@@ -112,7 +111,7 @@ def await_end(process: subprocess.Popen[str]) -> ProgramEnding:
     stdin, process.stdin = process.stdin, None
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     with contextlib.suppress(BrokenPipeError):
-        known(stdin).close()
+        stdin.close()
     return ProgramEnding(process.returncode, [json.loads(line) for line in stdout.splitlines()], stderr)
 
 
@@ -123,14 +122,13 @@ def run_program(language: str, end: str, *lines: str, **settings: Any) -> Progra
 
 
 def tell(process: subprocess.Popen[str], *lines: str) -> None:
-    assert process.stdin is not None
     process.stdin.write("".join(f"{line}\n" for line in lines))
     process.stdin.flush()
 
 
 def read_until(process: subprocess.Popen[str], *kinds: str) -> dict[str, Any]:
     """The next record of one of the kinds."""
-    for line in known(process.stdout):
+    for line in process.stdout:
         record: dict[str, Any] = json.loads(line)
         if record["type"] in kinds:
             return record

@@ -112,7 +112,6 @@ def test_a_killed_controller_leaves_nothing(tidy: None, fake_engine: Path, stub_
         stdout=subprocess.PIPE,
         env=environment,
     ) as controller:
-        assert controller.stdout is not None
         try:
             agent, runner = json.loads(controller.stdout.readline())
             with watching(agent, *list_descendants(runner)) as descriptors:

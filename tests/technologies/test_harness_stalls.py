@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.known import known
 from tests.patience import PATIENCE_S
 from tests.technologies.programs import (
     ENDED,
@@ -38,7 +37,7 @@ STALLED = r"no reply for \d+\.\d"
 def await_hanging(process: subprocess.Popen[str], streams: int) -> None:
     """Until so many streams of the stub await a reply that does not come."""
     while streams > 0:
-        line = known(process.stderr).readline()
+        line = process.stderr.readline()
         assert line, "it ended before it hung"
         streams -= line == "hangs\n"
 
@@ -91,7 +90,7 @@ def end_by(how: str, process: subprocess.Popen[str]) -> None:
     if how == "signal":
         os.kill(process.pid, signal.SIGTERM)  # send_signal() would wait for one that has ended already
     else:
-        known(process.stdin).close()
+        process.stdin.close()
 
 
 @pytest.mark.parametrize(

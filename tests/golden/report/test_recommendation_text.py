@@ -37,7 +37,6 @@ def test_decided_claims_no_more_of_what_is_smaller_than_was_measured(
 
 def test_trials_that_drift_are_not_called_too_few(say: Say) -> None:
     found = answer(make([(1, WINDOW)], 20, lambda one: replace(one, throughput_bits_per_s=1e8)))
-    assert found.recommended is not None
     none = IntervalBuilder(n=20, method="test").refuse(Undecided.TOO_CORRELATED)
     rates = replace(found.recommended.throughput_bits_per_s, interval=none)
     drifting = replace(found.recommended, throughput_bits_per_s=rates)
@@ -94,12 +93,10 @@ def test_a_delay_of_late_probes_is_above_a_time_and_no_loss(say: Say) -> None:
         return replace(record, throughput_bits_per_s=30e6, loaded_sent=20, **changes)
 
     found = answer(make(levels, 6, delay))
-    assert found.recommended is not None
     assert found.recommended.streams == 4
     assert found.preferred_for is Reason.DELAY
     say(describe_recommendation(found).reasons)
     alone = answer(make(levels[:1], 6, delay))
-    assert alone.recommended is not None
     assert alone.recommended.loaded_loss.lost == 0
     said = describe_recommendation(alone)
     say([*said.sentences, *(": ".join(number) for number in said.numbers)])

@@ -21,7 +21,6 @@ from tests.golden.conftest import Say, catch
 def search(folder: Path, truth: Truth) -> str:
     """How the only search of a campaign ends."""
     campaign = make_search_campaign(cycles=1, factors={"streams": 1, "transport": "udp", "datagram": 1000})
-    assert campaign.search is not None
     with create_results(folder, campaign) as results:
         run_searches(results, campaign, truth)
         (found,) = list_searches(results.plan(), results.records(), campaign.search.rule)

@@ -122,7 +122,6 @@ def test_processes_below_this_one_are_named_while_they_are_stopped() -> None:
     script = "exec -a 'a) T (b' sleep 1000 & echo $!; wait"
     with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE, text=True) as shell:
         try:
-            assert shell.stdout is not None
             pid = int(shell.stdout.readline())
             assert "sleep" not in list_stopped()
             os.kill(shell.pid, signal.SIGSTOP)

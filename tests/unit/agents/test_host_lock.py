@@ -44,7 +44,6 @@ def hold(folder: Path, owner: dict[str, str], uid: int | None = None) -> Iterato
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
         try:
             yield process, json.loads(process.stdout.readline())
         finally:

@@ -34,7 +34,6 @@ def listening(address: str, *, udp: bool = False, family: int = socket.AF_INET) 
     kind = socket.SOCK_DGRAM if udp else socket.SOCK_STREAM
     words = [sys.executable, "-c", LISTEN, str(int(family)), str(int(kind)), address, "0"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
         yield process.pid, int(process.stdout.readline())
 
 

@@ -25,7 +25,6 @@ def test_a_server_gets_the_first_free_port_of_its_range() -> None:
 def test_a_child_that_holds_the_output_open_delays_no_answer() -> None:
     command = ["sh", "-c", "sleep 30 & echo $!; exec sleep 30"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        assert process.stdout is not None
         child = int(process.stdout.readline())
         try:
             assert peers._read_last_output(process) == "a child of it holds its output open"

@@ -150,8 +150,6 @@ def assert_honest(name: str, parts: list[Any]) -> None:
         if isinstance(part, (float, np.floating)):
             assert not math.isnan(part), f"{name}: a number that is none"
         if isinstance(part, Interval) and part.decided:
-            assert part.low is not None
-            assert part.high is not None
             assert -INF < part.low <= part.high < INF
 
 

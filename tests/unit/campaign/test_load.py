@@ -11,7 +11,6 @@ from pathlab.campaign.campaign_text import CampaignText, read_campaign
 from pathlab.campaign.load import build_campaign, load_campaign
 from pathlab.errors import CampaignError
 from tests.builders.campaigns import make_tables
-from tests.known import known
 
 
 def make_data() -> dict[str, Any]:
@@ -38,7 +37,7 @@ def test_units_become_numbers_in_the_names_unit() -> None:
     assert campaign.trial.duration_ns == 2_000_000_000
     assert campaign.factors.levels("window_bytes") == (65_536, None)
     assert campaign.factors.levels("congestion") == (None,)
-    link = known(campaign.lab).links[0]
+    link = campaign.lab.links[0]
     assert (link.rate_bits_per_s, link.delay_ns, link.queue_bytes) == (40_000_000, 20_000_000, 250_000)
     assert (link.loss_ratio, link.mtu_bytes) == (0.0, 1500)
     assert campaign.host_names == ("local", "east", "west")
@@ -69,7 +68,7 @@ def test_overrides_take_effect_and_are_named_when_wrong() -> None:
     )
     assert campaign.factors.levels("streams") == (3,)
     assert campaign.trial.duration_ns == 5_000_000_000
-    assert known(campaign.lab).links[0].rate_bits_per_s == 10_000_000
+    assert campaign.lab.links[0].rate_bits_per_s == 10_000_000
     with pytest.raises(CampaignError) as caught:
         load_campaign("quickstart", ["cycles=0", "cycles", "paths.3.source=a", "name.x=1"])
     assert [mistake.split(": ")[0] for mistake in caught.value.mistakes] == [

@@ -38,7 +38,6 @@ def test_the_names_keep_what_they_say() -> None:
 
 def test_a_campaign_takes_one_over_and_changes_what_it_likes() -> None:
     lab = make_sample(paths=AB, lab={"topology": "three-hops", "seed": 7, "backend": "packet"}).lab
-    assert lab is not None
     assert (lab.seed, lab.backend, lab.routers) == (7, "packet", ("r1", "r2"))
     assert len(lab.links) == 3
 

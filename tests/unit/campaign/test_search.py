@@ -41,7 +41,6 @@ def test_small_datagrams_confirm_at_a_lower_rate() -> None:
 
 def test_the_plan_has_the_first_trial_of_each_search_and_its_estimate_all_of_them() -> None:
     campaign = make_search_campaign(cycles=3)
-    assert campaign.search is not None
     rows = plan_rows(campaign)
     assert [row.cell.pacing_bits_per_s for row in rows] == [10**7] * 6
     assert all(row.settings["pacing_bits_per_s"] == 10**7 for row in rows)

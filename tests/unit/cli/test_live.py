@@ -32,7 +32,6 @@ from pathlab.runner.events import (
     describe_event,
 )
 from tests.builders.trials import make_record
-from tests.known import known
 
 LEVELS = {"streams": 2, "window_bytes": 65536, "congestion": None, "dscp": 8}
 DONE = make_record(
@@ -221,7 +220,7 @@ def test_the_table_gives_an_interval_from_six_trials_on() -> None:
     for number in range(6):
         table.add(make_record(throughput_bits_per_s=1e6 * (10 + number)), {})
     screen = io.StringIO()
-    Console(file=screen, width=120).print(known(table.build()))
+    Console(file=screen, width=120).print(table.build())
     assert "12.5 Mbit/s" in screen.getvalue()
     # Independent trials have 10 to 15; six cannot rule out that they repeat each other, so it is cut.
     assert "10–15 Mbit/s†" in screen.getvalue()

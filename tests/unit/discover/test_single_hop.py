@@ -103,7 +103,6 @@ def test_the_end_by_udp_alone_is_undecided_and_not_called_lossy(monkeypatch: pyt
 
 def test_a_host_that_answers_everything_gets_a_short_series(monkeypatch: pytest.MonkeyPatch) -> None:
     report = discover(monkeypatch, refill_per_s=1e9, in_seconds=True, methods=("udp",), flows=2)
-    assert report.capacity is not None
     assert report.capacity.packets == sum(hop.sent for hop in report.capacity.hops)
     assert report.capacity.stopped == "precise"
     assert report.lost == ()

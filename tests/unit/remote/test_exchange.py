@@ -122,7 +122,7 @@ def test_a_host_that_drips_its_first_answer_is_given_up(monkeypatch: pytest.Monk
     monkeypatch.setattr("pathlab.remote.ssh.time.monotonic", lambda: clock_s[0])
     transport = object.__new__(ssh.SshTransport)
     with pytest.raises(TimeoutError, match="no answer within 20 s"):
-        transport._read_frame(Dripping(), None, FrameDecoder(noise_bytes=1000), "", 20.0)  # type: ignore[arg-type]
+        transport._read_frame(Dripping(), None, FrameDecoder(noise_bytes=1000), "", 20.0)
     assert clock_s[0] == 20.0
 
 

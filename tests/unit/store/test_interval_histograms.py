@@ -34,7 +34,6 @@ def store(folder: Path, kind: str, rows: list[dict[str, Any]]) -> Path:
 def test_round_trips_of_the_steady_window_are_summed_exactly(tmp_path: Path) -> None:
     with Results.open(store(tmp_path / "stored", "round_trips", ROWS)) as results:
         steady = read_round_trips(results, 1)
-    assert steady is not None
     assert steady.exact == ExactFigures(4, 7, 2_000_001, (7 + 1_000_003 + 2_000_001 + 9) / 4)
     assert steady.values.tolist() == [7, 9, 1_003_519, 2_000_001]
 
@@ -53,7 +52,6 @@ def test_loaded_probes_are_those_wholly_in_the_steady_window(tmp_path: Path) -> 
     ]
     with Results.open(store(tmp_path / "stored", "loaded_probe_histograms", rows)) as results:
         inside = read_probe_histograms(results, 1, "loaded_probes")
-    assert inside is not None
     assert [start_ns // 1_000_000 for start_ns in inside["start_ns"].to_pylist()] == [100, 150, 200]
 
 
@@ -61,12 +59,10 @@ def test_without_figures_the_places_are_asked() -> None:
     rows = [{**row, "max_ns": None} for row in ROWS[1:]]
     table = convert_rows(rows, SERIES["round_trips"].schema)
     exact = sum_histograms(table).exact
-    assert exact is not None
     assert (exact.count, exact.min_ns, exact.max_ns) == (4, 7, 2_007_039)
 
 
 def test_figures_that_are_no_numbers_are_not_taken() -> None:
     rows = [{**row, "mean_ns": float("nan")} for row in ROWS[1:2]]
     exact = sum_histograms(convert_rows(rows, SERIES["round_trips"].schema)).exact
-    assert exact is not None
     assert exact.mean_ns == pytest.approx(1_000_003.7, rel=0.01)

@@ -66,7 +66,6 @@ def test_a_writer_that_is_killed_loses_nothing(tmp_path: Path) -> None:
         text=True,
         cwd=Path(pathlab.__file__).parents[1],
     ) as writer:
-        assert writer.stdout is not None
         assert writer.stdout.readline() == "1\n"
         with pytest.raises(StoreError, match=f"process {writer.pid}$"):
             Results.open(folder, write=True)

@@ -137,5 +137,4 @@ def test_answers_ignore_the_order_and_follow_the_scale(shuffler: Any, scale: flo
         assert second.result.comparison.verdict is first.result.comparison.verdict
     for one, other in zip(before.cells(), after.cells(), strict=True):
         median = one.result.throughput_bits_per_s.median
-        assert median is not None
         assert other.result.throughput_bits_per_s.median == pytest.approx(median * scale)

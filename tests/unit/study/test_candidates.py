@@ -65,7 +65,6 @@ def test_what_counted_more_than_the_link_carries_is_no_reference(flagged: tuple[
     """99.3 % of the highest median was 101 % of the link."""
     found = carry({1: 12.0, 4: 38.3, 8: 39.4}, flagged)
     assert found.line_bits_per_s == LINE_BITS_PER_S
-    assert found.best is not None
     assert (found.best.streams, take_recommended(found).streams) == (4, 4)
     assert found.reference is Reference.HIGHEST_MEDIAN
     assert take_recommended(found).share_ratio == pytest.approx(1.0)

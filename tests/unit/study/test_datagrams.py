@@ -31,7 +31,6 @@ def test_losses_of_the_path_and_of_the_host_are_counted_apart() -> None:
     assert found.limit.limit is DatagramLimit.RECEIVING_HOST
     assert found.offered_packets_per_s == 4_000
     assert found.received_packets_per_s.interval.contains(3_980)
-    assert found.loss_runs is not None
     assert (found.loss_runs.runs, found.loss_runs.longest_packets) == (8 * 35, 4)
     assert found.loss_runs.mean_packets == pytest.approx(50 / 35)
     assert found.loss_runs.burst_packets == pytest.approx((30 + 80) / 50)
@@ -171,7 +170,6 @@ def test_the_loss_of_one_trial_has_the_interval_of_its_blocks() -> None:
     widths = []
     for results in (steady, bursty):
         found = estimate_trial_loss(results, 1, record)
-        assert found is not None
         assert (found.sent, found.lost, found.loss_ratio) == (20_000, 200, 0.01)
         assert found.interval_ratio.contains(0.01)
         widths.append((found.interval_ratio.high or 0) - (found.interval_ratio.low or 0))
@@ -182,8 +180,6 @@ def test_runs_of_lost_datagrams_widen_the_interval() -> None:
     runs = [{"metric": "loss_runs", "low": 20, "high": 20, "count": 10}]
     record = make_record(udp_sent_packets=20_000, udp_lost_packets=200)
     single, run = (estimate_trial_loss(make_single([(990, 10)] * 20, one), 1, record) for one in (None, runs))
-    assert single is not None
-    assert run is not None
     assert (run.dispersion, single.dispersion) == (20, 4)  # of unknown bursts, those assumed
     assert (run.interval_ratio.high or 0) > (single.interval_ratio.high or 1)
 
@@ -192,14 +188,11 @@ def test_a_loss_after_the_last_arrival_or_of_nothing() -> None:
     steady = make_single([(1000, 0)] * 20)
     record = make_record(udp_sent_packets=20_000, udp_lost_packets=500)
     tail = estimate_trial_loss(steady, 1, record)
-    assert tail is not None
     assert tail.interval_ratio.contains(0.025)
     none = estimate_trial_loss(steady, 1, make_record(udp_sent_packets=20_000, udp_lost_packets=0))
-    assert none is not None
     assert none.interval_ratio.low == 0
     assert 0 < (none.interval_ratio.high or 0) < 0.001
     bare = estimate_trial_loss(SyntheticResults(make_campaign(), [], [], {}, ()), 1, record)
-    assert bare is not None
     assert not bare.interval_ratio.decided
     for missing in (make_record(), make_record(udp_sent_packets=0, udp_lost_packets=0)):
         assert estimate_trial_loss(make_single([(1, 0)]), 1, missing) is None

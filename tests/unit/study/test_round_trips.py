@@ -46,7 +46,6 @@ def test_a_tail_never_exceeds_the_stored_maximum() -> None:
         steady["histogram"], ExactFigures(found.n, steady["min_ns"].min(), steady["max_ns"].max(), 1.0)
     )
     median = found.find_quantile(0.5)
-    assert median is not None
     assert median.value == whole.quantile_ns(0.5)
 
 
@@ -60,7 +59,6 @@ def test_a_quantile_at_the_maximum_is_the_maximum() -> None:
     frame["min_ns"] = frame["max_ns"] = slowest_ns
     (found,) = (answer.result.tail for answer in Study(results).message_tails())
     p99 = found.find_quantile(0.99)
-    assert p99 is not None
     assert p99.value == slowest_ns
 
 
@@ -73,7 +71,6 @@ def test_a_damaged_series_is_left_out_and_named() -> None:
     (answer,) = inputs.answers("message_tails")
     assert answer.result.tail.trials == 5
     plot = find_plot(inputs, "latency-tail-1-64B-5k-s")
-    assert plot is not None
     assert not any(isinstance(one, Area) for one in plot.panels[0].layers)  # five trials have no interval
     assert [(one.reason, one.trials) for one in answer.selection.excluded] == [("series-damaged", 1)]
 
@@ -102,7 +99,6 @@ def test_ten_million_samples_are_read_once_and_drawn_at_few_points(monkeypatch: 
     monkeypatch.setattr(Histogram, "decode_sum", count_passes)
     inputs = ReportInputs(Study(results))
     plot = find_plot(inputs, "latency-tail-1-64B-5k-s")
-    assert plot is not None
     (answer,) = inputs.answers("message_tails")
     assert answer.result.tail.n == 10_000_000
     assert sorted(results.reads) == list(range(1, 11))

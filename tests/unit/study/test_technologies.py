@@ -149,11 +149,9 @@ def test_the_least_median_is_decided_in_pairs() -> None:
     near = make_adapter("tcp-python", 4_001.0, 0.05)
     (group,) = measure((TCP, near, REDIS), noise_ratio=0.05).technology_groups()
     found = find_least_median(group)
-    assert found is not None
     assert {found.technology, *found.rivals} == {"tcp", "tcp-python"}
     (group,) = measure(cycles=2).technology_groups()
     found = find_least_median(group)
-    assert found is not None
     assert (found.rivals, found.undecided) == (("redis",), Undecided.TOO_FEW_SAMPLES)
 
 

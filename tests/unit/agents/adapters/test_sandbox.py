@@ -57,7 +57,6 @@ def test_a_full_folder_is_noticed_and_unseen_from_outside(tmp_path: Path) -> Non
         text=True,
         env=environment,
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "65534 ['big']\n"
         assert [path.name for path in tmp_path.iterdir()] == ["adapter-folder"]
         assert list((tmp_path / "adapter-folder").iterdir()) == []

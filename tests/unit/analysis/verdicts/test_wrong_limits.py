@@ -25,7 +25,6 @@ def lose(
     congestion = flow.get("congestion", "cubic")
     law = congestion if congestion in ("reno", "cubic") else "reno"
     window = estimate_loss_window(law, max(lost - spurious, 1) / of, 20e6)
-    assert window is not None
     rate = share * window * SEGMENT_BYTES * 8e9 / 20e6
     stream = replace(
         PLAIN,
@@ -245,7 +244,6 @@ def check(limit: Limit | None, values: dict[str, float | None], reading: FlowRea
         assert rise > 0
         assert forward is None or rise < 5e6 or forward >= 0.5 * rise
     elif limit is Limit.RETURN_PATH:
-        assert forward is not None
         assert rise >= 5e6
         assert forward <= 0.25 * rise
         assert not ignores_losses(reading.congestion)

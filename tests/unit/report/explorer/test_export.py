@@ -51,13 +51,11 @@ def page(results: ExploredResults) -> ExportedPage:
 
 def read_part(page: str, name: str) -> bytes:
     found = re.search(rf'id="{name}">([A-Za-z0-9+/=]*)</script>', page)
-    assert found is not None
     return gzip.decompress(base64.b64decode(found[1]))
 
 
 def read_left_out(page: str) -> tuple[str, ...]:
     found = re.search(rf'id="{LEFT_OUT_ID}">(.*)</script>', page)
-    assert found is not None
     return tuple(json.loads(found[1]))
 
 

@@ -37,8 +37,6 @@ def test_full_markers_have_an_interval_and_open_ones_are_undecided() -> None:
     panel = draw_panel(curve("64 KiB", 2, [point(1, 10), point(2, 20, decided=False)]))
     line, full, hollow = find_marks(panel, Curve)
     assert (line.markers, list(line.y)) == (False, [10, 20])
-    assert full.low is not None
-    assert full.high is not None
     assert (full.filled, full.line) == (True, False)
     assert (list(full.x), list(full.low), list(full.high)) == ([1], [9], [11])
     assert (hollow.filled, list(hollow.x), hollow.low) == (False, [2], None)
@@ -50,7 +48,6 @@ def test_full_markers_have_an_interval_and_open_ones_are_undecided() -> None:
 def test_dots_say_whether_their_trial_counts_and_is_flagged() -> None:
     dots = (dot(1, 9), dot(1, 12, flagged=True), dot(1, 2, counted=False))
     counted, others = find_marks(draw_panel(curve("a", 0, [point(1, 10)], *dots)), Points)
-    assert counted.outlier is not None
     assert (list(counted.y), list(counted.outlier), counted.hollow) == ([9, 12], [False, True], False)
     assert (list(others.y), others.hollow, others.legend) == ([2], True, False)
     assert counted.small
@@ -92,8 +89,6 @@ def test_each_facet_and_measure_is_a_panel_with_the_same_limits_for_a_measure() 
     limits = {(panel.y.label, panel.y.low, panel.y.high) for panel in plot.panels}
     assert len(limits) == 2
     low, high = next((low, high) for label, low, high in limits if label == "Throughput")
-    assert low is not None
-    assert high is not None
     assert low < 9 < 101 < high
     assert {layer.name for panel in plot.panels for layer in panel.layers} == {"a"}
 
@@ -172,6 +167,5 @@ def test_a_time_axis_says_date_and_clock() -> None:
     x = ExploredAxis(column="started_utc", label="Start (UTC)", unit=None, scale="linear", kind="time")
     points = [point(start, 1), point(start + 3_600, 2)]
     panel = draw_panel(curve("a", 0, points), x=x)
-    assert panel.x.tick_labels is not None
     assert panel.x.tick_labels[0] == "01-02 03:10"
     assert panel.x.tick_labels[1:3] == ("03:20", "03:30")

@@ -100,13 +100,11 @@ def test_a_title_with_markup_stays_text(exported: str) -> None:
 def test_the_data_of_the_exported_page_is_read_back(exported: str) -> None:
     for name, content in ((TABLE_ID, b"table"), (DOCUMENTS_ID, b"{}")):
         found = re.search(rf'<script type="{PACKED_TYPE}" id="{name}">([A-Za-z0-9+/=]*)</script>', exported)
-        assert found is not None
         assert gzip.decompress(base64.b64decode(found[1])) == content
 
 
 def test_what_is_left_out_is_json_that_ends_no_script(exported: str) -> None:
     found = re.search(rf'<script type="{TOLD_TYPE}" id="{LEFT_OUT_ID}">([^<]*)</script>', exported)
-    assert found is not None
     assert json.loads(found[1]) == [TITLE]
     assert "\u2028" not in found[1]
 

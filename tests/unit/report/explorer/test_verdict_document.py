@@ -87,7 +87,6 @@ def test_another_factor_has_the_verdicts_of_its_analysis() -> None:
     found = read(results, "x=streams&y=throughput_bits_per_s&colour=recording&baseline=off")
     metrics = ChosenMetrics(streams=("throughput",))
     compared = compare_levels_of(study.study_table(), "recording", "off", metrics)
-    assert compared is not None
     (table,) = found["tables"]
     (row,) = [one for one in compared.found.rows if one.metric.name == "throughput"]
     assert table["verdicts"] == [str(row.verdict)] == ["worse"]

@@ -31,7 +31,6 @@ def test_a_callout_at_a_corner_is_written_inside(x: float, y: float, outside: tu
     corners = Points(name="corners", x=np.array([0.0, 10.0]), y=np.array([0.0, 10.0]))
     (panel,) = prepare_plot(make_plot(make_panel(frame, corners, make_ring(x, y)))).panels
     side = find_ring(panel).side
-    assert side is not None
     assert not set(side.split()) & set(outside)
 
 

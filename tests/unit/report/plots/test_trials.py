@@ -191,7 +191,6 @@ def test_an_unknown_trial_is_one_line(quickstart: ReportInputs) -> None:
 
 def test_contributions_are_the_streams_own_bytes(quickstart: ReportInputs) -> None:
     plot = find_trial_plot(quickstart, "contributions-1-4-64KiB")
-    assert plot is not None
     (panel,) = plot.panels
     bars = find_layers(panel, Bars)
     assert list(bars) == [f"stream {number}" for number in range(4)]

@@ -57,7 +57,6 @@ def test_each_window_is_a_series_of_medians_with_intervals(inputs: ReportInputs)
 
 def test_the_recommended_combination_is_ringed_in_both_panels(inputs: ReportInputs) -> None:
     chosen = inputs.answers("recommendation")[0].result.recommended
-    assert chosen is not None
     expected = (chosen.throughput_bits_per_s.median / 1e6, chosen.drtt_ns.median / 1e6)
     for panel, height in zip(draw(inputs, "answer-1").panels, expected, strict=True):
         (ring,) = (layer for layer in panel.layers if isinstance(layer, Points) and layer.callout)

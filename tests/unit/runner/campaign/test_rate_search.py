@@ -26,7 +26,6 @@ ONE_SEARCH: dict[str, Any] = {"cycles": 1, "factors": {"streams": 1, "transport"
 
 
 def list_stored(results: Results, campaign: Campaign) -> list[tuple[SearchEnding | None, int | None]]:
-    assert campaign.search is not None
     found = list_searches(results.plan(), results.records(), campaign.search.rule)
     return [(one.state.ending, one.state.below_bits_per_s) for one in found]
 
@@ -133,7 +132,6 @@ def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> 
                 self.truth = link
             return super().run(kept, interruption, is_new_cycle=is_new_cycle)
 
-    assert campaign.search is not None
     with create_results(tmp_path, campaign) as results:
         cycles = Limited(results, link)
         cycles.stage = "safety-limit"
@@ -141,7 +139,6 @@ def test_a_trial_that_a_safety_limit_ended_bounds_the_search(tmp_path: Path) -> 
         assert searches.run(cast(CycleRunner, cycles), Interruption(), lambda _cycle: True) is None
         ((ending, below),) = list_stored(results, campaign)
         assert ending == SearchEnding.UNDECIDED
-        assert below is not None
         assert 56e6 < below < 60e6
         at_highest = [row for row in cycles.measured if row.cell.pacing_bits_per_s == 10**8]
         assert len(at_highest) == 1

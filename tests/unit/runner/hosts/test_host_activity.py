@@ -103,7 +103,6 @@ def load_cores() -> Iterator[None]:
                 subprocess.Popen([sys.executable, "-c", LOOP], stdout=subprocess.PIPE, text=True)
             )
             stack.callback(loop.kill)
-            assert loop.stdout is not None
             assert loop.stdout.readline() == "running\n"
         yield
 

@@ -136,7 +136,6 @@ def test_a_cell_is_done_when_its_interval_is_narrow_and_later_cycles_do_not_coun
     assert precision.list_done(5) == frozenset()
     assert precision.list_done(8) == {narrow}
     decision = precision.evaluate(8)
-    assert decision is not None
     assert not decision.stop
 
 
@@ -154,7 +153,6 @@ def test_failed_trials_and_control_rows_say_nothing_about_precision() -> None:
     precision, rows = start_precision(cycles_max=6, control={"streams": 1, "every": 2})
     precision.add(measure(row, 1.0, status="complete" if row.control else "failed") for row in rows)
     decision = precision.evaluate(6)
-    assert decision is not None
     assert {cell.n for cell in decision.cells} == {0}
 
 

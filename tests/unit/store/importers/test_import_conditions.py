@@ -129,7 +129,6 @@ def test_datagrams_are_never_expected_to_carry_anything(tmp_path: Path) -> None:
             if answer.condition.is_udp:
                 assert answer.result.recommended is None
             else:
-                assert answer.result.best is not None
                 assert answer.result.best.throughput_bits_per_s.median == 16_000
         for name in ("streams_vs_windows", "saturation", "optimum", "surface", "rfc6349", "planning"):
             assert not any(answer.condition.is_udp for answer in getattr(results, name)())

@@ -165,7 +165,6 @@ def test_a_setting_that_was_changed_on_purpose_is_ignored(key: str, levels: dict
     second = set_levels(make_results(seed=2, rate=0.8), **{"pacing_bits_per_s": 300_000_000, **levels})
     with pytest.raises(UsageError, match=f"no combination was measured in both .*{key}: ") as caught:
         compare(first, second)
-    assert caught.value.hint is not None
     assert f"--ignore {key} compares what was changed on purpose" in caught.value.hint
     assert "--any-path" not in caught.value.hint
     found = compare(first, second, ignored=(key,))

@@ -34,8 +34,6 @@ def test_a_slower_path_is_worse_and_a_longer_rtt_too() -> None:
     row = found.rows[0]
     assert row.change.ratio == pytest.approx(0.9, rel=0.01)
     assert row.change.interval_ratio.contains(0.9)
-    assert row.p_value is not None
-    assert row.change.p_value is not None
     assert row.p_value > row.change.p_value  # Holm's correction
 
 

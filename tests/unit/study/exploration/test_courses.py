@@ -36,7 +36,6 @@ def test_rates_of_streams_are_those_that_the_report_draws() -> None:
     names = ("index", "stream", "start_ns", "end_ns", "bytes")
     columns = read_columns(results.study("A").study_source, 1, {"receiver_intervals": names})
     table = build_stream_table(columns["receiver_intervals"], ("bytes",))
-    assert table is not None
     drawn = [line.name for line in found.lines]
     assert drawn == ["all 4 streams", "stream 0", "stream 1", "stream 2", "stream 3"]
     rates = table.rates_bits_per_s / 1e6
@@ -66,7 +65,6 @@ def test_retransmissions_are_those_of_each_interval() -> None:
     table = build_stream_table(columns["sender_intervals"], ("total_retrans_segments",))
     assert table is not None
     counted = count_retransmits(table)
-    assert counted is not None
     assert total.tolist() == counted.tolist()
 
 

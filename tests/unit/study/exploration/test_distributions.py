@@ -42,7 +42,6 @@ def test_shares_are_those_at_or_below_and_above_each_value() -> None:
 def test_the_band_is_that_of_the_samples_in_time_order() -> None:
     values = np.random.default_rng(2).lognormal(size=90)
     band = measure_distribution_band(values).half_width_ratio
-    assert band is not None
     points = build(make_values(values), "cdf").facets[0].curves[0].points
     assert points[44].low == pytest.approx(50 - 100 * band)
     assert points[44].high == pytest.approx(50 + 100 * band)
