@@ -24,6 +24,7 @@ from pathlab.report.message_text import (
     name_path,
 )
 from pathlab.report.phrases import explain_cut_texts
+from pathlab.report.sections.topics import summarise_topics
 from pathlab.study.analyses import StudiedResults
 from pathlab.study.answer import Answer
 from pathlab.study.document import encode
@@ -95,7 +96,9 @@ def _show_stored(stored: StudiedResults, sizes: Sequence[int], *, as_json: bool)
         _print_document({"front": encode(tuple(points)), "recommendations": encode(tuple(answers))})
     elif points:
         _show_front(points)
-    elif not render_answers(stored, TerminalConsole()):
+    elif found := [answer for topic in summarise_topics(stored) for answer in topic.answers]:
+        render_answers(found, TerminalConsole())
+    else:
         raise NotMeasurable(
             f"'{stored.path}' recommends nothing: no trial completed",
             hint=f"`pathlab results show {stored.folder}` says why",

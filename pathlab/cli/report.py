@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,15 +11,13 @@ from rich.console import Console
 from pathlab.cli.console import TerminalConsole
 from pathlab.cli.figures import place_figure, write_single
 from pathlab.errors import UsageError
-from pathlab.printed_table import PrintedParagraph
 from pathlab.report.formats.forms import FORMS, RESULTS_FORMS, choose_forms, load_libraries, place_form
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.figure_look import read_look
 from pathlab.report.report_builder import arrange_report, gather_inputs
 from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.opening import list_comparisons
-from pathlab.report.size_text import describe_messages
+from pathlab.report.sections.topics import summarise_topics
 from pathlab.store.location import locate_database
 from pathlab.study.analyses import StudiedResults
 
@@ -92,7 +89,5 @@ def close_run(folder: Path, console: Console | None) -> Path:
 
 
 def print_summary(inputs: ReportInputs, console: Console) -> None:
-    answers = (list_comparisons(inputs), describe_messages(inputs.study))
-    for sentence in itertools.chain.from_iterable(answers):
-        console.print(PrintedParagraph(sentence, "bold"))
-    render_summary(inputs.study, list_notices(inputs.study), console)
+    """Print the answers, tables and warnings of results."""
+    render_summary(summarise_topics(inputs.study), list_notices(inputs.study), console)

@@ -9,7 +9,8 @@ from pathlab.report.datagram_answers import is_search, list_flows
 from pathlab.report.datagram_text import LIMITS
 from pathlab.report.phrases import format_range
 from pathlab.report.rate_text import format_median
-from pathlab.report.text import PROVISIONAL
+from pathlab.report.summary import TableGroup, format_more
+from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
 from pathlab.study.analyses import Analyses
 from pathlab.units import NOT_MEASURED, format_frequency, format_ratio, format_time
 
@@ -35,12 +36,15 @@ EXPLANATION = (
 ROWS_MAX = 20
 
 
-def tabulate_flows(study: Analyses) -> Iterator[PrintedTable]:
+def tabulate_flows(study: Analyses) -> Iterator[TableGroup]:
     """A table for each path, of at most ``ROWS_MAX`` combinations; none without UDP flows, or of a search."""
     flows = () if is_search(study) else list_flows(study)
+    tables, left = [], 0
     for path in dict.fromkeys(one.path for one in flows):
         rows = []
-        for one in [one for one in flows if one.path == path][:ROWS_MAX]:
+        measured = [one for one in flows if one.path == path]
+        left += len(measured[ROWS_MAX:])
+        for one in measured[:ROWS_MAX]:
             found, packets = one.figures, one.figures.packets
             interval = found.loss.interval_ratio
             bounds = ""
@@ -64,14 +68,15 @@ def tabulate_flows(study: Analyses) -> Iterator[PrintedTable]:
                     "undecided" if limit is None else LIMITS[limit],
                 )
             )
-        yield PrintedTable(title=f"{path}, UDP", columns=COLUMNS, rows=rows, elsewhere="pathlab analyze")
-
-
-def count_flows_left(study: Analyses) -> int:
-    """Combinations that the tables leave out."""
-    flows = () if is_search(study) else list_flows(study)
-    paths = dict.fromkeys(one.path for one in flows)
-    return sum(max(0, sum(one.path == path for one in flows) - ROWS_MAX) for path in paths)
+        title = f"{path}, UDP"
+        tables.append(PrintedTable(title=title, columns=COLUMNS, rows=rows, elsewhere="pathlab analyze"))
+    if tables:
+        provisional = any(one.figures.provisional for one in flows)
+        yield TableGroup(
+            tables=tables,
+            explanation=f"{EXPLANATION} {PROVISIONAL_EXPLANATION if provisional else ''}".rstrip(),
+            more=format_more(left, "row", "datagrams"),
+        )
 
 
 def _count(number: int | None) -> str:

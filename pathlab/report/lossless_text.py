@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from pathlab.analysis.planning.loss_search import RateVerdict
 from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.phrases import format_count, format_interval
+from pathlab.report.summary import AnswerText, TableGroup, format_more
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.lossless_rate import LosslessRate, TriedRate
@@ -55,27 +56,33 @@ _COLUMNS = (
 )
 
 
+def answer_lossless_rates(study: Analyses) -> Iterator[AnswerText]:
+    """The answer of every combination."""
+    return map(AnswerText, describe_lossless_rates(study))
+
+
 def describe_lossless_rates(study: Analyses) -> tuple[str, ...]:
     """The answer of every combination in a sentence; none without a search."""
     answers = study.lossless_rate()
     return tuple(f"{TITLE}, {answer.result.name}: {answer.result.text}." for answer in answers)
 
 
-def tabulate_lossless_rates(study: Analyses) -> Iterator[PrintedTable]:
+def tabulate_lossless_rates(study: Analyses) -> Iterator[TableGroup]:
     """The rates tried of the first combinations."""
-    for answer in study.lossless_rate()[:TABLES_MAX]:
-        if answer.result.rates:
-            yield PrintedTable(
-                title=f"Rates tried, {answer.result.name}, limit {format_ratio(answer.result.limit_ratio)}",
-                columns=_COLUMNS,
-                rows=list_rate_rows(answer.result),
-                elsewhere="pathlab analyze RESULTS --only lossless_rate --json",
-            )
-
-
-def count_rate_tables_left(answers: Sequence[Answer[LosslessRate]]) -> int:
-    """Combinations without a table on a terminal."""
-    return max(0, len(answers) - TABLES_MAX)
+    answers = study.lossless_rate()
+    tables = [
+        PrintedTable(
+            title=f"Rates tried, {answer.result.name}, limit {format_ratio(answer.result.limit_ratio)}",
+            columns=_COLUMNS,
+            rows=list_rate_rows(answer.result),
+            elsewhere="pathlab analyze RESULTS --only lossless_rate --json",
+        )
+        for answer in answers[:TABLES_MAX]
+        if answer.result.rates
+    ]
+    if tables:
+        more = format_more(max(0, len(answers) - TABLES_MAX), "table", "lossless_rate")
+        yield TableGroup(tables=tables, explanation=EXPLANATION, more=more)
 
 
 def list_rate_rows(result: LosslessRate) -> list[tuple[str, ...]]:

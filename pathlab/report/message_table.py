@@ -9,10 +9,13 @@ import numpy as np
 
 from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.message_curves import MessageCurve
+from pathlab.report.message_scope import list_message_paths
 from pathlab.report.message_text import name_offered, name_path
 from pathlab.report.phrases import format_interval
-from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION
+from pathlab.report.summary import TableGroup, format_more
+from pathlab.report.text import PROVISIONAL, PROVISIONAL_EXPLANATION, count_flags
 from pathlab.store.flags import Flag
+from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Spread, measure_spread
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.combination_names import find_naming, name_message_combination
@@ -67,10 +70,25 @@ class MessageRow:
     name: str = ""
 
 
-def tabulate_messages(
+def tabulate_messages(study: Analyses) -> Iterator[TableGroup]:
+    """The tables of each path, without those that the topic of technologies has."""
+    for conditions in list_message_paths(study.conditions()):
+        shown = [one for one in conditions if not study.is_condition_of_technologies(one.key)]
+        found = list(_tabulate_path(shown))
+        flags = count_flags(*conditions)
+        if found or flags:
+            yield TableGroup(
+                tables=[table for table, _ in found],
+                flags=flags,
+                explanation=explain_messages(shown) if shown else "",
+                more=[text for _, more in found for text in more],
+            )
+
+
+def _tabulate_path(
     conditions: Sequence[MeasuredCondition],
-) -> Iterator[tuple[PrintedTable, str, int]]:
-    """The tables of one path without and with replies, the analysis with all rows, how many are left out."""
+) -> Iterator[tuple[PrintedTable, tuple[str, ...]]]:
+    """The tables of one path without and with replies, and what shows the rows left out."""
     for replies, columns in MESSAGE_COLUMNS.items():
         found = [one for one in conditions if bool(one.key.get("reply")) is replies]
         rows = _name_rows([_build_row(one, cell) for one in found for cell in one.all_cells])
@@ -86,7 +104,7 @@ def tabulate_messages(
                 styles=["dim" if row.provisional or not len(row.kept) else "" for row in shown],
             )
             analysis = "message_latency" if replies else "message_rates"
-            yield table, analysis, len(rows) - len(shown)
+            yield table, format_more(len(rows) - len(shown), "row", analysis)
 
 
 def explain_messages(conditions: Sequence[MeasuredCondition]) -> str:

@@ -8,6 +8,7 @@ from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.multipath_remarks import format_hash_test, format_share
 from pathlab.report.multipath_text import list_bond_views
 from pathlab.report.phrases import format_factor, format_interval
+from pathlab.report.summary import TableGroup, format_more
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.member_shares import MemberShares
@@ -35,8 +36,9 @@ _COLUMNS = (
 )
 
 
-def tabulate_multipath(study: Analyses) -> Iterator[PrintedTable]:
+def tabulate_multipath(study: Analyses) -> Iterator[TableGroup]:
     """A table for each path and setting with several links."""
+    tables, left = [], 0
     for view in list_bond_views(study):
         shares = {_key(one): one.result for one in study.member_shares()}
         rows: list[list[str]] = []
@@ -44,21 +46,12 @@ def tabulate_multipath(study: Analyses) -> Iterator[PrintedTable]:
             found = [one for one in view.answers if view.name_combination(one) == combination]
             rows += _describe_links(combination, view.find_first(combination).result)
             rows += [_describe_row(combination, one, shares.get(_key(one))) for one in found]
-        yield PrintedTable(
-            title=f"Several links: {view.title}",
-            columns=_COLUMNS,
-            rows=rows[:ROWS_MAX],
-        )
-
-
-def count_rows_left(study: Analyses) -> int:
-    """Rows that have no place in the tables."""
-    rows = [
-        len(view.answers)
-        + sum(len(view.find_first(combination).result.links) for combination in view.combinations)
-        for view in list_bond_views(study)
-    ]
-    return sum(max(0, count - ROWS_MAX) for count in rows)
+        title = f"Several links: {view.title}"
+        tables.append(PrintedTable(title=title, columns=_COLUMNS, rows=rows[:ROWS_MAX]))
+        left += len(rows[ROWS_MAX:])
+    if tables:
+        more = format_more(left, "row", "multipath")
+        yield TableGroup(tables=tables, explanation=EXPLANATION, more=more)
 
 
 def _key(one: Answer[BondWorth] | Answer[MemberShares]) -> tuple[object, ...]:

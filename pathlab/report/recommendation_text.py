@@ -22,6 +22,7 @@ from pathlab.report.candidate_text import (
     shorten_expected,
     shorten_limit,
 )
+from pathlab.report.datagram_answers import list_other_recommendations
 from pathlab.report.names import (
     enumerate_cells,
     format_loss,
@@ -34,6 +35,8 @@ from pathlab.report.rate_text import (
     explain_no_single_rate,
     shorten_candidate_rate,
 )
+from pathlab.report.summary import AnswerText
+from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Spread
 from pathlab.study.candidates import Candidate
 from pathlab.study.recommendation import Confidence, Recommendation, Reference
@@ -467,3 +470,29 @@ def shorten_recommendation(found: Recommendation) -> tuple[str, ...]:
         shorten_limit(one),
         str(found.confidence.capitalize()) + (" (provisional)" if found.provisional else ""),
     )
+
+
+def answer_recommendations(study: Analyses) -> list[AnswerText]:
+    """The recommendation of every condition; of many conditions without the remarks."""
+    answers = [describe_recommendation(answer.result) for answer in list_other_recommendations(study)]
+    return [
+        AnswerText(
+            lead=f"{words.name}: {words.lead}" if len(answers) > 1 else words.lead,
+            remarks=(
+                *(_list_answer_remarks(words) if len(answers) <= SHOWN_IN_FULL else ()),
+                *words.other_rates[:SHOWN_IN_FULL],
+            ),
+        )
+        for words in answers
+    ]
+
+
+def _list_answer_remarks(words: RecommendationText) -> Iterator[str]:
+    """The key numbers that the lead does not give, in a line, and the first remarks."""
+    labels = {remark.partition(":")[0] for remark in words.remarks}
+    numbers = [
+        f"{label}: {text}" for label, text in words.numbers if text not in words.lead and label not in labels
+    ]
+    if numbers:
+        yield f"{'. '.join(numbers)}."
+    yield from words.remarks

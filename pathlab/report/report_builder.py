@@ -16,7 +16,8 @@ from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison import build_comparison
 from pathlab.report.sections.method import build_appendices, build_method
 from pathlab.report.sections.notices import list_notices
-from pathlab.report.sections.opening import build_opening, build_reasons
+from pathlab.report.sections.opening import build_opening
+from pathlab.report.sections.streams import build_reasons
 from pathlab.report.sections.trials import build_over_time, build_trials
 from pathlab.study.analyses import Analyses, Study
 from pathlab.study.comparison.rows import ResultsComparison

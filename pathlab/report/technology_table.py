@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pathlab.printed_table import PrintedColumn, PrintedTable
 from pathlab.report.message_text import name_path
+from pathlab.report.summary import TableGroup, format_more
 from pathlab.report.technology_text import (
     TechnologySetting,
     choose_first_settings,
@@ -40,13 +41,19 @@ _COLUMNS = (
 )
 
 
-def tabulate_technologies(study: Analyses) -> Iterator[PrintedTable]:
+def tabulate_technologies(study: Analyses) -> Iterator[TableGroup]:
     """The table of the smallest size of each path's first setting, and of the largest if both are short."""
-    for setting in choose_first_settings(list_technology_settings(study)):
+    settings = list_technology_settings(study)
+    tables: list[PrintedTable] = []
+    for setting in choose_first_settings(settings):
         first, last = setting.sizes[0], setting.sizes[-1]
         rows = sum(len(setting.list_technologies(size)) for size in (first, last))
-        for size in dict.fromkeys((first, last if rows <= ROWS_IN_ALL else first)):
-            yield _tabulate(setting, size)
+        shown = dict.fromkeys((first, last if rows <= ROWS_IN_ALL else first))
+        tables += [_tabulate(setting, size) for size in shown]
+    if tables:
+        left = sum(len(setting.sizes) for setting in settings) - len(tables)
+        more = format_more(left, "table", "technologies")
+        yield TableGroup(tables=tables, explanation=explain_technologies(study), more=more)
 
 
 def explain_technologies(study: Analyses) -> str:
@@ -60,13 +67,6 @@ def explain_technologies(study: Analyses) -> str:
                     found.setdefault(_BEFORE[key] + text.partition(":")[0], {})[one.technology] = None
     notes = [f"{text}: {', '.join(names)}" for text, names in found.items()]
     return f"{EXPLANATION}.{' In addition: ' * bool(notes)}{'; '.join(notes)}{'.' * bool(notes)}"
-
-
-def count_tables_left(study: Analyses) -> int:
-    """How many combinations of size and setting have no table on the terminal."""
-    settings = list_technology_settings(study)
-    shown = len(list(tabulate_technologies(study)))
-    return sum(len(setting.sizes) for setting in settings) - shown
 
 
 def _tabulate(setting: TechnologySetting, size_bytes: int) -> PrintedTable:

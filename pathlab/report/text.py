@@ -13,8 +13,10 @@ from pathlab.report.datagram_text import is_of_datagrams, list_datagram_facts
 from pathlab.report.names import format_granted, format_loss, format_utc
 from pathlab.report.phrases import format_bounded_time
 from pathlab.report.rate_text import format_median, format_steadiness
+from pathlab.report.summary import TableGroup
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
+from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.costs import describe_cell
 from pathlab.study.datagram_trial import estimate_trial_loss, find_loss_runs, read_histograms
@@ -44,6 +46,10 @@ ENDS = ("sender", "receiver")
 #: Mark of a count of provisional trials, and the line that explains it.
 PROVISIONAL = "*"
 PROVISIONAL_EXPLANATION = f"{PROVISIONAL} all trials lab-limited."
+EXPLANATION = (
+    "Medians of n usable trials; dRTT: RTT increase under load; "
+    "Granted: Linux reports double the usable size."
+)
 CELL_COLUMNS = (
     PrintedColumn("Streams"),
     PrintedColumn("Window", constant="Window {}"),
@@ -152,6 +158,20 @@ def count_flags(*conditions: MeasuredCondition) -> str:
         f"{count} {word}" for count, word in ((failed, "failed"), (interrupted, "interrupted")) if count
     ]
     return ", ".join(texts)
+
+
+def tabulate_conditions(study: Analyses) -> Iterator[TableGroup]:
+    """A table for each condition of streams and windows; the last explains the columns of all."""
+    shown = {one.condition for one in study.datagrams()}
+    conditions = [one for one in study.conditions() if not one.key.is_of_messages and one.key not in shown]
+    provisional = any(condition.has_provisional for condition in conditions)
+    note = " ".join(filter(None, (EXPLANATION, PROVISIONAL_EXPLANATION * provisional)))
+    for condition in conditions:
+        yield TableGroup(
+            tables=[tabulate_cells(condition)],
+            flags=count_flags(condition),
+            explanation=note if condition is conditions[-1] else "",
+        )
 
 
 def tabulate_cells(condition: MeasuredCondition) -> PrintedTable:

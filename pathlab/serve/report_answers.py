@@ -8,10 +8,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from pathlab.report.answer_text import list_answers
 from pathlab.report.formats.html import render_html
-from pathlab.report.report_builder import build_document, gather_inputs
-from pathlab.report.sections.opening import list_comparisons
+from pathlab.report.report_builder import build_document
+from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.summary import list_answers
 from pathlab.serve.answers import RequestRefused, answer_json
 from pathlab.serve.catalogue import RUNNING
 from pathlab.serve.service import find_service
@@ -48,8 +48,7 @@ def send_answer(request: Request) -> Response:
     found = []
     for entry in entries:
         with service.analysing, StudiedResults.open(entry.path) as stored:
-            inputs = gather_inputs(stored)
-            answers = [asdict(one) for one in list_answers(inputs.study, list_comparisons(inputs))]
+            answers = [asdict(one) for one in list_answers(summarise_topics(stored))]
         open_ = f"?open={entry.results_id}"
         found.append({"answers": answers, "report": f"report{open_}", "explorer": open_})
     return answer_json({"running": False, "results": found})

@@ -7,6 +7,7 @@ from rich.console import Console
 
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.sections.notices import list_notices
+from pathlab.report.sections.topics import summarise_topics
 from pathlab.report.text import render_trial
 from pathlab.study.analyses import Analyses, Study
 from pathlab.study.trials import StudySource
@@ -23,7 +24,9 @@ def print_text(render: Callable[[Console], object], width: int = 100) -> str:
 def print_summary(results: StudySource | Analyses, width: int = 100) -> str:
     """What ``pathlab report`` prints of results, or of their analyses."""
     study = results if isinstance(results, Analyses) else Study(results)
-    return print_text(lambda console: render_summary(study, list_notices(study), console), width)
+    return print_text(
+        lambda console: render_summary(summarise_topics(study), list_notices(study), console), width
+    )
 
 
 def print_trial(results: SyntheticResults, trial_id: int = 1, *, series: bool = True) -> str:

@@ -16,7 +16,6 @@ import pytest
 from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
 from pathlab.cli.report import print_summary
 from pathlab.printed_table import PrintedTable
-from pathlab.report.answer_text import AnswerText, list_answers
 from pathlab.report.formats.html import render_html
 from pathlab.report.formats.markdown import render_markdown
 from pathlab.report.formats.report_json import describe_report
@@ -24,7 +23,8 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.rate_findings import describe_rate_findings
 from pathlab.report.recommendation_text import DRIFT_WORDS, describe_recommendation
 from pathlab.report.report_builder import arrange_report, gather_inputs
-from pathlab.report.sections.opening import list_comparisons
+from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.summary import AnswerText, list_answers
 from pathlab.report.text import PROVISIONAL, tabulate_cells
 from pathlab.store.records import PlanRecord, TrialRecord
 from pathlab.study.analyses import Analyses
@@ -142,7 +142,7 @@ class Outputs:
 
 
 def read_answers(inputs: ReportInputs) -> tuple[AnswerText, ...]:
-    return list_answers(inputs.study, list_comparisons(inputs))
+    return list_answers(summarise_topics(inputs.study))
 
 
 def render(made: SyntheticResults) -> Outputs:

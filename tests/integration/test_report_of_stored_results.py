@@ -11,6 +11,7 @@ from pathlab.report.formats.html import render_html
 from pathlab.report.formats.report_json import describe_report
 from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import arrange_report, build_document, gather_inputs
+from pathlab.report.sections.topics import summarise_topics
 from pathlab.store.results import Results
 from pathlab.study.analyses import Study
 from pathlab.study.streams import summarise_streams
@@ -62,6 +63,6 @@ def test_trials_and_plan_are_read_once(stored: Results, monkeypatch: pytest.Monk
     for name in ("trials", "plan"):
         monkeypatch.setattr(Results, name, count(name, getattr(Results, name)))
     inputs = gather_inputs(stored)
-    render_summary(inputs.study, (), Console(file=io.StringIO()))
+    render_summary(summarise_topics(inputs.study), (), Console(file=io.StringIO()))
     arrange_report(inputs)
     assert sorted(reads) == [("plan", {}), ("trials", {})]

@@ -325,6 +325,7 @@ from collections.abc import Iterator
 from pathlab.report.blocks import Block, Paragraph
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.sections.lazy import LazyBlock, LazySection, lazy_text
+from pathlab.report.sections.topic import Topic
 
 
 def _count(inputs: ReportInputs) -> Iterator[Block]:
@@ -336,6 +337,7 @@ def _outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
 
 
 SECTION = LazySection(key="tally", title="Tally", find_gap=lambda inputs: None, outline=_outline)
+TOPIC = Topic(key="tally", sections=(SECTION,))
 """
 USE_OF_A_SECTION = """
 import pathlab
@@ -351,11 +353,9 @@ def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) 
     made = make_sweep(1, levels=[(1, 65536)])
     write_results(made, tree.folder / "results")
     tree.write("pathlab/report/sections/tally.py", TALLY)
-    tree.insert("pathlab/report/sections/chapters.py", "    tally,\n", before="    technologies,\n)")
-    tree.insert(
-        "pathlab/report/sections/chapters.py", "    tally.SECTION,\n", before="    certainty.SECTION,"
-    )
+    tree.insert("pathlab/report/sections/topics.py", "    tally,\n", before="    technologies,\n)")
+    tree.insert("pathlab/report/sections/topics.py", "    tally.TOPIC,\n", before="    limits.TOPIC,\n)")
     printed = tree.run(USE_OF_A_SECTION).splitlines()
     assert "## Tally" in printed
     assert "1 condition measured." in printed
-    assert tree.changed_files() == ["pathlab/report/sections/chapters.py", "pathlab/report/sections/tally.py"]
+    assert tree.changed_files() == ["pathlab/report/sections/tally.py", "pathlab/report/sections/topics.py"]

@@ -5,55 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pathlab.report.blocks import Section
+from pathlab.report.blocks import Question, Section
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Plot
-from pathlab.report.sections import (
-    cells,
-    certainty,
-    cpu,
-    datagrams,
-    duration,
-    effect,
-    limits,
-    lossless_rate,
-    message_latency,
-    messages,
-    multipath,
-    recordings,
-    releases,
-    routes,
-    surface,
-    sweep,
-    technologies,
-)
-from pathlab.report.sections.answer_figure import outline_answer_figure
+from pathlab.report.sections import routes
 from pathlab.report.sections.lazy import LazyPlot, LazySection, build_blocks, list_plots, list_shortfalls
 from pathlab.report.sections.shortfalls import Shortfall, build_shortfalls
+from pathlab.report.sections.topics import TOPICS
 from pathlab.store.flags import Flag
 
-SECTIONS: tuple[LazySection, ...] = (
-    lossless_rate.SECTION,
-    releases.SECTION,
-    multipath.SECTION,
-    cells.COMBINATIONS,
-    sweep.SECTION,
-    cells.SECTION,
-    surface.SECTION,
-    duration.SECTION,
-    datagrams.SECTION,
-    messages.SECTION,
-    technologies.SECTION,
-    message_latency.SECTION,
-    limits.SECTION,
-    routes.SECTION,
-    sweep.COSTS,
-    multipath.REORDERING,
-    effect.SECTION,
-    recordings.SECTION,
-    cpu.COSTS,
-    cpu.PRODUCTS,
-    certainty.SECTION,
+#: The chapters of every topic in reading order: by question, then by topic.
+SECTIONS: tuple[LazySection, ...] = tuple(
+    section
+    for question in (None, *Question)
+    for topic in TOPICS
+    for section in topic.sections
+    if section.question is question
 )
 
 
@@ -113,14 +80,8 @@ def find_plot(inputs: ReportInputs, name: str) -> Plot | None:
 
 
 def _outline_figures(inputs: ReportInputs) -> Iterator[LazyPlot]:
-    yield from lossless_rate.outline_opening_rates(inputs)
-    yield from datagrams.outline_opening_datagrams(inputs)
-    yield from multipath.outline_opening_multipath(inputs)
-    yield from list_plots(technologies.outline_opening_technologies(inputs))
-    yield from message_latency.outline_opening_front(inputs)
-    yield from messages.outline_opening(inputs)
-    for condition in inputs.conditions:
-        yield outline_answer_figure(inputs, condition)
+    for topic in TOPICS:
+        yield from topic.list_figures(inputs)
     for chapter in _list_chapters(inputs):
         if chapter.find_gap(inputs) is None:
             yield from list_plots(chapter.outline(inputs))

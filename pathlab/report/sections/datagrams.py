@@ -12,17 +12,21 @@ from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Bullets, Paragraph
 from pathlab.report.datagram_answers import (
     NamedFlow,
+    describe_flows,
     describe_limits,
     format_loss_ratio,
     has_flows,
     is_search,
     list_flows,
 )
+from pathlab.report.datagram_table import tabulate_flows
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.technology_figures import build_row_axis
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import group_answer
 from pathlab.report.tables import build_table
 from pathlab.study.datagram_trial import LOSS_RUNS, Bins
 from pathlab.study.datagrams import read_sample_histograms, select_datagrams
@@ -226,4 +230,11 @@ SECTION = LazySection(
     outline=_outline,
     factors=("transport",),
     asks=lambda settings: settings.get("transport") == "udp" and settings.get("message_bytes") is None,
+)
+TOPIC = Topic(
+    key="datagrams",
+    describe=lambda study: group_answer(describe_flows(study)),
+    tables=tabulate_flows,
+    outline=outline_opening_datagrams,
+    sections=(SECTION,),
 )

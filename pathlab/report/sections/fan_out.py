@@ -26,6 +26,7 @@ from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, lazy_text
 from pathlab.report.sections.points import draw_spreads
 from pathlab.report.size_text import list_usual
 from pathlab.report.tables import build_table
+from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.fan_out import FanOut
 from pathlab.study.references import find_published_fan_out
@@ -41,7 +42,7 @@ Answers = tuple[Answer[FanOut], ...]
 
 def outline_fan_out(inputs: ReportInputs) -> Iterator[LazyBlock]:
     """The answer, the figure and the table of each path; none without several numbers of sinks."""
-    for group in _list_groups(inputs):
+    for group in _list_groups(inputs.study):
         yield lazy_text(_list_sentences, group)
         yield LazyPlot(
             name=f"fan-out-{group.number}",
@@ -52,10 +53,10 @@ def outline_fan_out(inputs: ReportInputs) -> Iterator[LazyBlock]:
         yield lazy_text(_tabulate, group)
 
 
-def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Answers], ...]:
+def _list_groups(study: Analyses) -> tuple[CurveGroup[Answers], ...]:
     """A curve for each condition and window, with its answers by number of sinks, ascending."""
     by_curve: dict[tuple[object, ...], list[Answer[FanOut]]] = {}
-    for answer in inputs.study.fan_out():
+    for answer in study.fan_out():
         by_curve.setdefault((answer.condition, answer.window_bytes), []).append(answer)
     curves = [
         MessageCurve(
@@ -63,7 +64,7 @@ def _list_groups(inputs: ReportInputs) -> tuple[CurveGroup[Answers], ...]:
         )
         for found in by_curve.values()
     ]
-    return group_curves(inputs.study, curves)
+    return group_curves(study, curves)
 
 
 def plot_fan_out(group: CurveGroup[Answers]) -> Drawing:
@@ -110,9 +111,9 @@ def _list_sentences(group: CurveGroup[Answers]) -> Iterator[Block]:
     yield Bullets(items=tuple(f"{name}: {describe_fan_out(curve.found)}" for _, name, curve in group))
 
 
-def list_fan_out_sentences(inputs: ReportInputs) -> Iterator[str]:
+def list_fan_out_sentences(study: Analyses) -> Iterator[str]:
     """What several sinks receive, for some of the curves; nothing where the number was not varied."""
-    found = [one for group in _list_groups(inputs) for one in list_usual(group)]
+    found = [one for group in _list_groups(study) for one in list_usual(group)]
     for name, curve in choose_evenly(found, SENTENCES_MAX) if found else ():
         yield f"{name}: {describe_fan_out(curve.found)}"
 

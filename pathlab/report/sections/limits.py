@@ -14,6 +14,7 @@ from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells, format_limit_name
 from pathlab.report.phrases import choose_format, format_count, format_reason
 from pathlab.report.plots.model import Axis, Bars, Layer
+from pathlab.report.sections import routes
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note, outline_tables
 from pathlab.report.sections.cell_tables import GRANTS, outline_table
 from pathlab.report.sections.lazy import (
@@ -25,6 +26,7 @@ from pathlab.report.sections.lazy import (
     lazy_plot,
     lazy_text,
 )
+from pathlab.report.sections.topic import Topic
 from pathlab.report.sections.views import FAIRNESS, plot_view
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
@@ -166,3 +168,4 @@ SECTION = LazySection(
     outline=_outline,
     question=Question.BOTTLENECK,
 )
+TOPIC = Topic(key="path", sections=(SECTION, routes.SECTION))

@@ -16,14 +16,17 @@ from pathlab.report.lossless_text import (
     HEADINGS,
     MEANINGS,
     VERDICTS,
+    answer_lossless_rates,
     describe_excluded,
     describe_lossless_rates,
     list_rate_rows,
+    tabulate_lossless_rates,
 )
 from pathlab.report.phrases import format_interval
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule, Scale
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.quantities import choose_unit
+from pathlab.report.sections.topic import Topic
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.lossless_rate import LosslessRate, TriedRate
@@ -214,4 +217,11 @@ SECTION = LazySection(
     factors=("pacing_bits_per_s",),
     asks=lambda _: False,
     of_messages=True,
+)
+TOPIC = Topic(
+    key="lossless_rate",
+    describe=answer_lossless_rates,
+    tables=tabulate_lossless_rates,
+    outline=outline_opening_rates,
+    sections=(SECTION,),
 )

@@ -14,7 +14,7 @@ from pathlab.analysis.fits.load_knee import MINIMUM_RATES
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
-from pathlab.report.message_text import name_offered, name_path
+from pathlab.report.message_text import describe_latencies, name_offered, name_path
 from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
 from pathlab.report.sections.latency_figures import (
     draw_front,
@@ -32,6 +32,8 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.shortfalls import Shortfall
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import AnswerText
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.registry import ANALYSES
@@ -242,4 +244,10 @@ SECTION = LazySection(
     factors=("reply",),
     of_messages=True,
     choose_setting=lambda _: "factors.reply=[true]",
+)
+TOPIC = Topic(
+    key="message_latency",
+    describe=lambda study: map(AnswerText, describe_latencies(study)),
+    outline=outline_opening_front,
+    sections=(SECTION,),
 )

@@ -14,18 +14,20 @@ from pathlab.analysis.fits.message_cost import MINIMUM_SIZES, MessageCost
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
+from pathlab.report.message_table import tabulate_messages
 from pathlab.report.phrases import (
     format_few_trials,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.batching import outline_batching
-from pathlab.report.sections.fan_out import outline_fan_out
+from pathlab.report.sections.fan_out import list_fan_out_sentences, outline_fan_out
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyFold, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.points import draw_rule, draw_spreads
 from pathlab.report.sections.published import draw_published, tabulate_published
 from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.shortfalls import Shortfall
+from pathlab.report.sections.topic import Topic
 from pathlab.report.size_text import (
     MESSAGE_CHAPTER,
     WRITE_CHAPTER,
@@ -34,9 +36,12 @@ from pathlab.report.size_text import (
     describe_cost,
     describe_fastest,
     describe_limited,
+    describe_messages,
     list_size_groups,
 )
+from pathlab.report.summary import AnswerText, group_answer
 from pathlab.report.tables import build_table
+from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.message_rates import (
     MESSAGES,
@@ -215,6 +220,12 @@ def _choose_setting(inputs: ReportInputs) -> str | None:
     return 'factors.message_rate=["max"]' if offered else None
 
 
+def _describe(study: Analyses) -> Iterator[AnswerText]:
+    """What several sinks receive, then what carries most messages."""
+    yield from map(AnswerText, list_fan_out_sentences(study))
+    yield from group_answer(describe_messages(study))
+
+
 SECTION = LazySection(
     key="message-size",
     title="Messages",
@@ -225,4 +236,11 @@ SECTION = LazySection(
     of_messages=True,
     asks=lambda settings: not settings.get("reply"),
     choose_setting=_choose_setting,
+)
+TOPIC = Topic(
+    key="messages",
+    describe=_describe,
+    tables=tabulate_messages,
+    outline=outline_opening,
+    sections=(SECTION,),
 )

@@ -12,11 +12,14 @@ from pathlab.report.blocks import Block, Bullets, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_text import name_path
 from pathlab.report.multipath_remarks import describe_statements
-from pathlab.report.multipath_text import list_bond_views
+from pathlab.report.multipath_table import tabulate_multipath
+from pathlab.report.multipath_text import describe_multipath, list_bond_views
 from pathlab.report.phrases import format_count
 from pathlab.report.sections.answer_tables import format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.multipath_figures import draw_chances, draw_gains, draw_shares
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import group_answer
 from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.bond_cells import is_multipath
@@ -152,4 +155,11 @@ REORDERING = LazySection(
     question=Question.COST,
     factors=("tcp_reordering",),
     of_messages=True,
+)
+TOPIC = Topic(
+    key="multipath",
+    describe=lambda study: group_answer(describe_multipath(study)),
+    tables=tabulate_multipath,
+    outline=outline_opening_multipath,
+    sections=(SECTION, REORDERING),
 )

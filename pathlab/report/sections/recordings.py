@@ -15,7 +15,10 @@ from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule
 from pathlab.report.sections.comparison_changes import format_metric
 from pathlab.report.sections.comparison_names import name_cells
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import AnswerText
 from pathlab.report.tables import build_table
+from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import LevelComparison
 from pathlab.study.registry import ANALYSES
 from pathlab.study.releases import CostVerdict, RecordingCost
@@ -24,15 +27,15 @@ from pathlab.units import format_ratio
 TITLE = "Cost of recording"
 
 
-def list_cost_sentences(inputs: ReportInputs) -> Iterator[str]:
+def list_cost_sentences(study: Analyses) -> Iterator[str]:
     """What each level of recording costs; nothing where no level is compared."""
-    answers = inputs.answers("observer_cost")
+    answers = study.observer_cost()
     for level in dict.fromkeys(answer.result.level for answer in answers):
         yield _describe_cost(level, [answer.result for answer in answers if answer.result.level == level])
 
 
 def _write_costs(inputs: ReportInputs) -> Iterator[Block]:
-    for text in list_cost_sentences(inputs):
+    for text in list_cost_sentences(inputs.study):
         yield Paragraph(text=text, lead=True)
 
 
@@ -144,4 +147,9 @@ SECTION = LazySection(
     factors=("recording",),
     of_messages=True,
     choose_setting=lambda _: 'factors.recording=["off","default","full"]',
+)
+TOPIC = Topic(
+    key="recordings",
+    describe=lambda study: map(AnswerText, list_cost_sentences(study)),
+    sections=(SECTION,),
 )

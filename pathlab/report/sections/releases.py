@@ -29,7 +29,10 @@ from pathlab.report.sections.comparison_changes import (
 from pathlab.report.sections.comparison_names import CellNames, name_cells
 from pathlab.report.sections.comparison_table import find_trials, group_rows, list_change_columns
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import AnswerText
 from pathlab.report.tables import build_table
+from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import AGAIN, BUILD, THIS, LevelComparison
 from pathlab.study.comparison.metrics import METRICS
 from pathlab.study.comparison.rows import ComparisonRow, choose_most_changed
@@ -67,9 +70,9 @@ def name_comparison(found: LevelComparison, label: str) -> str:
     return f"{_name_level(found, label)} against {_name_level(found, found.baseline)}"
 
 
-def list_release_sentences(inputs: ReportInputs) -> Iterator[str]:
+def list_release_sentences(study: Analyses) -> Iterator[str]:
     """What changed from the first level to each other one; nothing where no level is compared."""
-    found = inputs.study.compare_releases()
+    found = study.compare_releases()
     for label in found.found.labels[1:] if found is not None else ():
         assert found is not None
         yield from _list_changes(found, label)
@@ -212,4 +215,9 @@ SECTION = LazySection(
     outline=_outline_releases,
     factors=("build",),
     of_messages=True,
+)
+TOPIC = Topic(
+    key="releases",
+    describe=lambda study: map(AnswerText, list_release_sentences(study)),
+    sections=(SECTION,),
 )

@@ -23,10 +23,14 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.message_latency import SETUPS_MAX, format_path_title
 from pathlab.report.sections.technology_figures import draw_overheads, draw_ranges
 from pathlab.report.sections.technology_loads import list_load_groups, outline_loads, outline_opening_loads
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import group_answer
 from pathlab.report.tables import build_table
+from pathlab.report.technology_table import tabulate_technologies
 from pathlab.report.technology_text import (
     TechnologySetting,
     choose_first_settings,
+    describe_technologies,
     format_overhead,
     list_technology_settings,
 )
@@ -310,4 +314,11 @@ SECTION = LazySection(
     question=Question.WHY,
     factors=("background",),
     of_messages=True,
+)
+TOPIC = Topic(
+    key="technologies",
+    describe=lambda study: group_answer(describe_technologies(study)),
+    tables=tabulate_technologies,
+    outline=outline_opening_technologies,
+    sections=(SECTION,),
 )

@@ -20,6 +20,7 @@ from pathlab.report.formats.terminal import render_summary
 from pathlab.report.report_builder import gather_inputs
 from pathlab.report.sections.chapters import build_sections
 from pathlab.report.sections.comparison_table import render_comparison
+from pathlab.report.sections.topics import summarise_topics
 from pathlab.store import database
 from pathlab.store.arrays import convert_rows
 from pathlab.store.check import check_results
@@ -102,7 +103,7 @@ def test_datagrams_are_shown_with_loss_and_jitter(
     console = Console(record=True, width=100)
     with StudiedResults.open(folder) as results:
         inputs = gather_inputs(results)
-        render_summary(inputs.study, (), console)
+        render_summary(summarise_topics(inputs.study), (), console)
         blocks = [block for section in build_sections(inputs) for block in section.blocks]
         render_comparison(compare_results([("one", results), ("again", results)]), console)
     say(console.export_text())
