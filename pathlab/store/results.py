@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, SupportsIndex
+from typing import TYPE_CHECKING, Any, NoReturn, Self, SupportsIndex
 
 import pyarrow as pa
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from pathlab.errors import PathlabError, StoreError, UsageError
 from pathlab.files import make_folder
 from pathlab.store.capture_files import StoredCapture, read_captures
 from pathlab.store.check import check_results
+from pathlab.store.column_reader import BATCH_ROWS, ColumnBatch, OddValueError, filter_columns, stream_columns
 from pathlab.store.database import create_database, open_engine, read_meta
 from pathlab.store.faults import translate_faults
 from pathlab.store.location import DATABASE_NAME, locate_database
@@ -46,7 +47,7 @@ from pathlab.store.schema import (
     SERIES,
     TRIAL,
     Record,
-    from_row,
+    column_types,
 )
 from pathlab.store.series import SeriesError, check_kind
 from pathlab.store.trial_table import (
@@ -60,8 +61,6 @@ from pathlab.store.usable import describe_record
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_BATCH_ROWS = 5_000  # trials read at a time
 
 
 class Results:
@@ -255,7 +254,7 @@ class Results:
         ``started_utc`` is a timestamp; as text it selects trials too. Raises UsageError for a column that
         does not exist.
         """
-        return build_trial_frame(self._trial_batches(where))
+        return build_trial_frame(self.stream_trials(**where))
 
     def records(self, **where: Any) -> list[TrialRecord]:
         """Return trials as records, in the order in which they were stored; ``where`` as in ``trials``."""
@@ -263,8 +262,28 @@ class Results:
 
     def records_by_id(self, **where: Any) -> dict[int, TrialRecord]:
         """Return trials as ``records``, by their numbers."""
-        batches = self._trial_batches(where)
-        return {row.trial_id: from_row(TrialRecord, row._mapping) for rows in batches for row in rows}
+        names = tuple(column_types(TrialRecord))
+        found: dict[int, TrialRecord] = {}
+        for batch in self.stream_trials(**where):
+            rows = zip(*(batch[name] for name in names), strict=True)
+            for number, values in zip(batch["trial_id"], rows, strict=True):
+                found[number] = TrialRecord(**dict(zip(names, values, strict=True)))
+        return found
+
+    def stream_trials(self, *, after: int = 0, **where: Any) -> Iterator[ColumnBatch]:
+        """Yield trials by column, some thousand at a time; ``where`` as in ``trials``.
+
+        ``after``: only those with a higher number. All other ways to read trials rest on this one.
+        """
+        query, keep = select_trials_where(where), build_filter(where)
+        if after:
+            query = query.where(TRIAL.c.trial_id > after)
+        try:
+            with self.reading() as connection:
+                for batch in stream_columns(connection, TrialRecord, query, TRIAL.c.keys()):
+                    yield batch if keep is None else filter_columns(batch, keep(batch))
+        except OddValueError:
+            self._name_damaged_trial(query)
 
     def record(self, trial_id: SupportsIndex) -> TrialRecord:
         """Return one trial. Raises UsageError when there is none of that id."""
@@ -368,14 +387,12 @@ class Results:
         with self.reading() as connection:
             return read_records(record, connection.execute(query).all(), self.path)
 
-    def _trial_batches(self, where: Mapping[str, Any]) -> Iterator[list[sa.Row[Any]]]:
-        """The trials that ``where`` names, some thousand rows at a time."""
-        query, fits = select_trials_where(where), build_filter(where)
+    def _name_damaged_trial(self, query: sa.Select[Any]) -> NoReturn:
+        """Raise StoreError for the first value of these trials that is not of its column's type."""
         with self.reading() as connection:
-            found = connection.execute(query, execution_options={"yield_per": _BATCH_ROWS})
-            for rows in found.partitions():
+            for rows in connection.execute(query, execution_options={"yield_per": BATCH_ROWS}).partitions():
                 check_rows(TrialRecord, rows, self.path)
-                yield [row for row in rows if fits(row)]
+        raise name_damage(self.path, "a trial has a value of another type than its column")
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

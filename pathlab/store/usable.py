@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple
 
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
@@ -27,6 +27,20 @@ SEPARATOR = ";"
 NO_FIGURE = "without a figure"
 
 
+class _Judged(NamedTuple):
+    """The columns that decide whether a trial is usable."""
+
+    status: str
+    flags: tuple[str, ...]
+    streams: int
+    throughput_bits_per_s: float | None
+    messages_per_s: float | None
+    round_trip_median_ns: float | None
+    udp_sent_packets_per_s: float | None
+    loaded_rtt_median_ns: float | None
+    unloaded_rtt_median_ns: float | None
+
+
 def is_usable(record: Any) -> bool:
     """Whether a trial (a ``TrialRecord``, or a row with its names) counts where its combination is described.
 
@@ -47,6 +61,12 @@ def find_flaw(record: Any) -> str | None:
     needed = _FIGURES if others or record.streams == 0 else _FIGURES[:1]
     known = (getattr(record, name) for name in needed)
     return None if any(value is not None and value >= 0 for value in known) else NO_FIGURE
+
+
+def list_usable(columns: Mapping[str, Sequence[Any]]) -> list[bool]:
+    """``is_usable`` of many trials, by their columns."""
+    rows = zip(*(columns[name] for name in _Judged._fields), strict=True)
+    return [is_usable(_Judged._make(values)) for values in rows]
 
 
 def serialize_flags(flags: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ import pytest
 import pathlab
 from pathlab.errors import UsageError
 from pathlab.report.names import format_utc
-from pathlab.store import results as results_module
+from pathlab.store import column_reader
 from pathlab.store.check import check_results
 from pathlab.store.exporting import select_trials
 from pathlab.store.records import TrialRecord
@@ -228,8 +228,8 @@ def test_trials_are_read_some_at_a_time(tmp_path: Path, monkeypatch: pytest.Monk
         results.add_trial(COMPLETE, {})
         whole, records = results.trials(), results.records()
         flagged = results.records(flags=None)
-        monkeypatch.setattr(results_module, "_BATCH_ROWS", 3)
-        assert [len(rows) for rows in results._trial_batches({})] == [3, 1]
+        monkeypatch.setattr(column_reader, "BATCH_ROWS", 3)
+        assert [len(batch["trial_id"]) for batch in results.stream_trials()] == [3, 1]
         pd.testing.assert_frame_equal(results.trials(), whole)
         assert results.records() == records
         assert results.records(flags=None) == flagged
