@@ -184,14 +184,14 @@ docs: $(INSTALLED_DOCS)
 pages: $(INSTALLED)
 	@$(BIN)/python -m pathlab.campaign.schema campaigns
 	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
-	@$(BIN)/python docs/analyses_table.py
-	@$(BIN)/python docs/technologies_table.py
-	@$(BIN)/python docs/cli_pages.py
-	@$(BIN)/python docs/engine_page.py
-	@$(BIN)/python docs/engine_records.py
+	@$(BIN)/python tools/analyses_table.py
+	@$(BIN)/python tools/technologies_table.py
+	@$(BIN)/python tools/cli_pages.py
+	@$(BIN)/python tools/engine_page.py
+	@$(BIN)/python tools/engine_records.py
 
 screenshots: dev
-	@$(BIN)/python -m docs.screenshots $(RESULTS) $(OTHER)
+	@$(BIN)/python -m tools.screenshots $(RESULTS) $(OTHER)
 
 # uv alone resolves for all Pythons and machines at once.
 lock:
@@ -200,7 +200,7 @@ lock:
 	@$(LOCKER)/bin/python -m release.renew_lock
 
 plotly uplot: $(INSTALLED)
-	@$(BIN)/python docs/browser_libraries.py $@ $(VERSION)
+	@$(BIN)/python tools/browser_libraries.py $@ $(VERSION)
 
 format: dev
 	$(BIN)/ruff format .

@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, Response
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from docs.chromium import find_chromium, open_chromium
+from tools.chromium import find_chromium, open_chromium
 from pathlab.errors import HostError
 from tests.builders.explored import write_long, write_many
 

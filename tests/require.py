@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from docs.chromium import find_chromium
+from tools.chromium import find_chromium
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
 

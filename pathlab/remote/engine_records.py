@@ -1,6 +1,6 @@
 """Types of the records that the engine writes; native/PROTOCOL.md says what each value means.
 
-Generated from native/records.toml by docs/engine_records.py: not to be edited.
+Generated from native/records.toml by tools/engine_records.py: not to be edited.
 """
 
 from collections.abc import Mapping

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from docs.chromium import open_chromium
+from tools.chromium import open_chromium
 from pathlab.report.formats.forms import RESULTS_FORMS
 from tests.browser.explorer_page import ExplorerPage
 from tests.browser.watching import PATIENCE_MS, Watch

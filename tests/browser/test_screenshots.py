@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageStat
 
-from docs.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT
+from tools.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT
 from tests.builders.results import make_quickstart, write_results
 from tests.require import require_chromium
 
@@ -31,7 +31,7 @@ def measure_brightness(picture: Image.Image) -> float:
 def test_one_command_makes_every_picture(folder: Path, tmp_path: Path) -> None:
     require_chromium()
     out = tmp_path / "images"
-    words = [sys.executable, "-m", "docs.screenshots", str(folder), str(folder), "--out", str(out)]
+    words = [sys.executable, "-m", "tools.screenshots", str(folder), str(folder), "--out", str(out)]
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     pictures = {path.stem: Image.open(path) for path in sorted(out.iterdir())}

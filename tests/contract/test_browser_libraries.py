@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_a_published_version_with_other_files_is_refused() -> None:
-    libraries = runpy.run_path(str(ROOT / "docs" / "browser_libraries.py"))
+    libraries = runpy.run_path(str(ROOT / "tools" / "browser_libraries.py"))
     library, check_digests = libraries["LIBRARIES"]["uplot"], libraries["check_digests"]
     check_digests(library, {"LICENSE": "1", "script": "2"}, {"LICENSE": "1", "script": "2"})
     with pytest.raises(SystemExit, match=r"uplot: .* other files than recorded: script, style\.\n  fix: "):

@@ -9,7 +9,7 @@ from typing import Any
 from pathlab.runner.hosts.controller_check import LIBRARIES
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE: dict[str, Any] = runpy.run_path(str(ROOT / "docs" / "dependency_table.py"))
+TABLE: dict[str, Any] = runpy.run_path(str(ROOT / "tools" / "dependency_table.py"))
 #: Imported, and brought by a declared package as a part of its interface.
 PARTS = {"cycler": "matplotlib", "markupsafe": "jinja2", "pydantic_core": "pydantic"}
 #: Declared for what is to come.

@@ -25,14 +25,14 @@ PAGES = ROOT / "docs" / "cli"
 
 def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
     # In a process of its own: click keeps the help option that a command was first asked for.
-    script = "import json, runpy; print(json.dumps(runpy.run_path('docs/cli_pages.py')['make_pages']()))"
+    script = "import json, runpy; print(json.dumps(runpy.run_path('tools/cli_pages.py')['make_pages']()))"
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     made = json.loads(done.stdout)
     stored = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
     assert sorted(stored) == sorted(made)
     for name, text in made.items():
-        assert stored[name] == text, f"docs/cli/{name} is old: run python docs/cli_pages.py"
+        assert stored[name] == text, f"docs/cli/{name} is old: run python tools/cli_pages.py"
 
 
 @pytest.mark.parametrize(
@@ -45,9 +45,9 @@ def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
 )
 def test_a_page_is_that_which_its_script_makes(script: str, page: str) -> None:
     require_engine()
-    made = runpy.run_path(str(ROOT / "docs" / script))["make_page"]()
+    made = runpy.run_path(str(ROOT / "tools" / script))["make_page"]()
     stored = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    assert stored == made, f"docs/{page} is old: run python docs/{script}"
+    assert stored == made, f"docs/{page} is old: run python tools/{script}"
 
 
 def list_command_lines() -> Iterator[str]:
@@ -104,7 +104,7 @@ def test_the_citation_names_this_version_and_licence() -> None:
     assert "\nlicense: Apache-2.0\n" in text
 
 
-TECHNOLOGIES = runpy.run_path(str(ROOT / "docs" / "technologies_table.py"))
+TECHNOLOGIES = runpy.run_path(str(ROOT / "tools" / "technologies_table.py"))
 
 
 def test_the_tests_have_the_packages_of_all_technologies() -> None:

@@ -70,7 +70,7 @@ def test_a_requirement_that_the_lock_lacks_would_be_found() -> None:
 @pytest.mark.parametrize("name", ["run", "docs", "dev"])
 def test_what_the_requirements_bring_along_is_locked_too(name: str, required: dict[str, list[str]]) -> None:
     """As the installed packages say it; pip is told to install nothing that the lock does not name."""
-    list_closure = runpy.run_path(str(ROOT / "docs" / "dependency_table.py"))["list_closure"]
+    list_closure = runpy.run_path(str(ROOT / "tools" / "dependency_table.py"))["list_closure"]
     closure = list_closure([Requirement(line).name for line in required[name]])
     pins = read_pins(name, f"{sys.version_info.major}.{sys.version_info.minor}")
     assert {canonicalize_name(package) for package in closure} - set(pins) == set()

@@ -27,6 +27,6 @@ def test_the_type_checker_reads_every_tracked_file(monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(ROOT)
     sources, _ = process_options([])
     read = {str((ROOT / str(source.path)).resolve().relative_to(ROOT)) for source in sources}
-    folders = ("pathlab", *LINKED, "tests", "examples", "action", "release")
+    folders = ("pathlab", *LINKED, "tests", "examples", "action", "release", "tools")
     beside = {"agents/adapters/quic_aioquic.py", "agents/adapters/tcp_python.py"}  # import the harness there
     assert read == list_tracked_files(*(f"{folder}/*.py" for folder in folders)) - beside

@@ -1,6 +1,6 @@
 """Writes docs/cli/: a Markdown page for each subcommand, from the commands and docs/cli/examples.toml.
 
-Run it after a change: ``python docs/cli_pages.py``. Site and manual pages are made from these pages.
+Run it after a change: ``python tools/cli_pages.py``. Site and manual pages are made from these pages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import click
 
 from pathlab.cli.main import SUBCOMMANDS, pathlab
 
-FOLDER = Path(__file__).resolve().parent / "cli"
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "cli"
 Examples = Mapping[str, list[list[str]]]
 
 

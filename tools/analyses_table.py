@@ -1,6 +1,6 @@
 """Writes the table of analyses into docs/ANALYSES.md, from the registry.
 
-Run it after a change: ``python docs/analyses_table.py``.
+Run it after a change: ``python tools/analyses_table.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from pathlib import Path
 from pathlab.study.analyses import Analyses
 from pathlab.study.registry import ANALYSES
 
-PAGE = Path(__file__).resolve().parent / "ANALYSES.md"
-BEGIN, END = "<!-- begin: python docs/analyses_table.py -->", "<!-- end -->"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "ANALYSES.md"
+BEGIN, END = "<!-- begin: python tools/analyses_table.py -->", "<!-- end -->"
 
 
 def make_page() -> str:

@@ -1,6 +1,6 @@
 """Brings another version of a library for browsers, unmodified, with its licence and digests.
 
-``python docs/browser_libraries.py NAME VERSION``, with npm, which compares what it fetches with the digest
+``python tools/browser_libraries.py NAME VERSION``, with npm, which compares what it fetches with the digest
 of the registry. Without VERSION the recorded version is fetched again and must have the recorded digests.
 The basic bundle of plotly.js is its smallest one; it has the traces ``scatter``, ``bar`` and ``pie``.
 uPlot draws long series.

@@ -1,10 +1,10 @@
 """Makes the screenshots of README and documentation from stored results: what a user sees, no text of ours.
 
-    python -m docs.screenshots RESULTS [OTHER]     writes docs/images/*.png and says so
+    python -m tools.screenshots RESULTS [OTHER]     writes docs/images/*.png and says so
 
 They are the first screen of RESULTS' report at the width of a desk and of a phone, dark, and printed (the
 first page of the PDF); its explorer, and another view of it in dark colours; the live view of the run at 60,
-80 and 120 columns, replayed from the stored trials (docs/live_replay.py); and ``pathlab compare RESULTS
+80 and 120 columns, replayed from the stored trials (tools/live_replay.py); and ``pathlab compare RESULTS
 OTHER``. Terminals are pseudo-terminals, whose screens pyte keeps and Chromium draws. Needs the extra ``dev``
 and Chromium, and no network.
 """
@@ -27,8 +27,8 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from docs.chromium import find_chromium, open_chromium
-from docs.terminal import TerminalScreen, render_screen, run_in_terminal
+from tools.chromium import find_chromium, open_chromium
+from tools.terminal import TerminalScreen, render_screen, run_in_terminal
 from pathlab.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -165,7 +165,7 @@ def name_campaign(folder: Path) -> str:
 
 def show_live(results: Path, columns: int) -> TerminalScreen:
     """The live view in the middle of the run."""
-    command = [sys.executable, str(ROOT / "docs" / "live_replay.py"), str(results), "--until", str(MOMENT)]
+    command = [sys.executable, str(ROOT / "tools" / "live_replay.py"), str(results), "--until", str(MOMENT)]
     return run_in_terminal(command, columns, LINES)
 
 

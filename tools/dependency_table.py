@@ -1,6 +1,6 @@
 """Writes the table of PathLab's dependencies into docs/decisions: purpose, size, import time, wheels.
 
-Run it where the extra ``dev`` is installed: ``python -m docs.dependency_table``. Sizes and times are those of
+Run it where the extra ``dev`` is installed: ``python -m tools.dependency_table``. Sizes and times are those of
 this machine; pip is asked which wheels of the locked versions other machines would get, and installs nothing.
 """
 
@@ -22,7 +22,7 @@ from release.lock_files import read_pins
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "decisions" / "2026-11-22-dependencies.md"
-BEGIN, END = "<!-- begin: python -m docs.dependency_table -->", "<!-- end -->"
+BEGIN, END = "<!-- begin: python -m tools.dependency_table -->", "<!-- end -->"
 PYTHON = "3.11"
 REPEATS = 5
 GLIBC = (
@@ -80,7 +80,8 @@ def list_requirements(extras: Sequence[str] = ()) -> list[str]:
     }
     required = next(node for node in ast.walk(tree) if getattr(node, "arg", None) == "install_requires")
     assert isinstance(required, ast.keyword)
-    return ast.literal_eval(required.value) + [line for extra in extras for line in lists[extra.upper()]]
+    base: list[str] = ast.literal_eval(required.value)
+    return base + [line for extra in extras for line in lists[extra.upper()]]
 
 
 def resolve_wheels(requirements: Sequence[str], target: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Writes what follows from native/records.toml, the table of the fields of the engine's records.
 
-Run it after a change: ``python docs/engine_records.py``. The table says which files these are.
+Run it after a change: ``python tools/engine_records.py``. The table says which files these are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "native" / "records.toml"
 TYPES = ROOT / "pathlab" / "remote" / "engine_records.py"
 SCHEMA = ROOT / "docs" / "engine-records.schema.json"
-MADE_BY = "native/records.toml by docs/engine_records.py"
+MADE_BY = "native/records.toml by tools/engine_records.py"
 #: A scalar of the table: its JSON Schema.
 SCALARS: Mapping[str, Mapping[str, Any]] = {
     "Count": {"type": "integer", "minimum": 0},

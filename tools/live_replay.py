@@ -1,7 +1,7 @@
 """Shows the live view of stored results again, as the run showed it.
 
-    python docs/live_replay.py RESULTS               the whole run, in the time it took
-    python docs/live_replay.py RESULTS --until 0.6   shows the trial at that share of the run in the time it
+    python tools/live_replay.py RESULTS               the whole run, in the time it took
+    python tools/live_replay.py RESULTS --until 0.6   shows the trial at that share of the run in the time it
                                                      took, all before it at once, and ends in its middle
 
 What the results do not keep is estimated: the expected time of a trial is the time it took.

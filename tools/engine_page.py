@@ -1,6 +1,6 @@
 """Writes docs/pathlab-engine.md, the engine's page and manual page, from the engine's own help.
 
-Run it after a change: ``python docs/engine_page.py``. Exit statuses are those of native/PROTOCOL.md.
+Run it after a change: ``python tools/engine_page.py``. Exit statuses are those of native/PROTOCOL.md.
 """
 
 from __future__ import annotations

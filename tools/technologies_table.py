@@ -1,6 +1,6 @@
 """Writes the tables of technologies into docs/TECHNOLOGIES.md, from their manifests.
 
-Run it after a change: ``python docs/technologies_table.py``.
+Run it after a change: ``python tools/technologies_table.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlab.agents.adapters.manifest import Manifest, read_manifests
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "TECHNOLOGIES.md"
-BEGIN, END = "<!-- begin: python docs/technologies_table.py -->", "<!-- end -->"
+BEGIN, END = "<!-- begin: python tools/technologies_table.py -->", "<!-- end -->"
 #: Packages that every Debian machine has.
 ESSENTIAL = {"perl-base"}
 SOURCES = ("debian", "pip")
