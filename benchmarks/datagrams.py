@@ -19,6 +19,7 @@ from typing import Any
 from comparisons import Group, Measure, Row
 from outcome import keep_json, translate_faults
 from rounds import Comparison, parse_arguments, run_all, start_store
+
 from tools import (
     DATA_PORT,
     PORT,

@@ -12,6 +12,7 @@ from comparisons import plan_groups
 from outcome import translate_faults
 from rounds import Comparison, run_comparison
 from testbeds import TESTBEDS
+
 from tools import find_tools
 
 

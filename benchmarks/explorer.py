@@ -25,9 +25,9 @@ from playwright.sync_api import Browser, Page, Response
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tools.chromium import find_chromium, open_chromium
 from pathlab.errors import HostError
 from tests.builders.explored import write_long, write_many
+from tools.chromium import find_chromium, open_chromium
 
 WINDOW = {"width": 1280, "height": 900}
 DEADLINE_S = 120.0

@@ -29,8 +29,9 @@ from machine import (
 from outcome import echo, keep_json, translate_faults
 from rounds import DECIDING_RUNS
 from testbeds import TESTBEDS, Program, Testbed, open_testbed, wait_until
-from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
 from unauthenticated_peers import KINDS
+
+from tools import PORT, Candidate, Load, Tool, TransferError, find_tools
 
 TARGET_RATIO = 0.99
 UNEXPLAINED_RATIO = 0.03  # share of the cores' time that other processes may use

@@ -14,6 +14,7 @@ from pathlib import Path
 from comparisons import Group, Measure, Row
 from outcome import translate_faults
 from rounds import Comparison, run_comparison
+
 from tools import Candidate, build_bare, find_tools
 
 BATCH_BYTES = 65_536

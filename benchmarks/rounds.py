@@ -17,8 +17,9 @@ from typing import Any
 from comparisons import MEMORY_LIMIT_BYTES, RECORD_BYTES, Group, Row
 from outcome import echo, keep_json
 from testbeds import Testbed, open_testbed
-from tools import Candidate, Load, Tool, TransferError
 from transfers import ATTEMPTS, Bench, Transfer
+
+from tools import Candidate, Load, Tool, TransferError
 
 DECIDING_RUNS = 5
 INTERFACE_TOLERANCE_RATIO = 0.03

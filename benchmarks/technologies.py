@@ -27,7 +27,6 @@ from messages import measure_round_trips, plan_ping
 from outcome import echo, keep_json, translate_faults
 from rounds import HEADING, Comparison, parse_arguments, report_row, run_group, start_store
 from testbeds import open_testbed
-from tools import WARMUP_NS, Candidate, Load, Tool, TransferError, find_tools
 from transfers import Bench
 
 from pathlab.campaign.technologies import list_technologies
@@ -35,6 +34,7 @@ from pathlab.remote.jobs import EngineJob
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.store.hdr_histogram import Histogram
+from tools import WARMUP_NS, Candidate, Load, Tool, TransferError, find_tools
 
 ADDRESS = "127.0.0.1"
 SIZE_BYTES = 64

@@ -19,6 +19,7 @@ from machine import (
     unexplained_s,
 )
 from testbeds import Program, Testbed, wait_until
+
 from tools import PORT, Candidate, Load, Tool, TransferError
 
 ATTEMPTS = 4  # of one run, until none but ours has used the cores

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tools.chromium import find_chromium
 from pathlab.errors import HostError
 from pathlab.lab.namespaces import Namespaces
+from tools.chromium import find_chromium
 
 _IPPROTO_MPTCP = 262
 _NATIVE = Path(__file__).resolve().parents[1] / "native"

@@ -1,6 +1,6 @@
 """Writes the table of PathLab's dependencies into docs/decisions: purpose, size, import time, wheels.
 
-Run it where the extra ``dev`` is installed: ``python -m tools.dependency_table``. Sizes and times are those of
+Run it where the extra ``dev`` is installed: ``python -m tools.dependency_table``. Sizes and times are of
 this machine; pip is asked which wheels of the locked versions other machines would get, and installs nothing.
 """
 

@@ -27,9 +27,9 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
+from pathlab.store.results import Results
 from tools.chromium import find_chromium, open_chromium
 from tools.terminal import TerminalScreen, render_screen, run_in_terminal
-from pathlab.store.results import Results
 
 ROOT = Path(__file__).resolve().parents[1]
 COLUMNS = (60, 80, 120)

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tools.chromium import open_chromium
 from pathlab.report.formats.forms import RESULTS_FORMS
 from tests.browser.explorer_page import ExplorerPage
 from tests.browser.watching import PATIENCE_MS, Watch
@@ -23,6 +22,7 @@ from tests.builders.explored import make_explored
 from tests.builders.results import write_results
 from tests.require import require_chromium
 from tests.serving import ServedExplorer, serving
+from tools.chromium import open_chromium
 
 DESK = {"width": 1280, "height": 900}
 expect.set_options(timeout=PATIENCE_MS)

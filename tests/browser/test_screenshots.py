@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageStat
 
-from tools.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT
 from tests.builders.results import make_quickstart, write_results
 from tests.require import require_chromium
+from tools.screenshots import COLUMNS, DESK, EXPLORER, PHONE, ROOT
 
 LEVELS = [(1, 65536), (4, 65536), (8, 262144)]
 TOTAL_MAX_BYTES = 700_000

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from docs.engine_records import make_files, parse_field
 from pathlab.remote.engine_records import ENGINE_RECORDS
+from tools.engine_records import make_files, parse_field
 
 
 def test_what_is_generated_from_the_table_is_current() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from PIL import Image, ImageDraw
 
+from tests.builders.results import make_quickstart, write_results
 from tools.screenshots import crop_page, reduce_colours, show_live
 from tools.terminal import render_screen, run_in_terminal
-from tests.builders.results import make_quickstart, write_results
 
 LEVELS = [(1, 65536), (4, 65536), (8, 262144)]
 

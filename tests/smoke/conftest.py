@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import BrowserContext
 
-from tools.chromium import open_chromium
 from tests.browser.watching import Watch
 from tests.patience import PATIENCE_S
 from tests.require import require_chromium
+from tools.chromium import open_chromium
 
 
 @pytest.fixture(scope="session", autouse=True)
