@@ -8,7 +8,8 @@ from typing import Any
 
 from pathlab.campaign.factors import ALWAYS_GIVEN, format_levels
 from pathlab.printed_table import GAP, PrintedColumn, PrintedTable
-from pathlab.report.phrases import Format, format_bounded_time, format_interval
+from pathlab.quantities import Format
+from pathlab.report.phrases import format_bounded_time, format_interval
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.quantities import UNITS, Format, find_format
 from pathlab.study.answer import Spread
-from pathlab.units import (
-    NOT_MEASURED,
-    format_beside,
-    format_bytes,
-    format_frequency,
-    format_r_squared,
-    format_rate,
-    format_ratio,
-    format_time,
-)
-
-Format = Callable[[float | None], str]
+from pathlab.units import NOT_MEASURED, format_beside, format_r_squared, format_time
 
 #: What is said of a trial in which a program did not run.
 STALLED_TEXT = (
@@ -48,11 +38,7 @@ def format_probability(value: float | None) -> str:
 
 #: How a figure is written, by its unit; one of another unit as a bare number.
 FORMATS: Mapping[str, Format] = {
-    "bit/s": format_rate,
-    "1/s": format_frequency,
-    "ns": format_time,
-    "byte": format_bytes,
-    "ratio": format_ratio,
+    **{name: unit.format for name, unit in UNITS.items() if unit.format is not None},
     "factor": format_factor,
     "R²": format_r_squared,
     "p": format_probability,
@@ -61,9 +47,7 @@ FORMATS: Mapping[str, Format] = {
 
 def choose_format(name: str) -> Format:
     """The format of a figure by the unit that its name ends with, such as ``drtt_ns``."""
-    from pathlab.study.registry import UNITS  # with all analyses, which the live view does without
-
-    return next((FORMATS[unit] for end, unit in UNITS.items() if name.endswith(end)), format_figure)
+    return find_format(name) or format_figure
 
 
 def format_ci(interval: Interval, formatter: Format) -> str:

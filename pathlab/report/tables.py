@@ -6,12 +6,13 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from pathlab.quantities import drop_unit, find_format
 from pathlab.report.blocks import Heading, TableBlock
 from pathlab.report.names import WORD_COLUMNS, format_utc
 from pathlab.store.flags import Status
 from pathlab.store.records import HostRecord, JournalRecord, PlanRecord
 from pathlab.study.trials import TrialTable, list_values
-from pathlab.units import NOT_MEASURED, format_bytes, format_time, format_window
+from pathlab.units import NOT_MEASURED, format_window
 
 #: Texts of cells that hold no value.
 NO_VALUE = frozenset({"", NOT_MEASURED})
@@ -161,21 +162,16 @@ def flatten_facts(facts: Any, prefix: str = "") -> dict[str, str]:
 
 def format_name(setting: str) -> str:
     """A setting's name for people: ``window_bytes`` becomes ``Window``."""
-    for unit in ("_bytes", "_ns", "_s", "_bits_per_s", "_ratio"):
-        setting = setting.removesuffix(unit)
-    return setting.replace("_", " ").capitalize()
+    return drop_unit(setting).replace("_", " ").capitalize()
 
 
 def format_setting(name: str, value: Any) -> str:
     """A factor level with its unit, as the suffix of its name says."""
     if value is None:
         return "auto" if name == "window_bytes" else "default"
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        if name.endswith("_bytes"):
-            return format_bytes(value)
-        if name.endswith("_ns"):
-            return format_time(value)
-    return str(value)
+    formatter = find_format(name)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return formatter(value) if formatter and is_number else str(value)
 
 
 def _fact_text(value: Any) -> str:

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 from pathlab.errors import StoreError
+from pathlab.quantities import name_unit
 from pathlab.store.exporting import Selection
 from pathlab.store.records import HostRecord, JournalRecord, OriginRecord, PlanRecord, TrialRecord
-from pathlab.store.schema import column_types, find_unit
+from pathlab.store.schema import column_types
 from pathlab.store.series import decode_schema, decode_series
 from pathlab.store.series_columns import SERIES_KINDS, find_series_kind
 from pathlab.store.usable import USABLE, USABLE_MEANING, describe_record
@@ -79,7 +80,7 @@ def _planned_fields(selection: Selection) -> list[pa.Field]:
             chosen = _PLANNED_TYPES.get(next(iter(kinds)), chosen)
         elif kinds == {int, float}:
             chosen = pa.float64()
-        fields.append(_field(f"{PLANNED}{name}", chosen, f"level of the factor {name}", find_unit(name)))
+        fields.append(_field(f"{PLANNED}{name}", chosen, f"level of the factor {name}", name_unit(name)))
     return fields
 
 
@@ -123,7 +124,7 @@ def series_schema(selection: Selection, kind: str) -> pa.Schema:
     fields = []
     for field in merged:
         column = known.get(field.name)
-        unit = column.unit if column else find_unit(field.name)
+        unit = column.unit if column else name_unit(field.name)
         fields.append(_field(field.name, field.type, column.meaning if column else None, unit))
     return pa.schema([_TRIAL_ID, *fields])
 

@@ -12,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from pathlab.errors import StoreError, UsageError
+from pathlab.quantities import find_unit
 from pathlab.store.flags import Status
 from pathlab.store.schema import (
     DEPTH_MAX,
@@ -142,9 +143,12 @@ def _check_campaign_text(text: str) -> str | None:
 
 def _check_quantities(values: Mapping[str, Any]) -> str | None:
     for name, value in values.items():
-        if not name.endswith(("_bytes", "_ns", "_s", "_bits_per_s", "_ratio")):
-            continue
-        if value is not None and (type(value) not in (int, float) or not 0 <= value < math.inf):
+        unit = find_unit(name) if value is not None else None
+        if (
+            unit is not None
+            and unit.is_quantity
+            and (type(value) not in (int, float) or not 0 <= value < math.inf)
+        ):
             return f"holds no number under '{name}'"
     return None
 

@@ -17,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import RowMapping
 
 from pathlab.errors import UsageError
+from pathlab.quantities import name_unit
 from pathlab.store.columns import Column
 from pathlab.store.records import (
     CampaignRecord,
@@ -116,31 +117,6 @@ def _refuse_constant(name: str) -> None:
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant)  # json.loads would make one for each value
 
 
-#: Ending of a name and the unit that it stands for; the first that fits counts.
-UNITS: Mapping[str, str] = {
-    "_bits_per_s": "bit/s",
-    "_bytes_per_s": "byte/s",
-    "_ns": "ns",
-    "_us": "µs",
-    "_ns_per_message": "ns per message",
-    "_ns_per_packet": "ns per packet",
-    "messages_per_s": "messages/s",
-    "packets_per_s": "packets/s",
-    "_s": "s",
-    "_bytes": "bytes",
-    "_segments": "segments",
-    "_packets": "packets",
-    "_ratio": "ratio",
-    "_utc": "ISO 8601, UTC",
-    "_cores": "cores",
-}
-
-
-def find_unit(name: str, stated: str | None = None) -> str | None:
-    """Return the unit of a column, as stated or by its name; None for texts, names and plain counts."""
-    return stated or next((unit for ending, unit in UNITS.items() if name.endswith(ending)), None)
-
-
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnType:
     """What a record says of one column; ``base`` is int, float, str, dict or tuple."""
@@ -211,7 +187,7 @@ def _column_type(name: str, annotated: Any) -> ColumnType:
     base = get_origin(bases[0]) or bases[0]
     if len(bases) != 1 or base not in _SQL_TYPES:
         raise TypeError(f"no column type for {hint}")
-    return ColumnType(base=base, nullable=len(parts) > 1, meaning=meaning, unit=find_unit(name, unit))
+    return ColumnType(base=base, nullable=len(parts) > 1, meaning=meaning, unit=name_unit(name, unit))
 
 
 def _read_int(value: Any) -> int:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pathlab.quantities import name_unit
 from pathlab.store.interval_histograms import find_histogram_fault
-from pathlab.store.schema import find_unit
 
 WHOLE, NUMBER, TEXT, BINARY = pa.int64(), pa.float64(), pa.string(), pa.binary()
 TEXTS = pa.list_(TEXT)
@@ -49,7 +49,7 @@ class SeriesKind:
 def _kind(described: Mapping[str, SeriesColumn | str], *, both_ends: bool = True) -> SeriesKind:
     """A bare text is the meaning of a column of whole numbers."""
     columns = {name: SeriesColumn(one) if isinstance(one, str) else one for name, one in described.items()}
-    found = {name: replace(one, unit=find_unit(name, one.unit)) for name, one in columns.items()}
+    found = {name: replace(one, unit=name_unit(name, one.unit)) for name, one in columns.items()}
     return SeriesKind(found, both_ends)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pathlab.campaign.factors import format_levels
-from pathlab.units import format_bytes, format_frequency, format_rate, format_ratio, format_time
+from pathlab.quantities import drop_unit, find_format
+from pathlab.units import format_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,14 +24,6 @@ if TYPE_CHECKING:
 LINE_FIGURES, LINE_CHARACTERS = 4, 160
 #: Fields that hold the figure of a nested result, the first that there is.
 _FIGURES = ("median", "value", "loss_ratio", "low")
-_FORMATS = {
-    "_bits_per_s": format_rate,
-    "messages_per_s": format_frequency,
-    "_ns": format_time,
-    "_ns_per_message": format_time,
-    "_bytes": format_bytes,
-    "_ratio": format_ratio,
-}
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
@@ -145,7 +138,5 @@ def _find_figure(value: Any) -> float | str | None:
 def _format_figure(name: str, figure: float | str) -> str:
     if isinstance(figure, str):
         return f"{name} {figure}"
-    for ending, formatter in _FORMATS.items():
-        if name.endswith(ending):
-            return f"{name.removesuffix(ending)} {formatter(float(figure))}"
-    return f"{name} {figure:.4g}"
+    formatter = find_format(name)
+    return f"{drop_unit(name)} {formatter(float(figure))}" if formatter else f"{name} {figure:.4g}"

@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
+from pathlab.quantities import find_unit
 from pathlab.store.records import PlanRecord
 from pathlab.study.analysis_choice import choose_known_names
 from pathlab.study.answer import Answer, Answers, StudyOptions
@@ -31,19 +32,6 @@ MEDIAN = ".median"
 Study = TypeVar("Study", bound="AnalysesBase")
 Asked = ParamSpec("Asked")
 Result = TypeVar("Result")
-#: Units by the ending of a field's name; a figure of another name has none.
-UNITS: Mapping[str, str] = MappingProxyType(
-    {
-        "_bits_per_s": "bit/s",
-        "messages_per_s": "1/s",
-        "packets_per_s": "1/s",
-        "_ns": "ns",
-        "_ns_per_message": "ns",
-        "_ns_per_packet": "ns",
-        "_bytes": "byte",
-        "_ratio": "ratio",
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +73,8 @@ class AnswerColumn:
         if self.unit not in (None, "quantity"):
             return str(self.unit)
         names = str(answer.quantity if self.unit else self.source).split(".")
-        return next((unit for name in names[::-1] for end, unit in UNITS.items() if name.endswith(end)), "")
+        units = (find_unit(name) for name in reversed(names))
+        return next((unit.name for unit in units if unit is not None and unit.format is not None), "")
 
 
 #: The column with the reason why a result is undecided; empty where it is decided.

@@ -10,6 +10,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
+from pathlab.quantities import DisplayUnit
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.names import enumerate_cells
 from pathlab.report.plots.model import Axis, Layer, Panel, Points, Rule, Scale
@@ -17,7 +18,7 @@ from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyPlot, lazy_plot
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
-from pathlab.report.sections.quantities import Quantity, Scaled
+from pathlab.report.sections.quantities import Quantity
 from pathlab.report.sections.views import build_streams_axis, place_streams
 from pathlab.store.flags import Flag
 from pathlab.study.cells import Cell, Levels, MeasuredCondition
@@ -147,7 +148,7 @@ class _Scene:
             title=quantity.label,
         )
 
-    def _draw_trials(self, quantity: Quantity, unit: Scaled) -> Iterator[Layer]:
+    def _draw_trials(self, quantity: Quantity, unit: DisplayUnit) -> Iterator[Layer]:
         """The trials of combinations whose median has no interval."""
         few = [cell for cell in self.firm if not cell.measure(quantity.take).interval.decided]
         clouds = []
@@ -164,7 +165,7 @@ class _Scene:
             placed[np.isin(sample.places, cell.sample.places)] = self.place([cell])[0]
         return placed
 
-    def _draw_provisional(self, quantity: Quantity, unit: Scaled, named: set[str]) -> Iterator[Layer]:
+    def _draw_provisional(self, quantity: Quantity, unit: DisplayUnit, named: set[str]) -> Iterator[Layer]:
         """Medians of provisional combinations; the legend names a series that has no others."""
         for name, slot, cells in self.list_series(self.provisional):
             middles = [
@@ -181,7 +182,7 @@ class _Scene:
                 hollow=True,
             )
 
-    def _draw_lines(self, quantity: Quantity, unit: Scaled, values: Floats) -> Iterator[Rule]:
+    def _draw_lines(self, quantity: Quantity, unit: DisplayUnit, values: Floats) -> Iterator[Rule]:
         """The payload rate of the lab's link or the fitted capacity, or the delay of a full queue."""
         name, value = self._find_line(quantity)
         if value is not None and value <= FAR_FACTOR * float(np.nanmax(values)):
@@ -199,7 +200,7 @@ class _Scene:
         capacity = None if self.answer is None or self.answer.capacity is None else self.answer.capacity.value
         return f"fitted capacity: {format_rate(capacity)}", capacity
 
-    def _draw_ring(self, quantity: Quantity, unit: Scaled) -> Iterator[Layer]:
+    def _draw_ring(self, quantity: Quantity, unit: DisplayUnit) -> Iterator[Layer]:
         """The ring around the recommended combination."""
         chosen = None if self.answer is None else self.answer.recommended
         if chosen is None:

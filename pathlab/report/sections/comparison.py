@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from pathlab._version import VERSION
+from pathlab.quantities import DisplayUnit, resolve_unit
 from pathlab.report.blocks import Block, Bullets, Fold, Paragraph, Report, Section, Subheading, TableBlock
 from pathlab.report.phrases import format_probability
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Plot, Points, Rule
@@ -38,9 +39,7 @@ from pathlab.units import format_ratio
 
 #: Most combinations of a figure; of more, those that changed most.
 DRAWN_ROWS = 40
-#: Unit and size in which a difference is drawn, by the metric's unit.
-DRAWN_UNITS = {"ns": ("ms", 1e6), "ratio": (POINTS, 0.01)}
-#: The figures, one for each unit of a change.
+#: The figures, one for each unit of a change; that of another unit has the name of its metric.
 FIGURES = {"%": "changes", "ms": "changes-delay", POINTS: "changes-loss"}
 SLOTS = {
     ChangeVerdict.WORSE: 1,
@@ -90,9 +89,11 @@ def _list_answer(found: ResultsComparison, names: CellNames) -> Iterator[Block]:
         for warning in list_comparison_warnings(found) if number == 1 else ():
             yield Paragraph(text=warning)
         groups = group_rows(found, label)
-        for unit, name in FIGURES.items():
-            drawn = [rows for rows in groups if _find_unit(rows[0].metric)[0] == unit and _has_interval(rows)]
+        shown = [rows for rows in groups if _has_interval(rows)]
+        for unit in dict.fromkeys((*FIGURES, *(_find_unit(rows[0].metric).unit for rows in shown))):
+            drawn = [rows for rows in shown if _find_unit(rows[0].metric).unit == unit]
             if drawn:
+                name = FIGURES.get(unit, f"changes-{drawn[0][0].metric.name}")
                 yield _draw(drawn, f"{name}-{number}", found, names)
         for rows in groups:
             yield _tabulate(rows, f"rows-{rows[0].metric.name}-{number}", found, names)
@@ -128,7 +129,7 @@ def build_change_panel(rows: Sequence[ComparisonRow], names: CellNames) -> Panel
     metric = rows[0].metric
     texts = tuple(names.format(row.cell) for row in rows)
     return Panel(
-        x=Axis(label="Change", unit=_find_unit(metric)[0]),
+        x=Axis(label="Change", unit=_find_unit(metric).unit),
         y=Axis(label="Combination", ticks=_find_heights(rows), tick_labels=texts, rows=True),
         layers=tuple(_list_layers(rows, names)),
         title=capitalise_title(metric),
@@ -180,16 +181,17 @@ def _find_margin(rows: Sequence[ComparisonRow]) -> tuple[float | None, float | N
     return (None, None) if bound is None else (_scale(-bound, metric), _scale(bound, metric))
 
 
-def _find_unit(metric: ComparedMetric) -> tuple[str, float]:
-    """The unit in which a change is drawn and its size."""
-    return ("%", 0.01) if metric.bound is None else DRAWN_UNITS[metric.unit]
+def _find_unit(metric: ComparedMetric) -> DisplayUnit:
+    """The unit in which a change is drawn."""
+    unit = resolve_unit("ratio" if metric.bound is None else metric.unit)
+    return unit.shown if metric.bound is None else unit.difference or unit.shown
 
 
 def _scale(value: float | None, metric: ComparedMetric) -> float:
     """A ratio as a change, or a difference, in its drawn unit; NaN for None."""
     if value is None:
         return np.nan
-    return (value - (metric.bound is None)) / _find_unit(metric)[1]
+    return (value - (metric.bound is None)) / _find_unit(metric).size
 
 
 def _describe_point(row: ComparisonRow, names: CellNames) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.fits.cpu_cost import CpuCost
+from pathlab.quantities import DisplayUnit
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
@@ -32,7 +33,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
-from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.report.sections.quantities import Quantity, reaches_zero
 from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.report.tables import build_table
@@ -168,7 +169,7 @@ def _percent_quantity(end: str, names: tuple[str, ...]) -> Quantity:
     return Quantity(label="CPU", take=lambda sample: sample.measure_cpu_percent(end, names))
 
 
-def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, Scaled]) -> Curve:
+def _draw_line(cell: str, slot: int, found: CpuCost, across: tuple[Floats, DisplayUnit]) -> Curve:
     """The line with intercept over the range of what was measured; nothing where it is undecided."""
     rates, unit = across
     ends = np.array([np.nanmin(rates), np.nanmax(rates)])

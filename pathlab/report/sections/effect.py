@@ -11,6 +11,7 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.breakpoints import Breakpoint
+from pathlab.quantities import DisplayUnit
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
@@ -36,7 +37,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather_windows
-from pathlab.report.sections.quantities import Quantity, Scaled, reaches_zero
+from pathlab.report.sections.quantities import Quantity, reaches_zero
 from pathlab.report.sections.shortfalls import find_shortfall
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
@@ -154,7 +155,7 @@ def _known(quantity: Quantity, condition: MeasuredCondition) -> Floats:
     return values[~np.isnan(values)]
 
 
-def _draw_lines(found: Breakpoint, axes: tuple[Scaled, Scaled]) -> list[Layer]:
+def _draw_lines(found: Breakpoint, axes: tuple[DisplayUnit, DisplayUnit]) -> list[Layer]:
     """The two lines that meet at the breakpoint, with its place, or the one line where no break was shown."""
     if not found.corners:
         return []
@@ -163,7 +164,9 @@ def _draw_lines(found: Breakpoint, axes: tuple[Scaled, Scaled]) -> list[Layer]:
     return [line, *draw_rule("breakpoint", place.value, place.interval, axes[0].size, vertical=True)]
 
 
-def _draw_corners(name: str, corners: Sequence[tuple[float, float]], axes: tuple[Scaled, Scaled]) -> Curve:
+def _draw_corners(
+    name: str, corners: Sequence[tuple[float, float]], axes: tuple[DisplayUnit, DisplayUnit]
+) -> Curve:
     """A fitted line through its corners."""
     x, y = np.array(corners).T
     return Curve(name=name, x=x / axes[0].size, y=y / axes[1].size, slot=INK_SLOT, markers=False)

@@ -17,8 +17,6 @@ from pathlab.study.captured_tcp import CapturedConnection
 from pathlab.units import format_ratio, format_time, format_volume
 
 TIME = Axis(label="Time since the first packet", unit="s")
-#: Units of an axis of bytes, large to small.
-BYTE_UNITS = (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0))
 #: Extents that have a bar each; longer ones share one.
 EXTENTS_SHOWN = 40
 DATA_SLOT, ACK_SLOT, WINDOW_SLOT, SACK_SLOT = 0, 2, INK_SLOT, 4
@@ -54,8 +52,8 @@ Drawn = tuple[str, Sequence[Panel], str | None]
 
 
 def _choose_byte_unit(*curves: TraceCurve) -> tuple[str, float]:
-    most = max((float(np.max(one.y)) for one in curves if len(one)), default=0.0)
-    return next((unit for unit in BYTE_UNITS if most >= 2 * unit[1]), BYTE_UNITS[-1])
+    chosen = choose_unit("bytes", np.concatenate([one.y for one in curves]))
+    return chosen.unit, chosen.size
 
 
 def _line(name: str, curve: TraceCurve, slot: int, size: float, *, step: bool = False) -> Iterator[Layer]:

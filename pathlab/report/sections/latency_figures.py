@@ -10,13 +10,14 @@ import numpy as np
 
 from pathlab.analysis.estimators.tails import SUPPORT_SAMPLES, Tail
 from pathlab.analysis.fits.load_knee import KNEE_FACTOR
+from pathlab.quantities import UNITS, DisplayUnit
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count, format_few_trials, format_in_brackets
 from pathlab.report.plots.model import Area, Axis, Curve, Layer, Panel, Points, Scale
 from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections.lazy import Drawing, draw_panel
 from pathlab.report.sections.points import draw_spreads, name_trials
-from pathlab.report.sections.quantities import Scaled, choose_unit
+from pathlab.report.sections.quantities import choose_unit
 from pathlab.store.flags import Flag
 from pathlab.study.answer import Answer, Spread
 from pathlab.study.message_latency import MessageKnee, MessageLatency
@@ -127,13 +128,12 @@ def _draw_panels(
         yield Panel(x=axis, y=y, layers=tuple(layers), title=quantity.label)
 
 
-def _find_unit(panel: Panel) -> Scaled:
-    sizes = {"s": 1e9, "ms": 1e6, "µs": 1e3}
-    return Scaled(unit=panel.y.unit or "", size=sizes[panel.y.unit or "µs"])
+def _find_unit(panel: Panel) -> DisplayUnit:
+    return UNITS["ns"].find_axis_unit(panel.y.unit or "µs")
 
 
 def _draw_missed(
-    loads: Sequence[MessageLoad], setups: Sequence[str], quantity: LatencyQuantity, unit: Scaled
+    loads: Sequence[MessageLoad], setups: Sequence[str], quantity: LatencyQuantity, unit: DisplayUnit
 ) -> Iterator[Layer]:
     """Trials that missed their rate, at the rate that they achieved."""
     for slot, name in enumerate(setups):
@@ -160,7 +160,7 @@ def _draw_knees(
     chosen: Sequence[MessageLatency],
     setups: Sequence[str],
     quantity: LatencyQuantity,
-    unit: Scaled,
+    unit: DisplayUnit,
 ) -> Iterator[Layer]:
     """A ring around the knee of each setup that has one."""
     levels = {(one.setup.name, one.offered_messages_per_s): quantity.read(one).median for one in chosen}

@@ -8,6 +8,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.verdicts.limits import Limit
+from pathlab.quantities import drop_unit
 from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
@@ -31,7 +32,7 @@ from pathlab.report.sections.views import FAIRNESS, plot_view
 from pathlab.report.tables import build_table
 from pathlab.study.cells import MeasuredCondition
 from pathlab.study.limits import CellLimit
-from pathlab.study.registry import ANALYSES, UNITS
+from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import LAB_FLAGS
 
 UNDECIDED = "undecided"
@@ -128,8 +129,7 @@ def _tabulate_evidence(inputs: ReportInputs, condition: MeasuredCondition) -> It
 
 def _format_evidence(name: str, value: float) -> str:
     """A figure of evidence with its unit: ``busiest core 98.2 %``."""
-    ending = next((one for one in UNITS if name.endswith(one)), "")
-    return f"{name.removesuffix(ending).replace('_', ' ')} {choose_format(name)(value)}"
+    return f"{drop_unit(name).replace('_', ' ')} {choose_format(name)(value)}"
 
 
 def _has_classified(condition: MeasuredCondition) -> bool:

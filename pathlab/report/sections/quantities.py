@@ -9,33 +9,11 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
+from pathlab.quantities import DisplayUnit, resolve_unit
 from pathlab.report.phrases import FORMATS, format_figure
 from pathlab.study.selection import Sample
 
 Take = Callable[[Sample], Floats]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scaled:
-    """A unit of an axis and how much of the store's unit it is."""
-
-    unit: str
-    size: float
-
-
-#: For each unit of the store, those of axes from large to small.
-AXIS_UNITS = {
-    "bit/s": (
-        Scaled(unit="Gbit/s", size=1e9),
-        Scaled(unit="Mbit/s", size=1e6),
-        Scaled(unit="kbit/s", size=1e3),
-    ),
-    "ns": (Scaled(unit="s", size=1e9), Scaled(unit="ms", size=1e6), Scaled(unit="µs", size=1e3)),
-    "ratio": (Scaled(unit="%", size=0.01),),
-    "": (Scaled(unit="", size=1.0),),
-}
-#: A unit is used where the largest value is at least this many of it.
-LEAST_COUNT = {"bit/s": 2.0, "ns": 1.0, "ratio": 0.0, "": 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,20 +34,15 @@ class Quantity:
         """The value with its unit, for reading."""
         return FORMATS.get(self.unit, format_figure)(value)
 
-    def choose_unit(self, values: Iterable[float]) -> Scaled:
+    def choose_unit(self, values: Iterable[float]) -> DisplayUnit:
         """The unit in which these are written."""
         return choose_unit(self.unit, values)
 
 
-def choose_unit(unit: str, values: Iterable[float]) -> Scaled:
-    """The largest unit of an axis of which the largest value has enough; the smallest where none has.
-
-    Times of 0 are in milliseconds.
-    """
+def choose_unit(unit: str, values: Iterable[float]) -> DisplayUnit:
+    """The unit of an axis of these values, by the name of the stored unit."""
     known = np.abs(np.fromiter(values, dtype=np.float64))
-    most = float(np.max(known, initial=0.0, where=np.isfinite(known)))
-    fitting = (one for one in AXIS_UNITS[unit] if most >= LEAST_COUNT[unit] * one.size)
-    return next(fitting, AXIS_UNITS[unit][1 if unit == "ns" and not most else -1])
+    return resolve_unit(unit).choose_axis_unit(float(np.max(known, initial=0.0, where=np.isfinite(known))))
 
 
 def reaches_zero(values: Floats) -> bool:

@@ -12,6 +12,7 @@ from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.fits.model_average import FitBand
 from pathlab.analysis.fits.optimum import OptimalStreams
 from pathlab.analysis.fits.saturation import MINIMUM_LEVELS, TOLD_APART_RATIO, FamilyFit, Saturation
+from pathlab.quantities import DisplayUnit
 from pathlab.report.answer_table import Row
 from pathlab.report.blocks import Block
 from pathlab.report.inputs import ReportInputs
@@ -37,7 +38,7 @@ from pathlab.report.sections.lazy import (
     lazy_text,
 )
 from pathlab.report.sections.points import draw_clouds, draw_rule, gather
-from pathlab.report.sections.quantities import Scaled, choose_unit
+from pathlab.report.sections.quantities import choose_unit
 from pathlab.report.sections.shortfalls import FEW, find_shortfall
 from pathlab.report.sections.views import build_streams_axis
 from pathlab.report.tables import build_table
@@ -138,7 +139,7 @@ def plot_window(inputs: ReportInputs, condition: MeasuredCondition, window_bytes
 
 
 def _build_panels(
-    condition: MeasuredCondition, unit: Scaled, above: Sequence[Layer], below: Sequence[Layer]
+    condition: MeasuredCondition, unit: DisplayUnit, above: Sequence[Layer], below: Sequence[Layer]
 ) -> tuple[Panel, Panel]:
     """Throughput with the models, and the residuals below it."""
     axis = build_streams_axis(condition.stream_counts)

@@ -10,6 +10,7 @@ import numpy as np
 
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.loss import Loss
+from pathlab.quantities import DisplayUnit
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import (
     format_ci,
@@ -22,7 +23,7 @@ from pathlab.report.plots.style import INK_SLOT
 from pathlab.report.sections import quantities as of
 from pathlab.report.sections.lazy import Drawing, LazyBlock, lazy_plot
 from pathlab.report.sections.points import Drawn, draw_clouds, draw_excluded, draw_spreads, gather
-from pathlab.report.sections.quantities import Quantity, Scaled
+from pathlab.report.sections.quantities import Quantity
 from pathlab.study.answer import Spread
 from pathlab.study.cells import Cell, MeasuredCondition, find_extremes
 from pathlab.study.selection import Sample, name_exclusions
@@ -148,7 +149,7 @@ def _draw_panel(
 
 
 def _draw_windows(
-    inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, axes: tuple[Axis, Scaled]
+    inputs: ReportInputs, condition: MeasuredCondition, quantity: Quantity, axes: tuple[Axis, DisplayUnit]
 ) -> tuple[list[Layer], Drawn]:
     """The layers of every window's trials, used and excluded; and the used ones as drawn."""
     axis, unit = axes
@@ -178,7 +179,7 @@ def _shift_windows(condition: MeasuredCondition, axis: Axis, sample: Sample) -> 
     return across
 
 
-def _draw_link_settings(condition: MeasuredCondition, quantity: Quantity, unit: Scaled) -> list[Layer]:
+def _draw_link_settings(condition: MeasuredCondition, quantity: Quantity, unit: DisplayUnit) -> list[Layer]:
     """Settings of the lab's link: its rate for data, the delay of a full queue; the least fairness."""
     if quantity is of.THROUGHPUT and condition.bottleneck is not None:
         rate = condition.bottleneck.data_bits_per_s

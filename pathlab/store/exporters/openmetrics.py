@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pathlab.quantities import find_unit
 from pathlab.store.exporting import ChosenTrial, ExportFormat, Selection, open_target
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
@@ -36,25 +36,6 @@ def _format_setting(settings: Mapping[str, Any]) -> str:
     own = {*LABELS, "cycle", "trial", "flags"}
     others = {name: level for name, level in settings.items() if name not in own and level is not None}
     return ",".join(f"{name}={level}" for name, level in sorted(others.items()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Unit:
-    """A unit of OpenMetrics: the ending of names, and what a stored value is divided by."""
-
-    ending: str
-    divisor: float = 1.0
-
-
-_UNITS: Mapping[str, _Unit] = {
-    "_bits_per_s": _Unit(ending="bits_per_second"),
-    "_per_s": _Unit(ending="per_second"),
-    "_ns_per_message": _Unit(ending="seconds_per_message", divisor=1e9),
-    "_ns": _Unit(ending="seconds", divisor=1e9),
-    "_s": _Unit(ending="seconds"),
-    "_bytes": _Unit(ending="bytes"),
-    "_ratio": _Unit(ending="ratio"),
-}
 
 
 def export_openmetrics(selection: Selection, out: Path) -> None:
@@ -133,9 +114,12 @@ def _format_point(name: str, labels: Labels, value: float, stamp_s: float | None
 
 def _format_family(column: str, meaning: str, series: Series, *, with_timestamps: bool) -> Iterator[str]:
     """The lines of a column: what it is, then the points of each series; none where nothing was measured."""
-    ending = next((ending for ending in _UNITS if column.endswith(ending)), "")
-    unit = _UNITS.get(ending)
-    name = f"pathlab_{column.removesuffix(ending)}" + (f"_{unit.ending}" if unit else "")
+    unit = find_unit(column)
+    written = unit.openmetrics if unit else ""
+    size = unit.openmetrics_size if unit else 1.0
+    name = f"pathlab_{column}"
+    if unit and written:
+        name = f"{name.removesuffix(unit.suffix + unit.after)}_{written}"
     points: list[str] = []
     for labels, trials in series.items():
         measured = {  # by time stamp: points of one series have times of their own
@@ -145,14 +129,14 @@ def _format_family(column: str, meaning: str, series: Series, *, with_timestamps
         }
         if measured and not with_timestamps:
             middle = statistics.median(measured.values())
-            points.append(_format_point(name, labels, middle / unit.divisor if unit else middle))
+            points.append(_format_point(name, labels, middle / size if written else middle))
         elif measured:
             points += [
-                _format_point(name, labels, value / unit.divisor if unit else value, stamp_s)
+                _format_point(name, labels, value / size if written else value, stamp_s)
                 for stamp_s, value in measured.items()
             ]
     if points:
-        yield from _format_head(name, meaning, unit.ending if unit else None)
+        yield from _format_head(name, meaning, written or None)
         yield from points
 
 

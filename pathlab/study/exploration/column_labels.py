@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pathlab.campaign.factors import FACTORS, name_levels
+from pathlab.quantities import DisplayUnit, drop_unit, resolve_unit
 
 #: What a level that is missing means, where no factor has a word for it.
 NOT_MEASURED, NOT_SET = "not measured", "not set"
@@ -80,41 +80,20 @@ LABELS: Mapping[str, str] = {
         )
     },
 }
-_ENDINGS = ("_bits_per_s", "_bytes_per_s", "_per_s", "_ns", "_us", "_bytes", "_ratio", "_utc", "_s")
 _CAPITALS = {"ns": "ns", **{word: word.upper() for word in ("rtt", "tcp", "udp", "cpu", "mss", "dsack")}}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownUnit:
-    """A unit and how much of the store's unit it is."""
-
-    unit: str
-    size: float
-
-
-#: The unit in which columns are shown, by that of the store: one for each, since links hold numbers in it.
-SHOWN_UNITS: Mapping[str, ShownUnit] = {
-    "bit/s": ShownUnit("Mbit/s", 1e6),
-    "byte/s": ShownUnit("MB/s", 1e6),
-    "ns": ShownUnit("ms", 1e6),
-    "ratio": ShownUnit("%", 0.01),
-    "bytes": ShownUnit("B", 1),
-    "ns per message": ShownUnit("ns", 1),
-    "ns per packet": ShownUnit("ns", 1),
-    "messages/s": ShownUnit("1/s", 1),
-    "packets/s": ShownUnit("1/s", 1),
-    "count": ShownUnit("", 1),
-    "count from 0": ShownUnit("", 1),
-    "count from 1": ShownUnit("", 1),
-}
-_SECONDS, _MICROSECONDS, _MEGABYTES = ShownUnit("s", 1e9), ShownUnit("µs", 1e3), ShownUnit("MB", 1e6)
-#: Beginnings of names whose figures are far from the unit of the others.
-_BEGINNINGS: Mapping[str, ShownUnit] = {
-    **dict.fromkeys(("duration_ns", "warmup_ns", "steady_ns", "failover_", "server_start"), _SECONDS),
-    **dict.fromkeys(("first_arrival", "last_arrival"), _SECONDS),
-    **dict.fromkeys(("round_trip_", "send_late_", "udp_pacing_error_", "adapter_hop"), _MICROSECONDS),
-    **dict.fromkeys(("batch_", "clock_cost", "record_cost"), _MICROSECONDS),
-    **dict.fromkeys(("received_", "sent_total", "retransmitted_", "undelivered", "capture_"), _MEGABYTES),
+#: Beginnings of names whose figures are far from the unit of the others of their kind.
+_BEGINNINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ns": {
+        "s": (
+            *("duration_ns", "warmup_ns", "steady_ns", "failover_", "server_start"),
+            *("first_arrival", "last_arrival"),
+        ),
+        "µs": (
+            *("round_trip_", "send_late_", "udp_pacing_error_", "adapter_hop"),
+            *("batch_", "clock_cost", "record_cost"),
+        ),
+    },
+    "bytes": {"MB": ("received_", "sent_total", "retransmitted_", "undelivered", "capture_")},
 }
 
 
@@ -125,22 +104,17 @@ def find_label(name: str) -> str:
     if name in FACTORS:
         return _capitalize(FACTORS[name].key)
     (known,) = name_levels({name: None})  # settings of other programs have words of their own
-    words = known if known != name else _drop_unit(name)
+    words = known if known != name else drop_unit(name)
     return _capitalize(words)
 
 
-def find_shown_unit(name: str, stored: str | None) -> ShownUnit:
+def find_shown_unit(name: str, stored: str | None) -> DisplayUnit:
     """The unit in which a column of this name and stored unit is shown."""
-    size = {"ns": "ns", "bytes": "bytes"}.get(stored or "")
-    if size is not None:
-        for beginning, unit in _BEGINNINGS.items():
-            if name.startswith(beginning) and (unit is _MEGABYTES) == (size == "bytes"):
-                return unit
-    return SHOWN_UNITS.get(stored or "", ShownUnit(stored or "", 1))
-
-
-def _drop_unit(name: str) -> str:
-    return next((name.removesuffix(ending) for ending in _ENDINGS if name.endswith(ending)), name)
+    unit = resolve_unit(stored)
+    for shown, beginnings in _BEGINNINGS.get(unit.name, {}).items():
+        if name.startswith(beginnings):
+            return unit.find_axis_unit(shown)
+    return unit.shown
 
 
 def _capitalize(words: str) -> str:

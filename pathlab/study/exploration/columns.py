@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from pathlab.campaign.factors import FACTORS
+from pathlab.quantities import DisplayUnit, name_unit
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import column_types
 from pathlab.study.exploration.column_labels import (
     NOT_MEASURED,
     NOT_SET,
-    ShownUnit,
     find_label,
     find_shown_unit,
 )
@@ -164,12 +164,12 @@ def describe_column(
     )
 
 
-def find_scale(name: str) -> ShownUnit:
+def find_scale(name: str) -> DisplayUnit:
     """The unit in which a column of numbers is shown, and how much of its stored unit that is."""
     stored = column_types(TrialRecord).get(name)
     if name in _DERIVED:
         return find_shown_unit(name, _DERIVED[name].unit)
-    return find_shown_unit(name, stored.unit if stored is not None else _find_setting_unit(name))
+    return find_shown_unit(name, stored.unit if stored is not None else name_unit(name))
 
 
 def _find_meaning(name: str, role: Role) -> str:
@@ -181,9 +181,3 @@ def _find_meaning(name: str, role: Role) -> str:
         return _DERIVED[name].meaning
     stored = column_types(TrialRecord).get(name)
     return "" if stored is None else stored.meaning
-
-
-def _find_setting_unit(name: str) -> str | None:
-    """The unit of a setting's numbers, by its name; None: a plain number."""
-    endings = {"_bits_per_s": "bit/s", "_per_s": "1/s", "_ns": "ns", "_bytes": "bytes", "_ratio": "ratio"}
-    return next((unit for ending, unit in endings.items() if name.endswith(ending)), None)

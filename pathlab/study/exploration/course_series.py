@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from pathlab.campaign.source_text import suggest_name
 from pathlab.errors import UsageError
+from pathlab.quantities import UNITS, DisplayUnit
 from pathlab.store.series import check_kind
 from pathlab.store.series_columns import NUMBER, SERIES_KINDS, WHOLE, find_series_kind
-from pathlab.study.exploration.column_labels import ShownUnit, find_label, find_shown_unit
+from pathlab.study.exploration.column_labels import find_label, find_shown_unit
 
 #: Columns that say when a row was, by the first that a kind has: begin and end, end and length, one time.
 SPANS = (("start_ns", "end_ns"), ("time_ns", "span_ns"), ("sent_ns", None))
@@ -26,13 +27,13 @@ _PLACES = frozenset(
 ) | frozenset({*KEYS, "local_port", "remote_port"})
 #: Figures that follow from a column: kind, name, the column that has to be there, label and unit.
 RATE, RETRANSMISSIONS, BUSY, CWND = "rate", "retransmissions", "busy", "cwnd"
-DERIVED: Mapping[str, Mapping[str, tuple[str, str, ShownUnit]]] = {
+DERIVED: Mapping[str, Mapping[str, tuple[str, str, DisplayUnit]]] = {
     "intervals": {
-        RATE: ("bytes", "Rate", ShownUnit("Mbit/s", 1e6)),
-        RETRANSMISSIONS: ("total_retrans_segments", "Retransmissions per interval", ShownUnit("segments", 1)),
-        CWND: ("snd_cwnd_segments", "Congestion window", ShownUnit("kB", 1e3)),
+        RATE: ("bytes", "Rate", UNITS["bit/s"].shown),
+        RETRANSMISSIONS: ("total_retrans_segments", "Retransmissions per interval", UNITS["segments"].shown),
+        CWND: ("snd_cwnd_segments", "Congestion window", UNITS["bytes"].find_axis_unit("kB")),
     },
-    "cpu": {BUSY: ("idle_ratio", "Core busy", ShownUnit("%", 0.01))},
+    "cpu": {BUSY: ("idle_ratio", "Core busy", UNITS["ratio"].shown)},
 }
 #: What has no labels of its own elsewhere.
 _LABELS: Mapping[str, str] = {
@@ -74,7 +75,6 @@ _LABELS: Mapping[str, str] = {
     "backlog_bytes": "Backlog",
     "qlen": "Packets waiting",
 }
-_MICROSECONDS = ShownUnit("ms", 1e3)
 #: Kinds with a row for each counter of the kernel: a course has the counter's name as its column.
 _COUNTERS = ("tcp", "udp")
 _COUNTER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -124,7 +124,7 @@ class CourseSeries:
     column: str
     label: str
     group: str
-    unit: ShownUnit
+    unit: DisplayUnit
     noun: str
     is_additive: bool
     is_counter: bool = False
@@ -195,7 +195,7 @@ def _make_counter(kind: str, name: str) -> CourseSeries:
         column=name,
         label=name,
         group=_name_group(kind),
-        unit=ShownUnit("", 1),
+        unit=UNITS["count"].shown,
         noun="",
         is_additive=True,
         is_counter=True,
@@ -209,14 +209,14 @@ def _list_kind(kind: str, names: frozenset[str]) -> Iterator[CourseSeries]:
     nouns = [name for name in KEYS if name in names]
     described = find_series_kind(kind).columns
     noun = {"name": "counter", "handle": "queue"}.get(nouns[0], nouns[0]) if nouns else ""
-    shown: dict[str, tuple[str, ShownUnit]] = {
+    shown: dict[str, tuple[str, DisplayUnit]] = {
         name: (label, unit)
         for name, (needed, label, unit) in DERIVED.get(base, {}).items()
         if needed in names
     }
     for name, column in described.items():
         if name in names and name not in _PLACES and column.type in (WHOLE, NUMBER):
-            shown[name] = _LABELS.get(name) or find_label(name), _find_unit(name, column.unit)
+            shown[name] = _LABELS.get(name) or find_label(name), find_shown_unit(name, column.unit)
     for name, (label, unit) in shown.items():
         yield CourseSeries(
             kind=kind,
@@ -227,7 +227,3 @@ def _list_kind(kind: str, names: frozenset[str]) -> Iterator[CourseSeries]:
             noun=noun,
             is_additive=bool(nouns) and name in _ADDITIVE,
         )
-
-
-def _find_unit(name: str, stored: str | None) -> ShownUnit:
-    return _MICROSECONDS if stored == "µs" else find_shown_unit(name, stored)
