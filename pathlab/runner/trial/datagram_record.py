@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pathlab.engines.base import Record, first
+from pathlab.engines.base import Record
 from pathlab.engines.spec import BOTH, TrialSpec
+from pathlab.remote.engine_records import (
+    DatagramSettings,
+    DatagramTotals,
+    PhaseDatagrams,
+    Quantiles,
+    Reordering,
+    Worker,
+)
 from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.flow_records import find_phase, find_ready, find_result, list_intervals
 from pathlab.runner.trial.message_record import RATE_RATIO, sum_steady_cpu_ns
 from pathlab.runner.trial.steady_rates import sum_rates_per_s
 from pathlab.store.flags import Phase
@@ -107,20 +116,23 @@ def is_loss_of_host(lost_by_host: int | None, sent: int | None) -> bool:
     return bool(lost_by_host and sent and lost_by_host >= HOST_LOSS_RATIO * sent)
 
 
+DatagramCount = Literal["sent", "refused", "received", "lost", "duplicate", "reordered"]
+
+
 class DatagramCounts:
     """What one end's records say of its datagrams."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        result = first(records, "result") or {}
-        self.ready = first(records, "ready")
-        self.settings: Record = (self.ready or {}).get("datagrams") or {}
-        self.totals: Record = result.get("datagrams") or {}
-        self.steady: Record | None = result.get("phases", {}).get(Phase.STEADY)
-        self.intervals = [record for record in records if record.get("type") == "interval"]
+        result = find_result(records)
+        self.ready = find_ready(records)
+        self.settings: DatagramSettings = (self.ready.get("datagrams") if self.ready else None) or {}
+        self.totals: DatagramTotals = (result.get("datagrams") if result else None) or {}
+        self.steady = find_phase(records, Phase.STEADY)
+        self.intervals = list_intervals(records)
 
     @property
-    def _counts(self) -> Record:
-        return (self.steady or {}).get("datagrams") or {}
+    def _counts(self) -> PhaseDatagrams:
+        return (self.steady.get("datagrams") if self.steady else None) or {}
 
     @property
     def span_ns(self) -> int | None:
@@ -132,10 +144,11 @@ class DatagramCounts:
             else None
         )
 
-    def sum_up(self, name: str) -> int | None:
+    def sum_up(self, name: DatagramCount) -> int | None:
         """A count of the steady window over all streams; None where a stream has none."""
         values = self._counts.get(name)
-        return None if not values or None in values else int(sum(values))
+        known = [value for value in values or () if value is not None]
+        return None if not values or len(known) < len(values) else sum(known)
 
     @property
     def rate_per_s(self) -> float | None:
@@ -176,7 +189,8 @@ def find_host_drops(receiver: DatagramCounts, tables: Mapping[str, pa.Table]) ->
     Counters of the host are read at intervals: spans that the window only overlaps are counted as a whole.
     The ring's are those of the interface that dropped most, as those of a bond include its members'.
     """
-    socket = (receiver.totals.get("host_lost") or {}).get("socket")
+    lost = receiver.totals.get("host_lost")
+    socket = lost.get("socket") if lost else None
     steady = receiver.steady
     if steady is None:
         return HostDrops(socket=socket, backlog=None, ring=None)
@@ -214,11 +228,15 @@ def _sum_overlapping(table: pa.Table | None, name: str, window: tuple[int, int])
     return None if not counts or None in counts else int(sum(counts))
 
 
-def _describe_pacing(error_ns: Mapping[str, Any]) -> dict[str, float | None]:
-    return {f"udp_pacing_error_{name}_ns": error_ns.get(name) for name in ("median", "p99", "max")}
+def _describe_pacing(error_ns: Quantiles) -> dict[str, float | None]:
+    return {
+        "udp_pacing_error_median_ns": error_ns.get("median"),
+        "udp_pacing_error_p99_ns": error_ns.get("p99"),
+        "udp_pacing_error_max_ns": error_ns.get("max"),
+    }
 
 
-def _describe_reordering(histograms: Record | None) -> dict[str, int | None]:
+def _describe_reordering(histograms: Reordering | None) -> dict[str, int | None]:
     """The largest extent and late time, and how many datagrams were 3-reordered."""
     if histograms is None:
         return {}
@@ -241,12 +259,14 @@ def _divide_cpu(spec: TrialSpec, end: DatagramCounts, role: str, count: int | No
     """CPU time per datagram of the threads that sent, or received, those counted."""
     intervals = end.intervals
     if spec.cell.direction == BOTH:
-        intervals = [{**one, "workers": _choose_threads(one["workers"], role)} for one in intervals]
+        intervals = [
+            {**interval, "workers": _choose_threads(interval["workers"], role)} for interval in intervals
+        ]
     spent_ns = sum_steady_cpu_ns(end.ready, intervals, role)
     return None if spent_ns is None or not count else spent_ns / count
 
 
-def _choose_threads(workers: Sequence[Record], role: str) -> Sequence[Record]:
+def _choose_threads(workers: list[Worker], role: str) -> list[Worker]:
     """Those of an end that sends and receives: the first half receives, the other one sends."""
     half = len(workers) // 2
     return workers[:half] if role == "receiver" else workers[half:]

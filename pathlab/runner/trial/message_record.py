@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pathlab.engines.base import Record, first
 from pathlab.engines.spec import TrialSpec
+from pathlab.remote.engine_records import (
+    FlowInterval,
+    FlowReady,
+    FlowResult,
+    MessageSettings,
+    MessageTotals,
+    Quantiles,
+    RoundTrips,
+    Worker,
+)
 from pathlab.runner.trial.choreography import TrialData
+from pathlab.runner.trial.flow_records import EndPhase, find_phase, find_ready, find_result, list_intervals
 from pathlab.runner.trial.round_trips import decode_round_trips
 from pathlab.runner.trial.steady_rates import list_spans_ns, sum_rates_per_s
 from pathlab.store.flags import Phase
@@ -70,30 +81,34 @@ def is_rate_missed(spec: TrialSpec, data: TrialData) -> bool:
     if not offered or not steady or "messages" not in steady:
         return False
     spans = [span for span in list_spans_ns(steady) if span is not None]
-    awaited_ns = sum(spans) // len(spans)
+    awaited_ns: float = sum(spans) // len(spans)
     if not spec.cell.warmup_ns:
-        awaited_ns -= (sender.totals.get("round_trip_ns") or {}).get("min") or 0
+        stated = sender.totals.get("round_trip_ns")
+        awaited_ns -= (stated["min"] if stated else None) or 0
     due = math.floor(offered * awaited_ns / 1e9)
-    sent, ever_due = sender.sum_up("sent"), math.floor(offered * (sender.steady or {}).get("end_ns", 0) / 1e9)
+    end_ns = sender.steady["end_ns"] if sender.steady else 0
+    sent, ever_due = sender.sum_up("sent"), math.floor(offered * end_ns / 1e9)
     counts = [(sum(steady["messages"]), due), *([(sent, ever_due)] if sent is not None else [])]
     return any(count + spec.cell.streams < RATE_RATIO * expected for count, expected in counts)
 
 
-def list_end_workers(ready: Record | None, record: Record, role: str) -> list[Record] | None:
+def list_end_workers(
+    ready: FlowReady | None, record: FlowInterval | FlowResult, role: str
+) -> list[Worker] | None:
     """The threads of the ``sender`` or the ``receiver`` in an interval or a result of the end that is ready.
 
     One program that is both ends: with placement ``threaded`` its first threads are the sinks, one for each
     stream; with ``fused`` each thread is both, and counted as the sender's alone, so that a sum over both
     ends is that of the program. None where the end has no thread of its own.
     """
-    workers: list[Record] = record["workers"]
-    placement = ((ready or {}).get("messages") or {}).get("placement")
+    workers = record["workers"]
+    placement = (ready.get("messages") or {}).get("placement") if ready is not None else None
     if ready is not None and placement == "threaded":
         return workers[: ready["streams"]] if role == "receiver" else workers[ready["streams"] :]
     return None if placement == "fused" and role == "receiver" else workers
 
 
-def sum_steady_cpu_ns(ready: Record | None, intervals: Sequence[Record], role: str) -> int | None:
+def sum_steady_cpu_ns(ready: FlowReady | None, intervals: Sequence[FlowInterval], role: str) -> int | None:
     """CPU time of an end's threads in its steady window, without what they spun until something was due."""
     threads = [
         list_end_workers(ready, interval, role) for interval in intervals if interval["phase"] == Phase.STEADY
@@ -101,21 +116,28 @@ def sum_steady_cpu_ns(ready: Record | None, intervals: Sequence[Record], role: s
     if not threads or None in threads:
         return None
     spent_ns: int = sum(
-        one["user_ns"] + one["system_ns"] - one["spun_ns"] for workers in threads for one in workers or ()
+        worker["user_ns"] + worker["system_ns"] - (worker.get("spun_ns") or 0)
+        for workers in threads
+        for worker in workers or ()
     )
     return max(spent_ns, 0)
+
+
+MessageTotal = Literal[
+    "sent", "send_calls", "received", "missing", "out_of_order", "first_arrival_ns", "last_arrival_ns"
+]
 
 
 class MessageCounts:
     """What one end's records say of its messages."""
 
     def __init__(self, records: Sequence[Record]) -> None:
-        result = first(records, "result") or {}
-        self.ready = first(records, "ready")
-        self.settings: Record = (self.ready or {}).get("messages") or {}
-        self.totals: Record = result.get("messages") or {}
-        self.steady: Record | None = result.get("phases", {}).get(Phase.STEADY)
-        self.intervals = [record for record in records if record.get("type") == "interval"]
+        result = find_result(records)
+        self.ready: FlowReady | None = find_ready(records)
+        self.settings: MessageSettings = (self.ready.get("messages") if self.ready else None) or {}
+        self.totals: MessageTotals = (result.get("messages") if result else None) or {}
+        self.steady: EndPhase | None = find_phase(records, Phase.STEADY)
+        self.intervals = list_intervals(records)
 
     @property
     def rate_per_s(self) -> float | None:
@@ -125,11 +147,15 @@ class MessageCounts:
             return None
         return sum_rates_per_s(steady, "messages")
 
-    def list_known(self, name: str) -> list[int]:
+    def count_steady(self) -> int:
+        """The messages of the steady window over all streams."""
+        return sum(self.steady.get("messages", ())) if self.steady else 0
+
+    def list_known(self, name: MessageTotal) -> list[int]:
         """A figure of the whole trial, of each stream that has one."""
         return [value for value in self.totals.get(name) or () if value is not None]
 
-    def sum_up(self, name: str) -> int | None:
+    def sum_up(self, name: MessageTotal) -> int | None:
         """A count of the whole trial over all streams; None where this end does not state it."""
         return sum(self.list_known(name)) if name in self.totals else None
 
@@ -142,18 +168,20 @@ def _count_missing(sender: MessageCounts, counting: MessageCounts) -> int | None
     return max(gaps, sent - received)
 
 
-def _describe_round_trips(stated: Record | None) -> dict[str, float | int | None]:
+def _describe_round_trips(stated: RoundTrips | None) -> dict[str, float | int | None]:
     if stated is None or not stated["count"]:
         return {} if stated is None else {"round_trips": 0}
     histogram = decode_round_trips(stated)
     quantiles = {name: histogram.stated_quantile_ns(ratio) for name, ratio in QUANTILES.items()}
-    known = {**{name: stated[name] for name in ("min", "mean", "max")}, **quantiles}
-    return {"round_trips": stated["count"], **{f"round_trip_{name}_ns": one for name, one in known.items()}}
+    known = {"min": stated["min"], "mean": stated["mean"], "max": stated["max"], **quantiles}
+    columns = {f"round_trip_{name}_ns": value for name, value in known.items()}
+    return {"round_trips": stated["count"], **columns}
 
 
 def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:
     """How late messages were handed over. One of each stream is due at a time, and counts once."""
-    late, count = sender.totals.get("send_error_ns") or {}, max(sender.list_known("sent"), default=0)
+    late: Quantiles = sender.totals.get("send_error_ns") or {}
+    count = max(sender.list_known("sent"), default=0)
     return {
         "send_late_median_ns": late.get("median") if is_quantile_stated(0.5, count) else None,
         "send_late_p99_ns": late.get("p99") if is_quantile_stated(0.99, count) else None,
@@ -163,8 +191,8 @@ def _describe_lateness(sender: MessageCounts) -> dict[str, float | None]:
 
 def _divide_steady_cpu(end: MessageCounts) -> float | None:
     """CPU time of a technology's program in its steady window, for each reply that came in it."""
-    steady = end.steady or {}
-    spent_ns, count = _sum_cpu_ns(steady), sum(steady.get("messages", ()))
+    spent_ns = None if end.steady is None else _sum_cpu_ns(end.steady)
+    count = end.count_steady()
     return None if spent_ns is None or not count else spent_ns / count
 
 
@@ -180,7 +208,7 @@ def _divide_server_cpu(data: TrialData, asking: MessageCounts) -> float | None:
     return None if spent_ns is None or spent_ns < 0 or not count else spent_ns / count
 
 
-def _sum_cpu_ns(record: Record) -> int | None:
+def _sum_cpu_ns(record: Record | EndPhase) -> int | None:
     user_ns, system_ns = record.get("user_ns"), record.get("system_ns")
     return None if user_ns is None or system_ns is None else int(user_ns + system_ns)
 
@@ -191,5 +219,5 @@ def _divide_cpu(end: MessageCounts, role: str) -> float | None:
     Without what a sender spun until messages were due: that is our timing, and no cost of the transport.
     """
     spent_ns = sum_steady_cpu_ns(end.ready, end.intervals, role)
-    count = sum((end.steady or {}).get("messages", ()))
+    count = end.count_steady()
     return None if spent_ns is None or not count else spent_ns / count

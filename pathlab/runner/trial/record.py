@@ -29,10 +29,10 @@ from pathlab.runner.trial.datagram_record import (
     measure_datagrams,
 )
 from pathlab.runner.trial.failover import measure_failover
+from pathlab.runner.trial.flow_records import EndPhase, find_phase, find_ready, find_result, list_intervals
 from pathlab.runner.trial.host_load import measure_host_load
 from pathlab.runner.trial.message_record import is_rate_missed, list_end_workers, measure_messages
 from pathlab.runner.trial.retransmission_record import measure_retransmissions
-from pathlab.runner.trial.series import list_intervals
 from pathlab.runner.trial.stalls import find_stall
 from pathlab.runner.trial.steady_rates import is_window_uneven, sum_rates_per_s
 from pathlab.runner.trial.trial_captures import describe_captures
@@ -76,7 +76,7 @@ def build_record(
     flow = _measure_flow(_find_counted(data))
     sender_ready, receiver_ready = (first(end, "ready") or {} for end in (data.sender, data.receiver))
     probing = first(data.loaded, "start") or first(data.unloaded, "start")
-    probes = _measure_probes(tables, _phase(data.prober_end, Phase.STEADY))
+    probes = _measure_probes(tables, find_phase(data.prober_end, Phase.STEADY))
     throughput, loaded_ns = flow["throughput_bits_per_s"], probes["loaded_rtt_mean_ns"]
     effective, segment_bytes = None, read_least("mss_bytes")(sender_ready)
     if throughput is not None and loaded_ns and not is_udp_flow(spec):
@@ -84,7 +84,7 @@ def build_record(
         if effective < (segment_bytes or 0):  # the probes did not wait where the data did
             effective = None
     hosts = measure_host_load(spec, tables, "sender"), measure_host_load(spec, tables, "receiver")
-    reverse = _measure_flow(_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
+    reverse = _measure_flow(find_phase(data.sender, Phase.STEADY) if spec.cell.direction == BOTH else None)
     record = TrialRecord(
         plan_row=spec.row,
         attempt=outcome.attempt,
@@ -145,11 +145,11 @@ def _count_traffic(spec: TrialSpec, data: TrialData) -> dict[str, Any]:
     }
 
 
-def _find_counted(data: TrialData) -> Record | None:
+def _find_counted(data: TrialData) -> EndPhase | None:
     """The steady window of the end that counts: the receiver, or the sender where the other is by hand."""
     if data.by_hand != "receiver":
-        return _phase(data.receiver, Phase.STEADY)
-    sent = _phase(data.sender, Phase.STEADY)
+        return find_phase(data.receiver, Phase.STEADY)
+    sent = find_phase(data.sender, Phase.STEADY)
     return None if sent is None else {**sent, "bytes": sent.get("sent_bytes", sent["bytes"])}
 
 
@@ -163,7 +163,7 @@ def _count_received(sent: Record | None, received: Record | None) -> int | None:
 
 def _describe_end(end: str, records: Sequence[Record], load: HostLoad) -> dict[str, Any]:
     """The columns of the ``sender`` or the ``receiver``: its congestion control and its CPU."""
-    result, ready = first(records, "result"), first(records, "ready")
+    result, ready = find_result(records), find_ready(records)
     workers = list_end_workers(ready, result, end) if result else None
     return {
         f"congestion_{end}": _text(ready, "congestion"),
@@ -221,7 +221,7 @@ def _find_flags(
         yield Flag.FOREIGN_CONNECTIONS
     if is_rate_missed(spec, data) or is_datagram_rate_missed(spec, data):
         yield Flag.RATE_MISSED
-    if record.duration_ns and is_window_uneven(_phase(data.receiver, Phase.STEADY), record.duration_ns):
+    if record.duration_ns and is_window_uneven(find_phase(data.receiver, Phase.STEADY), record.duration_ns):
         yield Flag.UNEVEN_WINDOWS
     if outcome.status == Status.COMPLETE and record.undelivered_bytes and spec.cell.transport != UDP:
         yield Flag.UNDELIVERED_DATA  # lost datagrams are messages_missing
@@ -326,13 +326,7 @@ def _measure_probe_list(probes: pa.Table | None, load: str) -> dict[str, Any]:
     return measure_probes(rtts_ns, load, waits_ns=waits_ns)
 
 
-def _phase(records: Sequence[Record], name: str) -> Record | None:
-    """A phase of a result; of a trial that ended early, only what its result states."""
-    result = first(records, "result")
-    return result["phases"].get(name) if result else None
-
-
-def _measure_flow(steady: Record | None) -> dict[str, Any]:
+def _measure_flow(steady: EndPhase | None) -> dict[str, Any]:
     """The columns of the steady window."""
     if not steady or steady["end_ns"] <= steady["start_ns"]:
         return dict.fromkeys(STEADY_COLUMNS)

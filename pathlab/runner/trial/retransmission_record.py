@@ -7,7 +7,7 @@ from typing import Any
 
 from pathlab.engines.base import Record
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.series import list_intervals
+from pathlab.runner.trial.flow_records import list_intervals
 from pathlab.runner.trial.tcp_counters import list_counters
 from pathlab.store.flags import Phase
 

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from pathlab.remote.engine_records import RoundTrips
 from pathlab.store.hdr_histogram import ExactFigures, Histogram, HistogramLayout
 
 #: The engine's.
 LAYOUT = HistogramLayout()
 
 
-def decode_round_trips(stated: Mapping[str, Any]) -> Histogram:
+def decode_round_trips(stated: RoundTrips) -> Histogram:
     """The histogram of a ``round_trip_ns`` that counted any. Raises StoreError."""
-    figures = ExactFigures(*(stated[name] for name in ("count", "min", "max", "mean")))
-    return Histogram.decode(base64.b64decode(stated["hdr"], validate=True), figures)
+    stated_figures = stated["count"], stated["min"], stated["max"], stated["mean"]
+    figures = ExactFigures(*cast("tuple[int, int, int, float]", stated_figures))  # as checked on arrival
+    return Histogram.decode(base64.b64decode(cast("str", stated["hdr"]), validate=True), figures)
 
 
-def build_histogram_columns(stated: Mapping[str, Any], further_ns: Sequence[int] = ()) -> dict[str, Any]:
+def build_histogram_columns(stated: RoundTrips, further_ns: Sequence[int] = ()) -> dict[str, Any]:
     """The columns of a series for a ``round_trip_ns`` and further round trips.
 
     Where nothing was counted, only the count.

@@ -19,6 +19,7 @@ from pathlab.lab.verdict import LabSnapshot, LabVerdict
 from pathlab.runner.trial.bond_record import BondReading, count_members
 from pathlab.runner.trial.choreography import RouteReading, TrialData
 from pathlab.runner.trial.datagram_series import build_datagram_table, build_histogram_table
+from pathlab.runner.trial.flow_records import find_ready, list_intervals
 from pathlab.runner.trial.message_record import list_end_workers
 from pathlab.runner.trial.probing import LOST_RTTS, find_longest_rtt_ns
 from pathlab.runner.trial.round_trips import build_histogram_columns
@@ -27,11 +28,6 @@ from pathlab.store.series_columns import SERIES
 
 #: What is measured of a probe; other programs' files have more.
 _PROBE_COLUMNS = ("sequence", "intended_ns", "sent_ns", "rtt_ns", "stamps", "waited_ns")
-
-
-def list_intervals(records: Sequence[Record]) -> list[Record]:
-    """The interval records of an engine, in order."""
-    return [record for record in records if record.get("type") == "interval"]
 
 
 def list_probes(records: Sequence[Record], longest_ns: float = 0) -> list[Record]:
@@ -212,9 +208,15 @@ def _raw_table(records: Sequence[Record]) -> pa.Table | None:
 
 
 def _worker_table(records: Sequence[Record], role: str) -> pa.Table:
-    ready = first(records, "ready")
+    ready = find_ready(records)
     rows = (
-        {**worker, "worker": number, **{name: record[name] for name in ("index", "start_ns", "end_ns")}}
+        {
+            **worker,
+            "worker": number,
+            "index": record["index"],
+            "start_ns": record["start_ns"],
+            "end_ns": record["end_ns"],
+        }
         for record in list_intervals(records)
         for number, worker in enumerate(list_end_workers(ready, record, role) or ())
     )

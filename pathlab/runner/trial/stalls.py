@@ -14,7 +14,8 @@ from itertools import pairwise
 from pathlab.engines.base import Record, first, load_engine
 from pathlab.engines.spec import TrialSpec
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.runner.trial.series import find_offset_ns, list_intervals
+from pathlab.runner.trial.flow_records import list_intervals
+from pathlab.runner.trial.series import find_offset_ns
 from pathlab.store.flags import Phase
 from pathlab.store.steady import find_stall_limit_ns
 
@@ -80,7 +81,7 @@ def _measure_end(spec: TrialSpec, records: Sequence[Record]) -> int:
     intervals = [
         one for one in list_intervals(records) if one["end_ns"] > begin_ns and one["start_ns"] < end_ns
     ]
-    late = [int(one["late_ns"]) for one in intervals if one.get("late_ns") is not None]
+    late = [late_ns for one in intervals if (late_ns := one.get("late_ns")) is not None]
     interval_ns = _find_interval_ns(spec)
     late += [one["end_ns"] - one["start_ns"] - interval_ns for one in intervals]
     late += [after["start_ns"] - before["end_ns"] for before, after in pairwise(intervals)]
