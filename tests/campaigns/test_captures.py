@@ -259,32 +259,6 @@ def test_the_capture_ends_with_its_controller(wires: Wires, tmp_path: Path, how:
     assert read_blocks(tmp_path / "x")
 
 
-@pytest.mark.parametrize(
-    ("flags", "named"),
-    [
-        ({"port": "0"}, "--port"),
-        ({"port": "1,2,3,4,5,6,7,8,9"}, "--port"),
-        ({"port": "80,"}, "--port"),
-        ({"address": "10.0.0.256"}, "--address"),
-        ({"address": ",".join(["10.0.0.1"] * 9)}, "--address"),
-        ({"protocol": "icmp"}, "--protocol"),
-        ({}, "--address"),
-        ({"port": 80, "ring_bytes": 131072}, "--ring-bytes"),
-        ({"port": 80, "ring_bytes": 300_000}, "--ring-bytes"),
-        ({"port": 80, "snap_bytes": 20}, "--snap-bytes"),
-        ({"port": 80, "descriptor": 7}, "--descriptor"),
-        ({"port": 80, "interface": "no-such-interface"}, "--interface"),
-        ({"port": 80, "interface": ","}, "--interface"),
-    ],
-)
-def test_wrong_flags_are_named(tmp_path: Path, flags: dict[str, Flag], named: str) -> None:
-    ending = run("capture", file=str(tmp_path / "x"), **flags)
-    assert ending.status == 2, ending
-    assert named in ending.stderr
-    assert ending.stderr.count("\n") == 1
-    assert not (tmp_path / "x").exists()
-
-
 def test_a_bridge_is_recorded_and_its_ports_are_not(wires: Wires, tmp_path: Path) -> None:
     wires.a.run("sh", "-c", "echo 0 > /proc/sys/net/ipv6/conf/default/disable_ipv6")
     for command in (

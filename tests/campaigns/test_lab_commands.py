@@ -219,15 +219,6 @@ def _command_line(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-@pytest.mark.parametrize("words", [("down", "--name", "x" * 99), ("up", "lan", "--name", "../x")])
-def test_a_name_that_is_none_is_one_line_and_a_fix(words: tuple[str, ...], labs: Labs) -> None:
-    ended = labs.ask(*words)
-    assert ended.status == 2
-    error, fix = ended.err.splitlines()
-    assert f"'{words[-1]}'" in error
-    assert fix.startswith("  fix: ")
-
-
 def test_a_lab_or_a_host_that_is_not_there(labs: Labs, topology: str) -> None:
     ended = labs.run("exec", "east", "--", "true")
     assert (ended.status, "no lab is up" in ended.err) == (3, True)

@@ -100,42 +100,6 @@ def test_options_reach_the_trial(
         assert trial["throughput_reverse_bits_per_s"] is None
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--bytes", "1G", "--time", "5"), "--bytes and --time exclude each other"),
-        (("--reverse", "--both"), "--reverse and --both exclude each other"),
-        (("--rrul", "-R"), "--rrul and --reverse exclude each other"),
-        (("--rrul", "--udp"), "--rrul and --udp exclude each other"),
-        (("--json", "--summary"), "--json and --summary exclude each other"),
-        (("--probe-timeout", "0s"), "--probe-timeout: '0s' is out of range"),
-        (("--receiver", "5210"), "--receiver is for one HOST"),
-        (("--history", "/usr"), "--history: '/usr' is a folder, not a file"),
-        (("--bytes", "0"), "--bytes: '0' is out of range"),
-        (("--rate", "1"), "--rate: '1' is out of range"),
-        (("-w", "3"), "--window: '3' is out of range"),
-        (("--message", "2"), "--message: '2' is out of range"),
-        (("--reply",), "--reply: native does not support reply without message"),
-        (("--message", "64", "-R"), "--reverse or --both: native does not support messages in direction"),
-        (("--transport", "pipe"), "--transport: native does not support this transport without message"),
-        (("--gso",), "--gso is for UDP flows"),
-        (("--rate", "max"), "--rate max is for UDP flows"),
-        (("--udp", "--message", "64"), "--udp excludes --message and --transport"),
-        (("--udp", "--datagram", "31"), "--datagram: '31' is out of range"),
-        (("--udp", "--bytes", "1G"), "--bytes: native does not support transfer with a UDP flow"),
-        (("--udp", "--congestion", "reno"), "--congestion: native does not support congestion without TCP"),
-    ],
-)
-def test_a_bad_value_is_one_line_with_its_option(
-    options: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    done = measure(capsys, *options)
-    assert done.status == 2
-    first, second = done.err.splitlines()
-    assert first.startswith(f"pathlab: {message}")
-    assert second.startswith("  fix: ")
-
-
 @pytest.mark.engine
 @pytest.mark.parametrize(
     ("options", "expected"),

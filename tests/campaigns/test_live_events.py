@@ -41,8 +41,7 @@ def test_a_run_is_followed_from_its_first_to_its_last_trial(measured: Path) -> N
     assert kinds[0] == "started"
     trial = events[-1].data
     assert trial["record"]["status"] == "complete"
-    assert trial["row"]["results"] == "A"
-    assert trial["row"]["trial"] == 4
+    assert (trial["row"]["results"], trial["row"]["trial"]) == ("A", 4)
     assert trial["row"]["streams"] == trial["record"]["streams"]
     rate = trial["record"]["throughput_bits_per_s"]
     assert trial["row"]["throughput_bits_per_s"] == pytest.approx(rate / 1e6)

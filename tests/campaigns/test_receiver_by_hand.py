@@ -138,15 +138,6 @@ def test_nothing_listens_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert f"pathlab-engine receive --flows 0 --port {port}" in second
 
 
-@pytest.mark.parametrize("option", [("--udp",), ("--message", "64"), ("--bytes", "1M")])
-def test_what_needs_the_counts_of_both_ends_is_refused(
-    option: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    said = call(["measure", HOST, "--receiver", "5210", *option], capsys)
-    assert (said.status, len(said.err.splitlines())) == (2, 2)
-    assert said.err.startswith(f"pathlab: --receiver excludes {option[0]}: ")
-
-
 def test_where_ssh_is_refused_the_way_without_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with start("receive", "--port", "0") as (engine, port):
         engine.kill()

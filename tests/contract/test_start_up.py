@@ -178,8 +178,7 @@ def test_names_in_the_help_are_those_of_their_owners() -> None:
     assert (tuple(FORMS), tuple(RESULTS_FORMS)) == (names.REPORT_FORMS, names.RESULTS_FORMS)
     assert tuple(f".{form}" for form in names.FIGURE_FORMS) == (*FIGURE_FORMATS, TABLE)
     assert tuple(WRITERS) == names.VIEW_ENDINGS
-    assert names.BIND_ADDRESS == LOOPBACK
-    assert names.PROBE_METHODS == METHODS
+    assert (names.BIND_ADDRESS, names.PROBE_METHODS) == (LOOPBACK, METHODS)
     assert (names.HOST_FILE_NAME, names.LOCAL, names.RESULTS_ROOT) == (DEFAULT_NAME, LOCAL, RESULTS_ROOT)
 
 

@@ -102,8 +102,7 @@ def test_an_engine_past_its_time_is_ended(session: Session) -> None:
     job = session.start_engine("wait", {}, seconds=0.0)
     assert job.limits["seconds"] == limits.MIN_SECONDS
     end = job.wait(PATIENCE_S)
-    assert end.signal == "SIGTERM"
-    assert end.fault == "ran past its limit of 0.1 s and was ended"
+    assert (end.signal, end.fault) == ("SIGTERM", "ran past its limit of 0.1 s and was ended")
 
 
 @pytest.mark.parametrize(("stage", "expected"), [("bind", "network"), ("option", "engine")])

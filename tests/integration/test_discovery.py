@@ -19,7 +19,7 @@ from pathlab.remote.local import agent_command, start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.remote.session import Session
 from pathlab.remote.transport import Transport
-from tests.command_line import call, call_lines
+from tests.command_line import call
 from tests.integration.processes import assert_all_end, watching
 from tests.lab.wires import open_wires
 from tests.patience import PATIENCE_S
@@ -211,29 +211,3 @@ def test_the_subcommand_prints_json_and_draws(
     assert document["back"]["routes"][0]["reached"] is True
     for file in ("path.svg", "path-back.svg"):
         assert (tmp_path / file).read_text(encoding="utf-8").startswith("<?xml")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "culprit"),
-    [
-        (["a", "b", "c"], 2, "3 given"),
-        (["127.0.0.1", "--timeout", "0"], 2, "--timeout: '0'"),
-        (["127.0.0.1", "--budget", "-1s"], 2, "--budget"),
-        (["else.invalid", "127.0.0.1"], 3, "host 'else.invalid', connect: "),
-        (["::1", "--ipv4"], 3, "'::1'"),
-    ],
-)
-def test_mistakes_are_one_line_and_a_fix(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    status: int,
-    culprit: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    ended, out, (first, second) = call_lines(["path", *arguments], capsys)
-    assert (ended, out) == (status, [])
-    assert culprit in first
-    assert second.startswith("  fix: ")

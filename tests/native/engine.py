@@ -255,8 +255,7 @@ def assert_counters_agree(end: Ending, streams: int) -> None:
     sums = {name: [0] * streams for name in ("warmup", "steady", "drain")}
     at_ns = 0
     for index, interval in enumerate(intervals):
-        assert interval["index"] == index
-        assert interval["start_ns"] == at_ns
+        assert (interval["index"], interval["start_ns"]) == (index, at_ns)
         at_ns = interval["end_ns"]
         assert len(interval["bytes"]) == streams
         sums[interval["phase"]] = [
@@ -280,8 +279,7 @@ def assert_refused(ending: Ending, status: int, stage: str, *, errno_name: str |
     """One error record, and one line on stderr with its text."""
     assert ending.status == status
     error = ending.last
-    assert error["type"] == "error"
-    assert (error["stage"], error["errno_name"]) == (stage, errno_name)
+    assert (error["type"], error["stage"], error["errno_name"]) == ("error", stage, errno_name)
     assert (error["errno"] is None) == (errno_name is None)
     assert ending.stderr.count("\n") == 1
     assert ending.stderr.endswith(f": {error['text']}\n")

@@ -56,8 +56,7 @@ def test_every_interval_states_what_was_done_in_it_and_the_result_all_of_it() ->
         ending = engine.finish()
     assert (ending.status, ending.stderr) == (0, "")
     loads, result = ending.of("load"), ending.last
-    assert result["type"] == "result"
-    assert (result["complete"], result["reason"]) == (True, None)
+    assert (result["type"], result["complete"], result["reason"]) == ("result", True, None)
     assert [load["start_ns"] for load in loads[1:]] == [load["end_ns"] for load in loads[:-1]]
     assert (result["start_ns"], result["end_ns"]) == (0, loads[-1]["end_ns"])
     for thread in range(2):

@@ -27,8 +27,7 @@ def refused(reach: Reach, stage: str, connection: SshConnection | None = None) -
     """The error of opening a session; its stage and its form are checked here."""
     with pytest.raises(HostError) as caught:
         reach.session(connection)
-    assert caught.value.stage == stage
-    assert caught.value.host == "a"
+    assert (caught.value.stage, caught.value.host) == (stage, "a")
     assert "\n" not in str(caught.value)
     assert caught.value.hint
     return caught.value

@@ -125,8 +125,7 @@ def test_loss_above_the_limit_at_every_rate() -> None:
     assert (state.ending, state.below_bits_per_s) == (SearchEnding.BELOW_LOWEST, None)
     assert state.above_bits_per_s == RULE.lowest_bits_per_s
     everything = run_search(RULE, lambda _rate: (20_000, 20_000))
-    assert everything.ending == SearchEnding.BELOW_LOWEST
-    assert everything.trials == 3
+    assert (everything.ending, everything.trials) == (SearchEnding.BELOW_LOWEST, 3)
 
 
 def test_no_loss_at_the_highest_rate() -> None:

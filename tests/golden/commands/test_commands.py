@@ -14,6 +14,7 @@ from tests.builders.technologies import make_technology_results
 from tests.builders.trials import make_failed
 from tests.command_line import Said, call
 from tests.golden.conftest import Say
+from tests.unit.cli.test_inspect import make_connection
 
 #: A stop rule, a period and hours.
 CONDUCT = (
@@ -69,6 +70,30 @@ MISTAKES = (
     "measure local --streams many",
     "measure local --time soon",
     "measure local --window [red]",
+    "measure local --bytes 1G --time 5",
+    "measure local --reverse --both",
+    "measure local --rrul -R",
+    "measure local --rrul --udp",
+    "measure local --json --summary",
+    "measure local --probe-timeout 0s",
+    "measure local --receiver 5210",
+    "measure local --history /usr",
+    "measure local --bytes 0",
+    "measure local --rate 1",
+    "measure local -w 3",
+    "measure local --message 2",
+    "measure local --reply",
+    "measure local --message 64 -R",
+    "measure local --transport pipe",
+    "measure local --gso",
+    "measure local --rate max",
+    "measure local --udp --message 64",
+    "measure local --udp --datagram 31",
+    "measure local --udp --bytes 1G",
+    "measure local --udp --congestion reno",
+    "measure 127.0.0.1 --receiver 5210 --udp",
+    "measure 127.0.0.1 --receiver 5210 --message 64",
+    "measure 127.0.0.1 --receiver 5210 --bytes 1M",
     "completion",
     "completion tcsh",
     "analyze nothing",
@@ -81,7 +106,20 @@ MISTAKES = (
     "compare tcp tcp --metric nothing",
     "export tcp --format nothing",
     "import wrong.toml",
+    "inspect none.pcap",
+    "inspect text.pcap",
+    "inspect .",
+    "inspect a.pcap --flow 2",
+    "inspect a.pcap --from 2s --to 1s",
+    "inspect a.pcap --from x",
+    "inspect a.pcap --trial 1",
+    "inspect a.pcap --format html --out a.json",
     "lab show nothing",
+    "lab down --name [red]../x",
+    "lab up lan --name ../x",
+    "path a b c",
+    "path 127.0.0.1 --timeout 0",
+    "path 127.0.0.1 --budget -1s",
     "recommend tcp --rate 5k --p99 5us",
     "recommend technologies --rate 5k --p99 5us",
     "recommend messages --rate 5k",
@@ -101,6 +139,12 @@ MISTAKES = (
     "report tcp --figure trial-1 --format pdf --out x.svg",
     "report tcp --figure list --format pdf",
     "report tcp --format png",
+    "report tcp --figure throughput-stream-1 --out a.svg",
+    "report tcp --figure trial-99 --out a.svg",
+    "report tcp --figure trial-1 --out a.gif",
+    "report tcp --figure trial-1 --out a.csv --style x.mplstyle",
+    "report tcp --figure trial-1 --out a.svg --style x.mplstyle",
+    "report tcp --figure list --out a.svg",
     "report tcp --figure nothing --out x.svg",
     "report tcp --format md --out x.pdf",
     "report tcp --format docx",
@@ -120,6 +164,8 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_results(make_message_results((TCP,), rates=(5000,), cycles=1), folder / "sizes")
     technologies = make_technology_results(sizes=(64,), histograms=False, cycles=2)
     write_results(technologies, folder / "technologies")
+    make_connection(folder / "a.pcap")
+    (folder / "text.pcap").write_text("hello")
     (folder / "wrong.toml").write_text(
         'format = 1\nname = "wrong"\ntitle = "t"\nseed = 1\ncycels = 2\n'
         '[[paths]]\nsource = "here"\ndestination = "local"\n[factors]\nstreams = [0]\n'

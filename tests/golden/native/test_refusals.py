@@ -17,6 +17,8 @@ UDP: Row = {"method": "udp", "port": 9, "token": TOKEN}
 #: What only TCP has, by the transports that refuse it.
 OF_TCP: tuple[Row, ...] = ({"congestion": "reno"}, {"mss_bytes": 1000}, {"no_delay": "yes"})
 PACED: Row = {"pacing": "kernel", "rate_bits_per_s": 1000}
+FILE: Row = {"file": "/nonexistent/x"}
+LINK: Row = {"interface_a": "x", "interface_b": "y"}
 WITHOUT_WINDOW = ("pipe", "unix-datagram", "shared-memory", "eventfd")
 
 #: By subcommand; values and bounds of one flag alone: native/tests/base/test_options.c and its neighbours.
@@ -91,6 +93,24 @@ REFUSED: dict[str, list[Row]] = {
         {"cpu": 1, "nice": 0},
         {"disk": "/nonexistent"},
         {"disk": "/dev/shm"},
+    ],
+    "capture": [
+        FILE,
+        *({**FILE, "port": ports} for ports in ("0", "1,2,3,4,5,6,7,8,9", "80,")),
+        *({**FILE, "address": of} for of in ("10.0.0.256", ",".join(["10.0.0.1"] * 9))),
+        {**FILE, "protocol": "icmp"},
+        *({**FILE, "port": 80, "ring_bytes": size} for size in (131072, 300_000)),
+        {**FILE, "port": 80, "snap_bytes": 20},
+        {**FILE, "port": 80, "descriptor": 7},
+        *({**FILE, "port": 80, "interface": name} for name in (",", "no-such-interface")),
+    ],
+    "emulate": [
+        {**LINK, "forward": "delay_ns=3ms"},
+        {**LINK, "reverse": "speed=1"},
+        {**LINK, "backend": "netem"},
+        {**LINK, "interface_b": "x"},
+        {"interface_a": "x"},
+        {**LINK, "interface_a": "a/b"},
     ],
 }
 

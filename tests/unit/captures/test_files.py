@@ -233,5 +233,4 @@ def test_helpers_make_what_scapy_reads_as_tcp() -> None:
     from scapy.layers.l2 import Ether
 
     packet = Ether(build_ethernet(build_ipv4(build_tcp(seq=7, window=3))))
-    assert packet[TCP].seq == 7
-    assert packet[TCP].window == 3
+    assert (packet[TCP].seq, packet[TCP].window) == (7, 3)

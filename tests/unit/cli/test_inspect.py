@@ -107,36 +107,6 @@ def test_a_span_without_an_end_reaches_to_the_last_packet(
     assert [row[2] for row in figure["data"]["rows"]] == [2 * 86_400, 3 * 86_400]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        (["none.pcap"], 5, "'none.pcap'"),
-        (["text.pcap"], 5, "'text.pcap'"),
-        (["."], 2, "'.' is a folder"),
-        (["a.pcap", "--flow", "2"], 2, "no flow 2"),
-        (["a.pcap", "--from", "2s", "--to", "1s"], 2, "--from 2s"),
-        (["a.pcap", "--from", "x"], 2, "--from: "),
-        (["a.pcap", "--trial", "1"], 5, "'a.pcap'"),
-        (["a.pcap", "--format", "html", "--out", "a.json"], 2, "--format says html"),
-    ],
-)
-def test_what_cannot_be_inspected(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    status: int,
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    make_connection(tmp_path / "a.pcap")
-    (tmp_path / "text.pcap").write_text("hello", encoding="utf-8")
-    said = call(["inspect", *arguments], capsys)
-    assert said.status == status
-    assert message in said.err
-    assert "fix: " in said.err
-
-
 def write_captured(folder: Path, *ends: str, **columns: Any) -> Path:
     """Results of which trial 1 has files of these ends and these columns."""
     synthetic = make_quickstart()

@@ -8,7 +8,6 @@ from click.testing import CliRunner
 
 from pathlab.cli.commands.report import command
 from pathlab.cli.figures import write_single
-from pathlab.errors import UsageError
 from pathlab.study.analyses import StudiedResults
 from tests.builders.results import make_quickstart, write_results
 
@@ -43,24 +42,3 @@ def test_the_list_names_every_figure_once(stored: StudiedResults, capsys: pytest
     assert {"throughput-streams-1", "contributions-1-4-64KiB", "trial-N"} <= set(names)
     assert rows[-1][1] == "all series of trial N, from 1 to 4"
     assert all("west → east" in title for name, title in rows[:-1])
-
-
-@pytest.mark.parametrize(
-    ("name", "out", "style", "message"),
-    [
-        ("throughput-stream-1", "a.svg", None, "did you mean 'throughput-streams-1'"),
-        ("trial-99", "a.svg", None, "no trial 99"),
-        ("trial-1", "a.gif", None, r"a\.gif' does not end in"),
-        ("trial-1", "a.csv", "x.mplstyle", "--style does not apply to .csv"),
-        ("trial-1", "a.svg", "x.mplstyle", "No such file"),
-        ("list", "a.svg", None, "takes no --out"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(
-    stored: StudiedResults, tmp_path: Path, name: str, out: str, style: str | None, message: str
-) -> None:
-    with pytest.raises(UsageError, match=message) as caught:
-        write_single(stored, name, tmp_path / out, None if style is None else tmp_path / style)
-    assert caught.value.hint
-    assert "\n" not in str(caught.value)
-    assert not (tmp_path / out).exists()

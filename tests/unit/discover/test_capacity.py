@@ -80,8 +80,7 @@ def test_a_budget_that_is_less_than_a_round_sends_nothing(options: CapacityOptio
 def test_no_answers_at_all_end_it_at_once() -> None:
     path = SimulatedPath([20e6], answer_ratio={1: 0.0})
     result = measure_capacity(path, (1,), 1500, CapacityOptions())
-    assert result.stopped == UNANSWERED
-    assert result.rounds == 1
+    assert (result.stopped, result.rounds) == (UNANSWERED, 1)
     assert result.hops[0].estimate.undecided is Undecided.NO_SAMPLES
 
 

@@ -207,8 +207,7 @@ def build_trial(
 
 def test_a_trial_has_what_both_ends_stated_and_nothing_that_none_did() -> None:
     record = build_trial()
-    assert record.engine_version == "parrot, contract 1"
-    assert record.adapter_versions == "beak 1.2, perch 3.4"
+    assert (record.engine_version, record.adapter_versions) == ("parrot, contract 1", "beak 1.2, perch 3.4")
     assert record.adapter_settings == (
         '{"receiver": {"no_delay": true}, "sender": {"no_delay": true, "tongue": "wet"}}'
     )

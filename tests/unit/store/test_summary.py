@@ -26,8 +26,7 @@ def test_a_summary_counts_rows_and_trials(tmp_path: Path) -> None:
         assert getattr(found, name) == getattr(CAMPAIGN, name)
     assert (found.planned, found.without_result, found.complete, found.failed) == (planned, left, 2, 1)
     assert found.trials == trials == 3
-    assert found.last_entry == entry
-    assert (found.fault, found.problem) == (None, None)
+    assert (found.last_entry, found.fault, found.problem) == (entry, None, None)
     assert read_summary(tmp_path / "results.db") == found
 
 

@@ -32,8 +32,7 @@ def test_one_answer_for_each_combination_over_all_cycles(tmp_path: Path) -> None
     found = {dict(answer.condition.settings)["gso"]: answer.result for answer in answers}
     assert found.keys() == {False, True}
     plain = found[False]
-    assert plain.name == "local to local, gso no"
-    assert (plain.searches, plain.finished, plain.found) == (6, 6, 6)
+    assert (plain.name, plain.searches, plain.finished, plain.found) == ("local to local, gso no", 6, 6, 6)
     assert plain.ending == SearchEnding.FOUND
     assert plain.below_bits_per_s < 48.5e6 < plain.above_bits_per_s
     # The interval over cycles holds the truth although each cycle tried the same rates.

@@ -47,11 +47,9 @@ def test_rows_time_left_and_bytes_follow_the_trials() -> None:
         trial(1, 5, "interrupted", "controller"),  # measured before: stays so
     )
     progress = follower.describe(follower.find_state(RUNNING), NOON + datetime.timedelta(seconds=6))
-    assert progress.rows == "ccsp"
-    assert (progress.planned, progress.complete, progress.failed_trials) == (4, 2, 2)
+    assert (progress.rows, progress.planned, progress.complete, progress.failed_trials) == ("ccsp", 4, 2, 2)
     assert progress.left == TimeLeft(expected_ns=10, at_most_ns=15)
-    assert (progress.sent_bytes, progress.sent_today_bytes) == (500, 500)
-    assert progress.measuring_s == 6
+    assert (progress.sent_bytes, progress.sent_today_bytes, progress.measuring_s) == (500, 500, 6)
 
 
 def test_a_pause_is_no_time_of_measuring_and_no_progress() -> None:
@@ -65,8 +63,7 @@ def test_a_pause_is_no_time_of_measuring_and_no_progress() -> None:
     follower.add_entry(entry("continued", 3610, paused_s=3600))
     follower.add_entry(entry("ended", 3630))
     progress = follower.describe(follower.find_state(Signs(writer=None)), NOON + datetime.timedelta(days=1))
-    assert (progress.measuring_s, progress.paused_s) == (30, 3600)
-    assert progress.sent_today_bytes == 0
+    assert (progress.measuring_s, progress.paused_s, progress.sent_today_bytes) == (30, 3600, 0)
 
 
 @pytest.mark.parametrize(

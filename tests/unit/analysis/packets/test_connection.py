@@ -32,8 +32,7 @@ def test_recovery_by_sack_across_every_wrap(base: int) -> None:
     trace.ack(10.3, 1000, (2000, 5000)).ack(20.2, 5000)
     found = trace.analyze()
     assert causes_of(found) == {Cause.FAST: 1}
-    assert found.retransmitted_bytes == 1000
-    assert found.new_bytes == 5000
+    assert (found.retransmitted_bytes, found.new_bytes) == (1000, 5000)
     assert found.curves.segments.y.tolist() == [0, 1000, 2000, 3000, 4000, 5000]
     assert found.curves.retransmissions[Cause.FAST].y.tolist() == [1000]
 
@@ -104,9 +103,7 @@ def test_spurious_ones_by_dsack_below_the_acknowledgement_and_within_the_second_
     trace.ack(11, 3000, (1000, 2000)).data(11.1, 4000)
     trace.ack(12, 3000, (4000, 5000), (4000, 6000)).ack(13, 6000)
     found = trace.analyze()
-    assert found.spurious == 2
-    assert found.dsack_blocks == 2
-    assert found.unmatched_dsack_blocks == 0
+    assert (found.spurious, found.dsack_blocks, found.unmatched_dsack_blocks) == (2, 2, 0)
     assert sorted(found.curves.spurious.y.tolist()) == [1000, 4000]
 
 
@@ -146,8 +143,7 @@ def test_a_retransmission_of_what_was_lost_before_the_capture() -> None:
     trace = Trace()
     add_filler(trace, 5, ip_id=16, ts=(5, 0))
     found = trace.analyze()
-    assert (found.reordered, found.lost_before_capture) == (0, 1)
-    assert found.retransmitted_packets == 1
+    assert (found.reordered, found.lost_before_capture, found.retransmitted_packets) == (0, 1, 1)
 
 
 @pytest.mark.parametrize(("stamp", "late"), [(2, False), (9, True)])

@@ -66,9 +66,7 @@ def draw_messages(name: str) -> Plot:
 
 
 def draw_trial() -> Plot:
-    found = find_trial_plot(measure(), "trial-1")
-    assert found is not None
-    return found
+    return find_trial_plot(measure(), "trial-1")
 
 
 def draw_view() -> Plot:

@@ -117,8 +117,7 @@ def test_iperf3s_own_python_reader_reads_a_trial(results: Results, tmp_path: Pat
     out = export(results, "iperf3", tmp_path / "out")
     read = read_iperf3(out)
     assert read.error is None
-    assert (read.num_streams, read.type) == (4, "client")
-    assert (read.duration, read.omit) == (2.0, 1.0)
+    assert (read.num_streams, read.type, read.duration, read.omit) == (4, "client", 2.0, 1.0)
     assert read.received_bytes == COMPLETE.received_steady_bytes
     node = json.loads(read.text)
     # 7 (and a stream's own number) were retransmitted during the warm-up, 2 in the steady window
@@ -262,8 +261,7 @@ def test_openmetrics_is_what_prometheus_reads(tmp_path: Path) -> None:
     assert (rates.type, rates.unit) == ("gauge", "bits_per_second")
     first, last = rates.samples
     assert first.value == COMPLETE.throughput_bits_per_s
-    assert first.labels["window_bytes"] == "65536"
-    assert first.labels["program"] == "pathlab"
+    assert (first.labels["window_bytes"], first.labels["program"]) == ("65536", "pathlab")
     wanted = {"source": ODD, "window_bytes": "auto", "program": "iperf3"}
     assert last.labels.items() >= wanted.items()
     assert [float(str(sample.timestamp)) for sample in (first, last)] == [BEGIN_S, BEGIN_S + 120.25]

@@ -30,8 +30,7 @@ def test_full_output_is_one_test(tmp_path: Path, name: str) -> None:
     (both,) = read_file(DATA / f"{name}.json").trials
     for text in (events, whole):
         (alone,) = read_node(tmp_path, text)
-        assert alone.record == both.record
-        assert alone.settings == both.settings
+        assert (alone.record, alone.settings) == (both.record, both.settings)
         assert alone.series.keys() == both.series.keys()
         for kind, table in alone.series.items():
             assert table.equals(both.series[kind])

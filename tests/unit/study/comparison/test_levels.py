@@ -65,8 +65,7 @@ def test_each_combination_has_a_verdict_beside_the_noise_floor() -> None:
         assert rate.verdict is ChangeVerdict.WORSE
         assert rate.ratio == pytest.approx(0.9, abs=0.01)
         assert rate.interval.contains(0.9)
-        assert rate.name == "against : this"
-        assert rate.pairs == 12
+        assert (rate.name, rate.pairs) == ("against : this", 12)
         assert rate.noise_ratio == pytest.approx(1, abs=0.01)
         assert 1 < (rate.noise_floor_ratio or 0) < 1.01
         assert cpu.verdict is ChangeVerdict.EQUIVALENT

@@ -46,8 +46,7 @@ def test_a_point_is_the_estimate_of_its_usable_trials_in_time_order(
         rows = np.flatnonzero((streams == point.x) & table.counted & ~np.isnan(values))[::-1]
         truth = function(values[rows])
         assert point.rows == tuple(rows)
-        assert point.trials == rows.size
-        assert point.y == truth.estimate
+        assert (point.trials, point.y) == (rows.size, truth.estimate)
         assert (point.low, point.high) == (truth.interval.low, truth.interval.high)
         assert (point.state is PointState.ESTIMATED) == truth.interval.decided
     assert found.undecided == sum(point.state is PointState.UNDECIDED for point in curve.points)
