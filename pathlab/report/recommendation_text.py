@@ -59,7 +59,9 @@ RULE = (
     "combination is shown to reach the full rate, or only one is usable, the medians decide and "
     "confidence is low. Confidence is also low if less delay decides and the RTT was still rising when "
     "the trials ended. It is low too if the rate has several levels, slow hours, changes within trials "
-    "or seconds without a byte. Where the machine was too busy for some combinations, their medians "
+    f"or seconds without a byte. So it is if the path changed by more than {_EQUAL} during the campaign. "
+    f"Confidence is not high if the rate's interval is not within {_ENOUGH} of the median. "
+    "Where the machine was too busy for some combinations, their medians "
     "decide as well if they would change the answer. It is then provisional."
 )
 
@@ -121,7 +123,7 @@ def describe_recommendation(found: Recommendation) -> RecommendationText:
         reasons=tuple(_list_reasons(found, chosen)),
         certainty=tuple(_describe_certainty(found, chosen)),
         other_rates=tuple(list_other_rates(found)),
-        warnings=tuple(_describe_drift(found)),
+        warnings=tuple(_describe_drift(found, chosen)),
     )
 
 
@@ -137,6 +139,9 @@ def format_confidence(found: Recommendation) -> str:
     trials = format_count(chosen.n, "trial")
     if found.confidence is Confidence.HIGH:
         return f"high - it reaches the full rate ({trials}); {_compare_smaller(found)}"
+    if found.imprecise:
+        interval = format_ci(chosen.throughput_bits_per_s.interval, format_rate)
+        return f"medium - it reaches the full rate ({trials}), but the rate itself varies: {interval}"
     if found.confidence is Confidence.MEDIUM:
         names = enumerate_cells(one.levels for one in found.undecided)
         return f"medium - it reaches the full rate ({trials}); {names} may reach it too (undecided){outlook}"
@@ -148,6 +153,12 @@ def format_confidence(found: Recommendation) -> str:
         return (
             f"low - {names} {were} measured at other times, and the path may have changed in between. "
             "Measure all combinations in turn"
+        )
+    if _has_drift_alone(found, chosen):
+        word = "drifted" if found.drift is DriftVerdict.DRIFTING else "changed its level"
+        return (
+            f"low - the path {word} during the campaign: throughput changed by "
+            f"{format_ratio(found.drift_ratio)}. Measure again, also at other times of the day"
         )
     if found.lone:
         if others := len(found.candidates) - 1:
@@ -267,11 +278,19 @@ def _describe_certainty(found: Recommendation, chosen: Candidate) -> Iterator[st
     if found.medium == LAB:
         yield "CPU figures include the emulator, which shares these cores."
     yield from _describe_over_line(found)
-    yield from _describe_drift(found)
+    yield from _describe_drift(found, chosen)
 
 
-def _describe_drift(found: Recommendation) -> Iterator[str]:
-    if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
+def _has_drift_alone(found: Recommendation, chosen: Candidate) -> bool:
+    """Whether confidence is low because the path drifted, and for no more severe reason."""
+    severe = found.provisional or found.apart or not chosen.has_one_rate
+    return found.drifted and not severe
+
+
+def _describe_drift(found: Recommendation, chosen: Candidate) -> Iterator[str]:
+    """The drift, where the line of the confidence does not say it."""
+    named = found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED)
+    if named and found.drift is not None and not _has_drift_alone(found, chosen):
         yield f"{DRIFT_WORDS[found.drift]}. The recommendation is for its average condition."
 
 
@@ -310,6 +329,11 @@ def _list_reasons(found: Recommendation, chosen: Candidate) -> Iterator[str]:
                 "That is far below the link's rate. If little was sent again, the return path "
                 'of the acknowledgements may be full. Measure it with `direction = "reverse"`.'
             )
+    if best is not None and best.limit is Limit.RETURN_PATH:
+        yield (
+            "The acknowledgements wait in a queue on the return path, so the forward path can probably carry "
+            'more. Measure the return path with `direction = "reverse"`.'
+        )
     if found.window_limited:
         yield (
             "Even the combination with the highest median was limited by its windows. Larger windows or more "

@@ -10,14 +10,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
-from pathlab.analysis.estimators.margins import SUFFICIENT_RATIO
+from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
-from pathlab.analysis.verdicts.drift import DriftVerdict
+from pathlab.analysis.verdicts.drift import Drift, DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
 from pathlab.store.flags import Flag
-from pathlab.study.answer import Answer
+from pathlab.study.answer import Answer, Spread
 from pathlab.study.candidates import (
     OVERLOADED,
     Candidate,
@@ -54,7 +54,8 @@ class Confidence(StrEnum):
     """With what confidence something is recommended. The values are stable and machine-readable."""
 
     HIGH = "high"  # shown to carry enough, and everything smaller shown not to
-    MEDIUM = "medium"  # shown to carry enough; something that would be preferred may do as well
+    #: Shown to carry enough; something that would be preferred may do as well, or its rate is not precise.
+    MEDIUM = "medium"
     LOW = "low"  # by medians, which chance may have brought about; or the only one
     NONE = "none"  # nothing to recommend, as ``reason`` says
 
@@ -79,7 +80,10 @@ class Recommendation:
     them and about the recommended one. ``line_bits_per_s`` is the payload rate of the lab's narrowest link.
     ``share_of_best_ratio`` is the recommended one's median over the best one's, ``share_of_link_ratio`` the
     best one's over the link's payload rate. ``equal_windows`` counts the verdicts on more streams against
-    larger windows at the same total window. ``drift`` is the verdict over the campaign. ``provisional``: the
+    larger windows at the same total window. ``drift`` is the verdict over the campaign,
+    ``drift_ratio`` by which share the throughput changed, where it is drifting or stepped; confidence is low
+    where that is above the margin. ``imprecise``: nothing but the width of the recommended one's interval
+    keeps confidence from high, as over a path that changed in too few cycles to name it. ``provisional``: the
     medians of combinations that the overloaded emulation excluded decide as well, since none is usable or
     they would change the answer; ``reason`` says in how many, and confidence is low.
     ``apart``: usable combinations that share no stretch of time with the recommended one, so that the path
@@ -108,6 +112,8 @@ class Recommendation:
     equal_windows: Mapping[str, int] = field(default_factory=dict)
     capacity_least_bits_per_s: float | None = None
     drift: DriftVerdict | None = None
+    drift_ratio: float | None = None
+    imprecise: bool = False
     provisional: bool = False
     apart: tuple[Candidate, ...] = ()
 
@@ -151,6 +157,11 @@ class Recommendation:
         return self.preferred_for is Reason.DELAY and self.recommended in self.still_rising
 
     @property
+    def drifted(self) -> bool:
+        """Whether the path changed by more than the margin during the campaign."""
+        return abs(self.drift_ratio or 0.0) > MARGIN_RATIO
+
+    @property
     def lone(self) -> bool:
         """Whether a single combination is usable, so that there is nothing to compare it with."""
         return sum(_is_usable(one) for one in self.candidates) == 1
@@ -162,7 +173,7 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
     steadiness = _list_by_cell(study.steadiness())
     levels = _list_by_cell(study.rate_levels())
     capacities = {answer.condition: answer.result.capacity for answer in study.surface()}
-    drifts = {answer.condition: answer.result.verdict for answer in study.drift()}
+    drifts = {answer.condition: answer.result for answer in study.drift()}
     verdicts: dict[Condition, Counter[str]] = {}
     for pair in study.streams_vs_windows():
         verdicts.setdefault(pair.condition, Counter())[str(pair.result.comparison.verdict)] += 1
@@ -182,8 +193,8 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
         found = replace(
             _read_climbs(found, group, study.study_source),
             equal_windows=dict(sorted(verdicts.get(key, Counter()).items())),
-            drift=drifts.get(key),
         )
+        found = _add_drift(found, drifts.get(key))
         answers.append(Answer(condition=key, selection=measured.sample.selection, result=found))
     return tuple(answers)
 
@@ -205,7 +216,8 @@ def recommend(group: CandidateSet, name: str, fitted: Estimate | None) -> Recomm
     Of the usable combinations that carry enough (``evaluate_candidates``) the one that ``preference.prefer``
     names: less delay and loss, then the least streams x window, then the fewest streams. Confidence is low
     where medians alone or the ranges of few trials decide, where there is nothing to compare with, or where
-    the recommended one has no one rate: several levels, slow hours, trials that are not steady.
+    the recommended one has no one rate: several levels, slow hours, trials that are not steady, a path that
+    drifted. It is not high where its rate has an interval that reaches further than 10 % from the median.
     Where combinations that an overloaded emulation excluded would by their medians change the answer, all are
     compared by medians, and the answer is provisional: what the rest shows is then an accident of which
     trials the machine could keep up with.
@@ -254,6 +266,7 @@ def _recommend_usable(
     compared = bool(sure) and (len(evaluated) > 1 or capacity is not None)
     apart = tuple(one for one in evaluated if _are_apart(group, one, chosen))
     tested = compared and found.evidence is not DifferenceTest.RANGES and not apart and chosen.has_one_rate
+    imprecise = tested and not undecided and not _is_precise(chosen.throughput_bits_per_s)
     return replace(
         refused,
         candidates=candidates,
@@ -269,13 +282,34 @@ def _recommend_usable(
         share_of_link_ratio=_divide_by_line(best, line_bits_per_s),
         preferred_for=found.reason,
         preferred_by=found.evidence,
-        confidence=_rate_confidence(tested, undecided),
+        confidence=Confidence.MEDIUM if imprecise else _rate_confidence(tested, undecided),
         reason=_count_overloaded(group) if provisional else None,
         undecided=undecided,
         more_cycles=_find_most([*undecided, *(() if sure else (chosen,))]),
         provisional=provisional,
         apart=apart,
+        imprecise=imprecise,
     )
+
+
+def _is_precise(rate: Spread) -> bool:
+    """Whether the interval of a median lies within what counts as enough of it, on either side."""
+    low, high, median = rate.interval.low, rate.interval.high, rate.median
+    if low is None or high is None or not median:
+        return False
+    return low >= SUFFICIENT_RATIO * median and SUFFICIENT_RATIO * high <= median
+
+
+def _add_drift(found: Recommendation, drift: Drift | None) -> Recommendation:
+    """The recommendation with the drift of its path, over which no one rate is to be expected."""
+    if drift is None or drift.verdict not in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
+        return found if drift is None else replace(found, drift=drift.verdict)
+    step = drift.step if drift.verdict is DriftVerdict.STEPPED else None
+    ratio = drift.change.change_ratio if step is None else step.change_ratio
+    changed = replace(found, drift=drift.verdict, drift_ratio=ratio)
+    if not changed.drifted or found.confidence is Confidence.NONE:
+        return changed
+    return replace(changed, confidence=Confidence.LOW, imprecise=False)
 
 
 def _are_apart(group: CandidateSet, first: Candidate, second: Candidate) -> bool:

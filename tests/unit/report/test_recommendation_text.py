@@ -42,25 +42,25 @@ def test_the_rule_and_the_answer_are_short_sentences() -> None:
     assert long == []
 
 
-def test_a_rate_far_below_the_known_one_points_at_the_way_back_unless_it_is_explained() -> None:
-    """Of a link of 38.6 Mbit/s 9.5 are carried, and no limit is known."""
-    found = carry({1: 9.0, 4: 9.5, 8: 9.5}, (8,))
-    bare = tuple(replace(one, limit=None) for one in found.candidates)
-    assert found.best is not None
-    open_ = replace(
-        found,
-        candidates=bare,
-        best=replace(found.best, limit=None),
-        line_bits_per_s=38.6e6,
-        share_of_link_ratio=0.246,
-    )
-    explained = replace(open_, candidates=tuple(replace(one, limit=Limit.PATH_CAPACITY) for one in bare))
-    near = replace(open_, share_of_link_ratio=0.9)
-    said = [
-        any(
-            "the return path of the acknowledgements may be full" in text
-            for text in describe_recommendation(one).sentences
-        )
-        for one in (open_, explained, near)
-    ]
-    assert said == [True, False, False]
+def test_the_return_path_is_named_where_its_queue_limits_or_nothing_else_explains_a_low_rate() -> None:
+    """10 Mbit/s ahead and 60 kbit/s back: 2.5 Mbit/s are carried."""
+    found = replace(carry({1: 2.2, 4: 2.47, 8: 2.47}, (8,)), line_bits_per_s=9.6e6, share_of_link_ratio=0.257)
+    said = {}
+    for limit in (Limit.RETURN_PATH, None, Limit.PATH_CAPACITY):
+        each = tuple(replace(one, limit=limit) for one in found.candidates)
+        (best,) = [one for one in each if found.best is not None and one.levels == found.best.levels]
+        (chosen,) = [
+            one for one in each if found.recommended is not None and one.levels == found.recommended.levels
+        ]
+        words = describe_recommendation(replace(found, candidates=each, best=best, recommended=chosen))
+        named = [
+            text[:35] for text in words.reasons if "return path" in text and 'direction = "reverse"' in text
+        ]
+        said[limit] = (dict(words.numbers)["Limited by"], named)
+    near = describe_recommendation(replace(found, share_of_link_ratio=0.9))
+    assert not any("return path" in text for text in near.sentences)
+    assert said == {
+        Limit.RETURN_PATH: ("a queue on the return path", ["The acknowledgements wait in a queue"[:35]]),
+        None: ("undecided", ["That is far below the link's rate. "]),
+        Limit.PATH_CAPACITY: ("the path's capacity", []),
+    }

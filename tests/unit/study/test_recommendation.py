@@ -2,9 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pathlab.analysis.verdicts.drift import DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
+from pathlab.report.recommendation_text import describe_recommendation
 from pathlab.store.records import TrialRecord
 from pathlab.study.recommendation import Confidence
 from tests.builders.recommendations import (
@@ -18,7 +23,7 @@ from tests.builders.recommendations import (
     sweep,
     take_recommended,
 )
-from tests.builders.results import make_quickstart
+from tests.builders.results import SyntheticResults, make_quickstart
 
 
 def test_the_least_product_that_carries_enough_is_recommended() -> None:
@@ -78,3 +83,44 @@ def test_a_rival_whose_queue_was_filling_is_said_and_changes_nothing() -> None:
     found = sweep(QUICK, 8, rising=(12,))
     assert found.confidence is Confidence.HIGH
     assert [one.levels for one in found.still_rising] == [(12, 64_000)]
+
+
+@settings(max_examples=12)
+@given(
+    cycles=st.integers(6, 31),
+    change=st.floats(0.3, 0.6).flatmap(lambda share: st.sampled_from([-share, 1 / (1 - share) - 1])),
+    sudden=st.booleans(),
+    noise=st.sampled_from([0.002, 0.01, 0.05]),
+    seed=st.integers(0, 9),
+)
+def test_no_confidence_is_high_over_a_path_that_changed(
+    cycles: int, change: float, sudden: bool, noise: float, seed: int
+) -> None:
+    """It changes by 30 % to 150 %, in a ramp or half way in a step; a steady one has high confidence."""
+    rates, rng = {1: 10e6, 4: 38e6, 8: 38e6}, np.random.default_rng(seed)
+    steady = make_quickstart(cycles=cycles, levels=[(streams, 64 * KIB) for streams in rates], environment={})
+    drawn = {number: float(np.exp(rng.normal(0, noise))) for number in range(len(steady.records))}
+    common = {cycle: float(np.exp(rng.normal(0, 0.002))) for cycle in range(cycles)}
+
+    def carry_in_time(record: TrialRecord, share: float) -> TrialRecord:
+        passed = record.cycle / (cycles - 1)
+        factor = common[record.cycle] * (1 + share * (round(passed) if sudden else passed))
+        return replace(record, throughput_bits_per_s=rates[record.streams] * factor, loaded_sent=None)
+
+    def vary(share: float) -> SyntheticResults:
+        results = steady.copy(series={})
+        results.records = [
+            replace(one, throughput_bits_per_s=(one.throughput_bits_per_s or 0.0) * drawn[number])
+            for number, one in enumerate(carry_in_time(record, share) for record in steady.records)
+        ]
+        return results
+
+    found = answer(vary(change))
+    words = describe_recommendation(found)
+    assert found.recommended is not None
+    assert found.confidence in (Confidence.MEDIUM, Confidence.LOW)
+    if found.drift in (DriftVerdict.DRIFTING, DriftVerdict.STEPPED):
+        assert found.confidence is Confidence.LOW
+        assert sum("during the campaign" in text for text in words.sentences) == 1
+    if noise == 0.002:
+        assert answer(vary(0.0)).confidence is Confidence.HIGH
