@@ -10,7 +10,7 @@ import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from pathlab.report.explorer.packing import FLAGS, NUMERIC, pack_column, pack_ta
 from pathlab.report.explorer.page import render_exported
 from pathlab.report.explorer.published_document import list_published
 from pathlab.report.phrases import format_count
+from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.summary import AnswerText, list_answers
 from pathlab.store.saved_views import SavedView, read_views
 from pathlab.study.exploration.columns import ExploredColumn
 from pathlab.study.exploration.explored_results import ExploredResults
@@ -50,15 +52,25 @@ class ExportedPage:
 def export_page(results: ExploredResults, bytes_max: int = PAGE_BYTES_MAX) -> ExportedPage:
     """The page of these results in at most ``bytes_max`` bytes, or with the columns of identity alone."""
     title = "; ".join(dict.fromkeys(source.title or source.name for source in results.sources))
-    frame_bytes = len(render_exported(title, b"", b"", ()).encode()) + SPARE_BYTES
+    answers = tuple(_list_source_answers(results))
+    frame_bytes = len(render_exported(title, b"", b"", (), answers).encode()) + SPARE_BYTES
     room = max(0, int((bytes_max - frame_bytes) / ENCODED_RATIO))
     columns = choose_columns(results, int(room * TABLE_RATIO))
     parts = _collect_parts(results)
     documents = collect_documents(results, max(0, room - len(columns.table)), parts)
     left_out = tuple(_list_left_out(columns, documents, len(results)))
     return ExportedPage(
-        text=render_exported(title, columns.table, documents.content, left_out), left_out=left_out
+        text=render_exported(title, columns.table, documents.content, left_out, answers), left_out=left_out
     )
+
+
+def _list_source_answers(results: ExploredResults) -> Iterator[AnswerText]:
+    """The answers of each of the results as its report has them; of several with the label of each."""
+    for source in results.sources:
+        if results.has_study(source.label):
+            for answer in list_answers(summarise_topics(results.study(source.label))):
+                lead = answer.lead if len(results.sources) == 1 else f"{source.label}: {answer.lead}"
+                yield replace(answer, lead=lead)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

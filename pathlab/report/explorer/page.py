@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from pathlab.escaping import escape_controls
 from pathlab.report.plots.live import SCRIPT, seal_json, seal_script
+from pathlab.report.summary import AnswerText
 from pathlab.web.modules import join_modules
 
 #: What a served page runs first.
@@ -104,11 +105,18 @@ def _link_scripts(names: Sequence[str]) -> list[Markup]:
     return [Markup('<script src="static/{}"></script>').format(name) for name in names]
 
 
-def render_exported(title: str, table: bytes, documents: bytes, left_out: Sequence[str]) -> str:
+def render_exported(
+    title: str,
+    table: bytes,
+    documents: bytes,
+    left_out: Sequence[str],
+    answers: Sequence[AnswerText] = (),
+) -> str:
     """The page as one file that needs no network and no server.
 
     ``table``: the packed table; ``documents``: what the page shows besides it; both compressed with gzip.
-    ``left_out``: what readers are told that the page rounds or leaves out.
+    ``left_out``: what readers are told that the page rounds or leaves out. ``answers`` come first on the
+    page, and need no script.
     The page's policy allows only its own scripts and styles, by their digests, and no request.
     """
     sheets = [(_mark_sheet(name), _read_text(name)) for name in SHEETS]
@@ -129,7 +137,7 @@ def render_exported(title: str, table: bytes, documents: bytes, left_out: Sequen
     tail = [_embed(TABLE_ID, table), _embed(DOCUMENTS_ID, documents)]
     tail += [Markup('<script type="{}" id="{}">{}</script>').format(TOLD_TYPE, LEFT_OUT_ID, Markup(told))]
     tail += [Markup("<script>{}</script>").format(Markup(text)) for text in scripts]
-    return _render(title, mode="exported", head=head, tail=tail)
+    return _render(title, mode="exported", head=head, tail=tail, answers=answers)
 
 
 def _render(
@@ -139,12 +147,17 @@ def _render(
     head: Sequence[Markup],
     tail: Sequence[Markup],
     template: str = "explorer.html",
+    answers: Sequence[AnswerText] = (),
 ) -> str:
     environment = Environment(
         loader=PackageLoader("pathlab.web", "page"), autoescape=True, undefined=StrictUndefined
     )
     return environment.get_template(template).render(
-        title=escape_controls(title), mode=mode, head=Markup("\n").join(head), tail=Markup("\n").join(tail)
+        title=escape_controls(title),
+        mode=mode,
+        head=Markup("\n").join(head),
+        tail=Markup("\n").join(tail),
+        answers=[[escape_controls(text) for text in (one.lead, *one.remarks)] for one in answers],
     )
 
 

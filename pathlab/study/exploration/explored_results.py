@@ -87,6 +87,10 @@ class ExploredResults:
     def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
+    def has_study(self, label: str) -> bool:
+        """Whether the results of that label could be read."""
+        return any(one.source.label == label and one.study is not None for one in self._readers)
+
     def study(self, label: str) -> Analyses:
         """The analyses of one of the results, by its label. Raises UsageError where there is none."""
         known = {one.source.label: one.study for one in self._readers if one.study is not None}

@@ -7,18 +7,23 @@ import base64
 import gzip
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pathlab.escaping import escape_controls
 from pathlab.report.explorer.documents import collect_documents, order_rows
 from pathlab.report.explorer.export import SPARE_BYTES, ExportedPage, choose_columns, export_page
 from pathlab.report.explorer.page import DOCUMENTS_ID, LEFT_OUT_ID, TABLE_ID, render_exported
 from pathlab.report.explorer.verdict_document import read_verdicts
 from pathlab.report.formats.forms import RESULTS_FORMS
+from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.summary import list_answers
 from pathlab.store.saved_views import save_view
+from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view_text import parse_view
 from tests.builders.explored import make_explored
@@ -168,3 +173,21 @@ def test_the_file_is_written_by_its_form(folders: tuple[Path, Path], tmp_path: P
     assert out.read_bytes() == again.read_bytes()
     header, _ = read_header(read_part(out.read_text(encoding="utf-8"), TABLE_ID))
     assert [source["path"] for source in header["sources"]] == ["second"]
+
+
+def test_the_answers_of_the_report_come_first_on_the_page_and_need_no_script(
+    folders: tuple[Path, Path], page: ExportedPage
+) -> None:
+    alone = export_page(ExploredResults.open(folders[:1])).text
+    expected = []
+    for folder in folders:
+        with StudiedResults.open(folder) as stored:
+            expected.append(list_answers(summarise_topics(stored)))
+    (first, *_), (second, *_) = expected
+    body = unescape(alone[alone.index("<main>") :])
+    assert body.index(first.lead) < min(body.index("data-panel"), body.index("<script"))
+    assert all(remark in body for answer in expected[0] for remark in answer.remarks)
+    assert any("Confidence: " in remark for answer in expected[0] for remark in answer.remarks)
+    both = unescape(page.text)
+    assert f"A: {first.lead}" in both
+    assert f"B: {escape_controls(second.lead)}" in both
