@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "native" / "records.toml"
+ROWS = ROOT / "native" / "src" / "base" / "record_types.h"
 TYPES = ROOT / "pathlab" / "remote" / "engine_records.py"
 SCHEMA = ROOT / "docs" / "engine-records.schema.json"
 MADE_BY = "native/records.toml by tools/engine_records.py"
@@ -93,28 +94,49 @@ def _parse_type(tokens: list[str]) -> FieldType:
 
 
 Objects = Mapping[str, Mapping[str, str]]
+#: Kinds of fields in C (native/src/base/record.h) by type; a number that may be null is NULLABLE.
+KINDS: Mapping[str, str] = {
+    **dict.fromkeys(("Count", "Whole", "Port", "Stream", "Streams"), "NUMBER"),
+    **{"Figure": "FIGURE", "Name": "TEXT", "Text": "TEXT", "Flag": "FLAG"},
+    **{"Quantiles": "QUANTILES", "RoundTrips": "ROUND_TRIPS"},
+}
 
 
-def read_table() -> tuple[dict[str, str], dict[str, dict[str, str]]]:
-    """The programs, and all objects and records: ``Worker``, ``ping.probe``."""
+def read_table() -> tuple[dict[str, str], list[str], dict[str, dict[str, str]]]:
+    """The programs, what C writes by rows, and all objects and records: ``Worker``, ``ping.probe``."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    programs = table.pop("programs")
+    programs, encoded = table.pop("programs"), table.pop("encoded")
     objects: dict[str, dict[str, str]] = {}
     for name, content in table.items():
         if name[0].isupper():
             objects[name] = content
         else:
             objects.update({f"{name}.{kind}": fields for kind, fields in content.items()})
-    return programs, objects
+    return programs, encoded, objects
 
 
 def make_files() -> dict[Path, str]:
     """The text of each file."""
-    programs, objects = read_table()
+    programs, encoded, objects = read_table()
     return {
+        ROWS: "\n".join(_format_rows(encoded, objects)) + "\n",
         TYPES: "\n".join(_format_types(programs, objects)) + "\n",
         SCHEMA: json.dumps(_build_schema(programs, objects), indent=2) + "\n",
     }
+
+
+def _format_rows(encoded: Sequence[str], objects: Objects) -> Iterator[str]:
+    yield f"/* Generated from {MADE_BY}: not to be edited. Included several times. */"
+    yield "/* clang-format off */"
+    for name in encoded:
+        program, _, kind = name.partition(".")
+        record = f"{program}_{kind}" if kind else re.sub("(?!^)([A-Z])", r"_\1", name).lower()
+        yield f'RECORD({record}, "{kind}")' if kind else f"RECORD({record}, NULL)"
+        for key, text in objects[name].items():
+            found, _ = parse_field(text)
+            number = KINDS[found.name]
+            yield f"FIELD({record}, {'NULLABLE' if found.null and number == 'NUMBER' else number}, {key})"
+        yield f"RECORD_END({record})"
 
 
 def _name_class(name: str) -> str:

@@ -267,6 +267,7 @@ class FlowListening(TypedDict):
     type: Literal["listening"]
     address: NotRequired[Name]
     port: Port | None
+    window: NotRequired[Window | None]
 
 
 class FlowReady(TypedDict):

@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "base/program.h"
+#include "base/record.h"
 #include "base/subcommands.h"
 #include "base/units.h"
 #include "calibrate/loopback.h"
@@ -103,10 +104,10 @@ static enum pl_options_outcome parse(struct calibration *calibration, int argc, 
     return outcome;
 }
 
-static void end_record(struct calibration *calibration)
+static void write_record(struct calibration *calibration, const struct pl_record_type *type,
+                         const void *values)
 {
-    pl_json_end_object(&calibration->json);
-    calibration->written = pl_json_flush_line(&calibration->json) && calibration->written;
+    calibration->written = pl_record_write(&calibration->json, type, values) && calibration->written;
 }
 
 static void measure_clock(struct calibration *calibration)
@@ -127,14 +128,13 @@ static void measure_clock(struct calibration *calibration)
         (void)printf("clock     read in %.0f ns, smallest step %lld ns\n", read_ns, (long long)least_step_ns);
         return;
     }
-    struct pl_json *j = &calibration->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "clock");
-    pl_json_string(j, "clock", "CLOCK_MONOTONIC");
-    pl_json_i64(j, "resolution_ns", pl_timespec_ns(&resolution));
-    pl_json_i64(j, "step_ns", least_step_ns);
-    pl_json_double(j, "read_ns", read_ns);
-    end_record(calibration);
+    const struct pl_calibrate_clock_record record = {
+        .clock = "CLOCK_MONOTONIC",
+        .resolution_ns = pl_timespec_ns(&resolution),
+        .step_ns = least_step_ns,
+        .read_ns = read_ns,
+    };
+    write_record(calibration, &pl_calibrate_clock_type, &record);
 }
 
 /* The lateness of wake-ups of an idle thread by the timer that all deadlines of the engine use. */
@@ -165,13 +165,9 @@ static bool measure_timer(struct calibration *calibration, struct pl_error *erro
                      (double)median_ns / 1e3, (double)p99_ns / 1e3, (double)lateness.max_ns / 1e3);
         return true;
     }
-    struct pl_json *j = &calibration->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "timer");
-    pl_json_i64(j, "interval_ns", calibration->timer_ns);
-    pl_json_u64(j, "wake_ups", lateness.count);
-    pl_histogram_write_summary(&lateness, j, "late_ns");
-    end_record(calibration);
+    const struct pl_calibrate_timer_record record = {
+        .interval_ns = calibration->timer_ns, .wake_ups = (int64_t)lateness.count, .late_ns = &lateness};
+    write_record(calibration, &pl_calibrate_timer_type, &record);
     return true;
 }
 
@@ -191,20 +187,19 @@ static void write_loopback(struct calibration *calibration, const struct pl_loop
         calibration->written = pl_output_flush() && calibration->written;
         return;
     }
-    struct pl_json *j = &calibration->json;
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "loopback");
-    pl_json_i64(j, "streams", settings->streams);
-    pl_json_string(j, "transfer", transfer);
-    pl_json_string(j, "congestion", result->congestion[0] != 0 ? result->congestion : NULL);
-    pl_json_i64(j, "sender_workers", result->sender_workers);
-    pl_json_i64(j, "receiver_workers", result->receiver_workers);
-    pl_json_u64(j, "bytes", result->bytes);
-    pl_json_i64(j, "length_ns", result->length_ns);
-    pl_json_double(j, "bits_per_s", rate);
-    pl_json_double(j, "cpu_s_per_gb", cost);
-    pl_json_i64(j, "tcp_info_read_ns", result->tcp_info_ns);
-    end_record(calibration);
+    const struct pl_calibrate_loopback_record record = {
+        .streams = settings->streams,
+        .transfer = transfer,
+        .congestion = result->congestion[0] != 0 ? result->congestion : NULL,
+        .sender_workers = result->sender_workers,
+        .receiver_workers = result->receiver_workers,
+        .bytes = (int64_t)result->bytes,
+        .length_ns = result->length_ns,
+        .bits_per_s = rate,
+        .cpu_s_per_gb = cost,
+        .tcp_info_read_ns = (double)result->tcp_info_ns,
+    };
+    write_record(calibration, &pl_calibrate_loopback_type, &record);
 }
 
 static bool measure_loopback(struct calibration *calibration, struct pl_error *error)
@@ -236,10 +231,8 @@ static int run(struct calibration *calibration, struct pl_error *error)
     if (!measure_timer(calibration, error) || !measure_loopback(calibration, error))
         return pl_error_output(error, "calibrate", calibration->human);
     if (!calibration->human) {
-        pl_json_begin_object(&calibration->json, NULL);
-        pl_json_string(&calibration->json, "type", "result");
-        pl_json_bool(&calibration->json, "complete", true);
-        end_record(calibration);
+        const struct pl_calibrate_result_record record = {.complete = true};
+        write_record(calibration, &pl_calibrate_result_type, &record);
     }
     return calibration->written ? PL_OK : PL_RESOURCES;
 }

@@ -6,6 +6,7 @@
 #include "base/events.h"
 #include "base/json.h"
 #include "base/program.h"
+#include "base/record.h"
 #include "base/subcommands.h"
 #include "capture/capture_file.h"
 #include "capture/capture_flags.h"
@@ -155,7 +156,6 @@ static pl_ns process_cpu_ns(void)
 
 static void write_result(struct capture *capture, const char *reason, const struct pl_ring_counts *counts)
 {
-    struct pl_json *j = &capture->json;
     uint64_t packets = pl_capture_file_packets(capture->file);
     uint64_t bytes = pl_capture_file_bytes(capture->file);
     if (capture->plan.human) {
@@ -164,15 +164,15 @@ static void write_result(struct capture *capture, const char *reason, const stru
                      reason == NULL ? "" : "; ended early: ", reason == NULL ? "" : reason);
         return;
     }
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "result");
-    pl_json_bool(j, "complete", reason == NULL);
-    pl_json_string(j, "reason", reason);
-    pl_json_u64(j, "captured_packets", packets);
-    pl_json_u64(j, "dropped_packets", counts->dropped);
-    pl_json_u64(j, "file_bytes", bytes);
-    pl_json_known_i64(j, "cpu_ns", process_cpu_ns());
-    end_record(capture);
+    const struct pl_capture_result_record record = {
+        .complete = reason == NULL,
+        .reason = reason,
+        .captured_packets = (int64_t)packets,
+        .dropped_packets = (int64_t)counts->dropped,
+        .file_bytes = (int64_t)bytes,
+        .cpu_ns = process_cpu_ns(),
+    };
+    capture->written = pl_record_write(&capture->json, &pl_capture_result_type, &record) && capture->written;
 }
 
 static int run(struct capture *capture, struct pl_error *error)

@@ -1,6 +1,7 @@
 #include "flow/records.h"
 
 #include "base/bytes.h"
+#include "base/record.h"
 #include "flow/flow_kind.h"
 #include "flow/hello.h"
 #include "flow/sockopts.h"
@@ -113,14 +114,15 @@ static void write_usage(struct pl_json *j, const struct pl_worker_usage *now,
     pl_json_begin_array(j, "workers");
     for (uint32_t w = 0; w < count; w++) {
         const struct pl_worker_usage *base = before != NULL ? &before[w] : &none;
-        pl_json_begin_object(j, NULL);
-        pl_json_i64(j, "user_ns", now[w].user_ns - base->user_ns);
-        pl_json_i64(j, "system_ns", now[w].system_ns - base->system_ns);
-        pl_json_known_i64(j, "waiting_ns", find_wait(now[w].waiting_ns, base->waiting_ns));
-        pl_json_i64(j, "spun_ns", now[w].spun_ns - base->spun_ns);
-        pl_json_u64(j, "wake_ups", now[w].wake_ups - base->wake_ups);
-        pl_json_u64(j, "system_calls", now[w].system_calls - base->system_calls);
-        pl_json_end_object(j);
+        const struct pl_worker_record record = {
+            .user_ns = now[w].user_ns - base->user_ns,
+            .system_ns = now[w].system_ns - base->system_ns,
+            .waiting_ns = find_wait(now[w].waiting_ns, base->waiting_ns),
+            .spun_ns = now[w].spun_ns - base->spun_ns,
+            .wake_ups = (int64_t)(now[w].wake_ups - base->wake_ups),
+            .system_calls = (int64_t)(now[w].system_calls - base->system_calls),
+        };
+        pl_record_write_object(j, NULL, &pl_worker_type, &record);
     }
     pl_json_end_array(j);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/record.h"
 #include "flow/flow_kind.h"
 #include "flow/sockopts.h"
 
@@ -53,17 +54,18 @@ void pl_streams_write_sockets(struct pl_json *j, const struct pl_stream *streams
     pl_json_begin_array(j, "sockets");
     for (uint32_t i = 0; i < count; i++) {
         pl_read_socket_facts(pl_stream_data_fd(&streams[i], kind), &facts);
-        pl_json_begin_object(j, NULL);
-        pl_json_u64(j, "stream", i);
-        pl_json_known_i64(j, "sndbuf_bytes", facts.sndbuf_bytes);
-        pl_json_known_i64(j, "rcvbuf_bytes", facts.rcvbuf_bytes);
-        pl_json_string(j, "congestion", facts.congestion[0] != 0 ? facts.congestion : NULL);
-        pl_json_known_i64(j, "mss_bytes", facts.mss_bytes);
-        pl_json_known_i64(j, "traffic_class", facts.traffic_class);
-        pl_json_known_i64(j, "max_pacing_bytes_per_s", facts.pacing_bytes_per_s);
-        pl_json_known_i64(j, "local_port", facts.local_port);
-        pl_json_known_i64(j, "remote_port", facts.remote_port);
-        pl_json_end_object(j);
+        const struct pl_socket_record record = {
+            .stream = i,
+            .sndbuf_bytes = facts.sndbuf_bytes,
+            .rcvbuf_bytes = facts.rcvbuf_bytes,
+            .congestion = facts.congestion[0] != 0 ? facts.congestion : NULL,
+            .mss_bytes = facts.mss_bytes,
+            .traffic_class = facts.traffic_class,
+            .max_pacing_bytes_per_s = facts.pacing_bytes_per_s,
+            .local_port = facts.local_port,
+            .remote_port = facts.remote_port,
+        };
+        pl_record_write_object(j, NULL, &pl_socket_type, &record);
     }
     pl_json_end_array(j);
 }

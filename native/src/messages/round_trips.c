@@ -1,19 +1,19 @@
 #include "messages/round_trips.h"
 
+#include "base/record.h"
 #include "flow/phases.h"
 
 static bool write_interval(struct pl_json *j, const struct pl_latency_slot *slot, uint32_t stream,
                            enum pl_phase phase)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "round_trips");
-    pl_json_string(j, "phase", pl_phase_name(phase));
-    pl_json_u64(j, "stream", stream);
-    pl_json_i64(j, "start_ns", slot->start_ns);
-    pl_json_i64(j, "end_ns", slot->end_ns);
-    pl_histogram_write(&slot->durations, j, "round_trip_ns");
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_flow_round_trips_record record = {
+        .phase = pl_phase_name(phase),
+        .stream = stream,
+        .start_ns = slot->start_ns,
+        .end_ns = slot->end_ns,
+        .round_trip_ns = &slot->durations,
+    };
+    return pl_record_write(j, &pl_flow_round_trips_type, &record);
 }
 
 static enum pl_phase find_phase(const struct pl_round_trips *trips, pl_ns at_ns)

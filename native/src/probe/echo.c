@@ -14,6 +14,7 @@
 #include "base/output.h"
 #include "base/port_range.h"
 #include "base/program.h"
+#include "base/record.h"
 #include "base/stamp.h"
 #include "base/subcommands.h"
 #include "base/token.h"
@@ -227,13 +228,9 @@ static bool write_listening(const struct echo *echo, const struct pl_address *ow
                      echo->token_text[0] == 0 ? ", without authentication (no --token)" : "");
         return pl_output_flush();
     }
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "listening");
-    pl_json_string(&j, "address", text);
-    pl_json_i64(&j, "port", pl_address_port(own));
-    pl_json_string(&j, "transport", echo->transport_text);
-    pl_json_end_object(&j);
-    bool written = pl_json_flush_line(&j);
+    const struct pl_echo_listening_record record = {
+        .address = text, .port = pl_address_port(own), .transport = echo->transport_text};
+    bool written = pl_record_write(&j, &pl_echo_listening_type, &record);
     pl_json_release(&j);
     return written;
 }
@@ -266,15 +263,14 @@ static bool write_result(const struct echo *echo, const char *reason)
                 (unsigned long long)counts.other_version, PL_PROBE_VERSION);
         return pl_output_flush();
     }
-    pl_json_begin_object(&j, NULL);
-    pl_json_string(&j, "type", "result");
-    pl_json_bool(&j, "complete", reason == NULL);
-    pl_json_string(&j, "reason", reason);
-    pl_json_u64(&j, "echoed", counts.echoed);
-    pl_json_u64(&j, "refused", counts.refused);
-    pl_json_u64(&j, "other_version", counts.other_version);
-    pl_json_end_object(&j);
-    bool written = pl_json_flush_line(&j);
+    const struct pl_echo_result_record record = {
+        .complete = reason == NULL,
+        .reason = reason,
+        .echoed = (int64_t)counts.echoed,
+        .refused = (int64_t)counts.refused,
+        .other_version = (int64_t)counts.other_version,
+    };
+    bool written = pl_record_write(&j, &pl_echo_result_type, &record);
     pl_json_release(&j);
     return written;
 }

@@ -1,90 +1,83 @@
 #include "probe/ping_records.h"
 
+#include "base/record.h"
+
 bool pl_ping_records_start(struct pl_json *j, const char *address, const struct pl_probe_socket *socket,
                            pl_ns start_ns)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "start");
-    pl_json_string(j, "method", pl_method_name(socket->method));
-    pl_json_string(j, "stamps", pl_stamps_name(pl_probe_socket_stamps(socket)));
-    pl_json_string(j, "address", address);
-    pl_json_u64(j, "payload_bytes", socket->payload_bytes);
-    pl_json_i64(j, "monotonic_ns", start_ns);
-    pl_json_i64(j, "realtime_ns", pl_realtime_ns() - (pl_now_ns() - start_ns));
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_start_record record = {
+        .method = pl_method_name(socket->method),
+        .stamps = pl_stamps_name(pl_probe_socket_stamps(socket)),
+        .address = address,
+        .payload_bytes = (int64_t)socket->payload_bytes,
+        .monotonic_ns = start_ns,
+        .realtime_ns = pl_realtime_ns() - (pl_now_ns() - start_ns),
+    };
+    return pl_record_write(j, &pl_ping_start_type, &record);
 }
 
 bool pl_ping_records_probe(struct pl_json *j, const struct pl_probe *probe)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "probe");
-    pl_json_u64(j, "sequence", probe->sequence);
-    pl_json_i64(j, "intended_ns", probe->intended_ns);
-    pl_json_known_i64(j, "sent_ns", probe->failed ? -1 : probe->sent_ns);
-    pl_json_known_i64(j, "rtt_ns", probe->answered ? probe->rtt_ns : -1);
-    pl_json_string(j, "stamps", probe->answered ? pl_stamps_name(probe->stamps) : NULL);
-    pl_json_known_i64(j, "held_ns", probe->answered ? probe->held_ns : -1);
-    pl_json_bool(j, "reordered", probe->answered && probe->reordered);
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_probe_record record = {
+        .sequence = (int64_t)probe->sequence,
+        .intended_ns = probe->intended_ns,
+        .sent_ns = probe->failed ? -1 : probe->sent_ns,
+        .rtt_ns = probe->answered ? probe->rtt_ns : -1,
+        .stamps = probe->answered ? pl_stamps_name(probe->stamps) : NULL,
+        .held_ns = probe->answered ? probe->held_ns : -1,
+        .reordered = probe->answered && probe->reordered,
+    };
+    return pl_record_write(j, &pl_ping_probe_type, &record);
 }
 
 bool pl_ping_records_interval(struct pl_json *j, const struct pl_probe_interval *interval)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "round_trips");
-    pl_json_i64(j, "start_ns", interval->start_ns);
-    pl_json_i64(j, "end_ns", interval->end_ns);
-    pl_json_u64(j, "sent", interval->sent);
-    pl_json_u64(j, "lost", interval->lost);
-    pl_json_u64(j, "reordered", interval->reordered);
-    pl_histogram_write(&interval->round_trips, j, "round_trip_ns");
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_round_trips_record record = {
+        .start_ns = interval->start_ns,
+        .end_ns = interval->end_ns,
+        .sent = (int64_t)interval->sent,
+        .lost = (int64_t)interval->lost,
+        .reordered = (int64_t)interval->reordered,
+        .round_trip_ns = &interval->round_trips,
+    };
+    return pl_record_write(j, &pl_ping_round_trips_type, &record);
 }
 
 bool pl_ping_records_overdue(struct pl_json *j, const struct pl_probe *probe, pl_ns overdue_ns)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "overdue");
-    pl_json_u64(j, "sequence", probe->sequence);
-    pl_json_i64(j, "sent_ns", probe->sent_ns);
-    pl_json_i64(j, "waited_ns", overdue_ns);
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_overdue_record record = {
+        .sequence = (int64_t)probe->sequence, .sent_ns = probe->sent_ns, .waited_ns = overdue_ns};
+    return pl_record_write(j, &pl_ping_overdue_type, &record);
 }
 
 bool pl_ping_records_late(struct pl_json *j, const struct pl_probe *probe)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "late");
-    pl_json_u64(j, "sequence", probe->sequence);
-    pl_json_i64(j, "intended_ns", probe->intended_ns);
-    pl_json_i64(j, "sent_ns", probe->sent_ns);
-    pl_json_i64(j, "rtt_ns", probe->rtt_ns);
-    pl_json_string(j, "stamps", pl_stamps_name(probe->stamps));
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_late_record record = {
+        .sequence = (int64_t)probe->sequence,
+        .intended_ns = probe->intended_ns,
+        .sent_ns = probe->sent_ns,
+        .rtt_ns = probe->rtt_ns,
+        .stamps = pl_stamps_name(probe->stamps),
+    };
+    return pl_record_write(j, &pl_ping_late_type, &record);
 }
 
 bool pl_ping_records_result(struct pl_json *j, const char *reason, enum pl_method method,
                             const struct pl_ping_counts *counts, const struct pl_histogram *send_lateness)
 {
-    pl_json_begin_object(j, NULL);
-    pl_json_string(j, "type", "result");
-    pl_json_bool(j, "complete", reason == NULL);
-    pl_json_string(j, "reason", reason);
-    pl_json_string(j, "method", pl_method_name(method));
-    pl_json_u64(j, "sent", counts->sent);
-    pl_json_u64(j, "received", counts->received);
-    pl_json_u64(j, "duplicates", counts->duplicates);
-    pl_json_u64(j, "late", counts->late);
-    pl_json_u64(j, "reordered", counts->reordered);
-    pl_json_u64(j, "send_errors", counts->send_errors);
-    pl_json_i64(j, "timeout_ns", counts->timeout_ns);
-    pl_json_i64(j, "ended_ns", counts->ended_ns);
-    pl_histogram_write_summary(send_lateness, j, "send_error_ns");
-    pl_json_end_object(j);
-    return pl_json_flush_line(j);
+    const struct pl_ping_result_record record = {
+        .complete = reason == NULL,
+        .reason = reason,
+        .method = pl_method_name(method),
+        .sent = (int64_t)counts->sent,
+        .received = (int64_t)counts->received,
+        .duplicates = (int64_t)counts->duplicates,
+        .late = (int64_t)counts->late,
+        .reordered = (int64_t)counts->reordered,
+        .send_errors = (int64_t)counts->send_errors,
+        .timeout_ns = counts->timeout_ns,
+        .ended_ns = counts->ended_ns,
+        .send_error_ns = send_lateness,
+    };
+    return pl_record_write(j, &pl_ping_result_type, &record);
 }

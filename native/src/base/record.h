@@ -1,0 +1,61 @@
+/* Objects of JSON by rows: the fields that native/records.toml has for them, in its order, from a struct
+ * whose members have the same names. */
+#ifndef PL_RECORD_H
+#define PL_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/histogram.h"
+#include "base/json.h"
+
+enum pl_field_kind {
+    PL_FIELD_NUMBER,
+    PL_FIELD_NULLABLE, /* a number; a negative one is not known and is written as null */
+    PL_FIELD_FIGURE,   /* null where it is not finite */
+    PL_FIELD_TEXT,     /* NULL is written as null */
+    PL_FIELD_FLAG,
+    PL_FIELD_QUANTILES,  /* the summary of a histogram */
+    PL_FIELD_ROUND_TRIPS /* the whole of it */
+};
+
+struct pl_field {
+    const char *key; /* NULL behind the last one */
+    enum pl_field_kind kind;
+    size_t offset; /* in the struct */
+};
+
+struct pl_record_type {
+    const char *name; /* its "type"; NULL for an object within records */
+    const struct pl_field *fields;
+};
+
+#define PL_TYPE_NUMBER int64_t
+#define PL_TYPE_NULLABLE int64_t
+#define PL_TYPE_FIGURE double
+#define PL_TYPE_TEXT const char *
+#define PL_TYPE_FLAG bool
+#define PL_TYPE_QUANTILES const struct pl_histogram *
+#define PL_TYPE_ROUND_TRIPS const struct pl_histogram *
+
+/* struct pl_ping_probe_record and pl_ping_probe_type, and so on. */
+#define RECORD(name, type)                                                                                   \
+    extern const struct pl_record_type pl_##name##_type;                                                     \
+    struct pl_##name##_record {
+#define FIELD(name, kind, key) PL_TYPE_##kind key;
+#define RECORD_END(name)                                                                                     \
+    }                                                                                                        \
+    ;
+#include "base/record_types.h"
+#undef RECORD
+#undef FIELD
+#undef RECORD_END
+
+/* Writes a record as a line; false when the output is gone. `values`: the type's struct. */
+bool pl_record_write(struct pl_json *j, const struct pl_record_type *type, const void *values);
+/* Writes an object within a record; `key` is NULL inside arrays. */
+void pl_record_write_object(struct pl_json *j, const char *key, const struct pl_record_type *type,
+                            const void *values);
+
+#endif
