@@ -32,7 +32,6 @@ def measure_levels(
     cells: Sequence[Mapping[str, Any]] = ({"streams": 1},),
     cycles: int = 12,
     figures: Mapping[str, float] | None = None,
-    noise: float = 0.004,
     model: Mapping[str, Any] | None = None,
     also: Sequence[Mapping[str, Any]] = ({},),
 ) -> SyntheticResults:
@@ -52,7 +51,7 @@ def measure_levels(
     def measure(row: PlanRecord) -> TrialRecord:
         effect = effects[row.settings[factor]]
         values = {
-            name: value * (1 + 0.3 * np.sin(row.cycle)) * effect.get(name, 1.0) * rng.lognormal(0, noise)
+            name: value * (1 + 0.3 * np.sin(row.cycle)) * effect.get(name, 1.0) * rng.lognormal(0, 0.004)
             for name, value in (figures or (MESSAGES if "message_bytes" in row.settings else STREAM)).items()
         }
         own = {"plan_row": row.row, "cycle": row.cycle, "streams": row.settings["streams"]}

@@ -65,14 +65,13 @@ def build_ipv6(
     header: bytes,
     *,
     payload_bytes: int = 0,
-    addresses: tuple[str, str] = ("fd00::1", "fd00::2"),
     extensions: bytes = b"",
     first_protocol: int = 6,
     length: int | None = None,
 ) -> bytes:
     """An IPv6 header, extension headers, and ``header``."""
     size = len(extensions) + len(header) + payload_bytes if length is None else length
-    ends = b"".join(ipaddress.IPv6Address(one).packed for one in addresses)
+    ends = b"".join(ipaddress.IPv6Address(one).packed for one in ("fd00::1", "fd00::2"))
     return struct.pack(">IHBB", 6 << 28, size, first_protocol, 64) + ends + extensions + header
 
 

@@ -29,7 +29,7 @@ def print_summary(results: StudySource | Analyses, width: int = 100) -> str:
     )
 
 
-def print_trial(results: SyntheticResults, trial_id: int = 1, *, series: bool = True) -> str:
+def print_trial(results: SyntheticResults, *, series: bool = True) -> str:
     """What ``pathlab measure`` prints of a trial, with its series or without."""
-    record = results.records[trial_id - 1]
-    return print_text(lambda console: render_trial(record, results if series else None, trial_id, console))
+    source = results if series else None
+    return print_text(lambda console: render_trial(results.records[0], source, 1, console))

@@ -73,8 +73,8 @@ JSON = st.recursive(
 MESSAGES = st.dictionaries(st.text(), JSON, max_size=5)
 
 
-def decode(pieces: list[bytes], *, noise_bytes: int = 0) -> list[Message]:
-    decoder = FrameDecoder(noise_bytes=noise_bytes)
+def decode(pieces: list[bytes]) -> list[Message]:
+    decoder = FrameDecoder(noise_bytes=0)
     messages: list[Message] = []
     for piece in pieces:
         decoder.feed(piece)

@@ -53,9 +53,9 @@ def describe_tables(database: Path) -> dict[str, list[tuple[object, ...]]]:
     return tables
 
 
-def list_columns(database: Path, table: str = "trial") -> dict[str, tuple[object, ...]]:
-    """Type, emptiness and place in the key of each column of a table."""
-    return {str(row[0]): row[1:] for row in describe_tables(database)[table] if len(row) > 4}
+def list_columns(database: Path) -> dict[str, tuple[object, ...]]:
+    """Type, emptiness and place in the key of each column of the table of trials."""
+    return {str(row[0]): row[1:] for row in describe_tables(database)["trial"] if len(row) > 4}
 
 
 def test_the_file_lacks_only_columns_that_may_be_empty(stored: Path, tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ def watching(*pids: int) -> Iterator[list[int]]:
         yield descriptors
 
 
-def assert_all_end(descriptors: list[int], seconds: float = PATIENCE_S) -> None:
-    """Each ends by itself, within this time."""
+def assert_all_end(descriptors: list[int]) -> None:
+    """Each ends by itself."""
     for descriptor in descriptors:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
-        assert poll.poll(seconds * 1000), "a process outlived its controller"
+        assert poll.poll(PATIENCE_S * 1000), "a process outlived its controller"
 
 
 def parent_of(pid: int) -> int:

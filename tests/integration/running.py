@@ -34,7 +34,7 @@ congestion = "reno"
 [trial]
 warmup = "100ms"
 duration = "{duration}"
-drain = "{drain}"
+drain = "30s"
 [probes]
 interval = "20ms"
 unloaded = 3
@@ -50,15 +50,11 @@ queue = "100kB"
 """
 
 
-def write_campaign(
-    folder: Path, *, lab: bool = True, cycles: int = 2, duration: str = "1s", drain: str = "30s"
-) -> Path:
+def write_campaign(folder: Path, *, lab: bool = True, cycles: int = 2, duration: str = "1s") -> Path:
     """A small campaign file, in a lab of its own or over loopback."""
     ends = {"source": "a", "destination": "b"} if lab else {"source": "local", "destination": "local"}
     path = folder / "short.toml"
-    path.write_text(
-        CAMPAIGN.format(cycles=cycles, duration=duration, drain=drain, **ends) + (LAB if lab else "")
-    )
+    path.write_text(CAMPAIGN.format(cycles=cycles, duration=duration, **ends) + (LAB if lab else ""))
     return path
 
 

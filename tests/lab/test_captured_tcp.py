@@ -23,7 +23,7 @@ ENDS = {"a": "sender", "b": "receiver"}
 
 
 def run_captured(
-    folder: Path, *, streams: int = 2, seconds: float = 3.0, window_bytes: int | None = None, **link: Any
+    folder: Path, *, streams: int = 2, window_bytes: int | None = None, **link: Any
 ) -> tuple[dict[str, Any], dict[str, list[CapturedConnection]]]:
     """The sender's result, and the captured data connections of both ends, after one flow over a link."""
     engine = require_engine()
@@ -45,7 +45,7 @@ def run_captured(
             common += ["--window-bytes", str(window_bytes)]
         receiver = stack.enter_context(run_in(lab, "b", engine, "receive", "--bind", address, *common))
         receiver.wait_for('"listening"')
-        times = ("--warmup-ns", "0", "--duration-ns", str(int(seconds * 1e9)), "--streams", str(streams))
+        times = ("--warmup-ns", "0", "--duration-ns", str(3 * 10**9), "--streams", str(streams))
         sender = stack.enter_context(run_in(lab, "a", engine, "send", address, *times, *common))
         result: dict[str, Any] = json.loads(sender.finish().splitlines()[-1])
         receiver.finish()

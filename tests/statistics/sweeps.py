@@ -34,15 +34,15 @@ TRUTH: dict[Family, tuple[dict[str, float], Callable[[Rows, dict[str, float]], R
 }
 
 
-def true_rates(family: Family, streams: Rows = STREAMS) -> Rows:
+def true_rates(family: Family) -> Rows:
     """The family's true rates, bit/s."""
     parameters, curve = TRUTH[family]
-    return curve(streams, parameters)
+    return curve(STREAMS, parameters)
 
 
-def number_trials(cycles: int, cells: int = len(STREAMS)) -> tuple[Rows, Rows]:
+def number_trials(cycles: int) -> tuple[Rows, Rows]:
     """Streams and cycle of each trial of a full sweep, cycle by cycle."""
-    return np.tile(STREAMS, cycles), np.repeat(np.arange(cycles, dtype=float), cells)
+    return np.tile(STREAMS, cycles), np.repeat(np.arange(cycles, dtype=float), len(STREAMS))
 
 
 def draw_factors(kind: str, rng: np.random.Generator, cycles: int, cells: int = len(STREAMS)) -> Rows:

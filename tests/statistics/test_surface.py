@@ -18,10 +18,10 @@ LEVELS = np.stack([axis.ravel() for axis in np.meshgrid(STREAMS, WINDOWS)], axis
 CAPACITY, RTT_NS, SHARPNESS = 90e6, 40e6, 6.0
 
 
-def true_rates(levels: np.ndarray, sharpness: float = SHARPNESS) -> np.ndarray:
+def true_rates(levels: np.ndarray) -> np.ndarray:
     """N W / RTT and C joined by the p-norm, bit/s."""
     limited = levels.prod(axis=1) * 8e9 / RTT_NS
-    rates: np.ndarray = (limited**-sharpness + CAPACITY**-sharpness) ** (-1 / sharpness)
+    rates: np.ndarray = (limited**-SHARPNESS + CAPACITY**-SHARPNESS) ** (-1 / SHARPNESS)
     return rates
 
 

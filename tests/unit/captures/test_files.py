@@ -43,8 +43,8 @@ def _read_time_ns(meta: Any) -> int:
     return int(((meta.tshigh << 32) + meta.tslow) * 10**9 // meta.tsresol)
 
 
-def make_packets(count: int, seed: int = 1) -> list[tuple[int, bytes]]:
-    random_one = random.Random(seed)
+def make_packets(count: int) -> list[tuple[int, bytes]]:
+    random_one = random.Random(1)
     return [
         (1_700_000_000_000_000_000 + 1_234_567_891 * i, random_one.randbytes(random_one.randrange(0, 200)))
         for i in range(count)

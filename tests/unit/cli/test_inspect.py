@@ -17,7 +17,7 @@ MS = 1_000_000
 OFFER = bytes((2, 4, 5, 0xB4, 1, 3, 3, 7, 4, 2, 8, 10)) + bytes(8)
 
 
-def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: bool = True) -> Path:
+def make_connection(path: Path) -> Path:
     """A handshake over 20 ms, 40 segments, one of which is sent again by SACK; captured near the sender."""
     packets: list[tuple[int, bytes]] = []
 
@@ -27,18 +27,17 @@ def make_connection(path: Path, *, ports: tuple[int, int] = (1000, 2000), loss: 
         frame = build_ethernet(build_ipv4(header, payload_bytes=payload, addresses=ends, ip_id=number))
         packets.append((int(time_ms * MS), frame))
 
-    there, back = ports, ports[::-1]
+    there, back = (1000, 2000), (2000, 1000)
     add(0, 0, build_tcp(seq=99, flags=SYN, options=OFFER, ports=there))
     add(1, 20, build_tcp(seq=499, ack=100, flags=SYN | ACK, options=OFFER, ports=back))
     add(0, 20.1, build_tcp(seq=100, ack=500, options=stamp(20, 0), ports=there))
     for number in range(40):
         seq, at = 100 + number * 1000, 30 + number
         add(0, at, build_tcp(seq=seq, ack=500, options=stamp(at, 1), ports=there), 1000)
-    if loss:
-        hole = sack((1100, 2100))
-        add(1, 80, build_tcp(seq=500, ack=100, options=stamp(2, 20) + hole, ports=back))
-        add(0, 81, build_tcp(seq=100, ack=500, options=stamp(81, 2), ports=there), 1000)
-    add(1, 101, build_tcp(seq=500, ack=40_100, options=stamp(3, 81 if loss else 69), ports=back))
+    hole = sack((1100, 2100))
+    add(1, 80, build_tcp(seq=500, ack=100, options=stamp(2, 20) + hole, ports=back))
+    add(0, 81, build_tcp(seq=100, ack=500, options=stamp(81, 2), ports=there), 1000)
+    add(1, 101, build_tcp(seq=500, ack=40_100, options=stamp(3, 81), ports=back))
     return write_pcap(path, packets)
 
 

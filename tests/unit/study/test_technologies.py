@@ -85,8 +85,8 @@ def test_overhead_is_over_the_best_transport_beneath(study: Study) -> None:
     assert grpc.language_share_ratio is None
 
 
-def share(study: Study, size: int = 64) -> tuple[float | None, int]:
-    found = [one.result for one in study.technology_overhead() if one.result.message_bytes == size]
+def share(study: Study) -> tuple[float | None, int]:
+    found = [one.result for one in study.technology_overhead() if one.result.message_bytes == 64]
     quic = next(one for one in found if one.technology == "quic-aioquic")
     return quic.language_share_ratio, quic.share_cycles
 

@@ -47,12 +47,12 @@ def lose(
     return replace(QUIET, **{**figures, **flow})
 
 
-def queue(rise_ns: float, forward_share: float | None, *, rate: float = 30e6, **flow: Any) -> FlowReading:
+def queue(rise_ns: float, forward_share: float | None, **flow: Any) -> FlowReading:
     """A flow at a steady rate over 20 ms, with a queue of which a share lies on the way of the data."""
-    stream = replace(PLAIN, rate_bits_per_s=rate, rtt_ns=20e6 + rise_ns, rtt_min_ns=20e6)
+    stream = replace(PLAIN, rate_bits_per_s=30e6, rtt_ns=20e6 + rise_ns, rtt_min_ns=20e6)
     figures = {
         "streams": (stream,),
-        "throughput_bits_per_s": rate,
+        "throughput_bits_per_s": 30e6,
         "rtt_loaded_ns": 20e6 + rise_ns,
         "rtt_unloaded_ns": 20e6,
         "rtt_standing_ns": 0.7 * rise_ns,

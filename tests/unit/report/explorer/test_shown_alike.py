@@ -31,9 +31,9 @@ def plot_view(found: ExploredResults, text: str = "") -> Plot:
     return plot_exploration(found.view(text), describe_view(found, view))
 
 
-def make_auto(cycles: int = 7) -> SyntheticResults:
+def make_auto() -> SyntheticResults:
     """1 and 4 streams with a window of 256 KiB, and with autotuned ones."""
-    return make_quickstart(cycles=cycles, levels=[(1, 262144), (1, None), (4, 262144), (4, None)])
+    return make_quickstart(cycles=7, levels=[(1, 262144), (1, None), (4, 262144), (4, None)])
 
 
 def limit_every(results: SyntheticResults, *flags: str) -> SyntheticResults:

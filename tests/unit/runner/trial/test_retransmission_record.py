@@ -32,9 +32,9 @@ def make_result(info: Record, **more: Any) -> Record:
     return {"type": "result", "tcp_info": info, **more}
 
 
-def make_subflow(port: int, retransmitted: int, duplicates: int, early: int = 0) -> Record:
+def make_subflow(port: int, retransmitted: int, duplicates: int) -> Record:
     addresses = {"local": "10.0.0.1", "local_port": port, "remote": "10.0.0.2", "remote_port": 5210}
-    counts = {name: values[0] for name, values in make_info(retransmitted, duplicates, early=early).items()}
+    counts = {name: values[0] for name, values in make_info(retransmitted, duplicates).items()}
     return {"stream": 0, "id": port, **addresses, **counts}
 
 

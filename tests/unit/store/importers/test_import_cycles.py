@@ -58,10 +58,10 @@ def test_a_time_without_a_zone_is_utc_and_other_text_is_no_time() -> None:
     assert read_start("yesterday") is None
 
 
-def make_runs(folder: Path, streams: int, begin_s: int, count: int = 8) -> list[Path]:
-    """Files of so many tests with these streams, half an hour apart."""
+def make_runs(folder: Path, streams: int, begin_s: int) -> list[Path]:
+    """Files of eight tests with these streams, half an hour apart."""
     paths = []
-    for place in range(count):
+    for place in range(8):
         node = change(make_iperf3(streams=streams), "start.timestamp.timesecs", begin_s + 1800 * place)
         paths.append(folder / f"{streams}-{place}.json")
         paths[-1].write_text(json.dumps(node), encoding="utf-8")

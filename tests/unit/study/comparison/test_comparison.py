@@ -180,12 +180,12 @@ def test_a_combination_without_usable_trials_on_one_side_is_not_alone() -> None:
         compare(first, second)
 
 
-def make_short_path(seed: int, *, median_ns: float, spread: float = 0.4) -> SyntheticResults:
+def make_short_path(seed: int, *, median_ns: float) -> SyntheticResults:
     """Results whose loaded RTT is that of a short path: some microseconds, with the noise of busy hosts."""
     results, rng = make_results(seed=seed), np.random.default_rng(seed)
     results.change_trials(
         lambda one: dataclasses.replace(
-            one, loaded_rtt_median_ns=median_ns * float(np.exp(rng.normal(0, spread)))
+            one, loaded_rtt_median_ns=median_ns * float(np.exp(rng.normal(0, 0.4)))
         )
     )
     return results
