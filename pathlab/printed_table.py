@@ -7,8 +7,9 @@ until the rest fits. A number stays on one line with its unit. A pipe has no wid
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Generic, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -38,6 +39,17 @@ class PrintedColumn:
     left: bool = False
     wraps: bool = False
     constant: str = ""
+
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class ItemColumn(PrintedColumn, Generic[Item]):
+    """A column with its reader: ``read`` gives the text of an item; ``meaning`` explains the heading."""
+
+    read: Callable[[Item], str] = field(kw_only=True)
+    meaning: str = field(default="", kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +127,11 @@ class PrintedTable:
         names = ", ".join(self.columns[number].heading for number in sorted(found.left_out))
         ways = ", ".join(["wider terminal", "pipe", *([self.elsewhere] if self.elsewhere else [])])
         return f"Not shown in {width} columns: {names} ({ways})."
+
+
+def list_rows(columns: Sequence[ItemColumn[Item]], items: Iterable[Item]) -> list[tuple[str, ...]]:
+    """The texts of every item, one row each."""
+    return [tuple(column.read(item) for column in columns) for item in items]
 
 
 class PrintedRows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pathlab.analysis.planning.loss_search import RateVerdict
-from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
 from pathlab.report.phrases import format_count, format_interval
 from pathlab.report.summary import AnswerText, TableGroup, format_more
 from pathlab.study.analyses import Analyses
@@ -29,31 +29,62 @@ VERDICTS = {
     RateVerdict.RECEIVER: "receiver too slow",
     RateVerdict.UNDECIDED: "undecided",
 }
-HEADINGS = ("Rate", "Loss", "CI", "Verdict", "Path", "Host", "Refused", "Reordered", "Sender too slow", "n")
-MEANINGS = (
-    "offered, payload",
-    "of all packets sent",
-    "of the loss, at the confidence of a single check",
-    "against the limit; of several cycles, how many",
-    "packets lost on the path",
-    "packets lost by the receiving host",
-    "packets that the sending host's kernel refused",
-    "packets that arrived after a later one",
-    "trials in which the sender did not reach the rate; excluded from the loss",
-    "trials",
-)
-_COLUMNS = (
-    PrintedColumn("Rate"),
-    PrintedColumn("Loss"),
-    PrintedColumn("CI", 1),
-    PrintedColumn("Verdict", left=True, wraps=True),
-    PrintedColumn("Path", 3),
-    PrintedColumn("Host", 3),
-    PrintedColumn("Refused", 5, constant="refused by the sender: {}"),
-    PrintedColumn("Reordered", 4, constant="reordered: {}"),
-    PrintedColumn("Sender too slow", 4, constant="trials in which the sender was too slow: {}"),
-    PrintedColumn("n", 2),
-)
+
+
+def list_rate_columns(searches: int) -> tuple[ItemColumn[TriedRate], ...]:
+    """The columns of the rates tried, in a terminal and on pages; ``searches``: of the combination."""
+    sender_slow = "trials in which the sender was too slow: {}"
+    return (
+        ItemColumn("Rate", read=lambda rate: format_rate(rate.rate_bits_per_s), meaning="offered, payload"),
+        ItemColumn("Loss", read=lambda rate: format_ratio(rate.loss_ratio), meaning="of all packets sent"),
+        ItemColumn(
+            "CI",
+            1,
+            read=lambda rate: format_interval(rate.interval_ratio, format_ratio),
+            meaning="of the loss, at the confidence of a single check",
+        ),
+        ItemColumn(
+            "Verdict",
+            left=True,
+            wraps=True,
+            read=lambda rate: format_verdicts(rate, searches),
+            meaning="against the limit; of several cycles, how many",
+        ),
+        ItemColumn(
+            "Path",
+            3,
+            read=lambda rate: _format_packets(rate.path_lost),
+            meaning="packets lost on the path",
+        ),
+        ItemColumn(
+            "Host",
+            3,
+            read=lambda rate: _format_packets(rate.host_lost),
+            meaning="packets lost by the receiving host",
+        ),
+        ItemColumn(
+            "Refused",
+            5,
+            constant="refused by the sender: {}",
+            read=lambda rate: _format_packets(rate.refused),
+            meaning="packets that the sending host's kernel refused",
+        ),
+        ItemColumn(
+            "Reordered",
+            4,
+            constant="reordered: {}",
+            read=lambda rate: _format_packets(rate.reordered),
+            meaning="packets that arrived after a later one",
+        ),
+        ItemColumn(
+            "Sender too slow",
+            4,
+            constant=sender_slow,
+            read=lambda rate: str(rate.short),
+            meaning="trials in which the sender did not reach the rate; excluded from the loss",
+        ),
+        ItemColumn("n", 2, read=lambda rate: str(rate.trials), meaning="trials"),
+    )
 
 
 def answer_lossless_rates(study: Analyses) -> Iterator[AnswerText]:
@@ -70,38 +101,20 @@ def describe_lossless_rates(study: Analyses) -> tuple[str, ...]:
 def tabulate_lossless_rates(study: Analyses) -> Iterator[TableGroup]:
     """The rates tried of the first combinations."""
     answers = study.lossless_rate()
-    tables = [
-        PrintedTable(
-            title=f"Rates tried, {answer.result.name}, limit {format_ratio(answer.result.limit_ratio)}",
-            columns=_COLUMNS,
-            rows=list_rate_rows(answer.result),
-            elsewhere="pathlab analyze RESULTS --only lossless_rate --json",
-        )
-        for answer in answers[:TABLES_MAX]
-        if answer.result.rates
-    ]
+    tables = [_tabulate(answer.result) for answer in answers[:TABLES_MAX] if answer.result.rates]
     if tables:
         more = format_more(max(0, len(answers) - TABLES_MAX), "table", "lossless_rate")
         yield TableGroup(tables=tables, explanation=EXPLANATION, more=more)
 
 
-def list_rate_rows(result: LosslessRate) -> list[tuple[str, ...]]:
-    """The texts of every rate, as ``HEADINGS``."""
-    return [
-        (
-            format_rate(rate.rate_bits_per_s),
-            format_ratio(rate.loss_ratio),
-            format_interval(rate.interval_ratio, format_ratio),
-            format_verdicts(rate, result.searches),
-            _format_packets(rate.path_lost),
-            _format_packets(rate.host_lost),
-            _format_packets(rate.refused),
-            _format_packets(rate.reordered),
-            str(rate.short),
-            str(rate.trials),
-        )
-        for rate in result.rates
-    ]
+def _tabulate(result: LosslessRate) -> PrintedTable:
+    columns = list_rate_columns(result.searches)
+    return PrintedTable(
+        title=f"Rates tried, {result.name}, limit {format_ratio(result.limit_ratio)}",
+        columns=columns,
+        rows=list_rows(columns, result.rates),
+        elsewhere="pathlab analyze RESULTS --only lossless_rate --json",
+    )
 
 
 def format_verdicts(rate: TriedRate, searches: int) -> str:

@@ -13,6 +13,7 @@ from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
 from pathlab.campaign.multipath_factors import TURNS
 from pathlab.report.message_text import name_path
 from pathlab.report.phrases import (
+    format_caveat,
     format_count,
     format_factor,
     format_in_brackets,
@@ -203,7 +204,7 @@ def describe_thresholds(study: Analyses) -> Iterator[str]:
             if count:
                 clauses.append(words.format(count, format_count(len(rows), "combination")))
         few = [one.pairs for one in rows if one.pairs < MINIMUM_TRIALS]
-        because = f" ({format_count(max(few), 'cycle')}, {MINIMUM_TRIALS} needed)" if few else ""
+        because = format_caveat(max(few)) if few else ""
         yield f"tcp_reordering {text}: {'; '.join(clauses)}{because}."
 
 
@@ -215,10 +216,8 @@ def describe_bond_latencies(study: Analyses) -> Iterator[str]:
         offered = "one at a time" if load[1] is None else f"at {format_frequency(load[1])}"
         texts = [f"{one.name} {format_time(one.median_ns.median)}{_compare(one)}" for one in rows]
         few = [one.median_ratio for one in rows if _is_few(one.median_ratio)]
-        because = ""
-        if few:
-            pairs = max(one.first_n for one in few if one is not None)
-            because = f" (no interval: {format_count(pairs, 'cycle')}, {MINIMUM_TRIALS} needed)"
+        pairs = max((one.first_n for one in few if one is not None), default=None)
+        because = "" if pairs is None else format_caveat(pairs, of="no interval")
         size = format_bytes(load[0])
         because += PROVISIONAL if all(one.provisional for one in rows) else ""
         yield f"Median round trip of {size} messages {offered}: {', '.join(texts)}{because}."

@@ -22,6 +22,7 @@ from pathlab.report.multipath_remarks import (
 from pathlab.report.phrases import (
     format_count,
     format_factor,
+    format_few,
     format_interval,
     format_reason,
     join_words,
@@ -167,7 +168,7 @@ def _explain_undecided(rows: Sequence[BondWorth]) -> str:
         gains = [one.gain for one in found if one.gain is not None]
         if reason is Undecided.TOO_FEW_SAMPLES:
             pairs = max((one.pairs for one in gains), default=0)
-            texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_PAIRS} needed")
+            texts.append(format_few(pairs, needed=MINIMUM_PAIRS))
         elif reason is Undecided.NO_SAMPLES:
             texts.append("no cycle with a usable trial of the bond and of every link alone")
         elif reason is Undecided.PROVISIONAL:

@@ -8,6 +8,7 @@ from pathlab.analysis.estimators.interval import Interval, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, list_thresholds
 from pathlab.analysis.estimators.quantiles import median_interval_minimum
 from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS
 from pathlab.quantities import UNITS, Format, find_format
 from pathlab.study.answer import Spread
 from pathlab.units import NOT_MEASURED, format_beside, format_r_squared, format_time
@@ -142,6 +143,19 @@ def format_p_value(value: float) -> str:
 def format_reason(reason: object) -> str:
     """A stable reason in words."""
     return str(reason).replace("-", " ") if reason is not None else NOT_MEASURED
+
+
+def format_caveat(n: int, noun: str = "cycle", *, needed: int = MINIMUM_TRIALS, of: str = "") -> str:
+    """`` (3 cycles, 6 needed)``, `` (no interval: 3 cycles, 6 needed)`` behind a value from too few of them.
+
+    ``of``: what is missing for that reason.
+    """
+    return f" ({f'{of}: ' if of else ''}{format_few(n, noun, needed=needed)})"
+
+
+def format_few(n: int, noun: str = "cycle", *, needed: int = MINIMUM_TRIALS) -> str:
+    """``3 cycles, 6 needed``."""
+    return f"{format_count(n, noun)}, {needed} needed"
 
 
 def format_count(number: int, noun: str) -> str:

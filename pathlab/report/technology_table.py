@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from pathlab.printed_table import PrintedColumn, PrintedTable
+from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
 from pathlab.report.message_text import name_path
 from pathlab.report.summary import TableGroup, format_more
 from pathlab.report.technology_text import (
@@ -27,17 +28,41 @@ NAMED = {"adds": ("broker", "encryption"), "lacks": ("durability", "persistence"
 _BEFORE = {"adds": "", "lacks": "no "}
 #: Rows of the tables of one path together.
 ROWS_IN_ALL = 24
-_COLUMNS = (
-    PrintedColumn("Technology", left=True, wraps=True),
-    PrintedColumn("Median"),
-    PrintedColumn("× beneath", left=True, wraps=True),
-    PrintedColumn("p99", 3),
-    PrintedColumn("p99.9", 5),
-    PrintedColumn("Minimum", 1),
-    PrintedColumn("Mean", 4),
-    PrintedColumn("Maximum", 2),
-    PrintedColumn("CPU asking/answering", 6),
-    PrintedColumn("n", 7, constant="n = {}"),
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TechnologyRow:
+    """Round trips of a technology, and what they cost over the transport beneath, if that was measured."""
+
+    found: TechnologyRoundTrips
+    overhead: TechnologyOverhead | None
+
+    def find_quantile(self, ratio: float) -> float | None:
+        quantile = self.found.tail.find_quantile(ratio)
+        return None if quantile is None else quantile.value
+
+    @property
+    def factor(self) -> str:
+        one = self.overhead
+        return "" if one is None else f"{format_overhead(one.median)} {one.beneath}"
+
+    @property
+    def cpu(self) -> str:
+        spent = [format_time(end.median) for end in (self.found.asking_cpu_ns, self.found.answering_cpu_ns)]
+        return NOT_MEASURED if set(spent) == {NOT_MEASURED} else "/".join(spent)
+
+
+_COLUMNS: tuple[ItemColumn[_TechnologyRow], ...] = (
+    ItemColumn("Technology", left=True, wraps=True, read=lambda row: row.found.technology),
+    ItemColumn("Median", read=lambda row: format_time(row.found.median_ns.median)),
+    ItemColumn("× beneath", left=True, wraps=True, read=lambda row: row.factor),
+    ItemColumn("p99", 3, read=lambda row: format_time(row.find_quantile(0.99))),
+    ItemColumn("p99.9", 5, read=lambda row: format_time(row.find_quantile(0.999))),
+    ItemColumn("Minimum", 1, read=lambda row: format_time(row.found.least_ns)),
+    ItemColumn("Mean", 4, read=lambda row: format_time(row.found.mean_ns)),
+    ItemColumn("Maximum", 2, read=lambda row: format_time(row.found.most_ns)),
+    ItemColumn("CPU asking/answering", 6, read=lambda row: row.cpu),
+    ItemColumn("n", 7, constant="n = {}", read=lambda row: str(row.found.trials)),
 )
 
 
@@ -71,27 +96,13 @@ def explain_technologies(study: Analyses) -> str:
 
 def _tabulate(setting: TechnologySetting, size_bytes: int) -> PrintedTable:
     overheads = {one.technology: one for one in setting.list_overheads(size_bytes)}
-    rows = setting.list_round_trips(size_bytes)
+    rows = [
+        _TechnologyRow(found=one, overhead=overheads.get(one.technology))
+        for one in setting.list_round_trips(size_bytes)
+    ]
     where = ", ".join(filter(None, (format_bytes(size_bytes), setting.name)))
     return PrintedTable(
         title=f"Round trips by technology: {name_path(setting.condition)}, {where}",
         columns=_COLUMNS,
-        rows=[_describe_row(one, overheads.get(one.technology)) for one in rows],
+        rows=list_rows(_COLUMNS, rows),
     )
-
-
-def _describe_row(one: TechnologyRoundTrips, overhead: TechnologyOverhead | None) -> list[str]:
-    p99, p99_9 = one.tail.find_quantile(0.99), one.tail.find_quantile(0.999)
-    spent = [format_time(end.median) for end in (one.asking_cpu_ns, one.answering_cpu_ns)]
-    return [
-        one.technology,
-        format_time(one.median_ns.median),
-        "" if overhead is None else f"{format_overhead(overhead.median)} {overhead.beneath}",
-        format_time(None if p99 is None else p99.value),
-        format_time(None if p99_9 is None else p99_9.value),
-        format_time(one.least_ns),
-        format_time(one.mean_ns),
-        format_time(one.most_ns),
-        NOT_MEASURED if set(spent) == {NOT_MEASURED} else "/".join(spent),
-        str(one.trials),
-    ]

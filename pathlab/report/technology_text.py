@@ -8,10 +8,17 @@ from dataclasses import dataclass
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
-from pathlab.analysis.verdicts.two_samples import MINIMUM_TRIALS, GroupShift
+from pathlab.analysis.verdicts.two_samples import GroupShift
 from pathlab.report.load_text import describe_weak_loads
 from pathlab.report.message_text import name_offered, name_path
-from pathlab.report.phrases import format_count, format_factor, format_in_brackets, format_reason
+from pathlab.report.phrases import (
+    format_caveat,
+    format_count,
+    format_factor,
+    format_few,
+    format_in_brackets,
+    format_reason,
+)
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.background import LOADED, LoadedRoundTrips, name_level
@@ -136,8 +143,7 @@ def _describe_least(setting: TechnologySetting, size_bytes: int, known: list[Tec
     found = find_least_median(group)
     if found is None or found.undecided is Undecided.TOO_FEW_SAMPLES:
         text = f"{first.technology} has the lowest median so far, {median}"
-        few = found and f" ({format_count(found.cycles, 'cycle')}, {MINIMUM_TRIALS} needed)"
-        return text + (few or "")
+        return text + (format_caveat(found.cycles) if found else "")
     if not found.rivals:
         ends = format_in_brackets(first.median_ns.interval, format_time)
         return f"{first.technology} has the shortest, median {median}{ends}"
@@ -157,8 +163,7 @@ def describe_overheads(overheads: Sequence[TechnologyOverhead], size_bytes: int)
         text += f" ({len(shown)} of {len(overheads)} shown)"
     text += f": {'; '.join(texts)}"
     if few := [one.median for one in overheads if one.median.undecided is Undecided.TOO_FEW_SAMPLES]:
-        pairs = format_count(max(one.first_n for one in few), "cycle")
-        text += f" (no interval: {pairs}, {MINIMUM_TRIALS} needed)"
+        text += format_caveat(max(one.first_n for one in few), of="no interval")
     return f"{text}."
 
 
@@ -224,7 +229,7 @@ def _explain_undecided(rows: Sequence[LoadedRoundTrips]) -> str:
     for reason in reasons:
         if reason == TOO_FEW_TRIALS:
             pairs = max(one.ratio.pairs for one in rows if one.ratio.reason == reason)
-            texts.append(f"{format_count(pairs, 'cycle')}, {MINIMUM_TRIALS} needed")
+            texts.append(format_few(pairs))
         elif reason == Undecided.INCONCLUSIVE:
             texts.append(f"the interval contains 'no change' and exceeds {margin}; more cycles decide it")
         else:

@@ -359,3 +359,141 @@ def test_a_section_of_the_report_takes_its_module_and_its_place(tree: TreeCopy) 
     assert "## Tally" in printed
     assert "1 condition measured." in printed
     assert tree.changed_files() == ["pathlab/report/sections/tally.py", "pathlab/report/sections/topics.py"]
+
+
+RETRANSMISSIONS_STUDY = '''
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pathlab.study.answer import Answer, Spread, measure_spread
+from pathlab.study.registry import AnalysesBase, AnswerColumn, analysis
+from pathlab.study.selection import select
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retransmissions:
+    segments: Spread
+
+
+class RetransmissionAnalyses(AnalysesBase):
+    @analysis("Retransmissions", AnswerColumn("segments", "segments.median"), per="condition")
+    def retransmissions(self) -> Iterable[Answer[Retransmissions]]:
+        """Segments sent again in a trial."""
+        for sample in select(self.study_table()):
+            spread = measure_spread(sample.get("retransmitted_segments"))
+            found = Retransmissions(segments=spread)
+            yield Answer(condition=sample.condition, selection=sample.selection, result=found)
+'''
+RETRANSMISSIONS_TOPIC = """
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from pathlab.printed_table import ItemColumn, PrintedTable, list_rows
+from pathlab.report.inputs import ReportInputs
+from pathlab.report.phrases import format_spread
+from pathlab.report.plots.model import Axis, Points
+from pathlab.report.sections.answer_tables import tabulate_answers
+from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
+from pathlab.report.sections.topic import Topic
+from pathlab.report.summary import AnswerText, TableGroup
+from pathlab.study.analyses import Analyses
+from pathlab.study.answer import Answer
+from pathlab.study.retransmission_analyses import Retransmissions
+
+COLUMNS: tuple[ItemColumn[Answer[Retransmissions]], ...] = (
+    ItemColumn("Path of segments", left=True, read=lambda answer: answer.condition.path),
+    ItemColumn("Sent again", read=lambda answer: f"{answer.result.segments.median:.0f}"),
+)
+
+
+def describe(study: Analyses) -> Iterator[AnswerText]:
+    for answer in study.retransmissions():
+        text = format_spread(answer.result.segments, lambda value: f"{value:.0f}")
+        yield AnswerText(f"Sent again: {text}.")
+
+
+def tabulate(study: Analyses) -> Iterator[TableGroup]:
+    table = PrintedTable(columns=COLUMNS, rows=list_rows(COLUMNS, study.retransmissions()))
+    yield TableGroup(tables=[table], explanation="Sent again: segments of TCP.")
+
+
+def draw(study: Analyses) -> Drawing:
+    values = np.array([answer.result.segments.median for answer in study.retransmissions()])
+    points = Points(name="median", x=np.arange(len(values), dtype=float), y=values)
+    return draw_panel(Axis(label="Path"), Axis(label="Sent again"), [points])
+
+
+def outline_figure(inputs: ReportInputs) -> Iterator[LazyPlot]:
+    shown = partial(draw, inputs.study)
+    yield LazyPlot(name="retransmissions-1", title="Sent again", condition="all", draw=shown)
+
+
+def outline(inputs: ReportInputs) -> Iterator[LazyBlock]:
+    yield lazy_text(tabulate_answers, inputs, "retransmissions")
+
+
+SECTION = LazySection(
+    key="retransmissions", title="Segments sent again", find_gap=lambda _: None, outline=outline
+)
+TOPIC = Topic(
+    key="retransmissions",
+    describe=describe,
+    tables=tabulate,
+    outline=outline_figure,
+    sections=(SECTION,),
+)
+"""
+USE_OF_A_TOPIC = """
+import json
+import pathlab
+from pathlab.cli.main import pathlab as command
+from pathlab.report.formats.html import render_html
+from pathlab.report.formats.markdown import render_markdown
+from pathlab.report.formats.report_json import describe_report
+from pathlab.report.report_builder import arrange_report, gather_inputs
+from pathlab.report.sections.chapters import find_plot
+from pathlab.report.sections.topics import summarise_topics
+from pathlab.report.summary import list_answers
+
+with pathlab.open("results") as results:
+    inputs = gather_inputs(results)
+    report = arrange_report(inputs)
+    print("figure", find_plot(inputs, "retransmissions-1").title)
+    print("page", "Sent again" in str(list_answers(summarise_topics(results))))
+    texts = {"html": render_html(report), "markdown": render_markdown(report, "figures")}
+    for name, text in (texts | {"json": json.dumps(describe_report(report))}).items():
+        parts = ("Segments sent again", "Sent again: 7", "retransmissions-1")
+        print(name, all(part in text for part in parts))
+command(["report", "results", "--format", "html"], standalone_mode=False)
+command(["analyze", "results", "--only", "retransmissions"], standalone_mode=False)
+"""
+
+
+def test_a_topic_takes_its_analysis_its_chapter_and_an_entry_of_each(tree: TreeCopy) -> None:
+    made = make_sweep(7, levels=[(1, 65536)], change=lambda one: replace(one, retransmitted_segments=7))
+    write_results(made, tree.folder / "results")
+    base = "from pathlab.study.retransmission_analyses import RetransmissionAnalyses\n"
+    tree.write("pathlab/study/retransmission_analyses.py", RETRANSMISSIONS_STUDY)
+    tree.insert("pathlab/study/analyses.py", base, before="from pathlab.study.steadiness import")
+    tree.insert(
+        "pathlab/study/analyses.py", "    RetransmissionAnalyses,\n", before="    LosslessAnalyses,\n"
+    )
+    tree.write("pathlab/report/sections/retransmissions.py", RETRANSMISSIONS_TOPIC)
+    tree.insert("pathlab/report/sections/topics.py", "    retransmissions,\n", before="    technologies,\n)")
+    tree.insert(
+        "pathlab/report/sections/topics.py", "    retransmissions.TOPIC,\n", before="    limits.TOPIC,\n)"
+    )
+    printed = tree.run(USE_OF_A_TOPIC)
+    for line in ("figure Sent again", "page True", "html True", "markdown True", "json True"):
+        assert line in printed.splitlines()
+    assert printed.count("Sent again: 7") == 1  # the answer on the terminal
+    assert "Path of segments" in printed
+    assert "Retransmissions: " in printed
+    assert tree.changed_files() == [
+        "pathlab/report/sections/retransmissions.py",
+        "pathlab/report/sections/topics.py",
+        "pathlab/study/analyses.py",
+        "pathlab/study/retransmission_analyses.py",
+    ]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from pathlab.report.answer_table import Row, format_row, list_headings, list_undecided, list_warnings
-from pathlab.report.blocks import Block, Paragraph
+from pathlab.report.answer_table import (
+    Row,
+    format_cell,
+    format_row,
+    list_headings,
+    list_undecided,
+    list_warnings,
+)
+from pathlab.report.blocks import Block, Paragraph, TableBlock
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_few_trials, format_reason
 from pathlab.report.sections.lazy import LazyBlock, LazyFold, LazyText, lazy_text
@@ -122,6 +129,39 @@ def tabulate_answers(
             rows,
             note=format_note([answer for _, answer in shown], entry, conditions),
         )
+
+
+def build_answer_table(
+    name: str,
+    title: str,
+    analysis: str,
+    answers: Sequence[Answer[Any]],
+    *,
+    label: str = "",
+    labels: Sequence[str] = (),
+    replaces: str = "",
+    note: str | None = None,
+    words: Collection[str] = (),
+    keep: Collection[str] = (),
+) -> TableBlock:
+    """The rows of ``pathlab analyze``, each with its text of ``labels`` in a first column named ``label``.
+
+    ``replaces``: the column of the analysis whose texts ``labels`` are instead; empty: none.
+    """
+    columns = ANALYSES[analysis].columns
+    place = next((at for at, one in enumerate(columns) if replaces and one.heading == replaces), None)
+    kept = [one for at, one in enumerate(columns) if at != place]
+    at = place or 0
+    own = [(text,) for text in labels] if label else [()] * len(answers)
+    rows = []
+    for text, answer in zip(own, answers, strict=True):
+        cells = tuple(format_cell(column, answer) for column in kept)
+        rows.append((*cells[:at], *text, *cells[at:]))
+    headings, meanings = [one.heading for one in kept], [one.meaning for one in kept]
+    if label:
+        headings.insert(at, label)
+        meanings.insert(at, "")
+    return build_table(name, title, headings, rows, note=note, meanings=meanings, words=words, keep=keep)
 
 
 def _leave_few(headings: Sequence[str], row: Row) -> Row:

@@ -11,7 +11,7 @@ import numpy as np
 from pathlab.analysis.estimators.interval import CONFIDENCE_RATIO, Interval
 from pathlab.analysis.estimators.margins import MARGIN_RATIO
 from pathlab.analysis.verdicts.pairs import CostComparison, PairVerdict
-from pathlab.report.answer_table import Row, format_cells, format_row, list_headings
+from pathlab.report.answer_table import Row, format_cells
 from pathlab.report.blocks import Block, Question
 from pathlab.report.datagram_answers import has_flows
 from pathlab.report.inputs import ReportInputs
@@ -25,7 +25,7 @@ from pathlab.report.phrases import (
     format_range,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Rule
-from pathlab.report.sections.answer_tables import format_note, list_caveats
+from pathlab.report.sections.answer_tables import build_answer_table, format_note, list_caveats
 from pathlab.report.sections.cell_tables import RATES, UDP, outline_table
 from pathlab.report.sections.lazy import (
     Drawing,
@@ -117,12 +117,13 @@ def _describe_corrected(interval: Interval) -> str:
 def _tabulate_pairs(inputs: ReportInputs, condition: MeasuredCondition) -> Iterator[Block]:
     answers = inputs.answers("streams_vs_windows", condition)
     entry = ANALYSES["streams_vs_windows"]
-    rows = [(str(at), *format_row(entry, answer)) for at, answer in enumerate(answers, 1)]
-    yield build_table(
+    yield build_answer_table(
         f"streams-windows-table-{condition.number}",
         f"{entry.title}: {condition.name}",
-        ("pair", *list_headings(entry)),
-        rows,
+        "streams_vs_windows",
+        answers,
+        label="pair",
+        labels=[str(at) for at, _ in enumerate(answers, 1)],
         note=format_note(answers, entry, (condition,)),
     )
 

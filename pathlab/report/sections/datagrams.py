@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.report.answer_table import format_row, list_headings
+from pathlab.report.answer_table import format_subject
 from pathlab.report.blocks import Block, Bullets, Paragraph
 from pathlab.report.datagram_answers import (
     NamedFlow,
@@ -22,12 +22,11 @@ from pathlab.report.datagram_answers import (
 from pathlab.report.datagram_table import tabulate_flows
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Scale
-from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.answer_tables import build_answer_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.technology_figures import build_row_axis
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import group_answer
-from pathlab.report.tables import build_table
 from pathlab.study.datagram_trial import LOSS_RUNS, Bins
 from pathlab.study.datagrams import read_sample_histograms, select_datagrams
 from pathlab.study.registry import ANALYSES
@@ -203,15 +202,18 @@ def _tabulate(inputs: ReportInputs, flows: Sequence[NamedFlow], name: str) -> It
         (one.answer.condition, one.answer.streams, one.answer.window_bytes): one.name or one.path
         for one in flows
     }
-    headings = list_headings(entry)
-    place = headings.index("combination")
-    rows = []
-    for answer in answers:
-        row = list(format_row(entry, answer))
-        row[place] = names.get((answer.condition, answer.streams, answer.window_bytes), row[place])
-        rows.append(tuple(row))
-    yield build_table(
-        f"{name.replace('_', '-')}-table", entry.title, headings, rows, note=format_note(answers, entry)
+    labels = [
+        names.get((one.condition, one.streams, one.window_bytes)) or format_subject(one) for one in answers
+    ]
+    yield build_answer_table(
+        f"{name.replace('_', '-')}-table",
+        entry.title,
+        name,
+        answers,
+        label="combination",
+        labels=labels,
+        replaces="combination",
+        note=format_note(answers, entry),
     )
 
 

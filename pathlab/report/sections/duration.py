@@ -10,13 +10,12 @@ import numpy as np
 
 from pathlab.analysis.estimators.margins import list_thresholds
 from pathlab.analysis.estimators.trend import ChangeBound
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs, find_first_number
 from pathlab.report.phrases import format_ci, format_few_trials, format_p_value, format_reason, format_spread
 from pathlab.report.plots.model import Axis, Layer, Scale
 from pathlab.report.sections import quantities as of
-from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.answer_tables import build_answer_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, draw_panel, lazy_text
 from pathlab.report.sections.points import draw_clouds, draw_spreads, gather
 from pathlab.report.sections.quantities import choose_unit
@@ -133,11 +132,11 @@ def _tabulate_cells(inputs: ReportInputs, conditions: Conditions) -> Iterator[Bl
         note=format_note(answers, conditions=conditions),
     )
     entry = ANALYSES["duration"]
-    yield build_table(
+    yield build_answer_table(
         f"duration-table-{number}",
         f"{entry.title}: {where}",
-        list_headings(entry),
-        [format_row(entry, answer) for answer in answers],
+        "duration",
+        answers,
         note="Change: Theil–Sen over the logarithm of the duration, from the shortest to the longest.",
     )
 

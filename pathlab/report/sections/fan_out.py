@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from pathlab.reference.series import GBPS
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Bullets, Subheading
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_curves import CurveGroup, MessageCurve, group_curves
@@ -21,11 +20,10 @@ from pathlab.report.phrases import (
     format_spread,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
-from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.answer_tables import build_answer_table, format_note
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, lazy_text
 from pathlab.report.sections.points import draw_spreads
 from pathlab.report.size_text import list_usual
-from pathlab.report.tables import build_table
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.fan_out import FanOut
@@ -135,10 +133,12 @@ def describe_fan_out(answers: Answers) -> str:
 def _tabulate(group: CurveGroup[Answers]) -> Iterator[Block]:
     entry = ANALYSES["fan_out"]
     answers = [answer for curve in group.curves for answer in curve.found]
-    yield build_table(
+    yield build_answer_table(
         f"fan-out-table-{group.number}",
         f"{entry.title}: {group.title}",
-        ("curve", *list_headings(entry)),
-        [(name, *format_row(entry, answer)) for _, name, curve in group for answer in curve.found],
+        "fan_out",
+        answers,
+        label="curve",
+        labels=[name for _, name, curve in group for _ in curve.found],
         note=format_note(answers, entry, group.conditions),
     )

@@ -8,18 +8,17 @@ from functools import partial
 import numpy as np
 
 from pathlab.analysis.planning.loss_search import RateVerdict
+from pathlab.printed_table import list_rows
 from pathlab.report.blocks import Block, Bullets, Paragraph
 from pathlab.report.datagram_answers import is_search
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.lossless_text import (
     EXPLANATION,
-    HEADINGS,
-    MEANINGS,
     VERDICTS,
     answer_lossless_rates,
     describe_excluded,
     describe_lossless_rates,
-    list_rate_rows,
+    list_rate_columns,
     tabulate_lossless_rates,
 )
 from pathlab.report.phrases import format_interval
@@ -176,14 +175,16 @@ def _draw_free(label: str, rates: list[TriedRate], size: float, slot: int, *, le
 
 def _tabulate_rates(answer: Answer[LosslessRate], number: int) -> Iterator[Block]:
     result = answer.result
+    columns = list_rate_columns(result.searches)
+    headings = [column.heading for column in columns]
     yield build_table(
         f"lossless-rates-{number}",
         f"Rates tried: {result.name}",
-        HEADINGS,
-        list_rate_rows(result),
-        meanings=MEANINGS,
+        headings,
+        list_rows(columns, result.rates),
+        meanings=[column.meaning for column in columns],
         words=("Verdict",),
-        keep=HEADINGS[:4],
+        keep=headings[:4],
         note=describe_excluded(answer) or None,
     )
     if result.searches > 1:

@@ -11,11 +11,10 @@ import numpy as np
 
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.load_knee import MINIMUM_RATES
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_text import describe_latencies, name_offered, name_path
-from pathlab.report.sections.answer_tables import LONG_ROWS, format_note
+from pathlab.report.sections.answer_tables import LONG_ROWS, build_answer_table, format_note
 from pathlab.report.sections.latency_figures import (
     draw_front,
     draw_latency_by_rate,
@@ -34,7 +33,6 @@ from pathlab.report.sections.lazy import (
 from pathlab.report.sections.shortfalls import Shortfall
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import AnswerText
-from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.registry import ANALYSES
 from pathlab.study.selection import choose_evenly
@@ -188,17 +186,15 @@ def _outline_table(group: LatencyGroup, name: str, *, folded: bool = False) -> I
 
 def _tabulate(group: LatencyGroup, name: str) -> Iterator[Block]:
     entry, answers = ANALYSES[name], group.answers(name)
-    headings = list_headings(entry)
     notes = [format_note(answers, entry)]
     if name == "message_latency":
         notes.append(_describe_costs(answers))
-    yield build_table(
+    yield build_answer_table(
         f"{name.replace('_', '-')}-{group.number}",
         f"{entry.title}: {name_path(group.condition)}",
-        headings,
-        [format_row(entry, one) for one in answers],
+        name,
+        answers,
         note=" ".join(filter(None, notes)) or None,
-        meanings=[column.meaning for column in entry.columns],
         words={"combination", "undecided", "not shown to differ"},
         keep=("combination", "size"),
     )

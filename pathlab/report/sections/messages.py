@@ -11,7 +11,6 @@ import numpy as np
 from pathlab.analysis.estimators.cells import Floats
 from pathlab.analysis.estimators.interval import Undecided
 from pathlab.analysis.fits.message_cost import MINIMUM_SIZES, MessageCost
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_table import tabulate_messages
@@ -19,7 +18,7 @@ from pathlab.report.phrases import (
     format_few_trials,
 )
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Scale
-from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.answer_tables import build_answer_table, format_note
 from pathlab.report.sections.batching import outline_batching
 from pathlab.report.sections.fan_out import list_fan_out_sentences, outline_fan_out
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyFold, LazyPlot, LazySection, lazy_text
@@ -40,7 +39,6 @@ from pathlab.report.size_text import (
     list_size_groups,
 )
 from pathlab.report.summary import AnswerText, group_answer
-from pathlab.report.tables import build_table
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.message_rates import (
@@ -129,11 +127,14 @@ def _find_shortfall(chapter: SizeChapter, group: SizeGroup) -> Shortfall | None:
 def _tabulate_costs(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
     entry = ANALYSES[chapter.analysis]
     answers: list[Answer[Any]] = [curve.found.cost for curve in group.curves]
-    yield build_table(
+    yield build_answer_table(
         f"{chapter.figure}-cost-{group.number}",
         f"{entry.title}: {group.title}",
-        ("curve", *list_headings(entry)[1:]),
-        [(name, *format_row(entry, curve.found.cost)[1:]) for _, name, curve in group],
+        chapter.analysis,
+        answers,
+        label="curve",
+        labels=[name for _, name, _ in group],
+        replaces=entry.columns[0].heading,
         note=format_note(answers, entry, group.conditions),
     )
 
@@ -141,19 +142,21 @@ def _tabulate_costs(chapter: SizeChapter, group: SizeGroup) -> Iterator[Block]:
 def _tabulate_rates(inputs: ReportInputs, group: SizeGroup) -> Iterator[Block]:
     """Every size of every curve: rate, throughput, CPU time at both ends, what was lost."""
     entry = ANALYSES["message_rates"]
-    rows = []
+    names = []
     answers = []
     for _, name, curve in group:
         for answer in inputs.answers("message_rates"):
             own = (answer.condition, answer.streams, answer.window_bytes)
             if own == (curve.condition, curve.streams, curve.window_bytes):
-                rows.append((name, *format_row(entry, answer)))
+                names.append(name)
                 answers.append(answer)
-    yield build_table(
+    yield build_answer_table(
         f"message-rates-{group.number}",
         f"{entry.title}: {group.title}",
-        ("curve", *list_headings(entry)),
-        rows,
+        "message_rates",
+        answers,
+        label="curve",
+        labels=names,
         note=format_note(answers, entry, group.conditions),
     )
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 from pathlab.analysis.planning.hash_streams import HashFields
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Bullets, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.message_text import name_path
@@ -15,12 +14,11 @@ from pathlab.report.multipath_remarks import describe_statements
 from pathlab.report.multipath_table import tabulate_multipath
 from pathlab.report.multipath_text import describe_multipath, list_bond_views
 from pathlab.report.phrases import format_count
-from pathlab.report.sections.answer_tables import format_note
+from pathlab.report.sections.answer_tables import build_answer_table, format_note
 from pathlab.report.sections.lazy import LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.multipath_figures import draw_chances, draw_gains, draw_shares
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import group_answer
-from pathlab.report.tables import build_table
 from pathlab.study.answer import Answer
 from pathlab.study.bond_cells import is_multipath
 from pathlab.study.bond_counters import has_reordering
@@ -101,15 +99,15 @@ def _tabulate(inputs: ReportInputs, name: str) -> Iterator[Block]:
     answers: Sequence[Answer[Any]] = inputs.answers(name)
     if not answers:
         return
-    paths = {name_path(answer.condition) for answer in answers}
-    several = len(paths) > 1
-    yield build_table(
+    paths = [name_path(answer.condition) for answer in answers]
+    yield build_answer_table(
         f"{name.replace('_', '-')}-table",
         entry.title,
-        ("path",) * several + list_headings(entry),
-        [(name_path(answer.condition),) * several + format_row(entry, answer) for answer in answers],
+        name,
+        answers,
+        label="path" if len(set(paths)) > 1 else "",
+        labels=paths,
         note=format_note(answers, entry),
-        meanings=("",) * several + tuple(column.meaning for column in entry.columns),
     )
 
 

@@ -7,17 +7,16 @@ from functools import partial
 
 import numpy as np
 
-from pathlab.report.answer_table import format_row, list_headings
 from pathlab.report.blocks import Block, Paragraph, Question
 from pathlab.report.inputs import ReportInputs
 from pathlab.report.phrases import format_count, join_words
 from pathlab.report.plots.model import Axis, Curve, Layer, Panel, Points, Rule
+from pathlab.report.sections.answer_tables import build_answer_table
 from pathlab.report.sections.comparison_changes import format_metric
 from pathlab.report.sections.comparison_names import name_cells
 from pathlab.report.sections.lazy import Drawing, LazyBlock, LazyPlot, LazySection, lazy_text
 from pathlab.report.sections.topic import Topic
 from pathlab.report.summary import AnswerText
-from pathlab.report.tables import build_table
 from pathlab.study.analyses import Analyses
 from pathlab.study.comparison.levels import LevelComparison
 from pathlab.study.registry import ANALYSES
@@ -105,14 +104,14 @@ def _tabulate_recordings(inputs: ReportInputs, found: LevelComparison) -> Iterat
     """Every combination and level: the rates and the cost."""
     entry, rows = ANALYSES["observer_cost"], found.found.rows
     names = name_cells(rows)
-    yield build_table(
+    yield build_answer_table(
         "observer-cost",
         ", ".join([entry.title, *names.shared]),
-        list_headings(entry),
-        [
-            (names.format(row.cell), *format_row(entry, answer)[1:])
-            for row, answer in zip(rows, inputs.answers("observer_cost"), strict=True)
-        ],
+        "observer_cost",
+        inputs.answers("observer_cost"),
+        label=entry.columns[0].heading,
+        labels=[names.format(row.cell) for row in rows],
+        replaces=entry.columns[0].heading,
         note="Cost: 1 less the median ratio of the rates, level to 'off', over pairs of trials of one cycle.",
     )
 
