@@ -184,6 +184,7 @@ docs: $(INSTALLED_DOCS)
 pages: $(INSTALLED)
 	@$(BIN)/python -m pathlab.campaign.schema campaigns
 	@$(BIN)/python -m pathlab.store.column_page docs/COLUMNS.md
+	@$(BIN)/python -m pathlab.report.explorer.script_constants pathlab/web/core/constants.js
 	@$(BIN)/python tools/analyses_table.py
 	@$(BIN)/python tools/technologies_table.py
 	@$(BIN)/python tools/cli_pages.py

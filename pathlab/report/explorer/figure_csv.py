@@ -18,8 +18,8 @@ from pathlab.study.exploration.exploration import Exploration, ExploredAxis
 #: Ten digits of a number: fewer than both languages compute alike, and more than were measured. Halves are
 #: rounded away from zero, as JavaScript does.
 _ROUNDING = Context(prec=10, rounding=ROUND_HALF_UP)
-_BEFORE_X = ("facet", "measure", "curve", "statistic")
-_AFTER_X = ("value", "range", "low", "high", "state", "trials", "baseline_trials")
+BEFORE_X = ("facet", "measure", "curve", "statistic")
+AFTER_X = ("value", "range", "low", "high", "state", "trials", "baseline_trials")
 #: Whole numbers are written without a point up to here.
 _WHOLE_MAX = 1e15
 
@@ -32,7 +32,7 @@ def write_figure_csv(exploration: Exploration) -> str:
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*_BEFORE_X, escape_cell(name_axis(exploration.x)), *_AFTER_X])
+    writer.writerow([*BEFORE_X, escape_cell(name_axis(exploration.x)), *AFTER_X])
     for row in _list_rows(exploration):
         writer.writerow([escape_cell(cell) for cell in row])
     return out.getvalue()

@@ -19,6 +19,18 @@ MINIMUM_SPREAD = 2
 _PERCENTILE = re.compile(r"p[0-9]+(\.[0-9]+)?")
 MEDIAN, MEAN, MINIMUM, MAXIMUM, SPREAD = "median", "mean", "min", "max", "iqr"
 INTERVAL, QUARTILES, EXTREMES, NO_RANGE = "interval", "iqr", "extremes", "none"
+#: Statistics in words, for a legend; percentiles are named by ``name_statistic``.
+STATISTIC_NAMES = {
+    MEDIAN: "median",
+    MEAN: "mean",
+    MINIMUM: "minimum",
+    MAXIMUM: "maximum",
+    SPREAD: "inter-quartile range",
+    "cdf": "share of trials at or below",
+    "ccdf": "share of trials above",
+    "histogram": "trials per bin",
+    "course": "time course",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,17 +84,7 @@ def name_statistic(statistic: str) -> str:
     ratio = parse_percentile(statistic)
     if ratio is not None:
         return f"{statistic[1:]}{_find_ordinal(statistic[1:])} percentile"
-    return {
-        MEDIAN: "median",
-        MEAN: "mean",
-        MINIMUM: "minimum",
-        MAXIMUM: "maximum",
-        SPREAD: "inter-quartile range",
-        "cdf": "share of trials at or below",
-        "ccdf": "share of trials above",
-        "histogram": "trials per bin",
-        "course": "time course",
-    }[statistic]
+    return STATISTIC_NAMES[statistic]
 
 
 def name_range(statistic: str, shown: str) -> str:

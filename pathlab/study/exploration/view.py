@@ -26,7 +26,7 @@ FACETS_MOST = 12
 #: Curves of more measures than these are not read.
 MEASURES_MOST = 4
 #: What y is, the first that some trial has a value of.
-_MAIN = (
+MAIN_MEASURES = (
     *("throughput_bits_per_s", LOSSLESS_COLUMN, "messages_per_s", ROUND_TRIP),
     *("udp_received_packets_per_s", "loaded_rtt_median_ns", "unloaded_rtt_median_ns"),
 )
@@ -139,7 +139,7 @@ def _list_others(results: ExploredResults, x: str | None) -> list[str]:
 def _choose_y(results: ExploredResults) -> str:
     """Throughput, of messages alone their round trip, else the first that there is."""
     measures = [one.name for one in results.columns if one.role == "measured"]
-    main: tuple[str, ...] = _MAIN
+    main: tuple[str, ...] = MAIN_MEASURES
     if len(results.sources) == 1 and MESSAGE_SIZE in results:
-        main = (ROUND_TRIP, *_MAIN)
+        main = (ROUND_TRIP, *MAIN_MEASURES)
     return next((name for name in (*main, *measures) if name in measures), "trial")

@@ -1,11 +1,10 @@
 // Every curve against the baseline's: by what factor, or by how much, it differs at each x. As
 // study/exploration/baselines.py, which says which values are pairs.
+import { CYCLE, MAXIMUM_PAIRS, MINIMUM_PAIRS, MISSING, RESULTS } from "./constants.js";
 import { cutAt } from "./estimates.js";
 import { keepRows, takeValues } from "./grouping.js";
-import { estimateShift, MAXIMUM_PAIRS, MINIMUM_PAIRS } from "./shifts.js";
+import { estimateShift } from "./shifts.js";
 
-const [CYCLE, RESULTS] = /** @type {const} */ (["cycle", "results"]);
-const MISSING = "()";
 // Results and cycle as one number: cycles are whole and far below it.
 const SOURCE_STEP = 2 ** 40;
 

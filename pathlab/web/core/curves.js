@@ -1,5 +1,19 @@
 // The curves of a view: selected trials grouped by facet, colour and x, with an estimate for each group. The
 // same exploration, field by field, as study/exploration/curves.py builds.
+import {
+  CURVES_MAX,
+  DISTRIBUTIONS,
+  DOTS_MAX,
+  FACETS_MAX,
+  HOSTS,
+  LAB_FLAGS,
+  NAMED_MAX,
+  PATH,
+  PLACES_MAX,
+  PROVISIONAL_FLAGS,
+  RESULTS,
+  START,
+} from "./constants.js";
 import { buildAgainst } from "./baselines.js";
 import { buildDistributions } from "./distributions.js";
 import { estimate, median, nameRange, nameStatistic } from "./estimates.js";
@@ -16,21 +30,6 @@ import {
   takeValues,
 } from "./grouping.js";
 import { describeShared, nameCurve, writeTrialCount } from "./labels.js";
-
-const FACETS_MAX = 12;
-const CURVES_MAX = 24;
-const PLACES_MAX = 512;
-const DOTS_MAX = 40;
-/** @type {"started_utc"} */
-const START = "started_utc";
-// They are named by the path.
-const HOSTS = ["path_source", "path_destination"];
-const NAMED_MAX = 4;
-// Of trials that describe a path as far as the lab could: their only flaw is the first of these.
-const LAB_LIMITED = "lab-limited";
-const OTHER_FLAWS = ["host-limited", "congestion-not-granted", "totals-differ"];
-const [PATH, RESULTS] = /** @type {const} */ (["path", "results"]);
-const DISTRIBUTIONS = ["cdf", "ccdf", "histogram"];
 
 // What was last made of each group of trials: after a filter or one more trial most groups have the same trials.
 /** @type {{table: Table | null, state: string, groups: Map<string, PointGroup>}} */
@@ -64,10 +63,10 @@ function hasOther({ flagBits }, shared, row) {
 // Whether a trial has no other flaw than that the lab was at its limit.
 /** @param {Table} table @returns {(row: number) => boolean} */
 function findProvisional({ flags, flagBits, reasons, reasonCodes }) {
-  const limited = reasons.indexOf(LAB_LIMITED);
+  const limited = LAB_FLAGS.map((flag) => reasons.indexOf(flag)).find((place) => place >= 0) ?? -1;
   let [low, high] = [0, 0];
   flags.forEach((flag, place) => {
-    if (!OTHER_FLAWS.includes(flag)) return;
+    if (!PROVISIONAL_FLAGS.includes(flag)) return;
     if (place < 32) low |= 1 << place;
     else high |= 1 << (place - 32);
   });
@@ -417,7 +416,7 @@ function listPooled({ table, view, ys }, facets, whole) {
   /** @param {Column} column */
   const isPooled = (column) =>
     !apart.has(column.name) && column.kind !== "flags" &&
-    (column.role === "factor" || column.name === "path");
+    (column.role === "factor" || column.name === PATH);
   return table.columns.filter(isPooled).flatMap((column) => {
     const levels = indexLevels(table, column);
     if (!groups.some((rows) => hasSeveral(levels.places, rows))) return [];

@@ -1,17 +1,12 @@
 // How the values of selected trials are distributed: CDF, CCDF and histogram of each curve. The same points as
 // study/exploration/distributions.py, which says how bins and bands are chosen.
+import { BINS_MAX, EDGE_RATIO, END_STEPS, ONLY_BIN, ONLY_BIN_RATIO, STEPS_MAX } from "./constants.js";
 import { bandWidth, quantile } from "./estimates.js";
 import { describeAxis } from "./figure_axes.js";
 import { chooseEvenly, keepRows, takeValues } from "./grouping.js";
 import { writeTrialCount } from "./labels.js";
 import { searchSorted } from "./serial_order.js";
 
-const STEPS_MAX = 120;
-const END_STEPS = 20;
-const BINS_MAX = 100;
-const EDGE_RATIO = 1e-9;
-const ONLY_BIN_RATIO = 0.05;
-const ONLY_BIN = 0.5;
 /** @type {Record<string, string>} */
 const LABELS = { cdf: "trials at or below", ccdf: "trials above", histogram: "trials" };
 

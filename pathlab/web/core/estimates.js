@@ -1,24 +1,14 @@
 // One number for the trials of a group, with the range that a view shows: the same numbers as
 // study/exploration/estimates.py, whose functions say what they assume.
+import {
+  CONFIDENCE_RATIO,
+  MINIMUM_SAMPLES,
+  MINIMUM_SPREAD,
+  ROUNDING_RATIO,
+  STATISTIC_NAMES,
+} from "./constants.js";
 import { medianRank, quantileRanks, studentQuantile } from "./distribution_functions.js";
 import { boundOrder, sum, widening } from "./serial_order.js";
-
-const CONFIDENCE = 0.95;
-export const MINIMUM_SAMPLES = 6;
-const MINIMUM_SPREAD = 2;
-const ROUNDING_RATIO = 1e-9;
-/** @type {Record<string, string>} */
-const NAMES = {
-  median: "median",
-  mean: "mean",
-  min: "minimum",
-  max: "maximum",
-  iqr: "inter-quartile range",
-  cdf: "share of trials at or below",
-  ccdf: "share of trials above",
-  histogram: "trials per bin",
-  course: "time course",
-};
 
 /**
  * The quantile of sorted samples, of which there is one at least, by linear interpolation.
@@ -64,15 +54,15 @@ function keepInRange(low, high, sorted) {
 // How far order statistics have to move away from the estimate; 1 or more.
 /** @param {SerialOrder} order @param {number} coverage */
 function moveRatio(order, coverage) {
-  const full = studentQuantile(order.n - 1, (1 + CONFIDENCE) / 2);
+  const full = studentQuantile(order.n - 1, (1 + CONFIDENCE_RATIO) / 2);
   const spare = studentQuantile(order.n - 1, (1 + coverage) / 2);
-  return Math.max(1, widening(order, CONFIDENCE) * full / spare);
+  return Math.max(1, widening(order, CONFIDENCE_RATIO) * full / spare);
 }
 
 /** @param {Float64Array} samples @param {Float64Array} sorted @param {number} middle @returns {?CutEnds} */
 function medianEnds(samples, sorted, middle) {
   const n = samples.length;
-  const found = medianRank(n, CONFIDENCE);
+  const found = medianRank(n, CONFIDENCE_RATIO);
   if (!found) return null;
   const low = sorted[found.rank - 1];
   const high = sorted[n - found.rank];
@@ -93,7 +83,7 @@ function meanEnds(samples, sorted, mean) {
   let squares = 0;
   for (let at = 0; at < n; at += 1) squares += (samples[at] - mean) * (samples[at] - mean);
   const error = Math.sqrt(squares / (n - 1)) / Math.sqrt(n) * order.errorRatio;
-  const half = studentQuantile(order.freedom, (1 + CONFIDENCE) / 2) * error;
+  const half = studentQuantile(order.freedom, (1 + CONFIDENCE_RATIO) / 2) * error;
   return keepInRange(mean - half, mean + half, sorted);
 }
 
@@ -105,7 +95,7 @@ function meanEnds(samples, sorted, mean) {
  * @returns {?CutEnds}
  */
 function quantileEnds(samples, sorted, ratio, middle) {
-  const ranks = quantileRanks(samples.length, ratio, CONFIDENCE);
+  const ranks = quantileRanks(samples.length, ratio, CONFIDENCE_RATIO);
   const order = ranks && boundOrder(samples, sorted);
   if (!order) return null;
   const low = sorted[ranks.low - 1];
@@ -128,7 +118,10 @@ export function bandWidth(samples, sorted) {
   const n = samples.length;
   const order = n < MINIMUM_SAMPLES ? null : boundOrder(samples, sorted);
   if (!order) return null;
-  return Math.min(1, Math.sqrt(Math.log(2 / (1 - CONFIDENCE)) / (2 * n)) * widening(order, CONFIDENCE));
+  return Math.min(
+    1,
+    Math.sqrt(Math.log(2 / (1 - CONFIDENCE_RATIO)) / (2 * n)) * widening(order, CONFIDENCE_RATIO),
+  );
 }
 
 /**
@@ -209,7 +202,7 @@ function findOrdinal(number) {
 export function nameStatistic(statistic) {
   const number = statistic.slice(1);
   return parsePercentile(statistic) === null
-    ? NAMES[statistic]
+    ? STATISTIC_NAMES[statistic]
     : number + findOrdinal(number) + " percentile";
 }
 

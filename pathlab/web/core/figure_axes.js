@@ -1,6 +1,6 @@
 // The axes of an exploration: what they show, where they are marked, which scale suits them. As
 // study/exploration/figure_axes.py.
-const TICKS_MAX = 24;
+import { TICKS_MAX } from "./constants.js";
 
 /**
  * The axis of a column without ticks.

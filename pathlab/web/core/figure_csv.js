@@ -1,11 +1,11 @@
 // The numbers of a figure as CSV, byte for byte as pathlab.report.explorer.figure_csv writes them.
+import { CSV_AFTER_X, CSV_BEFORE_X } from "./constants.js";
+
 const DIGITS = 10;
 const WHOLE_MAX = 1e15;
 // Decimal exponents that Python writes without an exponent.
 const EXPONENT_MIN = -4;
 const EXPONENT_MAX = 15;
-const BEFORE_X = ["facet", "measure", "curve", "statistic"];
-const AFTER_X = ["value", "range", "low", "high", "state", "trials", "baseline_trials"];
 // As in pathlab/escaping.py.
 const UNSAFE = new RegExp(
   "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff" +
@@ -20,7 +20,7 @@ const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?$/;
  * @param {Exploration} exploration
  */
 export function writeCsv(exploration) {
-  const rows = [[...BEFORE_X, nameAxis(exploration.x), ...AFTER_X], ...listRows(exploration)];
+  const rows = [[...CSV_BEFORE_X, nameAxis(exploration.x), ...CSV_AFTER_X], ...listRows(exploration)];
   return rows.map((row) => row.map((cell) => quote(escapeCell(cell))).join(",")).join("\n") + "\n";
 }
 

@@ -1,4 +1,5 @@
 // Which trials a view shows, and how many each choice of a filter has: as pathlab.study.exploration.filtering.
+import { TRIAL } from "./constants.js";
 import { indexNumbers } from "./number_levels.js";
 
 /** Name of the filter by words beside those of columns, none of which is called so. */
@@ -27,7 +28,7 @@ export function encodeColumn(column) {
  * @param {Column} column
  */
 export function hasLevels(column) {
-  if (column.kind === "time" || column.name === "trial") return false;
+  if (column.kind === "time" || column.name === TRIAL) return false;
   return column.kind !== "number" || column.role !== "measured";
 }
 

@@ -1,11 +1,9 @@
 // Selected trials grouped by the levels of columns, in the order of measurement: as study/exploration/grouping.py.
+import { RESULTS, START, UNKNOWN } from "./constants.js";
 import { encodeColumn } from "./filter.js";
 import { formatLevel } from "./level_text.js";
 import { indexNumbers } from "./number_levels.js";
 
-const [START, RESULTS] = /** @type {const} */ (["started_utc", "results"]);
-// Missing levels that say nothing.
-const UNKNOWN = ["not set", "not measured", "none"];
 /** @type {WeakMap<Column, {count: number, values: Numbers, levels: Levels}>} */
 const known = new WeakMap();
 /** @type {WeakMap<Column, {count: number, complete: boolean}>} */

@@ -1,12 +1,8 @@
 // Texts of a figure: what all selected trials share is its title, what differs its legend. The same texts as
 // study/exploration/labels.py.
+import { HOSTS, MEDIUM, PATH, RESULTS, UNKNOWN } from "./constants.js";
 import { indexLevels } from "./grouping.js";
 
-const [RESULTS, PATH, MEDIUM] = ["results", "path", "medium"];
-// They are named by the path.
-const HOSTS = ["path_source", "path_destination"];
-// Missing levels that say nothing.
-const UNKNOWN = ["not set", "not measured", "none"];
 /** @type {WeakMap<Column, {count: number, same: boolean}>} */
 const compared = new WeakMap(); // by column: how many of its values were compared, and whether they are the same
 

@@ -1,6 +1,6 @@
 // Levels of columns as text, as study/exploration/level_text.py writes them.
+import { BYTES } from "./constants.js";
 
-const BYTES = "B";
 /** @type {[string, number][]} */
 const BYTE_UNITS = [["GB", 1e9], ["GiB", 2 ** 30], ["MB", 1e6], ["MiB", 2 ** 20], ["kB", 1e3], [
   "KiB",

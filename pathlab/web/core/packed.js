@@ -1,5 +1,6 @@
 // Reads the packed table of trials, as pathlab.report.explorer.packing writes it.
-const VERSION = 1;
+import { PACKED_VERSION } from "./constants.js";
+
 const ARRAYS = { f64: Float64Array, f32: Float32Array, u8: Uint8Array, u16: Uint16Array, u32: Uint32Array };
 // One more digit than is kept: the last one of a rounded number is not exact.
 const DIGITS = 5;
@@ -79,8 +80,10 @@ export function readTable(buffer) {
   if (4 + length > buffer.byteLength) throw new Error("the table of trials is cut short");
   /** @type {TableHeader} */
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  if (header.version !== VERSION) {
-    throw new Error("the table of trials has format " + header.version + ", this page reads " + VERSION);
+  if (header.version !== PACKED_VERSION) {
+    throw new Error(
+      "the table of trials has format " + header.version + ", this page reads " + PACKED_VERSION,
+    );
   }
   const body = new Uint8Array(buffer, 4 + length);
   const columns = header.columns.map(({ array, ...described }) =>

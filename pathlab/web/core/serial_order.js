@@ -1,16 +1,18 @@
 // Serial correlation of samples in time order, and what it takes from intervals: the same numbers as
 // analysis/estimators/serial.py, which says where the methods come from and what they assume.
+import {
+  BOUND_RATIO,
+  CEILING_RATIO,
+  CORRELATION_SAMPLES,
+  LEAST_PERIODS,
+  SECOND_QUANTILE,
+  SECOND_SAMPLES,
+  SHAPE_SAMPLES,
+  TREND_RATIO,
+  UPPER_QUANTILE,
+} from "./constants.js";
 import { studentQuantile } from "./distribution_functions.js";
 
-const CORRELATION_SAMPLES = 10;
-const BOUND_RATIO = 0.7;
-const CEILING_RATIO = 0.97;
-const UPPER_QUANTILE = 1.645;
-const SHAPE_SAMPLES = 40;
-const SECOND_QUANTILE = 1.96;
-const SECOND_SAMPLES = 20;
-const LEAST_PERIODS = 2;
-const TREND_RATIO = 0.9;
 // Lags that are summed one by one; more of them come from a Fourier transform of the whole series.
 const DIRECT_LAGS = 64;
 const NEGLIGIBLE = 1e-20;

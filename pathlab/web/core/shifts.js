@@ -1,17 +1,18 @@
 // By how much two groups of values differ: the shifts of Hodges and Lehmann with their widened intervals. The
 // same numbers as analysis/estimators/shifts.py and analysis/verdicts/two_samples.py, which say what they assume.
+import {
+  CONFIDENCE_RATIO,
+  EXACT_PAIRS,
+  MAXIMUM_PAIRS,
+  MAXIMUM_PRODUCT,
+  MINIMUM_PAIRS,
+  NORMAL_QUANTILE,
+  SHIFT_ROUNDING_RATIO,
+} from "./constants.js";
 import { studentQuantile } from "./distribution_functions.js";
 import { boundOrder, sum } from "./serial_order.js";
 
-const CONFIDENCE = 0.95;
-const ALPHA = 1 - CONFIDENCE;
-// The value that a normal deviate is below with a chance of half of alpha.
-const NORMAL_QUANTILE = -1.959963984540054;
-const EXACT_PAIRS = 50;
-export const MAXIMUM_PAIRS = 5600;
-const MAXIMUM_SIDE = 4000;
-export const MINIMUM_PAIRS = 6;
-const ROUNDING_RATIO = 1e-12;
+const ALPHA = 1 - CONFIDENCE_RATIO;
 /** @type {Map<number, {rank: number, coverage: number}>} */
 const ranks = new Map();
 
@@ -39,7 +40,7 @@ function findRank(n) {
   if (n > EXACT_PAIRS) {
     const spread = Math.sqrt(n * (n + 1) * (2 * n + 1) / 24);
     const rank = Math.max(0, Math.floor(n * (n + 1) / 4 - 0.5 + NORMAL_QUANTILE * spread) + 1);
-    return { rank, coverage: CONFIDENCE };
+    return { rank, coverage: CONFIDENCE_RATIO };
   }
   const chances = new Float64Array(n * (n + 1) / 2 + 1);
   chances[0] = 1;
@@ -55,7 +56,7 @@ function findRank(n) {
     below += chances[rank];
     rank += 1;
   }
-  return { rank, coverage: rank ? 1 - 2 * below : CONFIDENCE };
+  return { rank, coverage: rank ? 1 - 2 * below : CONFIDENCE_RATIO };
 }
 
 // The k-th smallest (from 1) of numbers that are counted, not made: `count(t)` of them are t or less.
@@ -128,7 +129,7 @@ function rankAverages(values) {
 /** @param {Float64Array} sorted */
 function areEqual(sorted) {
   const [least, most] = [sorted[0], sorted[sorted.length - 1]];
-  return most - least <= ROUNDING_RATIO * Math.max(Math.abs(least), Math.abs(most));
+  return most - least <= SHIFT_ROUNDING_RATIO * Math.max(Math.abs(least), Math.abs(most));
 }
 
 /**
@@ -146,7 +147,7 @@ function hodgesLehmann(values) {
   if (!order) return { shift, error: null, freedom: 0, equal: equal && n >= MINIMUM_PAIRS };
   const { rank, coverage } = criticalRank(size);
   const length = select(total - rank + 1) - select(rank);
-  const plain = length <= ROUNDING_RATIO * Math.max(Math.abs(low), Math.abs(high))
+  const plain = length <= SHIFT_ROUNDING_RATIO * Math.max(Math.abs(low), Math.abs(high))
     ? deviation(values) / Math.sqrt(n)
     : length / 2 / studentQuantile(size - 1, (1 + coverage) / 2) * Math.sqrt(size / n);
   return { shift, error: plain * order.errorRatio, freedom: order.freedom, equal: false };
@@ -154,7 +155,7 @@ function hodgesLehmann(values) {
 
 /** @param {number} shift @param {number} error @param {number} freedom */
 function buildInterval(shift, error, freedom) {
-  const half = error === 0 ? 0 : studentQuantile(freedom, (1 + CONFIDENCE) / 2) * error;
+  const half = error === 0 ? 0 : studentQuantile(freedom, (1 + CONFIDENCE_RATIO) / 2) * error;
   return { y: shift, low: shift - half, high: shift + half };
 }
 
@@ -193,7 +194,9 @@ function compareDrawn(first, second) {
  * @param {Float64Array} second
  */
 function compareGroups(first, second) {
-  const [before, after] = [first, second].map((values) => thin(values, MAXIMUM_SIDE).slice().sort());
+  const [before, after] = [first, second].map((values) =>
+    thin(values, Math.floor(Math.sqrt(MAXIMUM_PRODUCT))).slice().sort()
+  );
   const low = after[0] - before[before.length - 1];
   const high = after[after.length - 1] - before[0];
   const shift = middleOf(

@@ -1,32 +1,32 @@
 // A view as text, the fragment of the address: as pathlab.study.exploration.view_text writes and reads it.
+import {
+  CHANGES,
+  COLOURS_MOST,
+  COUNTS,
+  EMPTY,
+  FACETS_MOST,
+  HOSTS,
+  MAIN_MEASURES,
+  MEASURES_MOST,
+  MESSAGE_SIZE,
+  MISSING,
+  NONE,
+  PATH,
+  RANGE_MARK,
+  RANGES,
+  RESULTS,
+  ROUND_TRIP,
+  SCALES,
+  SHOWN_LETTERS,
+  STATISTICS,
+  STREAMS,
+  SUGGESTED_AMONG,
+  SWITCH,
+  TRIAL,
+  WHERE,
+} from "./constants.js";
 import { encodeColumn } from "./filter.js";
 
-export const STATISTICS = ["median", "mean", "min", "max", "iqr", "cdf", "ccdf", "histogram", "course"];
-export const RANGES = ["interval", "iqr", "extremes", "none"];
-export const SCALES = ["linear", "log2", "log10"];
-const COUNTS = ["usable", "all"];
-const CHANGES = ["ratio", "difference"];
-const SWITCH = ["on", "off"];
-/** Curves of more measures than these are not read. */
-export const MEASURES_MOST = 4;
-const [NONE, MISSING, EMPTY, WHERE, RANGE_MARK] = ["none", "()", '""', "where.", ".."];
-const [STREAMS, PATH, RESULTS] = /** @type {const} */ (["streams", "path", "results"]);
-const [MESSAGE_SIZE, ROUND_TRIP] = ["message_bytes", "round_trip_median_ns"];
-// Colours that can be told apart: a factor with more levels is no colour where another one varies.
-const COLOURS_MOST = 12;
-// Facets of a figure that still can be read.
-const FACETS_MOST = 12;
-const HOSTS = ["path_source", "path_destination"];
-// What y is, the first that some trial has a value of.
-const MAIN = [
-  "throughput_bits_per_s",
-  "lossless_rate_bits_per_s",
-  "messages_per_s",
-  "round_trip_median_ns",
-  "udp_received_packets_per_s",
-  "loaded_rtt_median_ns",
-  "unloaded_rtt_median_ns",
-];
 /** @type {Record<string, ["range" | "scaleX" | "scaleY" | "count" | "against", string[]]>} */
 const CHOICES = {
   range: ["range", RANGES],
@@ -56,7 +56,7 @@ const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
 const ESCAPED = /[%,!()"]/g;
 const PERCENTILE = /^p[1-9][0-9]?$/;
 const SERIES = /^[a-z0-9_]{1,64}\.[a-z0-9_]{1,64}$/;
-const TRIAL = /^[0-9]{1,15}$/;
+const TRIAL_NUMBER = /^[0-9]{1,15}$/;
 const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?$/;
 const INSTANT =
   /^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:T([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?)?(Z|[+-][0-9]{2}:[0-9]{2})?$/;
@@ -88,9 +88,6 @@ const PLAIN = Object.freeze({
   trial: null,
   series: null,
 });
-
-// Letters of a text that messages show, and names that the nearest one is looked for among.
-const [SHOWN_LETTERS, SUGGESTED_AMONG] = [80, 2000];
 
 class Mistake extends Error {}
 
@@ -196,8 +193,10 @@ function listOthers(table, x) {
 /** @param {Table} table */
 function chooseY(table) {
   const measures = table.columns.filter((column) => column.role === "measured").map((column) => column.name);
-  const main = table.sources.length === 1 && table.column(MESSAGE_SIZE) ? [ROUND_TRIP, ...MAIN] : MAIN;
-  return [...main, ...measures].find((name) => measures.includes(name)) || "trial";
+  const main = table.sources.length === 1 && table.column(MESSAGE_SIZE)
+    ? [ROUND_TRIP, ...MAIN_MEASURES]
+    : MAIN_MEASURES;
+  return [...main, ...measures].find((name) => measures.includes(name)) || TRIAL;
 }
 
 /**
@@ -481,10 +480,10 @@ class Reader {
       : ["", name];
     const labels = this.table.sources.map((source) => source.label);
     const wanted = label || labels[0];
-    if (!TRIAL.test(number) || !labels.includes(wanted)) refuse(quote(name) + " names no trial");
+    if (!TRIAL_NUMBER.test(number) || !labels.includes(wanted)) refuse(quote(name) + " names no trial");
     const code = labels.indexOf(wanted);
     const sources = this.table.column(RESULTS).values;
-    const found = this.table.column("trial").values.findIndex((one, row) =>
+    const found = this.table.column(TRIAL).values.findIndex((one, row) =>
       one === Number(number) && sources[row] === code
     );
     if (found < 0) refuse("there is no trial " + number + " in results " + wanted);

@@ -1,14 +1,13 @@
 // Axes of a figure: from where to where they reach, and which ticks have room.
 // The same rules as pathlab.report.plots.extents, with the widths of labels measured on this screen.
+import { FROM_ZERO_RATIO, MARGIN_RATIO } from "../core/constants.js";
 import { nameColumn } from "../core/column_choice.js";
 
-const MARGIN_RATIO = 0.05;
 const LABEL_GAP_PX = 10;
 const LINES_MAX = 3;
 const TILTED_DEG = -40;
 const TILTED_LETTERS = 22;
 const TICKS_MOST = 10;
-const FROM_ZERO_RATIO = 0.6;
 /** @type {Record<string, string>} */
 const SUPERSCRIPT = {
   "-": "⁻",

@@ -1,4 +1,5 @@
 // What the figure shows: columns of its axes, colours and panels, the statistic, scales and limits.
+import { MEASURES_MOST } from "../core/constants.js";
 import { formatUtc } from "./axes.js";
 import { countLevels, listLevels, listOptions } from "../core/column_choice.js";
 import { fill, findFocused, make, makeId, makeLabel, makeSelect } from "./dom.js";
@@ -6,7 +7,6 @@ import { isPlain, isSteps } from "./figure.js";
 import { describeLevel } from "./filter_text.js";
 import { presetView } from "../core/view.js";
 
-const Y_MOST = 4;
 const LEVELS_MOST = 300;
 const PERCENTILE_DEFAULT = 90;
 /** @typedef {(view: View) => View[keyof View]} Read the value of a control */
@@ -196,7 +196,7 @@ function listY() {
       },
     },
   }, "+ Add a measure");
-  return [rows, view.y.length < Y_MOST ? add : null];
+  return [rows, view.y.length < MEASURES_MOST ? add : null];
 }
 
 /** @returns {Choice[]} */

@@ -1,7 +1,7 @@
 // A series of one trial over its time (uPlot): moved and zoomed with a mouse, fingers, keys or buttons. A closer
 // look asks the server for the values of that part; an exported page has the course at one width.
+import { COLOURS } from "../core/constants.js";
 import { fill, findFocused, getPart, make, makeId, makeLabel, makeSelect } from "./dom.js";
-import { COLOURS } from "./figure.js";
 import { findRow, readDetails } from "./trials.js";
 
 const HEIGHT_PX = 260;

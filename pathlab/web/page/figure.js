@@ -1,30 +1,12 @@
 // The description of an exploration's figure: the JSON of panels and layers that report.js draws.
 // Besides what report.js reads, a panel has its place in a grid (`row`, `column`), and a layer what is behind
 // its marks (`points`: each with `rows` or `row`, and `facts()`, its lines of text).
+import { BARS_MAX, COLOURS, LEVEL_SHARE, MARKED_MAX } from "../core/constants.js";
 import { buildAxis, formatBinaryBytes, formatUtc, fromShare, toShare } from "./axes.js";
 import { listLevels } from "../core/column_choice.js";
 import { describeLevel } from "./filter_text.js";
 import { nameTrial } from "./source.js";
 
-// As in pathlab.report.plots.style.
-export const COLOURS = [
-  "#0072B2",
-  "#D55E00",
-  "#009E73",
-  "#CF12AB",
-  "#CC79A7",
-  "#245AFC",
-  "#FC516C",
-  "#7575D8",
-  "#516C3F",
-  "#3F99CF",
-  "#A22DD8",
-  "#63637E",
-  "#7E873F",
-  "#C6126C",
-  "#B43F00",
-  "#0987FC",
-];
 /** @typedef {{name: string, colourLevel: number | null, yColumn: string, points: (Point | Change)[], edges?: number[]}} DrawnCurve */
 /** @typedef {Dot & {number: number, curve: Curve, at: number}} PlacedDot */
 /** @typedef {{y: Axis, against: boolean}} Line a row of panels for each measure, and one against its baseline */
@@ -45,15 +27,12 @@ export const COLOURS = [
  * @property {boolean} joined by lines
  */
 const LOOKS = 7;
-const MARKED_MAX = 60;
-const BARS_MAX = 40;
 const ALL_PERCENT = 100;
 const DOTS_MAX = 600;
 const DOT_CELLS_PX = [4, 6, 9, 14, 20, 30];
 const PANEL_MIN_PX = 250;
 const JITTER_PX = 4;
 const STEP_PX = 9;
-const LEVEL_SHARE = 0.7;
 const AGAINST_SHARE = 0.55;
 const PLAIN = ["median", "mean", "min", "max", "iqr"];
 

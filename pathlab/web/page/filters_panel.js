@@ -1,5 +1,6 @@
 // Filters: for each column its levels with the trials that each would show, ranges of numbers and times, text.
 // A section is filled when it is open; of many levels the first are listed, and a search finds the others.
+import { FLAGS, PATH, RESULTS, START, STATUS } from "../core/constants.js";
 import { formatUtc } from "./axes.js";
 import { countLevels, listLevels, listOptions, nameColumn } from "../core/column_choice.js";
 import { fill, findFocused, getPart, make, makeLabel, makeSelect } from "./dom.js";
@@ -11,7 +12,7 @@ const SEARCHED_FROM = 12;
 const LEVELLED_MOST = 200;
 const FOUND_MOST = 500; // levels that a link names
 const TYPING_MS = 150;
-const ALWAYS = ["results", "status", "flags", "started_utc"];
+const ALWAYS = [RESULTS, STATUS, FLAGS, START];
 /** @typedef {{value: Level | null, place: number}} FoundLevel a level and its place among those of its column */
 /**
  * @typedef {Object} Section the part of a column, filled when it is open: with levels, or with the ends of a range
@@ -57,7 +58,7 @@ function listColumns() {
   return table.columns.filter((column) =>
     added.has(column.name) || (view.where && view.where[column.name]) || ((column.role === "factor" ||
       ALWAYS.includes(column.name) || (column.role === "condition" && isLevelled(column)) ||
-      column.name === "path") && varies(column))
+      column.name === PATH) && varies(column))
   );
 }
 

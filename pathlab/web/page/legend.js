@@ -1,5 +1,6 @@
 // The legend of the figure: one entry for each curve, and what the marks mean. A click on an entry shows that
 // curve alone, a second one all of them.
+import { RESULTS } from "../core/constants.js";
 import { listLevels, nameColumn } from "../core/column_choice.js";
 import { fill, make } from "./dom.js";
 import { isBars, isPlain, isSteps, slotOf } from "./figure.js";
@@ -104,7 +105,7 @@ function listEntries(exploration, view) {
     });
   }
   const listed = Array.from(entries.values());
-  return view.colour === "results"
+  return view.colour === RESULTS
     ? listed.sort((one, other) => Number(one.curve.colourLevel) - Number(other.curve.colourLevel))
     : listed;
 }

@@ -1,5 +1,6 @@
 // The connection to what happens in the results: server-sent events, each stored one once and in order.
 // It comes back by itself, asks for what it missed, and shows whether it is connected.
+import { RESULTS, TRIAL } from "../core/constants.js";
 import { mountControl } from "./control.js";
 import { fill, make } from "./dom.js";
 import { mountProgress } from "./progress.js";
@@ -79,7 +80,7 @@ let renewing = null;
 /** @param {Table} table */
 function findLast(table) {
   const last = new Map(table.sources.map((source) => [source.label, 0]));
-  const [results, trial] = [table.column("results"), table.column("trial")];
+  const [results, trial] = [table.column(RESULTS), table.column(TRIAL)];
   for (let row = 0; row < table.count; row += 1) {
     const label = String(results.levels[results.values[row]]);
     const number = Number(trial.levels ? trial.levels[trial.values[row]] : trial.values[row]);

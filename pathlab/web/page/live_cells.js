@@ -1,5 +1,6 @@
 // Medians of the cells so far, with intervals that shrink as trials come in. The estimators are those of the
 // figure, so both say the same.
+import { MAIN_MEASURES, PATH, START } from "../core/constants.js";
 import { fill, make } from "./dom.js";
 import { estimate } from "../core/estimates.js";
 import { formatLevel, formatNumber } from "../core/level_text.js";
@@ -38,9 +39,7 @@ let all = false;
 // The settings that the plan varies, and the path where there are several.
 /** @param {Table} table */
 function listFactors(table) {
-  return table.columns.filter((column) =>
-    column.values && (column.role === "factor" || column.name === "path")
-  )
+  return table.columns.filter((column) => column.values && (column.role === "factor" || column.name === PATH))
     .filter((column) => varies(column, table.count));
 }
 
@@ -54,12 +53,7 @@ function varies(column, count) {
 
 /** @param {Table} table */
 function measureOf(table) {
-  const wanted = [
-    app.view.y && app.view.y[0],
-    "throughput_bits_per_s",
-    "udp_received_bits_per_s",
-    "messages_per_s",
-  ];
+  const wanted = [app.view.y && app.view.y[0], ...MAIN_MEASURES];
   return wanted.filter(Boolean).map((name) => table.column(name)).find((column) =>
     column && column.kind === "number" && column.role === "measured"
   ) || null;
@@ -103,7 +97,7 @@ function add({ table, factors, measure }, row) {
 
 /** @param {Table} table @param {number} row */
 function startOf(table, row) {
-  const started = table.column("started_utc");
+  const started = table.column(START);
   return started && started.values ? started.values[row] : row;
 }
 

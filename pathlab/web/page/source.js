@@ -1,9 +1,7 @@
 // Where the results come from: the server that sent the page, or the page itself.
+import { DOCUMENTS_ID, LEFT_OUT_ID, RESULTS, TABLE_ID, TRIAL } from "../core/constants.js";
 import { readTable } from "../core/packed.js";
 
-const TABLE_ID = "pathlab-table";
-const DOCUMENTS_ID = "pathlab-documents";
-const LEFT_OUT_ID = "pathlab-left-out";
 const WRITE = { "X-PathLab": "1" };
 
 /** @returns {Promise<Source>} */
@@ -17,8 +15,8 @@ export function openSource() {
  * @param {number} row
  */
 export function nameTrial(table, row) {
-  const results = table.column("results");
-  return results.levels[results.values[row]] + ":" + readNumber(table.column("trial"), row);
+  const results = table.column(RESULTS);
+  return results.levels[results.values[row]] + ":" + readNumber(table.column(TRIAL), row);
 }
 
 /** @param {Column} column @param {number} row */

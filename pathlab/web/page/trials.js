@@ -1,4 +1,5 @@
 // Trials by their names: rows, details, and the one that is open.
+import { RESULTS, TRIAL } from "../core/constants.js";
 import { nameTrial } from "./source.js";
 
 const KEPT_MAX = 50;
@@ -12,8 +13,8 @@ const kept = new Map();
  */
 export function findRow(table, name) {
   const [label, number] = name.includes(":") ? name.split(":") : [table.sources[0].label, name];
-  const results = table.column("results");
-  const trials = table.column("trial");
+  const results = table.column(RESULTS);
+  const trials = table.column(TRIAL);
   const code = results.levels.indexOf(label);
   for (let row = 0; row < table.count; row += 1) {
     const trial = trials.levels ? trials.levels[trials.values[row]] : trials.values[row];
