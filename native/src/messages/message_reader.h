@@ -39,21 +39,24 @@ static inline ssize_t pl_read_messages(const struct pl_message_reader *reader, c
 {
     const struct pl_message_settings *messages = reader->worker->shared->messages;
     const size_t size = (size_t)messages->bytes;
-    const bool fixed = messages->encoding == PL_ENCODING_FIXED;
     size_t used = 0;
+    int cause = 0;
+    /* The fast case: no head, no fields. */
+    if (messages->encoding == PL_ENCODING_FIXED) {
+        for (; cause == 0 && have - used >= size; used += size)
+            cause = on_message(reader, pl_get32(data + used), data + used + PL_NUMBER_BYTES, now_ns);
+        if (cause == 0)
+            return (ssize_t)used;
+        errno = cause;
+        return -1;
+    }
     while (used < have) {
-        uint32_t number = 0;
-        const uint8_t *content = data + used + PL_NUMBER_BYTES;
-        ssize_t bytes = (ssize_t)size;
-        if (!fixed)
-            bytes = pl_decode(messages->encoding, data + used, have - used, size, &number, &content);
-        else if (have - used >= size)
-            number = pl_get32(data + used);
-        else
-            break;
+        uint32_t number;
+        const uint8_t *content;
+        ssize_t bytes = pl_decode(messages->encoding, data + used, have - used, size, &number, &content);
         if (bytes == 0)
             break;
-        int cause = bytes < 0 ? PL_BREACH_MESSAGE : on_message(reader, number, content, now_ns);
+        cause = bytes < 0 ? PL_BREACH_MESSAGE : on_message(reader, number, content, now_ns);
         if (cause != 0) {
             errno = cause;
             return -1;
