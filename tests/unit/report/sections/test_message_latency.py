@@ -47,6 +47,8 @@ def test_latency_by_size_has_a_figure_for_each_rate_and_for_one_at_a_time(inputs
     curve = find_layers(plot.panels[0], Curve)["tcp"]
     assert curve.x.tolist() == [64, 1024]
     assert curve.y == pytest.approx([10.06, 11.02], rel=0.03)
+    fast = draw(inputs, "latency-by-size-1-200k-s").panels[0]
+    assert list(find_layers(fast, Curve)) == ["tcp, batch 8 KiB", "shared-memory"]  # tcp misses this rate
     by_size = [one for one in list_lazy_plots(inputs) if one.name.startswith("latency-by-size")]
     assert len(by_size) == len(RATES) + 1
     assert sum(not one.on_demand for one in by_size) == message_latency.FIGURES_SHOWN
