@@ -228,8 +228,9 @@ from pathlab.store.records import CampaignRecord, PlanRecord
 from pathlab.store.results import Results
 
 ends = {"path_source": "a", "path_destination": "b"}
-names = "text model created_utc program_version environment title digest name".split()
-texts = {**dict.fromkeys(names, "x"), "model": {}, "environment": {}}
+names = "text program_version title digest name".split()
+made = {"created_utc": "2026-01-01T00:00:00.000+00:00", "model": {}, "environment": {}}
+texts = dict.fromkeys(names, "x") | made
 plan = [PlanRecord(row=0, cycle=0, settings={}, **ends)]
 given = {"streams": 1, "duration_ns": 1, "warmup_ns": 0, "direction": "forward", "engine": "native"}
 fields = dict.fromkeys(field.name for field in dataclasses.fields(PlannedCell))
