@@ -40,7 +40,7 @@ def measure(
 ) -> list[TrialRecord]:
     """The trials of these levels in their order, each measured once."""
     factors = {"streams": 1, **ROUND_TRIPS, "background": levels}
-    tables = {"factors": factors, "trial": TRIAL, "background": SETTINGS, "retries": 0, **extra}
+    tables = {"factors": factors, "trial": TRIAL, "background": SETTINGS, **extra}
     run(campaign_of(**tables), folder, watch)
     assert find_engines("load") == []
     return sorted(stored(folder), key=lambda record: record.plan_row)

@@ -47,7 +47,7 @@ def test_a_failed_row_is_tried_again_at_the_end_of_its_cycle(
 
     monkeypatch.setattr(NativeEngine, "run", kill_and_run)
     watch = Watch()
-    outcome = run(campaign_of(factors={"streams": [1, 2]}, cycles=2), tmp_path / "out", watch)
+    outcome = run(campaign_of(factors={"streams": [1, 2]}, cycles=2, retries=1), tmp_path / "out", watch)
     assert (outcome.complete, outcome.failed, outcome.missing) == (4, 1, 0)
     rows = [(r.plan_row, r.attempt, r.status) for r in stored(tmp_path / "out")]
     assert rows == [
@@ -92,7 +92,7 @@ def test_a_host_that_does_not_answer_is_named_and_the_others_are_measured(
     hosts = {"silent": {"transport": "ssh", "address": "127.0.0.1", "port": mute_port}}
     paths = [{"source": "local", "destination": name} for name in ("local", "silent")]
     watch = Watch()
-    outcome = run(campaign_of(hosts=hosts, paths=paths, retries=0), tmp_path / "out", watch)
+    outcome = run(campaign_of(hosts=hosts, paths=paths), tmp_path / "out", watch)
     assert (outcome.complete, outcome.missing) == (1, 1)
     assert "Connection refused; the paths without it are measured" in watch.notices()
     assert stored(tmp_path / "out")[1].failed_stage == "connect"
@@ -133,7 +133,8 @@ def test_no_trial_is_faster_than_the_budget_allows(tmp_path: Path) -> None:
 
 
 def test_an_unbounded_trial_stops_at_the_bytes_that_are_left(tmp_path: Path) -> None:
-    campaign = campaign_of(budget={"bytes_per_campaign": "5MB"}, trial={"warmup": "0ms", "duration": "10s"})
+    trial = {"warmup": "0ms", "duration": "10s"}
+    campaign = campaign_of(budget={"bytes_per_campaign": "5MB"}, trial=trial, retries=1)
     outcome = run(campaign, tmp_path / "out")
     (record,) = stored(tmp_path / "out")
     assert record.status == "failed"

@@ -92,7 +92,7 @@ def test_iperf3_carries_a_trial_with_the_same_record(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         hosts = {"far": {"transport": "local", "port_range": f"{port}-{min(port + 20, 65535)}"}}
-        campaign = campaign_of(hosts=hosts, paths=paths, factors=factors, retries=0)
+        campaign = campaign_of(hosts=hosts, paths=paths, factors=factors)
         outcome = run(campaign, tmp_path / "out")
     assert (outcome.complete, outcome.missing) == (2, 0)
     for number, record in enumerate(stored(tmp_path / "out"), start=1):

@@ -84,7 +84,7 @@ def test_kill_9_of_an_engine_or_an_agent_fails_that_trial_alone(tmp_path: Path) 
             os.kill(parent_of(pid) if victim == "agent" else pid, signal.SIGKILL)
 
     trial = {"warmup": "0ms", "duration": "2s", "interval": "50ms", "drain": "2s"}
-    campaign = campaign_of(factors={"streams": [1, 2, 3]}, cycles=2, retries=0, trial=trial)
+    campaign = campaign_of(factors={"streams": [1, 2, 3]}, cycles=2, trial=trial)
     outcome = run(campaign, tmp_path / "out", Watch(kill_once))
     records = stored(tmp_path / "out")
     failed = {record.plan_row: record for record in records if record.status == "failed"}

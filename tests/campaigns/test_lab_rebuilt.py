@@ -60,7 +60,8 @@ def test_a_lab_that_dies_in_a_trial_is_made_anew_and_the_row_measured_again(
 
     paths = [*AB, {"source": "c", "destination": "d"}]
     factors = {"streams": [1], "duration": ["2s"]}  # the event may come late on a busy machine
-    campaign = campaign_of(lab=LAB, paths=paths, trial=TRIAL, concurrency=concurrency, factors=factors)
+    settings = {"trial": TRIAL, "concurrency": concurrency, "factors": factors, "retries": 1}
+    campaign = campaign_of(lab=LAB, paths=paths, **settings)
     outcome = run(campaign, tmp_path / "out", Watch(kill_once))
     assert (outcome.complete, outcome.ended) == (2, None)
     assert 1 <= outcome.failed <= concurrency  # a dead link is a fault of every trial under way in its lab

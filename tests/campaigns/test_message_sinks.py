@@ -68,7 +68,7 @@ def test_a_sink_that_dies_is_named_and_the_others_are_ended(tmp_path: Path) -> N
 
     factors = {"streams": [3], "message": [64], "message_rate": [3000]}
     trial = {"warmup": "0ms", "duration": "60s", "interval": "50ms"}
-    campaign = campaign_of(factors=factors, lab=STAR, paths=PATHS, trial=trial, retries=0)
+    campaign = campaign_of(factors=factors, lab=STAR, paths=PATHS, trial=trial)
     with contextlib.ExitStack() as stack:
         run(campaign, tmp_path, Watch(kill_once))
         assert len(ends) == 4

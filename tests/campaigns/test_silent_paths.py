@@ -52,7 +52,6 @@ def test_a_transfer_that_dies_silently_names_what_finds_the_mtu(tmp_path: Path, 
         paths=[{"source": "a", "destination": "d"}],
         factors={"streams": [1], **amount},
         trial={"warmup": "0ms", "duration": "300ms", "interval": "50ms", "drain": "1s"},
-        retries=0,
     )
     run(campaign, tmp_path / "out")
     (record,) = stored(tmp_path / "out")

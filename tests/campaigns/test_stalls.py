@@ -77,7 +77,7 @@ def test_a_trial_whose_program_is_stopped_is_flagged_and_measured_again(
     require_engine()
     counted: tuple[type[Event], int] = (RateNow, 10) if victim == "ping" else (RttNow, 40)
     pauser = Pauser(lambda event: victim if event.attempt == 1 else None, *counted)
-    campaign = campaign_of(factors={"streams": [1], **FLOWS[flow]}, trial=TRIAL, probes=PROBES)
+    campaign = campaign_of(factors={"streams": [1], **FLOWS[flow]}, trial=TRIAL, probes=PROBES, retries=1)
     outcome = run(campaign, tmp_path / "out", Watch(pauser))
     assert (outcome.complete, outcome.failed, outcome.missing) == (1, 0, 0)
     first, *again = stored(tmp_path / "out")
@@ -108,7 +108,7 @@ def test_a_technology_whose_program_is_stopped_is_seen_by_the_agent(tmp_path: Pa
     pauser = Pauser(lambda event: role if event.attempt == 1 else None, RttNow, 25, find_part)
     factors = {"engine": ["tcp-python"], "message": ["64B"], "reply": [True], "no_delay": [True]}
     local = {"placement": ["process"], "streams": [1], "message_rate": [200]}
-    campaign = campaign_of(factors=factors | local, trial=TRIAL, probes=PROBES)
+    campaign = campaign_of(factors=factors | local, trial=TRIAL, probes=PROBES, retries=1)
     run(campaign, tmp_path / "out", Watch(pauser))
     first, *again = stored(tmp_path / "out")
     assert (first.status, [record.attempt for record in again]) == ("complete", [2])

@@ -152,7 +152,7 @@ def test_a_failed_trial_keeps_its_captures(tmp_path: Path, monkeypatch: pytest.M
         raise HostError("made up", host="a", stage="engine")
 
     monkeypatch.setattr("pathlab.engines.native.NativeEngine.check_ends", fail)
-    run(campaign_of(paths=AB, lab=LAB, trial=CAPTURE, retries=0), tmp_path)
+    run(campaign_of(paths=AB, lab=LAB, trial=CAPTURE), tmp_path)
     [record] = stored(tmp_path)
     assert (record.status, record.failure) == ("failed", "host 'a', engine: made up")
     assert record.capture_sender_packets > 0
