@@ -30,6 +30,7 @@ def test_a_receiver_that_dies_costs_a_trial_and_no_answer(
         factors={"streams": 1, "transport": "udp", "datagram": "200B"},
         search={"loss": "20%", "lowest": "400kbit/s", "highest": "800kbit/s", "resolution": "50%"},
         trial={"warmup": "20ms", "duration": "200ms", "interval": "50ms"},
+        retries=1,
     )
     outcome = run(campaign, tmp_path / "out")
     assert (outcome.missing, outcome.ended) == (0, None)
