@@ -1,6 +1,6 @@
 """What of a plot can be drawn: finite, on its axes, and no more points than a screen has columns for.
 
-Whatever is left out is unfit_text in the plot's sentence.
+The sentence of the plot names everything that is left out.
 """
 
 from __future__ import annotations
