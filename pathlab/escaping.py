@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, NoReturn, TextIO, cast
 
-UNREAD_STATUS = 141  # 128 and the number of SIGPIPE, as shells have it
+from pathlab.errors import ExitStatus
 
 #: Controls (C0 but tab and line feed, DEL, C1), bidirectional and invisible formats, line and paragraph
 #: separators, lone surrogates, tags. A carriage return before a line feed ends a line and is none.
@@ -59,7 +59,7 @@ def end_unread(stream: IO[str]) -> NoReturn:
     Raises SystemExit. What Python flushes at exit goes nowhere, else it would complain.
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    raise SystemExit(UNREAD_STATUS)
+    raise SystemExit(ExitStatus.OUTPUT_CLOSED)
 
 
 class EscapingStream:

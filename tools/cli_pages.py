@@ -1,4 +1,6 @@
 """Writes docs/cli/: a Markdown page for each subcommand, from the commands and docs/cli/examples.toml.
+The table of exit statuses in README.md is written as well.
+
 
 Run it after a change: ``python tools/cli_pages.py``. Site and manual pages are made from these pages.
 """
@@ -14,8 +16,10 @@ from pathlib import Path
 import click
 
 from pathlab.cli.main import SUBCOMMANDS, pathlab
+from pathlab.errors import ExitStatus
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "cli"
+README = FOLDER.parents[1] / "README.md"
 Examples = Mapping[str, list[list[str]]]
 
 
@@ -45,10 +49,16 @@ def _format_index(top: click.Context, examples: Examples) -> Iterator[str]:
         yield from (f"[pathlab {name}]({name}.md)", f": {_escape(text)}", "")
     yield from _format_examples(examples.get("pathlab", []))
     yield from ("## Exit status", "")
-    _, _, statuses = _join(top.command.epilog or "").partition(": ")
-    for status in statuses.rstrip(".").split("; "):
-        number, _, meaning = status.partition(" ")
-        yield from (number, f": {_escape(meaning)}", "")
+    for status in ExitStatus:
+        yield from (f"{status:d}", f": {_escape(status.meaning)}", "")
+
+
+def write_statuses(readme: str) -> str:
+    """The text of README.md with the table of exit statuses of this version."""
+    head, title, rest = readme.partition("## Exit statuses\n\n")
+    _, end, tail = rest.partition("\n\n")
+    rows = (f"| {status:d} | {status.meaning} |" for status in ExitStatus)
+    return head + title + "\n".join(("| status | meaning |", "|---|---|", *rows)) + end + tail
 
 
 def _format_page(context: click.Context, examples: list[list[str]]) -> Iterator[str]:
@@ -110,13 +120,14 @@ def _escape(text: str) -> str:
 
 
 def main() -> None:
-    """Write every page, and remove pages of commands that are gone."""
+    """Write every page and the table in README.md, and remove pages of commands that are gone."""
     pages = make_pages()
     for old in FOLDER.glob("*.md"):
         if old.name not in pages:
             old.unlink()
     for name, text in pages.items():
         (FOLDER / name).write_text(text, encoding="utf-8")
+    README.write_text(write_statuses(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

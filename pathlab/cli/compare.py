@@ -10,7 +10,7 @@ import click
 
 from pathlab.cli.commands.names import UNDECIDED, WORSE
 from pathlab.cli.console import TerminalConsole
-from pathlab.errors import FOUND_STATUS
+from pathlab.errors import ExitStatus
 from pathlab.report.report_builder import choose_comparison_form, write_comparison
 from pathlab.report.sections.comparison_table import render_comparison
 from pathlab.report.sections.comparison_text import describe_comparison
@@ -54,4 +54,4 @@ def compare(
     worse = found.count(ChangeVerdict.WORSE) > 0
     undecided = found.count(ChangeVerdict.UNDECIDED) > 0 or bool(found.unusable)
     refused = {None: False, WORSE: worse, UNDECIDED: worse or undecided}[fail_on]
-    return FOUND_STATUS if refused else 0
+    return ExitStatus.FOUND if refused else ExitStatus.DONE

@@ -16,7 +16,7 @@ import traceback
 import click
 
 from pathlab import __version__
-from pathlab.errors import CampaignError, PathlabError
+from pathlab.errors import CampaignError, ExitStatus, PathlabError
 from pathlab.escaping import escape_line, escaping_streams
 from pathlab.runner.campaign.interruption import ENDING, Interrupted, Interruption
 
@@ -48,20 +48,16 @@ SUBCOMMANDS = {
     "doctor": "Check this machine and show how to fix problems.",
     "completion": "Print the completion script of a shell.",
 }
-INTERRUPTED_STATUS = 130
 #: Objects that Python makes before it looks for unused cycles among them, young, middle and old. By its own
 #: numbers a fifth of the time of a report goes into that search.
 COLLECTED_AFTER = (100_000, 50, 100)
 #: Set by the script of ``pathlab completion`` where a shell asks for completions.
 COMPLETION_VARIABLE = "_PATHLAB_COMPLETE"
-EPILOG = """\b
-Exit statuses: 0 done; 1 a fault of PathLab itself; 2 wrong usage or campaign
-file; 3 a host cannot do what is needed; 4 the campaign is incomplete (run it
-again to continue); 5 results cannot be read or written; 6 compare found what
---fail-on names, or nothing meets the targets of recommend; 7 not measurable
-here: run, compare, compare-builds or recommend has no usable trial, as on a
-machine that is too busy; 130 interrupted outside a trial; 141 nobody read
-the output to its end."""
+EPILOG = "\b\n" + textwrap.fill(
+    f"Exit statuses: {'; '.join(f'{status:d} {status.meaning}' for status in ExitStatus)}.",
+    78,
+    break_on_hyphens=False,
+)
 EPILOG_BELOW = "Exit statuses: see `pathlab --help`."
 
 
@@ -152,13 +148,13 @@ def _main(arguments: list[str] | None) -> None:
             status = pathlab.main(args=given, prog_name="pathlab", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-        sys.exit(2)
+        sys.exit(ExitStatus.USAGE)
     except click.ClickException as error:
         _print_problem(" ".join(error.format_message().split()))
         context = getattr(error, "ctx", None)
         where = context.command_path if context else "pathlab"
         click.echo(f"  fix: {where} --help", err=True)
-        sys.exit(2)
+        sys.exit(ExitStatus.USAGE)
     except PathlabError as error:
         if debug:
             traceback.print_exc()
@@ -166,8 +162,8 @@ def _main(arguments: list[str] | None) -> None:
         sys.exit(error.exit_status)
     except (KeyboardInterrupt, Interrupted, click.exceptions.Abort):
         click.echo("pathlab: interrupted", err=True)
-        sys.exit(INTERRUPTED_STATUS)
+        sys.exit(ExitStatus.INTERRUPTED)
     except Exception:  # noqa: BLE001 -- a fault of PathLab; its text may be foreign
         traceback.print_exc()
-        sys.exit(1)
+        sys.exit(ExitStatus.FAULT)
     sys.exit(status if isinstance(status, int) else 0)

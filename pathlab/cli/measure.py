@@ -17,9 +17,17 @@ from pathlab.campaign.model import Campaign
 from pathlab.cli.commands.names import RATE_MAX, RRUL_STREAMS, TIME, UDP_RATE, WARMUP
 from pathlab.cli.host_options import name_hosts, read_tables
 from pathlab.engines.spec import HandStarted
-from pathlab.errors import CampaignError, HostError, PartialCampaign, PathlabError, TrialError, UsageError
+from pathlab.errors import (
+    CampaignError,
+    HostError,
+    PartialCampaign,
+    PathlabError,
+    Stage,
+    TrialError,
+    UsageError,
+)
 from pathlab.escaping import escape_line
-from pathlab.store.flags import Stage, Status
+from pathlab.store.flags import Status
 from pathlab.units import parse_time_ns, parse_wait_ns
 
 if TYPE_CHECKING:

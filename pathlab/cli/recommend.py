@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 
 from pathlab.cli.console import TerminalConsole
-from pathlab.errors import FOUND_STATUS, NotMeasurable, UsageError
+from pathlab.errors import ExitStatus, NotMeasurable, UsageError
 from pathlab.printed_table import PrintedParagraph
 from pathlab.report.answer_table import format_row, list_headings, print_answers
 from pathlab.report.datagram_answers import list_other_recommendations
@@ -78,7 +78,7 @@ def recommend_setup(
             )
         )
     _show_choices(choices, as_json=as_json)
-    return 0 if all(choice.recommended for choice in choices) else FOUND_STATUS
+    return ExitStatus.DONE if all(choice.recommended for choice in choices) else ExitStatus.FOUND
 
 
 def _choose_size(given: str, measured: Sequence[int]) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
 
@@ -159,8 +159,8 @@ class RemoteProber:
             hint = "check the address, and the routes of this host"
             if said[0]["errno_name"] in ("EPERM", "EACCES"):
                 hint = "try another method of udp, icmp, tcp, or grant this host's user the named privilege"
-            raise ProbesRefused(text, host=host, stage="network", hint=hint) from None
-        raise HostError(text, host=host, stage="network", hint="check the name or address") from None
+            raise ProbesRefused(text, host=host, stage=Stage.NETWORK, hint=hint) from None
+        raise HostError(text, host=host, stage=Stage.NETWORK, hint="check the name or address") from None
 
     def __exit__(self, *_error: object) -> None:
         assert self._job is not None

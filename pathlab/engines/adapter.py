@@ -20,9 +20,8 @@ from pathlab.campaign.native_option import list_cores
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
 from pathlab.engines.base import BITS_PER_S, GRACE_S, Engine, EngineContext, first
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import HostError, Stage, UsageError
 from pathlab.remote.jobs import EngineJob
-from pathlab.store.flags import Stage
 
 #: Building a program (two minutes at most), starting its server and connecting to it.
 START_S = 200.0

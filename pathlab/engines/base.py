@@ -19,10 +19,9 @@ from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, name_levels
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
 from pathlab.engines.spec import Allowed, TrialPath, TrialSpec
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
-from pathlab.store.flags import Stage
 
 #: Time for each step before the data, and what an engine may take beyond its own deadlines.
 SETUP_TIMEOUT_S = 15.0

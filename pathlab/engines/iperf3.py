@@ -15,10 +15,10 @@ from typing import Any
 from pathlab.campaign.engine_rules import Capabilities, EngineLimit
 from pathlab.engines.base import GRACE_S, SETUP_TIMEOUT_S, Engine, EngineContext
 from pathlab.engines.spec import REVERSE, Allowed, TrialSpec
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.record_checker import RecordChecker
-from pathlab.store.flags import Flag, Phase, Stage
+from pathlab.store.flags import Flag, Phase
 from pathlab.units import SECOND_NS
 
 PROGRAM = "iperf3"

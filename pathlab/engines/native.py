@@ -26,9 +26,9 @@ from pathlab.engines.fan_out import merge_receivers
 from pathlab.engines.message_limits import LOCAL_TRANSPORTS, MESSAGE_LIMITS, check_message_path
 from pathlab.engines.settings import Options, engine_direction, flow_options
 from pathlab.engines.spec import BOTH, NO_TOKEN, REVERSE
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.jobs import EngineJob
-from pathlab.store.flags import Phase, Stage
+from pathlab.store.flags import Phase
 
 #: So long without a byte of open streams, or the first one, a path has stopped carrying them.
 SILENT_NS = 2_000_000_000

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.lab import namespace_init
 
 REQUEST_TIMEOUT_S = 30.0
@@ -39,7 +39,7 @@ USER_NAMESPACE_SYSCTLS = (
 
 
 def lab_error(text: str, hint: str | None = None) -> HostError:
-    return HostError(text, host=LAB_HOST, stage="lab", hint=hint)
+    return HostError(text, host=LAB_HOST, stage=Stage.LAB, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.remote.jobs import EngineJob, Record
 from pathlab.remote.record_schema import PIECE_MAX_BYTES
 from pathlab.remote.session import Session
@@ -29,7 +29,7 @@ class RemoteCapture:
         self._session = session
         self._limit_bytes = int(options["limit-bytes"])
         if FEATURE not in session.hello.get("features", ()):
-            raise HostError("its agent cannot record packets", host=self.host, stage="agent")
+            raise HostError("its agent cannot record packets", host=self.host, stage=Stage.AGENT)
         self.job: EngineJob = session.start_capture(options, seconds=seconds)
         try:
             self.ready = self.job.wait_for("ready", START_TIMEOUT_S)
@@ -75,4 +75,4 @@ class RemoteCapture:
             self._session.close_capture(self.job)
 
     def _fail(self, text: str) -> HostError:
-        return HostError(f"capture: {text}", host=self.host, stage="agent")
+        return HostError(f"capture: {text}", host=self.host, stage=Stage.AGENT)

@@ -14,7 +14,7 @@ from pathlib import Path
 from pathlab import _version, agents
 from pathlab.agents import cache
 from pathlab.agents.adapters import manifest
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _ADAPTER_SUFFIXES = (".c", ".cc", ".java", ".pl")  # setup.py packs these
@@ -120,6 +120,6 @@ def put_in_cache(put: Callable[[str], Path], name: str, *, host: str, environmen
     raise HostError(
         f"cannot store {name}; {'; '.join(refusals)}",
         host=host,
-        stage="deploy",
+        stage=Stage.DEPLOY,
         hint="free some space, or set XDG_CACHE_HOME to a folder that this user can write to",
     )

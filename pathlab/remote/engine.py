@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pathlab
 from pathlab.agents import deployment
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import HostError, Stage, UsageError
 from pathlab.remote.deploy import content_hash, find_native_sources, pack_files, put_in_cache, store_content
 from pathlab.remote.machines import find_own_machine, normalize_machine, read_machine, runs_here
 
@@ -141,7 +141,7 @@ def _build_engine(package: Path, environment: Mapping[str, str]) -> Path:
 
 
 def _fault(text: str, hint: str) -> HostError:
-    return HostError(text, host="local", stage="engine", hint=hint)
+    return HostError(text, host="local", stage=Stage.ENGINE, hint=hint)
 
 
 def _format_foreign(engine: Path) -> str:
@@ -159,7 +159,7 @@ def build_source_zip(host: str, *, package: Path | None = None) -> bytes:
         raise HostError(
             f"PathLab has no engine for this machine, and {folder} with the engine's sources is missing",
             host=host,
-            stage="engine",
+            stage=Stage.ENGINE,
             hint=_INSTALL_HINT,
         )
     names = {str(path.relative_to(folder)) for path in folder.rglob("*.[ch]")} - HARNESS_ONLY
@@ -197,7 +197,7 @@ def refuse_foreign_build(engine: Path, machine: str, host: str) -> None:
         raise HostError(
             f"the engine of {OTHER_BUILD_OPTION} was built for {built}, and this host is {machine}",
             host=host,
-            stage="engine",
+            stage=Stage.ENGINE,
             hint="measure between hosts of one machine, or give a build for this one",
         )
 

@@ -22,7 +22,7 @@ from pathlab.agents.protocol import (
     check_agent_message,
     encode_frame,
 )
-from pathlab.errors import HostError, PathlabError, ProtocolError
+from pathlab.errors import HostError, PathlabError, ProtocolError, Stage
 from pathlab.remote.jobs import Record
 from pathlab.remote.record_checker import find_answer_fault
 from pathlab.remote.transport import Channel, LostError, Transport
@@ -35,7 +35,7 @@ MESSAGE_S = 60.0  # an agent whose bytes make no whole message for so long is lo
 SILENCE_S = 5.0  # over a transport with heartbeats: an agent that says nothing for so long is lost
 CLOSED = "the session is closed"
 #: Stage and hint where the host itself is out of reach.
-LOST = ("connect", "check whether the host is up and the network to it works")
+LOST = (Stage.CONNECT, "check whether the host is up and the network to it works")
 _VERSION_HINT = "use the same PathLab version on both sides; see `pathlab --version`"
 
 
@@ -153,11 +153,14 @@ class Exchange(ABC):
             raise self.death() or self._unanswered(operation, wait_s)
         if not request.answer["ok"]:
             error = request.answer["error"]
-            text, stage = (str(error.get(key))[:MAX_CHARACTERS] for key in ("text", "stage"))
-            raise HostError(text, host=self.host, stage=stage if "stage" in error else "agent")
+            text, named = (str(error.get(key))[:MAX_CHARACTERS] for key in ("text", "stage"))
+            stage = Stage.parse(named)
+            if "stage" in error and named != stage:
+                text = f"{named}: {text}"
+            raise HostError(text, host=self.host, stage=stage)
         if request.fault is not None:
             text = f"the agent's answer to '{operation}' cannot be used: {request.fault}"
-            raise HostError(text, host=self.host, stage="agent")
+            raise HostError(text, host=self.host, stage=Stage.AGENT)
         result: Record = request.answer["result"]
         return result
 
@@ -201,7 +204,7 @@ class Exchange(ABC):
 
     def _unanswered(self, operation: str, wait_s: float) -> HostError:
         text = f"the agent did not answer '{operation}' within {wait_s:g} s"
-        return HostError(text, host=self.host, stage="agent", hint="check whether the host is overloaded")
+        return HostError(text, host=self.host, stage=Stage.AGENT, hint="check whether the host is overloaded")
 
     def _send(self, message: Record) -> None:
         death = self.death()
@@ -338,7 +341,7 @@ class Exchange(ABC):
         """End the exchange: the two sides do not understand each other."""
         self._end(functools.partial(ProtocolError, f"host '{self.host}': {text}", hint=hint))
 
-    def _die(self, text: str, stage: str = "agent", hint: str | None = None) -> None:
+    def _die(self, text: str, stage: Stage = Stage.AGENT, hint: str | None = None) -> None:
         """End the exchange: the agent or the host is gone."""
         self._end(functools.partial(HostError, text, host=self.host, stage=stage, hint=hint))
 

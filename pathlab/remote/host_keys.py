@@ -20,9 +20,8 @@ from pathlib import Path
 
 import paramiko
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 
-KEY_STAGE = "host key"
 _MARKERS = ("@revoked", "@cert-authority")
 
 
@@ -158,4 +157,4 @@ def add_host_key(file: Path, name: str, key: paramiko.PKey, *, hashed: bool) -> 
 
 
 def _refusal(host: str, text: str, hint: str) -> HostError:
-    return HostError(text, host=host, stage=KEY_STAGE, hint=hint)
+    return HostError(text, host=host, stage=Stage.HOST_KEY, hint=hint)

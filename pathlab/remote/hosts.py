@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.bootstrap import Delivery
 from pathlab.remote.ssh import SshTransport
 from pathlab.remote.ssh_config import HostAccess, SshFiles, SshSettings, is_numeric, read_settings
@@ -115,7 +115,7 @@ class RemoteHosts:
             found = socket.getaddrinfo(address, None, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             text = f"the address of '{address}' is not known here, since it is reached through another host"
-            raise HostError(text, host=name, stage="connect", hint=MEASURE_HINT) from error
+            raise HostError(text, host=name, stage=Stage.CONNECT, hint=MEASURE_HINT) from error
         return tuple(dict.fromkeys(str(item[4][0]) for item in found))
 
     def pair_addresses(self, source: str, destination: str) -> tuple[str, str]:
@@ -156,7 +156,7 @@ def pair_addresses(
     chosen = choose_addresses(ends[0], ends[1])
     if chosen is None:
         text = f"{source} and {destination} have no addresses of the same family"
-        raise HostError(text, host=source, stage="connect", hint=MEASURE_HINT)
+        raise HostError(text, host=source, stage=Stage.CONNECT, hint=MEASURE_HINT)
     return chosen
 
 

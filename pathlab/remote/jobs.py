@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.record_checker import RecordChecker, SampleChecker
 from pathlab.remote.record_rules import RecordFault
 
@@ -164,7 +164,7 @@ class EngineJob:
         try:
             self._session.request("engine.command", job=self.number, line=line)
         except HostError as error:
-            if error.stage != "engine":
+            if error.stage != Stage.ENGINE:
                 raise
             with self._changed:
                 if not self._changed.wait_for(lambda: self._exit is not None, END_WAIT_S):
@@ -232,14 +232,14 @@ class EngineJob:
             raise death
 
     def _engine_error(self, record: Record) -> HostError:
-        stage = "network" if record.get("stage") in NETWORK_STAGES else "engine"
+        stage = Stage.NETWORK if record.get("stage") in NETWORK_STAGES else Stage.ENGINE
         text = str(record.get("text") or record)
-        shut = stage == "network" and record.get("errno_name") in SHUT_OUT
+        shut = stage == Stage.NETWORK and record.get("errno_name") in SHUT_OUT
         hint = SHUT_OUT_HINT if shut else None
         return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage=stage, hint=hint)
 
     def _error(self, text: str) -> HostError:
-        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage="engine")
+        return HostError(f"{self.subcommand}: {text}", host=self._session.host, stage=Stage.ENGINE)
 
     def _latest(self) -> str:
         if not self._records:
@@ -286,7 +286,7 @@ class CounterWatch:
             fault = self._fault
         if fault is not None:
             raise HostError(
-                f"sent a sample that cannot be used: {fault}", host=self._session.host, stage="agent"
+                f"sent a sample that cannot be used: {fault}", host=self._session.host, stage=Stage.AGENT
             )
         return self.samples
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.deploy import ensure_agent
 from pathlab.remote.engine import find_engine
 from pathlab.remote.process import ProcessChannel, open_pipes
@@ -95,6 +95,6 @@ def start_process(command: Sequence[str], *, host: str) -> ProcessChannel:
         raise HostError(
             f"cannot start {command[0]}: {error.strerror or error}",
             host=host,
-            stage="agent",
+            stage=Stage.AGENT,
             hint="check that the program exists and that this user may start processes",
         ) from error

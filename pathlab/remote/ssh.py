@@ -10,7 +10,7 @@ from typing import Any
 import paramiko
 
 from pathlab.agents.protocol import MAX_NOISE_BYTES, FrameDecoder, FrameError, encode_frame
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.bootstrap import (
     NO_INTERPRETER_STATUS,
     Delivery,
@@ -146,20 +146,20 @@ class SshTransport(Transport):
                     self._write(raw, channel, decoder, parts.contents[name])
                 answer = self._read_frame(raw, channel, decoder, "", DELIVERY_TIMEOUT_S)
             if answer["type"] != "ready":
-                raise self._refusal("deploy", f"a '{answer['type']}' message instead of 'ready'")
+                raise self._refusal(Stage.DEPLOY, f"a '{answer['type']}' message instead of 'ready'")
             self.identity = {**hello, **answer}
         except TimeoutError as error:
             raise self._refusal(
-                "deploy", f"{error}{channel.last_output()}", "check whether the host is busy"
+                Stage.DEPLOY, f"{error}{channel.last_output()}", "check whether the host is busy"
             ) from error
         except (OSError, paramiko.SSHException, EOFError) as error:
-            stage = "connect" if isinstance(error, LostError) else "deploy"
+            stage = Stage.CONNECT if isinstance(error, LostError) else Stage.DEPLOY
             raise self._refusal(
                 stage, f"{str(error) or type(error).__name__}{channel.last_output()}"
             ) from error
         except (FrameError, KeyError, TypeError) as error:
             said = channel.last_output(decoder.noise)
-            raise self._refusal("deploy", f"unexpected answer from the host: {error}{said}") from error
+            raise self._refusal(Stage.DEPLOY, f"unexpected answer from the host: {error}{said}") from error
 
     @property
     def _host(self) -> str:
@@ -194,29 +194,29 @@ class SshTransport(Transport):
         finally:
             raw.settimeout(WRITE_TIMEOUT_S)
         if message.get("type") == "failure":
-            raise self._refusal(str(message["stage"]), str(message["text"]), str(message["hint"]))
+            raise self._refusal(Stage.parse(message["stage"]), str(message["text"]), str(message["hint"]))
         if kind and message.get("type") != kind:
             raise KeyError(f"a '{message.get('type')}' message instead of '{kind}'")
         return message
 
     def _early_end(self, channel: SshChannel, decoder: FrameDecoder) -> HostError:
         if not channel.is_connected():
-            return self._refusal("connect", "the SSH connection was lost", "check whether the host is up")
+            return self._refusal(Stage.CONNECT, "the SSH connection was lost", "check whether the host is up")
         status = channel.exit_status(BOOTSTRAP_TIMEOUT_S)
         if status == NO_INTERPRETER_STATUS:
             lines = channel.stderr_tail().strip().splitlines()
             return self._refusal(
-                "interpreter",
+                Stage.INTERPRETER,
                 lines[-1] if lines else "no Python 3.8 or newer was found",
                 "install python3 on the host, or name an interpreter with `python`",
             )
         said = channel.last_output(decoder.noise)
         ended = "was killed by a signal" if status is None else f"ended with status {status}"
         return self._refusal(
-            "deploy",
+            Stage.DEPLOY,
             f"the login shell {ended} before the agent could start{said}",
             "check whether the account may run commands: ssh HOST true",
         )
 
-    def _refusal(self, stage: str, text: str, hint: str | None = None) -> HostError:
+    def _refusal(self, stage: Stage, text: str, hint: str | None = None) -> HostError:
         return HostError(text, host=self._host, stage=stage, hint=hint or "try `ssh` to the same host")

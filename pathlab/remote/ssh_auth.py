@@ -12,10 +12,9 @@ from pathlib import Path
 
 import paramiko
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.ssh_config import SshSettings
 
-STAGE = "authentication"
 PASSPHRASE_TRIES = 3
 
 
@@ -245,4 +244,4 @@ def _refusal(settings: SshSettings, attempt: _Attempt, allowed: list[str]) -> Ho
     hint = "try `ssh` with the same host; set user, key or password_env of the host, or use an SSH agent"
     if not attempt.tried and "password" in allowed:
         hint = "name a key with `key`, or the variable that holds the password with `password_env`"
-    return HostError(text, host=settings.host, stage=STAGE, hint=hint)
+    return HostError(text, host=settings.host, stage=Stage.AUTHENTICATION, hint=hint)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import paramiko
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 
 SSH_PORT = 22
 INCLUDE_DEPTH_MAX = 16  # as OpenSSH's READCONF_MAX_DEPTH
@@ -266,4 +266,4 @@ def _refuse_files(host: str, files: SshFiles, error: BaseException) -> HostError
 
 
 def _refusal(host: str, text: str, hint: str) -> HostError:
-    return HostError(text, host=host, stage="connect", hint=hint)
+    return HostError(text, host=host, stage=Stage.CONNECT, hint=hint)

@@ -12,9 +12,8 @@ from typing import Any
 
 import paramiko
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.host_keys import (
-    KEY_STAGE,
     KnownKey,
     add_host_key,
     check_host_key,
@@ -130,7 +129,7 @@ class SshConnection:
                     return self._open
                 except HostError as error:
                     # Only what may pass by itself is tried again.
-                    if wait_s is None or error.stage != "connect" or self._closing.wait(wait_s):
+                    if wait_s is None or error.stage != Stage.CONNECT or self._closing.wait(wait_s):
                         raise
             raise AssertionError("the last try returns or raises")
 
@@ -190,7 +189,7 @@ class SshConnection:
             return find_known_keys(self.settings.known_name, self.settings.known_hosts)
         except OSError as error:
             text = f"{error.filename} cannot be read: {_format_reason(error)}"
-            raise self._refusal(text, "check its owner and permissions", KEY_STAGE) from error
+            raise self._refusal(text, "check its owner and permissions", Stage.HOST_KEY) from error
 
     def _start_client(self, opened: Any, via: str, known: list[KnownKey]) -> paramiko.Transport:
         step, transport = self.settings, None
@@ -224,9 +223,10 @@ class SshConnection:
             add_host_key(step.known_hosts[0], name, key, hashed=step.hash_known_hosts)
         except (OSError, IndexError) as error:
             text = f"the new key of {name} cannot be kept: {_format_reason(error)}"
-            raise self._refusal(text, "check the permissions of ~/.ssh/known_hosts", KEY_STAGE) from error
+            hint = "check the permissions of ~/.ssh/known_hosts"
+            raise self._refusal(text, hint, Stage.HOST_KEY) from error
 
-    def _refusal(self, text: str, hint: str, stage: str = "connect") -> HostError:
+    def _refusal(self, text: str, hint: str, stage: Stage = Stage.CONNECT) -> HostError:
         return HostError(text, host=self.settings.host, stage=stage, hint=hint)
 
 

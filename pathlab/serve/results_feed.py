@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pathlab.errors import PathlabError
+from pathlab.errors import PathlabError, ResultsGone
 from pathlab.runner.campaign.waiting import PauseRequest, StopRequest
 from pathlab.serve.catalogue import CLOCK_STEP_S
 from pathlab.store.following import (
@@ -41,12 +41,6 @@ BATCH = 200
 KEPT = 500
 
 Signature = tuple[tuple[int, ...] | None, ...]
-
-
-class ResultsGone(PathlabError):  # noqa: N818 -- what happened, in words
-    """The results that were followed are not there any more, or others are in their place."""
-
-    exit_status = 5
 
 
 class ResultsFeed:

@@ -9,7 +9,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pathlab.store.flags import NOT_GRANTED, NOT_GRANTED_MEANING, Flag, Stage, Status
+from pathlab.errors import Stage
+from pathlab.store.flags import NOT_GRANTED, NOT_GRANTED_MEANING, Flag, Status
 from pathlab.store.schema import FORMAT_VERSION, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, SeriesColumn, find_series_kind
 from pathlab.store.usable import USABLE_MEANING

@@ -20,7 +20,8 @@ from pathlab.analysis.planning.loss_search import (
 )
 from pathlab.campaign.cell import RATE_FACTOR
 from pathlab.campaign.search_model import SearchSettings
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.errors import Stage
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import PlanRecord
 from pathlab.units import format_rate, format_ratio
 

@@ -15,7 +15,8 @@ from enum import StrEnum
 from typing import Any
 
 from pathlab.campaign.plan_times import PLAN_TIMES, PlanTimes, TimeLeft
-from pathlab.store.flags import Stage, Status
+from pathlab.errors import Stage
+from pathlab.store.flags import Status
 from pathlab.store.following import TrialOutcome
 from pathlab.store.records import JournalRecord
 from pathlab.study.progress import BEGUN, ENDED, FINISHED

@@ -27,13 +27,6 @@ VOID_FLAGS = usable.VOID_FLAGS
 PROVISIONAL_FLAGS = tuple(flag for flag in PATH_FLAGS if flag not in LAB_FLAGS)
 #: Flags of trials that no comparison takes; a host's limit may be the very difference.
 COMPARISON_FLAGS = (Flag.LAB_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.TOTALS_DIFFER)
-#: Flags of trials that are kept, and said.
-WARNING_FLAGS = (
-    *(Flag.OVER_LINE_RATE, Flag.BUSY_CORE, Flag.ROUTE_CHANGED, Flag.SENDER_COUNTED, Flag.IMPORTED),
-    *(Flag.FAR_END_BY_HAND, Flag.TOTAL_COMPUTED),
-    *(Flag.UNDELIVERED_DATA, Flag.UNEVEN_WINDOWS),
-    *(Flag.LOOPBACK_FALLBACK, Flag.HOST_LIMITED, Flag.CONGESTION_NOT_GRANTED, Flag.LAB),
-)
 #: Setting of a plan's row that is repeated to show drift.
 CONTROL = "control"
 MIXED_VERSIONS = "mixed-versions"
@@ -458,9 +451,7 @@ def _list_counts(counts: Counter[str]) -> tuple[ExclusionCount, ...]:
 
 
 def _list_warnings(table: TrialTable, places: NDArray[np.int64]) -> tuple[ExclusionCount, ...]:
-    counts = [
-        (str(name), int(table.flagged(name)[places].sum())) for name in (*WARNING_FLAGS, Flag.WINDOW_SHORT)
-    ]
+    counts = [(str(flag), int(table.flagged(flag)[places].sum())) for flag in Flag if flag.counted]
     versions = np.unique(table.versions[places])
     if np.count_nonzero(versions >= 0) > 1:
         counts.append((MIXED_VERSIONS, int(places.size)))

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.errors import Stage
 from pathlab.store.column_page import render_column_page
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.store.flags import Flag, Status
+from pathlab.store.records import TrialRecord
 from pathlab.store.schema import METADATA, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, find_series_kind
+from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "COLUMNS.md"
@@ -49,24 +52,36 @@ def test_every_field_of_tcp_info_is_described() -> None:
     assert fields <= SERIES["intervals"].columns.keys()
 
 
-def list_stages() -> Iterator[tuple[str, str]]:
-    """Every file of the product, and each text of a ``stage`` or ``STAGE`` in it."""
-    for path in sorted((ROOT / "pathlab").rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if re.search("stage", text, re.IGNORECASE) else ():
-            named = isinstance(node, ast.keyword) and node.arg in ("stage", "failed_stage")
-            if isinstance(node, ast.Assign):
-                named = "STAGE" in [getattr(target, "id", "") for target in node.targets]
-            value = getattr(node, "value", None) if named else None
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield str(path.relative_to(ROOT)), value.value
+def list_stage_texts(tree: ast.AST) -> Iterator[str]:
+    """Every text that is passed as a ``stage`` or compared with one."""
+    for node in ast.walk(tree):
+        values: list[ast.AST] = []
+        if isinstance(node, ast.keyword) and node.arg in ("stage", "failed_stage"):
+            values = [node.value]
+        elif isinstance(node, ast.Compare) and getattr(node.left, "attr", "") in ("stage", "failed_stage"):
+            values = list(node.comparators)
+        yield from (value.value for value in values if isinstance(value, ast.Constant) and value.value)
 
 
-def test_every_stage_of_an_error_is_described() -> None:
-    """Parts below the store name stages as texts."""
-    found = list(list_stages())
-    assert len(found) > 10
-    assert [(path, text) for path, text in found if text not in set(Stage)] == []
+def test_stages_are_members_and_never_texts() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in (ROOT / "pathlab").rglob("*.py")}
+    trees = {path: ast.parse(text) for path, text in texts.items() if "stage" in text}
+    assert len(trees) > 30
+    assert [(path, text) for path, tree in trees.items() for text in list_stage_texts(tree)] == []
+    assert [Stage.parse(text) for text in ("lab", "warp", None)] == [Stage.LAB, Stage.AGENT, Stage.AGENT]
+
+
+def test_every_column_in_a_script_exists() -> None:
+    """Texts of scripts that end with a unit are columns of trials, stored or derived."""
+    known = {*column_types(TrialRecord), *(column.name for column in DERIVED), WINDOW_BDP.name}
+    found = [
+        (path.name, name)
+        for path in (ROOT / "pathlab").rglob("*.[jt]s")
+        if ".min." not in path.name
+        for name in re.findall(r'"(\w+_(?:per_s|ns|bytes|packets|ratio))"', path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) > 5
+    assert [(path, name) for path, name in found if name not in known] == []
 
 
 def test_members_are_their_texts() -> None:

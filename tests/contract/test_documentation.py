@@ -25,7 +25,12 @@ PAGES = ROOT / "docs" / "cli"
 
 def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
     # In a process of its own: click keeps the help option that a command was first asked for.
-    script = "import json, runpy; print(json.dumps(runpy.run_path('tools/cli_pages.py')['make_pages']()))"
+    script = (
+        "import json, runpy; pages = runpy.run_path('tools/cli_pages.py'); "
+        "readme = pages['README'].read_text(encoding='utf-8'); "
+        "assert pages['write_statuses'](readme) == readme, 'README.md is old: run python tools/cli_pages.py'; "
+        "print(json.dumps(pages['make_pages']()))"
+    )
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     made = json.loads(done.stdout)

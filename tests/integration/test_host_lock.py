@@ -9,13 +9,12 @@ import pytest
 
 from pathlab.campaign.load import build_campaign
 from pathlab.campaign.model import Campaign
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.local import LocalTransport
 from pathlab.remote.session import Session
 from pathlab.runner.events import Event, RunNotice
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host, name_run
-from pathlab.store.flags import Stage
 
 FIRST = RunOwner(run="1", campaign="sweep", user="ann", controller="desk")
 SECOND = dataclasses.replace(FIRST, run="2", campaign="other", user="bob", controller="rack")

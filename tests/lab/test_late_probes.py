@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from pathlab.campaign.load import build_campaign
+from pathlab.errors import Stage
 from pathlab.runner.campaign.run import CampaignSource, run_campaign
-from pathlab.store.flags import Stage, Status
+from pathlab.store.flags import Status
 from pathlab.store.results import Results
 from tests.require import require_engine, require_namespaces
 

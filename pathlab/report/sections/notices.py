@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -16,7 +16,7 @@ from pathlab.report.message_scope import (
 )
 from pathlab.report.names import enumerate_cells, format_utc
 from pathlab.report.phrases import format_count
-from pathlab.store.flags import NOT_GRANTED, Flag
+from pathlab.store.flags import NOT_GRANTED, Flag, FlagNotice
 from pathlab.study.analyses import Analyses
 from pathlab.study.cells import Cell, MeasuredCondition
 from pathlab.study.progress import describe_busy_hosts, describe_left_out, find_warnings
@@ -24,61 +24,6 @@ from pathlab.units import format_bytes
 
 #: Most paths that a warning names; of more it gives the number.
 PATHS_NAMED = 3
-#: Warnings on flags of most trials of a cell, ...
-OF_MOST: Mapping[str, Notice] = {
-    notice.kind: notice
-    for notice in (
-        Notice(
-            kind=Flag.LAB_LIMITED,
-            short="{where} the machine could not keep up with the emulation.",
-            details="Packets were lost outside the links, deliveries were late, or no CPU time was left. "
-            "These numbers describe the lab, not the path.",
-            fix="Repeat the run on an idle machine (--wait-idle 2m).",
-        ),
-        Notice(
-            kind=Flag.HOST_LIMITED,
-            short="{where} a host's CPU limited the rate.",
-            details="These numbers describe the host, not the path.",
-        ),
-    )
-}
-#: ... and on flags of any trial.
-OF_ANY: Mapping[str, Notice] = {
-    notice.kind: notice
-    for notice in (
-        Notice(
-            kind=Flag.CHANGED_SINCE_START,
-            short="{where} a host or a program had changed since the campaign began (see the journal).",
-        ),
-        Notice(
-            kind=Flag.HOST_STALLED,
-            short="{where} a program was stopped or starved during trials.",
-            details="These trials are in no figure. Their figures describe the pause, not the path.",
-        ),
-        Notice(
-            kind=Flag.OVER_LINE_RATE,
-            short="Some trials {within} show more than the link rate.",
-            details="After a loss the receiver delivers held-back data in one burst, which can inflate a "
-            "short measurement.",
-            fix="Treat these rates as too high.",
-        ),
-        Notice(
-            kind=Flag.ROUTE_CHANGED,
-            short="The route changed during the campaign. {where} it may have affected trials.",
-        ),
-        Notice(
-            kind=Flag.CAPTURE_INCOMPLETE,
-            short="{where} packet headers of one end are missing or incomplete.",
-            details="The figures do not depend on them. The trials' columns capture_sender_missing and "
-            "capture_receiver_missing say why.",
-        ),
-        Notice(
-            kind=Flag.UNDELIVERED_DATA,
-            short="{where} some data had not arrived when the drain time was up, and the connections "
-            "were reset. The steady window was over by then, so its figures are valid.",
-        ),
-    )
-}
 
 
 def list_notices(study: Analyses) -> tuple[Notice, ...]:
@@ -148,9 +93,9 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
     found, locate = find_warnings(*conditions), _locate
     if conditions[0].key.is_of_messages:
         locate = partial(locate_messages, list_message_levels(conditions))
-    for flag, notice in OF_MOST.items():
-        if flag in found.mostly:
-            yield _place(notice, locate(found.mostly[flag], found.cells))
+    for flag in Flag:
+        if flag.notice is not None and flag.notice.of_most and flag in found.mostly:
+            yield _make_notice(flag, flag.notice, locate(found.mostly[flag], found.cells))
     if found.short:
         yield Notice(
             kind="window-not-granted",
@@ -160,8 +105,9 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
         )
     for flag, cells in found.partly.items():
         where = locate(cells, found.cells)
-        if flag in OF_ANY:
-            yield _place(OF_ANY[flag], where)
+        known = next((known for known in Flag if known == flag), None)
+        if known is not None and known.notice is not None and not known.notice.of_most:
+            yield _make_notice(known, known.notice, where)
         elif flag.endswith(NOT_GRANTED):
             setting = flag.removesuffix(NOT_GRANTED).replace("-", " ")
             yield Notice(
@@ -179,8 +125,9 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
         )
 
 
-def _place(notice: Notice, where: str) -> Notice:
-    return replace(notice, short=notice.short.format(where=where, within=where[:1].lower() + where[1:]))
+def _make_notice(flag: Flag, notice: FlagNotice, where: str) -> Notice:
+    short = notice.short.format(where=where, within=where[:1].lower() + where[1:])
+    return Notice(kind=flag, short=short, details=notice.details, fix=notice.fix)
 
 
 def _locate(found: Sequence[Cell], cells: Sequence[Cell]) -> str:

@@ -15,7 +15,7 @@ from pathlab.campaign.order import PlanRow, plan_rows
 from pathlab.campaign.schedule import Schedule
 from pathlab.engines.base import load_engine
 from pathlab.engines.spec import BOTH
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.runner.campaign.budget_accounting import BudgetAccount, count_sent
 from pathlab.runner.campaign.failures import FAILURES_IN_A_ROW, LAB, Failures
 from pathlab.runner.campaign.interruption import Interrupted, Interruption
@@ -28,7 +28,7 @@ from pathlab.runner.journal import Journal
 from pathlab.runner.trial.stalls import find_stall
 from pathlab.runner.trial.stored_trial import store_trial
 from pathlab.store.capture_files import place_captures
-from pathlab.store.flags import Stage, Status
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 from pathlab.units import format_time

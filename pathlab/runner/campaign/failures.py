@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.errors import Stage
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 
 #: This many failures in a row quarantine a host, or a pair of hosts, until the next cycle.

@@ -13,7 +13,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.base import TrialObserver, load_engine
 from pathlab.engines.spec import BOTH, Allowed, TrialPath, TrialSpec
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, SafetyAbort, Stage
 from pathlab.runner.campaign.cool_down import wait_until_idle
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.stream_readings import StreamReadings
@@ -26,9 +26,8 @@ from pathlab.runner.trial.choreography import Trial, TrialData
 from pathlab.runner.trial.clock_watch import ClockWatch
 from pathlab.runner.trial.probing import PathProber
 from pathlab.runner.trial.record import Outcome
-from pathlab.runner.trial.safety_limit import SafetyAbort
 from pathlab.runner.trial.trial_captures import CapturePlan
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.store.flags import Flag, Status
 
 LOOPBACK = {4: "127.0.0.1", 6: "::1"}
 
@@ -359,11 +358,9 @@ class RowRunner:
         event.wait(seconds)
 
 
-def _fail(outcome: Outcome, error: PathlabError, stage: str) -> Outcome:
-    """``stage``: as a host's agent may have named it, which is none of ours then."""
+def _fail(outcome: Outcome, error: PathlabError, stage: Stage) -> Outcome:
     host = error.host if isinstance(error, HostError) else None
-    known = stage if stage in set(Stage) else Stage.AGENT
-    return replace(outcome, status=Status.FAILED, stage=known, reason=str(error), host=host)
+    return replace(outcome, status=Status.FAILED, stage=stage, reason=str(error), host=host)
 
 
 def _interrupt(outcome: Outcome) -> Outcome:

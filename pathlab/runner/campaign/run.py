@@ -17,7 +17,7 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow, list_varied, plan_rows
 from pathlab.campaign.plan_times import PLAN_TIMES, PlanTimes
 from pathlab.engines.spec import HandStarted, TrialPath
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import HostError, Stage, UsageError
 from pathlab.remote.engine import find_engine
 from pathlab.remote.hosts import RemoteAccess
 from pathlab.runner.campaign.cycle import STOPPED, CycleRunner, RunParts
@@ -44,7 +44,7 @@ from pathlab.runner.hosts.window_limits import find_short_windows
 from pathlab.runner.journal import BACKGROUND, BACKGROUND_MISSING, CHANGED, ENDED, FINISHED, RESUMED, STARTED
 from pathlab.runner.trial.trial_captures import CapturePlan
 from pathlab.store.capture_files import remove_unfinished
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.store.flags import Flag, Status
 from pathlab.store.records import CampaignRecord, PlanRecord, TrialRecord
 from pathlab.store.results import Results
 

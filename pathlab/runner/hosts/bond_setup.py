@@ -16,12 +16,11 @@ from pathlab.campaign.model import Campaign
 from pathlab.campaign.multipath_factors import HASHED_ROUTES, KERNEL_BONDS, SINGLE_LINKS, TURNS
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import TrialPath
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.lab.bonds import HASH_POLICY, REORDERING, SCHEDULER, BondedLinks
 from pathlab.runner.hosts.environment import Environment
 from pathlab.runner.trial.bond_record import BondReading, MemberLink, choose_bond, describe_bond
 from pathlab.runner.trial.failover import FailurePlan, LinkFailure
-from pathlab.store.flags import Stage
 
 Bonds = Mapping[str, Any]
 #: Receivers end their window a little later than the sender's time says.

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterable
 
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.remote.captures import RemoteCapture
 from pathlab.remote.session import Session
 from pathlab.runner.hosts.facts_check import HostCheck, split_fix
 from pathlab.runner.trial.trial_captures import NONE
-from pathlab.store.flags import Stage
 
 #: What is tried records nothing: no traffic has the port.
 _TRIED: dict[str, str | int] = {"address": "255.255.255.255", "port": "9", "limit-bytes": 1 << 16}

@@ -22,7 +22,7 @@ from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.engines.spec import HandStarted, TrialPath, TrialSink
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.lab.lab import Lab
 from pathlab.lab.namespaces import lab_error
 from pathlab.lab.verdict import LabSnapshot, LabVerdict, evaluate_lab, take_snapshot
@@ -40,7 +40,7 @@ from pathlab.runner.hosts.host_activity import THIS_MACHINE, HostActivity, Measu
 from pathlab.runner.hosts.lab_topology import build_topology
 from pathlab.runner.hosts.run_lock import RunOwner, lock_host
 from pathlab.runner.trial.probing import PathProber, ProbeTimeouts
-from pathlab.store.flags import Flag, Stage
+from pathlab.store.flags import Flag
 from pathlab.store.records import HostRecord
 from pathlab.study.readings import find_ceiling
 
@@ -177,7 +177,8 @@ class Environment:
                     opened.result()
                 except PathlabError as error:
                     failures[host] = error
-        silent = all(isinstance(error, HostError) and error.stage == "connect" for error in failures.values())
+        stages = {error.stage if isinstance(error, HostError) else None for error in failures.values()}
+        silent = stages <= {Stage.CONNECT}
         if not silent or not any(failures.keys().isdisjoint(pair) for pair in ends):
             first, *others = failures.values()
             for failure in others:

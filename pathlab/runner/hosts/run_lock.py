@@ -13,9 +13,8 @@ import socket
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.session import Session
-from pathlab.store.flags import Stage
 
 _HINT = "wait until that is done, or end it: two campaigns at once would measure each other"
 

@@ -10,10 +10,9 @@ from pathlab.campaign.host_model import LOCAL
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.session import Session
 from pathlab.runner.hosts.facts_check import HostCheck
-from pathlab.store.flags import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

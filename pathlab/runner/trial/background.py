@@ -18,10 +18,9 @@ from pathlab.campaign.background_checks import CPU, DISK, NETWORK
 from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.engines.base import SETUP_TIMEOUT_S, first
 from pathlab.engines.spec import TrialPath
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.remote.jobs import EngineJob, Record
 from pathlab.remote.session import Session
-from pathlab.store.flags import Stage
 from pathlab.units import SECOND_NS
 
 #: Until a load that was started states a rate, and until one that was stopped is gone: its disk may take

@@ -25,7 +25,7 @@ from pathlab.engines.base import (
     load_engine,
 )
 from pathlab.engines.spec import Allowed, TrialSpec
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, SafetyAbort
 from pathlab.lab.verdict import LabSnapshot
 from pathlab.remote.jobs import CounterWatch, EngineJob
 from pathlab.remote.session import Session
@@ -38,7 +38,7 @@ from pathlab.runner.trial.probing import (
     find_histogram_interval_ns,
     find_longest_rtt_ns,
 )
-from pathlab.runner.trial.safety_limit import SafetyAbort, SafetyWatch
+from pathlab.runner.trial.safety_limit import SafetyWatch
 from pathlab.runner.trial.trial_captures import CapturedEnd, CapturePlan, TrialCaptures
 
 #: Time between the probes that find out whether a queue is empty.

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pathlab.campaign.conduct_model import SafetyLimits
-from pathlab.errors import PathlabError
 from pathlab.units import SECOND_NS, format_time
 
 #: The RTT is tested over the probes of one second and at least this many: a single late one ends no trial.
@@ -17,12 +16,6 @@ RTT_PROBES_MIN = 10
 #: Loss is tested over the latest hundred probes, from the twentieth on; over a second where those are
 #: counted by interval.
 LOSS_PROBES, LOSS_PROBES_MIN = 100, 20
-
-
-class SafetyAbort(PathlabError):  # noqa: N818 -- a trial's end that the campaign defines
-    """A trial that exceeded a safety limit of the campaign and was ended early. Exit status 3."""
-
-    exit_status = 3
 
 
 class SafetyWatch:

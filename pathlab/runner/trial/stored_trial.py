@@ -8,11 +8,11 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pathlab.engines.spec import TrialSpec
-from pathlab.errors import PathlabError, UsageError
+from pathlab.errors import PathlabError, Stage, UsageError
 from pathlab.runner.trial.choreography import TrialData
 from pathlab.runner.trial.record import Outcome, build_record
 from pathlab.runner.trial.series import build_series
-from pathlab.store.flags import Stage, Status
+from pathlab.store.flags import Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.results import Results
 

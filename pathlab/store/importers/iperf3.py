@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median_low
 from typing import Any
 
-from pathlab.errors import StoreError
-from pathlab.store.flags import Flag, Phase, Stage, Status
+from pathlab.errors import Stage, StoreError
+from pathlab.store.flags import Flag, Phase, Status
 from pathlab.store.imported_trial import (
     LEVEL_BOUNDS,
     UNKNOWN,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlab.store.flags import Flag, Stage, Status
+from pathlab.errors import Stage
+from pathlab.store.flags import Flag, Status
 from pathlab.store.imported_trial import UNKNOWN, ImportedTrial, Measurement, parse_utc, to_ns
 from pathlab.store.json_fields import GivenFile
 

@@ -14,11 +14,11 @@ from pathlab.engines.adapter import NEXT_STEPS, build_adapter_engine
 from pathlab.engines.base import EngineContext, TrialObserver, load_engine
 from pathlab.engines.settings import find_refused, list_settings
 from pathlab.engines.spec import Allowed, TrialSpec
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import HostError, Stage, UsageError
 from pathlab.remote.session import Session
 from pathlab.runner.trial.adapter_record import is_hop_long
 from pathlab.runner.trial.choreography import TrialData
-from pathlab.store.flags import Flag, Stage
+from pathlab.store.flags import Flag
 from pathlab.store.records import TrialRecord
 from tests.builders.campaigns import PATH, make_sample, make_spec
 from tests.builders.trials import make_record, record_trial

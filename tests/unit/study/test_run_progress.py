@@ -6,7 +6,7 @@ import datetime
 import pytest
 
 from pathlab.campaign.plan_times import PLAN_TIMES, TimeLeft
-from pathlab.store.flags import Stage
+from pathlab.errors import Stage
 from pathlab.store.following import TrialOutcome
 from pathlab.store.records import JournalRecord
 from pathlab.study.run_progress import RunFollower, RunState, Signs, read_budget

@@ -8,11 +8,10 @@ import pytest
 
 from pathlab.campaign.model import Campaign
 from pathlab.campaign.order import PlanRow
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.session import Session
 from pathlab.runner.hosts import technology_check
 from pathlab.runner.hosts.technology_check import check_host_technologies, find_left_out
-from pathlab.store.flags import Stage
 from tests.builders.campaigns import make_cell, make_sample
 
 PATH = make_sample(hosts={"far": {"transport": "local"}}, paths=[{"source": "local", "destination": "far"}])
