@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pathlab.study.analyses import StudiedResults
 from pathlab.study.exploration.shown_view import ShownView, register_drawer
 from pathlab.study.exploration.view import View
+from pathlab.study.exploration.viewed_results import OpenedResults, ViewedResults
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlab.study.exploration.explored_results import ExploredResults
 
 
-def open(path: str | Path) -> StudiedResults:
+def open(path: str | Path) -> OpenedResults:
     """Open a results folder, or the ``results.db`` inside one, for reading.
 
     ``results.trials(streams=8)`` gives a data frame, ``results.series(trial_id, kind)`` one series. Every
@@ -25,10 +25,10 @@ def open(path: str | Path) -> StudiedResults:
     trials that it rests on, and a frozen result; ``to_frame()`` of it is a data frame. Raises StoreError when
     the file is missing, not PathLab's, or of a newer format.
     """
-    return StudiedResults.open(path)
+    return OpenedResults.open(path)
 
 
-def explore(*paths: str | Path) -> ExploredResults:
+def explore(*paths: str | Path) -> ViewedResults:
     """Open one results folder or several, or files, for the explorer's views, such as to compare two runs.
 
     ``pathlab.explore(A, B).view("colour=results")`` has the curves of both on the same axes;
@@ -36,9 +36,7 @@ def explore(*paths: str | Path) -> ExploredResults:
     there is. Raises StoreError when one is missing, not PathLab's, or of a newer format; of several, one that
     is damaged has a note in ``sources``. Raises UsageError when none is given.
     """
-    from pathlab.study.exploration.explored_results import ExploredResults
-
-    return ExploredResults.open(paths)
+    return ViewedResults.open(paths)
 
 
 def _draw_view(results: ExploredResults, view: View, shown: ShownView, chosen: Mapping[str, Any]) -> Figure:

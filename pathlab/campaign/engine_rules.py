@@ -1,47 +1,17 @@
-"""The engines as a plan needs to know them: their names, and what each one supports.
+"""What a plan needs to know of each engine: what it supports, by its class.
 
-An engine is one file in the folder ``pathlab/engines``, a layer above this one. Its name is the file's; its
-class is loaded by name when a plan uses it, so that no file here lists the engines. Each technology of
-``pathlab.campaign.technologies`` is an engine as well.
+The class is of a layer above this one; it is loaded by the engine's name when a plan uses it.
 """
 
 from __future__ import annotations
 
-import functools
 import importlib
-import importlib.util
-import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
+from typing import ClassVar, Protocol
 
-from pathlab.campaign.technologies import list_technologies
-
-if TYPE_CHECKING:
-    from pathlab.campaign.order import PlanRow
-
-ENGINES_PACKAGE = "pathlab.engines"
-DEFAULT_ENGINE = "native"
-#: Files of the folder that are no engines.
-SHARED_FILES = frozenset(
-    {"adapter", "base", "datagram_limits", "fan_out", "message_limits", "settings", "spec"}
-)
-
-
-@functools.cache
-def list_engines() -> tuple[str, ...]:
-    """Return the names of all engines, the default one first, technologies last; none of them is loaded."""
-    spec = importlib.util.find_spec(ENGINES_PACKAGE)
-    folders = spec.submodule_search_locations if spec is not None else None
-    found = {module.name for module in pkgutil.iter_modules(folders)} - SHARED_FILES
-    programs = sorted(found, key=lambda name: (name != DEFAULT_ENGINE, name))
-    return (*programs, *(name for name in list_technologies() if name not in found))
-
-
-if TYPE_CHECKING:
-    EngineName = str
-else:
-    EngineName = Literal[list_engines()]
+from pathlab.campaign.engine_names import ENGINES_PACKAGE
+from pathlab.campaign.order import PlanRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pathlab.agents.protocol import OWN_BUILD
 from pathlab.campaign import native_option as native
 from pathlab.campaign.datagram_factors import DATAGRAM_FACTORS
-from pathlab.campaign.engine_rules import DEFAULT_ENGINE, EngineName
+from pathlab.campaign.engine_names import DEFAULT_ENGINE, EngineName
 from pathlab.campaign.factor import Factor, Level
 from pathlab.campaign.factor_types import (
     SWITCH,

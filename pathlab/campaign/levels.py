@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInf
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from pathlab.campaign.engine_rules import list_engines
+from pathlab.campaign.engine_names import list_engines
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY
 from pathlab.campaign.quantities import COUNT, Unit
 from pathlab.campaign.technologies import TECHNOLOGIES, list_technologies

@@ -24,7 +24,7 @@ from pathlab.campaign import (
     model,
     search_model,
 )
-from pathlab.campaign.engine_rules import DEFAULT_ENGINE
+from pathlab.campaign.engine_names import DEFAULT_ENGINE
 from pathlab.campaign.factors import FACTORS_BY_KEY
 from pathlab.campaign.quantities import Bounds
 from pathlab.campaign.technologies import list_shipped_technologies, list_technologies

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from pathlab.campaign.constraints import parse_constraint
-from pathlab.campaign.engine_rules import ENGINES_PACKAGE, Capabilities, EngineLimit, Refusal
+from pathlab.campaign.engine_names import ENGINES_PACKAGE
+from pathlab.campaign.engine_rules import Capabilities, EngineLimit, Refusal
 from pathlab.campaign.factors import FACTORS, FACTORS_BY_KEY, name_levels
 from pathlab.campaign.order import PlanRow
 from pathlab.campaign.technologies import list_technologies

@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator, Mapping
 
 from pathlab.errors import HostError, PathlabError, Stage
-from pathlab.remote.jobs import EngineJob, Record
+from pathlab.remote.exchange import Record
+from pathlab.remote.jobs import EngineJob
 from pathlab.remote.record_schema import PIECE_MAX_BYTES
 from pathlab.remote.session import Session
 

@@ -23,11 +23,13 @@ from pathlab.agents.protocol import (
     encode_frame,
 )
 from pathlab.errors import HostError, PathlabError, ProtocolError, Stage
-from pathlab.remote.jobs import Record
 from pathlab.remote.record_checker import find_answer_fault
 from pathlab.remote.transport import Channel, LostError, Transport
 
 REQUEST_TIMEOUT_S = 15.0
+#: A message or record as decoded JSON.
+Record = dict[str, Any]
+
 READ_BYTES = 64 * 1024
 MAX_UNEXPECTED = 100
 MAX_CHARACTERS = 2000  # of an agent's reason in a text of ours

@@ -7,16 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pathlab.errors import HostError, Stage
+from pathlab.remote.exchange import Exchange, Record
 from pathlab.remote.record_checker import RecordChecker, SampleChecker
 from pathlab.remote.record_rules import RecordFault
-
-if TYPE_CHECKING:
-    from pathlab.remote.session import Session
-
-Record = dict[str, Any]
 
 # Stages of the engine's own error records that are about the network rather than about the engine.
 NETWORK_STAGES = frozenset({"bind", "listen", "accept", "connect", "handshake", "send", "receive"})
@@ -82,7 +78,7 @@ class EngineJob:
 
     def __init__(
         self,
-        session: Session,
+        session: Exchange,
         number: int,
         *,
         subcommand: str,
@@ -253,7 +249,7 @@ class CounterWatch:
     ``absent`` holds, by name, why the host cannot show a part; every sample has None there.
     """
 
-    def __init__(self, session: Session, number: int, *, answer: Mapping[str, Any]) -> None:
+    def __init__(self, session: Exchange, number: int, *, answer: Mapping[str, Any]) -> None:
         self.interval_ns = int(answer["interval_ns"])
         self.start_ns = int(answer["monotonic_ns"])
         self.absent: dict[str, str] = dict(answer.get("absent", {}))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pathlab.agents.protocol import OWN_BUILD, quote
-from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange
-from pathlab.remote.jobs import CounterWatch, EngineJob, Record, Taken
+from pathlab.remote.exchange import REQUEST_TIMEOUT_S, Exchange, Record
+from pathlab.remote.jobs import CounterWatch, EngineJob, Taken
 from pathlab.remote.record_checker import RecordChecker
 from pathlab.remote.transport import Transport
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from pathlab.analysis.estimators.trend import ChangeBound
 from pathlab.analysis.fits.cpu_cost import CpuCost
@@ -30,16 +29,17 @@ from pathlab.study.limits import (
 from pathlab.study.lossless_analyses import LosslessAnalyses
 from pathlab.study.message_analyses import MessageAnalyses
 from pathlab.study.multipath_analyses import MultipathAnalyses
-from pathlab.study.recommendation import Recommendation, recommend_combinations
+from pathlab.study.recommendation import (
+    LIMIT_TRIALS,
+    Recommendation,
+    RecommendationBasis,
+    recommend_combinations,
+)
 from pathlab.study.references import ReferenceOverlay, compare_with_reference
 from pathlab.study.registry import UNDECIDED, AnswerColumn, analysis
 from pathlab.study.steadiness import CellSteadiness, find_steadiness
 from pathlab.study.technology_analyses import TechnologyAnalyses
 from pathlab.study.trials import Condition, StudySource
-
-if TYPE_CHECKING:
-    from pathlab.study.exploration.explored_results import ExploredResults
-    from pathlab.study.exploration.shown_view import ShownView
 
 #: Difference that ``planning`` asks for by default: one of a pair is 5 % larger.
 DIFFERENCE_RATIO = 0.05
@@ -97,7 +97,17 @@ class Analyses(
         The terminal and the report show this same answer. What limited a combination is read from at most
         three of its trials.
         """
-        return recommend_combinations(self)
+        basis = RecommendationBasis(
+            source=self.study_source,
+            conditions=self.conditions(),
+            limits=self.limits(LIMIT_TRIALS),
+            steadiness=self.steadiness(),
+            rate_levels=self.rate_levels(),
+            surface=self.surface(),
+            drift=self.drift(),
+            streams_vs_windows=self.streams_vs_windows(),
+        )
+        return recommend_combinations(basis)
 
     @analysis(
         "Combinations",
@@ -421,30 +431,9 @@ class Study(Analyses):
 
 
 class StudiedResults(Results, Analyses):
-    """A results file with its analyses: what ``pathlab.open`` returns."""
-
-    _explored: ExploredResults | None = None
+    """A results file with its analyses."""
 
     @property
     def study_source(self) -> StudySource:
         """The file itself."""
         return self
-
-    def explore(self) -> ExploredResults:
-        """The trials as the columns of the explorer, those stored since the last call included."""
-        # rests on this module
-        from pathlab.study.exploration.explored_results import ExploredResults
-
-        if self._explored is None:
-            self._explored = ExploredResults.of(self)
-        else:
-            self._explored.refresh()
-        return self._explored
-
-    def view(self, text: str = "") -> ShownView:
-        """The figure of a view of the explorer: ``results.view("x=streams&colour=window_bytes&stat=p95")``.
-
-        ``text`` is what stands behind ``#`` in the explorer's address; empty: the view that it opens with.
-        Raises UsageError for a key, column or level that there is not, with the nearest one that there is.
-        """
-        return self.explore().view(text)

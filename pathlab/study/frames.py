@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -16,8 +16,7 @@ from pathlab.units import format_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-    from pathlab.study.answer import Answer
-    from pathlab.study.selection import ExclusionCount
+    from pathlab.study.selection import ExclusionCount, SampleSelection
     from pathlab.study.trials import Condition
 
 #: Figures of a result that its line names, and the length at which the line ends.
@@ -27,7 +26,26 @@ _FIGURES = ("median", "value", "loss_ratio", "low")
 _TYPES: Mapping[type, str] = {bool: "boolean", int: "Int64", float: "Float64", str: "string"}
 
 
-def build_frame(answers: Sequence[Answer[Any]]) -> pd.DataFrame:
+class FramedAnswer(Protocol):
+    """What a row shows of a ``pathlab.study.answer.Answer``."""
+
+    @property
+    def condition(self) -> Condition: ...
+    @property
+    def selection(self) -> SampleSelection: ...
+    @property
+    def streams(self) -> int | None: ...
+    @property
+    def window_bytes(self) -> int | None: ...
+    @property
+    def autotuned(self) -> bool: ...
+    @property
+    def quantity(self) -> str | None: ...
+    @property
+    def result(self) -> Any: ...
+
+
+def build_frame(answers: Sequence[FramedAnswer]) -> pd.DataFrame:
     """One row for each answer; a column bears the path by which its value is reached in the answer.
 
     ``condition.path_source``, ``condition.settings.congestion``, ``streams``, ``selection.used``,
@@ -44,7 +62,7 @@ def build_frame(answers: Sequence[Answer[Any]]) -> pd.DataFrame:
     return pd.DataFrame({name: _build_column([row.get(name) for row in rows]) for name in kept})
 
 
-def format_answer(answer: Answer[Any]) -> str:
+def format_answer(answer: FramedAnswer) -> str:
     """One answer in one line: condition, part, trials, and the first figures of its result."""
     part = [] if answer.streams is None else [f"{answer.streams} stream{'s' * (answer.streams != 1)}"]
     if answer.window_bytes is not None or answer.autotuned:
@@ -59,7 +77,7 @@ def format_answer(answer: Answer[Any]) -> str:
     return line if len(line) <= LINE_CHARACTERS else f"{line[: LINE_CHARACTERS - 1]}…"
 
 
-def _list_cells(answer: Answer[Any]) -> Iterator[tuple[str, Any]]:
+def _list_cells(answer: FramedAnswer) -> Iterator[tuple[str, Any]]:
     condition = answer.condition
     for name in ("path_source", "path_destination", "medium"):
         yield f"condition.{name}", getattr(condition, name)

@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pathlab.analysis.estimators.interval import IntervalBuilder, Undecided
 from pathlab.analysis.estimators.margins import MARGIN_RATIO, SUFFICIENT_RATIO
 from pathlab.analysis.estimators.payload import OVER_LINE_RATIO
 from pathlab.analysis.fits.curve_fit import Estimate
+from pathlab.analysis.fits.surface import Surface
 from pathlab.analysis.verdicts.drift import Drift, DriftVerdict
 from pathlab.analysis.verdicts.limits import Limit
 from pathlab.analysis.verdicts.preference import DifferenceTest, Preference, Reason, prefer
 from pathlab.store.flags import Flag
-from pathlab.study.answer import Answer, Spread
+from pathlab.study.answer import Answer, Answers, Spread
 from pathlab.study.candidates import (
     OVERLOADED,
     Candidate,
@@ -27,9 +28,12 @@ from pathlab.study.candidates import (
     build_candidates,
     mark_over_line,
 )
-from pathlab.study.cells import Levels
+from pathlab.study.cells import Levels, MeasuredCondition
 from pathlab.study.climbs import classify_cell_climb
+from pathlab.study.limits import CellLimit
+from pathlab.study.order import RateLevels
 from pathlab.study.selection import NOT_MEASURED
+from pathlab.study.steadiness import CellSteadiness
 from pathlab.study.sufficiency import (
     RateComparison,
     compare_rates,
@@ -37,14 +41,12 @@ from pathlab.study.sufficiency import (
     evaluate_candidates,
     find_reference_rate,
 )
+from pathlab.study.throughput import StreamsVsWindows
 from pathlab.study.trials import Condition, StudySource
 
-if TYPE_CHECKING:
-    from pathlab.study.analyses import Analyses
-
 WINDOW_LIMITS = (Limit.RECEIVER_WINDOW, Limit.SEND_BUFFER, Limit.WINDOW)
-#: A recommendation is made after every run: the series of so many trials of each cell are read for it.
-TRIALS_PER_CELL = 3
+#: A recommendation is made after every run: the series of at most three trials of each cell are read for it.
+LIMIT_TRIALS = 3
 
 
 Result = TypeVar("Result")
@@ -167,18 +169,32 @@ class Recommendation:
         return sum(_is_usable(one) for one in self.candidates) == 1
 
 
-def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendationBasis:
+    """The conditions of a study and the answers of its analyses that a recommendation rests on."""
+
+    source: StudySource
+    conditions: tuple[MeasuredCondition, ...]
+    limits: Answers[CellLimit]
+    steadiness: Answers[CellSteadiness]
+    rate_levels: Answers[RateLevels]
+    surface: Answers[Surface]
+    drift: Answers[Drift]
+    streams_vs_windows: Answers[StreamsVsWindows]
+
+
+def recommend_combinations(basis: RecommendationBasis) -> tuple[Answer[Recommendation], ...]:
     """The recommendation of every condition in order of measurement, but of messages and failing links."""
-    limits = _list_by_cell(study.limits(TRIALS_PER_CELL))
-    steadiness = _list_by_cell(study.steadiness())
-    levels = _list_by_cell(study.rate_levels())
-    capacities = {answer.condition: answer.result.capacity for answer in study.surface()}
-    drifts = {answer.condition: answer.result for answer in study.drift()}
+    limits = _list_by_cell(basis.limits)
+    steadiness = _list_by_cell(basis.steadiness)
+    levels = _list_by_cell(basis.rate_levels)
+    capacities = {answer.condition: answer.result.capacity for answer in basis.surface}
+    drifts = {answer.condition: answer.result for answer in basis.drift}
     verdicts: dict[Condition, Counter[str]] = {}
-    for pair in study.streams_vs_windows():
+    for pair in basis.streams_vs_windows:
         verdicts.setdefault(pair.condition, Counter())[str(pair.result.comparison.verdict)] += 1
     answers = []
-    for measured in study.conditions():
+    for measured in basis.conditions:
         key = measured.key
         if key.is_of_messages or key.get("failover") not in (None, "none"):
             continue  # nothing is recommended for a link that fails
@@ -191,7 +207,7 @@ def recommend_combinations(study: Analyses) -> tuple[Answer[Recommendation], ...
         group = build_candidates(measured, known)
         found = recommend(group, measured.name, capacities.get(key))
         found = replace(
-            _read_climbs(found, group, study.study_source),
+            _read_climbs(found, group, basis.source),
             equal_windows=dict(sorted(verdicts.get(key, Counter()).items())),
         )
         found = _add_drift(found, drifts.get(key))
@@ -393,7 +409,7 @@ def _read_climbs(found: Recommendation, group: CandidateSet, source: StudySource
     for cell in group.measured.cells:
         one = wanted.get((cell.streams, cell.window_bytes))
         if one is not None:
-            climb = classify_cell_climb(source, cell.sample, group.delay_margin_ns, TRIALS_PER_CELL)
+            climb = classify_cell_climb(source, cell.sample, group.delay_margin_ns, LIMIT_TRIALS)
             known[one.levels] = replace(one, climb=climb)
 
     def look(one: Candidate | None) -> Candidate | None:

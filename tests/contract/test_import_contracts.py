@@ -1,6 +1,12 @@
 """The import contracts of pyproject.toml name every module that they are about."""
 
+
+import ast
+import importlib.util
+import os
 import tomllib
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any
 
@@ -44,3 +50,37 @@ def test_the_agents_own_modules_are_forbidden_to_all_others() -> None:
 def test_the_agent_is_kept_from_every_other_part() -> None:
     named = {name for name in read_contract("the agent stands alone")["forbidden_modules"] if "." in name}
     assert named == list_modules("pathlab") - {"pathlab.agents", VERSION}
+
+
+def read_modules() -> dict[str, Path]:
+    """Every module of the product, through the links to agents and analysis as well."""
+    files = [
+        Path(folder, name).relative_to(ROOT)
+        for folder, _, names in os.walk(ROOT / "pathlab", followlinks=True)
+        for name in names
+        if name.endswith(".py")
+    ]
+    return {".".join(path.with_suffix("").parts).removesuffix(".__init__"): path for path in files}
+
+
+def list_imports(module: str, path: Path) -> Iterator[str]:
+    """What a module imports anywhere: at its top, in functions and for type checkers alone."""
+    package = module if path.stem == "__init__" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def test_no_modules_import_each_other() -> None:
+    """Lazy and type-only imports count: each module can be read without those that are built on it."""
+    modules = read_modules()
+    assert {"pathlab.agents.agent", "pathlab.analysis.fits.surface", "pathlab.study.answer"} <= set(modules)
+    graph: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        names = set(list_imports(module, path))
+        used = {name if name in modules else name.rpartition(".")[0] for name in names}
+        graph[module] = used & set(modules) - {module}
+    TopologicalSorter(graph).prepare()  # CycleError names the modules of a circle

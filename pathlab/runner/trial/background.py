@@ -19,7 +19,8 @@ from pathlab.campaign.background_model import BackgroundSettings
 from pathlab.engines.base import SETUP_TIMEOUT_S, first
 from pathlab.engines.spec import TrialPath
 from pathlab.errors import HostError, PathlabError, Stage
-from pathlab.remote.jobs import EngineJob, Record
+from pathlab.remote.exchange import Record
+from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
 from pathlab.units import SECOND_NS
 

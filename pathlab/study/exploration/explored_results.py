@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +26,6 @@ from pathlab.study.exploration.unions import (
     join_pieces,
     merge_categories,
 )
-
-if TYPE_CHECKING:
-    from pathlab.study.exploration.shown_view import ShownView
 
 #: Name of the column that says which of the results a trial is of.
 RESULTS = "results"
@@ -165,16 +162,6 @@ class ExploredResults:
                 known = trial.get_category(column.name)
                 if known.codes[0] >= 0:
                     yield column.name, known.levels[known.codes[0]]
-
-    def view(self, text: str = "") -> ShownView:
-        """The figure of a view by its text; empty: the default view. Raises UsageError as ``parse_view``."""
-        # these rest on this module
-        from pathlab.study.exploration.curves import build_curves
-        from pathlab.study.exploration.shown_view import ShownView
-        from pathlab.study.exploration.view_text import parse_view
-
-        view = parse_view(text, self)
-        return ShownView.of(self, view, build_curves(self, view))
 
     def refresh(self) -> int:
         """Read the trials that were stored since; return how many. Rows that were there stay the same.

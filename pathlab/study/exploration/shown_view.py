@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from pathlab.study.exploration.exploration import Exploration
+from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view import View
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from pathlab.study.exploration.explored_results import ExploredResults
 
 #: Draws a view of results with the settings of ``ShownView.figure``.
 Drawer: TypeAlias = "Callable[[ExploredResults, View, ShownView, Mapping[str, Any]], Figure]"

@@ -12,9 +12,9 @@ from pathlab.report.explorer.figure import describe_view, plot_exploration
 from pathlab.report.plots.model import Curve, Plot, Points
 from pathlab.report.plots.printed import draw_plot_figure
 from pathlab.study.analyses import Study
-from pathlab.study.exploration.explored_results import ExploredResults
 from pathlab.study.exploration.view import default_view
 from pathlab.study.exploration.view_text import parse_view
+from pathlab.study.exploration.viewed_results import ViewedResults
 from tests.builders.explored import make_explored
 from tests.builders.pictures import list_texts
 from tests.builders.results import SyntheticResults, make_quickstart
@@ -22,11 +22,11 @@ from tests.builders.results import SyntheticResults, make_quickstart
 RATE = "throughput_bits_per_s"
 
 
-def explore(*results: SyntheticResults) -> ExploredResults:
-    return ExploredResults.of(*map(Study, results))
+def explore(*results: SyntheticResults) -> ViewedResults:
+    return ViewedResults.of(*map(Study, results))
 
 
-def plot_view(found: ExploredResults, text: str = "") -> Plot:
+def plot_view(found: ViewedResults, text: str = "") -> Plot:
     view = parse_view(text, found)
     return plot_exploration(found.view(text), describe_view(found, view))
 
