@@ -12,7 +12,7 @@ import numpy as np
 from pathlab.study.analyses import Analyses
 from pathlab.study.answer import Answer
 from pathlab.study.cells import MeasuredCondition
-from pathlab.study.recommendation import TRIALS_PER_CELL
+from pathlab.study.recommendation import LIMIT_TRIALS
 from pathlab.study.registry import ANALYSES
 from pathlab.study.trials import StudySource
 
@@ -66,9 +66,9 @@ class ReportInputs:
         """
         found: tuple[Answer[Any], ...]
         if name == "limits":
-            found = self.study.limits(TRIALS_PER_CELL)
+            found = self.study.limits(LIMIT_TRIALS)
         elif name == "warm_up":
-            found = self.study.warm_up(TRIALS_PER_CELL)
+            found = self.study.warm_up(LIMIT_TRIALS)
         else:
             found = ANALYSES[name](self.study)
         return tuple(one for one in found if condition is None or one.condition == condition.key)

@@ -10,7 +10,7 @@ from scapy.layers.inet import IP, TCP
 from scapy.utils import RawPcapNgReader
 
 import pathlab
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.local import start_process
 from pathlab.remote.process import ProcessChannel
 from pathlab.report.inputs import ReportInputs
@@ -149,7 +149,7 @@ def test_a_disk_of_the_controller_that_is_full_costs_the_capture_alone(
 
 def test_a_failed_trial_keeps_its_captures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_self: object) -> None:
-        raise HostError("made up", host="a", stage="engine")
+        raise HostError("made up", host="a", stage=Stage.ENGINE)
 
     monkeypatch.setattr("pathlab.engines.native.NativeEngine.check_ends", fail)
     run(campaign_of(paths=AB, lab=LAB, trial=CAPTURE), tmp_path)

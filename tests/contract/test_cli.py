@@ -17,7 +17,7 @@ from pathlab.campaign.campaign_text import list_shipped
 from pathlab.cli import main as main_module
 from pathlab.cli.commands.completions import complete_override, list_column_names
 from pathlab.cli.commands.names import EXPLORED_COLUMNS, VIEW_KEYS, list_campaign_names
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.runner.campaign.interruption import Interrupted
 from pathlab.runner.campaign.run import CampaignSource
 from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
@@ -206,7 +206,7 @@ def test_every_printed_wait_for_idle_hosts_is_taken(
 
     def refuse(source: CampaignSource, *_rest: object) -> NoReturn:
         sources.append(source)
-        raise HostError("not run here", host="local", stage="connect")
+        raise HostError("not run here", host="local", stage=Stage.CONNECT)
 
     monkeypatch.setattr("pathlab.runner.campaign.run.run_campaign", refuse)
     waits_ns = {"10m": 600 * 10**9, "2m": 120 * 10**9, "1m30s": 90 * 10**9, "5": 5 * 10**9, "100ms": 10**8}

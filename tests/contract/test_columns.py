@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from pathlab.campaign.factors import FACTORS
 from pathlab.errors import Stage
 from pathlab.store.column_page import render_column_page
 from pathlab.store.flags import Flag, Status
 from pathlab.store.records import TrialRecord
 from pathlab.store.schema import METADATA, TABLES, column_types
 from pathlab.store.series_columns import SERIES, SERIES_KINDS, find_series_kind
-from pathlab.study.exploration.derived import DERIVED, WINDOW_BDP
+from pathlab.study.exploration.derived import DERIVED
+from pathlab.study.lossless_rate import LOSSLESS_COLUMN
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "COLUMNS.md"
@@ -60,7 +62,7 @@ def list_stage_texts(tree: ast.AST) -> Iterator[str]:
             values = [node.value]
         elif isinstance(node, ast.Compare) and getattr(node.left, "attr", "") in ("stage", "failed_stage"):
             values = list(node.comparators)
-        yield from (value.value for value in values if isinstance(value, ast.Constant) and value.value)
+        yield from (str(value.value) for value in values if isinstance(value, ast.Constant) and value.value)
 
 
 def test_stages_are_members_and_never_texts() -> None:
@@ -73,10 +75,10 @@ def test_stages_are_members_and_never_texts() -> None:
 
 def test_every_column_in_a_script_exists() -> None:
     """Texts of scripts that end with a unit are columns of trials, stored or derived."""
-    known = {*column_types(TrialRecord), *(column.name for column in DERIVED), WINDOW_BDP.name}
+    known = {*column_types(TrialRecord), *FACTORS, *(column.name for column in DERIVED), LOSSLESS_COLUMN}
     found = [
         (path.name, name)
-        for path in (ROOT / "pathlab").rglob("*.[jt]s")
+        for path in (ROOT / "pathlab").rglob("*.js")
         if ".min." not in path.name
         for name in re.findall(r'"(\w+_(?:per_s|ns|bytes|packets|ratio))"', path.read_text(encoding="utf-8"))
     ]

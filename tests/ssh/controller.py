@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pathlab.campaign.host_model import Host
-from pathlab.errors import HostError, PathlabError
+from pathlab.errors import HostError, PathlabError, Stage
 from pathlab.remote.hosts import RemoteAccess, RemoteHosts
 from pathlab.remote.jobs import EngineJob
 from pathlab.remote.session import Session
@@ -84,7 +84,7 @@ class Course:
             for job in jobs:
                 if job.ended:
                     host = {"send": "a", "receive": "b"}[job.subcommand]
-                    raise HostError(job.wait(PATIENCE_S).describe(), host=host, stage="engine")
+                    raise HostError(job.wait(PATIENCE_S).describe(), host=host, stage=Stage.ENGINE)
             self._nothing.wait(0.05)
         raise AssertionError("nothing failed")
 

@@ -103,15 +103,15 @@ def _check_conditions(conditions: tuple[MeasuredCondition, ...]) -> Iterator[Not
             f"(least grant: {format_bytes(found.least_granted_bytes)}, of which Linux uses half).",
             fix="Raise net.core.rmem_max and net.core.wmem_max on both hosts; 'pathlab doctor' shows them.",
         )
-    for flag, cells in found.partly.items():
+    for name, cells in found.partly.items():
         where = locate(cells, found.cells)
-        known = next((known for known in Flag if known == flag), None)
+        known = next((flag for flag in Flag if flag == name), None)
         if known is not None and known.notice is not None and not known.notice.of_most:
             yield _make_notice(known, known.notice, where)
-        elif flag.endswith(NOT_GRANTED):
-            setting = flag.removesuffix(NOT_GRANTED).replace("-", " ")
+        elif name.endswith(NOT_GRANTED):
+            setting = name.removesuffix(NOT_GRANTED).replace("-", " ")
             yield Notice(
-                kind=flag, short=f"{where} an end did not grant the {setting} requested (see its settings)."
+                kind=name, short=f"{where} an end did not grant the {setting} requested (see its settings)."
             )
     if found.too_few:
         which = "The combination has" if len(found.cells) == 1 else "Some combinations have"

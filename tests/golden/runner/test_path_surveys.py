@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pathlab.engines.spec import TrialPath
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.remote.session import Session
 from pathlab.runner.events import Event
 from pathlab.runner.hosts import path_surveys as survey
@@ -51,7 +51,7 @@ def test_a_path_that_cannot_be_surveyed_is_named_and_the_next_one_taken(
 
     def discover(session: str, address: str, _options: object) -> object:
         if session == "a":
-            raise HostError("no probes are allowed", host="a", stage="discovery")
+            raise HostError("discovery: no probes are allowed", host="a", stage=Stage.AGENT)
         assert address == PATH.destination_address
         return sample_report(mtu=mtu_of(1400 if len(kept.entries) < 3 else 1300))
 

@@ -9,7 +9,7 @@ import pytest
 from pathlab.campaign.conduct_model import Budget
 from pathlab.campaign.load import load_campaign
 from pathlab.engines.spec import TrialPath
-from pathlab.errors import HostError, UsageError
+from pathlab.errors import HostError, Stage, UsageError
 from pathlab.runner.campaign.budget_accounting import BudgetAccount
 from pathlab.runner.campaign.folders import choose_folder
 from pathlab.runner.campaign.resumption import refuse_other_plan
@@ -169,7 +169,7 @@ PATH = TrialPath(source="a", destination="b", source_address="192.0.2.1", destin
 def test_what_cannot_be_read_is_reported_once_and_harms_nothing(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refusal = HostError("probes are not permitted", host="a", stage="network")
+    refusal = HostError("probes are not permitted", host="a", stage=Stage.NETWORK)
     readings = Readings(monkeypatch, refusal)
     assert readings.watch.read(PATH) is None
     assert readings.watch.read(PATH) is None

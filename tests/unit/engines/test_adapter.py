@@ -69,8 +69,8 @@ class ScriptedJob:
             if record["type"] == record_type:
                 return record
             if record["type"] == "error":
-                raise HostError(f"parrot: {record['text']}", host=self._host, stage="engine")
-        raise HostError("parrot: ended with status 4", host=self._host, stage="engine")
+                raise HostError(f"parrot: {record['text']}", host=self._host, stage=Stage.ENGINE)
+        raise HostError("parrot: ended with status 4", host=self._host, stage=Stage.ENGINE)
 
     def wait(self, _timeout_s: float) -> None:
         self._log.append(f"{self._host} ended")

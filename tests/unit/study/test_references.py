@@ -75,8 +75,8 @@ def test_every_column_without_one_named_and_host_limited_trials_are_said() -> No
     answers = make_messages(2, "host-limited").against_reference(NAME)
     assert [answer.quantity for answer in answers] == list(load_table(NAME).rates)
     assert [(one.reason, one.trials) for one in answers[0].selection.warnings] == [
-        ("host-limited", 6),
         ("lab", 6),
+        ("host-limited", 6),
     ]
     assert make_messages(2, "lab-limited").against_reference(NAME) == ()
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.runner.hosts import capture_check
 from pathlab.runner.hosts.facts_check import HostCheck, check_facts
 from pathlab.runner.hosts.host_check import describe_failure
@@ -72,13 +72,13 @@ REFUSED = "recording packets needs CAP_NET_RAW; fix: run as root, or `sudo setca
 
 
 def test_a_row_has_one_fix_and_what_a_program_advises_wins(monkeypatch: pytest.MonkeyPatch) -> None:
-    error = HostError(REFUSED, host="far", stage="engine", hint="look at the host")
+    error = HostError(REFUSED, host="far", stage=Stage.ENGINE, hint="look at the host")
     monkeypatch.setattr(capture_check, "find_refusal", lambda _session: REFUSED)
     refused = capture_check.check_host_captures(open_session(CheckedHost("far")))
     for check in (refused, describe_failure(error, "captures")):
         assert check.found.endswith("recording packets needs CAP_NET_RAW")
         assert check.fix == "run as root, or `sudo setcap cap_net_raw+ep /x/engine`"
-    plain = HostError("is gone", host="far", stage="engine", hint="look at the host")
+    plain = HostError("is gone", host="far", stage=Stage.ENGINE, hint="look at the host")
     assert describe_failure(plain, "captures").fix == "look at the host"
     campaign = make_sample(on_missing="fail", trial={"capture": "headers"})
     with pytest.raises(HostError) as caught:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pathlab.agents.activity import ActivityMeter
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.runner.hosts import host_activity
 from pathlab.runner.hosts.host_activity import (
     CHECK_FIX,
@@ -76,7 +76,7 @@ def test_a_moments_work_is_not_load() -> None:
 
 def test_a_host_that_cannot_tell_is_left_out() -> None:
     def fail() -> dict[str, Any]:
-        raise HostError("no", host="b", stage="agent")
+        raise HostError("no", host="b", stage=Stage.AGENT)
 
     found = measure_activity({"a": play(IDLE), "b": fail}, lambda _s: None)
     assert list(found) == ["a"]

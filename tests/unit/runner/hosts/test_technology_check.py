@@ -33,7 +33,7 @@ class CheckedHost:
     def check_adapters(self, names: list[str]) -> dict[str, Any]:
         self.asked = (*self.asked, *names)
         if "silence" in self.lacks:
-            raise HostError("does not answer", host=self.host, stage="connect")
+            raise HostError("does not answer", host=self.host, stage=Stage.CONNECT)
         stated = {"sandbox": self.sandbox, "versions": None}
         return {name: {"missing": [NEEDS[name]] if name in self.lacks else [], **stated} for name in names}
 

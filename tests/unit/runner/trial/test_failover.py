@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pathlab.errors import HostError
+from pathlab.errors import HostError, Stage
 from pathlab.runner.trial.failover import (
     NO_INTERVALS,
     NOT_IN_WINDOW,
@@ -188,7 +188,7 @@ def test_a_link_that_is_still_failed_at_the_end_returns_then() -> None:
 
 def test_a_command_that_fails_is_raised_at_the_end_once() -> None:
     def refuse() -> None:
-        raise HostError("no", host="lab", stage="lab")
+        raise HostError("no", host="lab", stage=Stage.LAB)
 
     failure = LinkFailure(PLAN, refuse, lambda: None)
     failure.begin()
