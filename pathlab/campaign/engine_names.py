@@ -1,7 +1,7 @@
 """The names of all engines.
 
 An engine is one file in the folder ``pathlab/engines``, a layer above this one. Its name is the file's, so
-that no file here lists the engines. Each technology of ``pathlab.campaign.technologies`` is an engine as well.
+that no file here lists the engines. Each technology of ``pathlab.campaign.technologies`` is an engine too.
 """
 
 from __future__ import annotations

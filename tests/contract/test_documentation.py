@@ -28,7 +28,7 @@ def test_the_pages_of_the_commands_are_those_that_the_commands_make() -> None:
     script = (
         "import json, runpy; pages = runpy.run_path('tools/cli_pages.py'); "
         "readme = pages['README'].read_text(encoding='utf-8'); "
-        "assert pages['write_statuses'](readme) == readme, 'README.md is old: run python tools/cli_pages.py'; "
+        "assert pages['write_statuses'](readme) == readme, 'run python tools/cli_pages.py'; "
         "print(json.dumps(pages['make_pages']()))"
     )
     command = [sys.executable, "-c", script]

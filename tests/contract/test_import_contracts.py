@@ -1,6 +1,5 @@
 """The import contracts of pyproject.toml name every module that they are about."""
 
-
 import ast
 import importlib.util
 import os
